@@ -1,0 +1,1 @@
+"""Two runs, case by case: effect, interval, corrected test, verdict."""

@@ -1,0 +1,39 @@
+"""What a finding is."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Severity = Literal["error", "warning", "advice", "information"]
+"""From worst to mildest: data wrong or missing; figures not to be trusted or much lost; worth a look; good to know."""
+
+
+class Evidence(BaseModel):
+    """One number that supports a finding."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    what: str
+    """What the number is: a case's label and metric, or a fact about the machine."""
+    value: float | str
+    unit: str = ""
+
+
+class Finding(BaseModel):
+    """One thing that the measurement found, as data."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    code: str
+    """Stable name of the kind: `protocol-switch`, `oversubscription`."""
+    severity: Severity
+    title: str
+    """One sentence with the figure in it."""
+    where: dict[str, str | int | float]
+    """Host, pair, layer, benchmark, message_bytes: whatever locates it."""
+    evidence: list[Evidence]
+    advice: str
+    lost: float | None = None
+    """Share of the performance lost, where it can be told; findings of one severity are sorted by it."""

@@ -1,0 +1,1 @@
+"""Starting the native program and staying with it until it ends."""

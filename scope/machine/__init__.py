@@ -1,0 +1,1 @@
+"""What this cluster is: hosts, processors, caches, memory, links, kernel."""

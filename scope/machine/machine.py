@@ -1,0 +1,116 @@
+"""The machine as `machine.json` keeps it: stable facts identify it, volatile ones are attributes."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Fact(BaseModel):
+    """A part of `machine.json`; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Cache(Fact):
+    """One cache level as one core sees it."""
+
+    level: int
+    kind: str
+    """`data`, `instruction` or `unified`."""
+    size_bytes: int
+    line_bytes: int
+    shared_by_cores: int
+
+
+class Link(Fact):
+    """One network interface."""
+
+    name: str
+    kind: str
+    """`loopback`, `ethernet`, `infiniband`, `virtual` or what the kernel calls it."""
+    rate_bits_per_s: float | None
+    """None where the kernel does not know it (virtual links)."""
+    mtu_bytes: int
+    addresses: list[str]
+    driver: str
+    up: bool
+
+
+class Processor(Fact):
+    """The processors of a host (one model per host)."""
+
+    model: str
+    architecture: str
+    sockets: int
+    cores: int
+    """Physical cores."""
+    threads: int
+    """Hardware threads."""
+    usable: list[int]
+    """Hardware threads that this process may use (affinity, cgroup)."""
+    quota_cores: float | None
+    """Processor time that a control group grants, in cores; None without a limit."""
+    base_frequency_hz: float | None
+    flags: list[str]
+    """Vector and timer features that matter: avx2, avx512f, constant_tsc, nonstop_tsc, ..."""
+
+
+class Host(Fact):
+    """One node."""
+
+    name: str
+    processor: Processor
+    caches: list[Cache]
+    memory_bytes: int
+    numa_nodes: int
+    links: list[Link]
+    kernel: str
+    operating_system: str
+    virtualization: str
+    """Hypervisor or container as the system names it; empty on bare metal."""
+    governor: str
+    """Frequency governor; empty where the kernel shows none."""
+    turbo: bool | None
+    transparent_huge_pages: str
+    load: float
+    """Runnable processes (one-minute load average) before the run: volatile."""
+    boot_id: str
+    """Tells whether two hosts are one kernel."""
+
+
+class MpiInstallation(Fact):
+    """One MPI: its compiler wrapper, its launcher and what they say of themselves."""
+
+    name: str
+    """`openmpi`, `mpich`, `intelmpi` or what the wrapper says."""
+    version: str
+    origin: str
+    """`asked`, `path` or `embedded`."""
+    compiler: str
+    """Path of mpicxx."""
+    launcher: str
+    """Path of mpiexec; empty when there is none."""
+
+
+class NativeBuild(Fact):
+    """One compiled copy of the native program."""
+
+    fingerprint: str
+    """Of compiler, flags, MPI and sources."""
+    program: str
+    compiler: str
+    flags: str
+    mpi: MpiInstallation
+    built_unix_s: float
+
+
+class Machine(Fact):
+    """`machine.json`."""
+
+    format: int
+    hosts: list[Host]
+    build: NativeBuild | None
+    environment: dict[str, str]
+    """Variables that steer MPI, fabrics, threads or BLAS and are set (OMPI_*, UCX_*, OMP_*, ...)."""
+    python: str
+    scope_version: str

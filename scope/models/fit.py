@@ -1,0 +1,117 @@
+"""What a fitted model says: parameters with intervals, its range, its residuals, and why it was chosen or not."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from scope.statistics.summary import Case
+
+
+class Part(BaseModel):
+    """A part of `models.json`; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Parameter(Part):
+    """A fitted parameter with its 95 % interval."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    unit: str
+
+
+class Point(Part):
+    """One measured point beside what the model says."""
+
+    x: float
+    measured: float
+    measured_low: float
+    measured_high: float
+    fitted: float
+
+
+class Segment(Part):
+    """A range of sizes with one straight line of its own: t = latency + n * per_byte."""
+
+    low: float
+    high: float
+    latency_s: Parameter
+    per_byte_s: Parameter
+
+
+class Breakpoint(Part):
+    """Where one segment ends and the next begins: the last size of the one, the first of the other."""
+
+    last_before: float
+    first_after: float
+    jump_s: float
+    """Step of the fitted time at the break (positive: dearer after it)."""
+
+
+class Fit(Part):
+    """A model of a metric over one variable, everything else held fixed."""
+
+    model: str
+    equation: str
+    source: str
+    """Paper, equation or page."""
+    subject: Case
+    """The case without the variable."""
+    metric: str
+    definition: str
+    variable: Literal["message_bytes", "ranks"]
+    low: float
+    high: float
+    parameters: list[Parameter]
+    segments: list[Segment] = []
+    breakpoints: list[Breakpoint] = []
+    points: list[Point]
+    relative_error: float
+    """Median absolute relative residual."""
+    bic: float
+    chosen: bool
+    reason: str
+    """Why the data chose it, or why it was rejected."""
+
+
+class Rung(Part):
+    """One layer of the ladder."""
+
+    layer: Literal["limit", "network", "mpi", "operation", "algorithm"]
+    name: str
+    """What stands on this rung: a case's label or the name of the limit."""
+    value: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    retained: float | None
+    """Share of the layer below that reaches this one; None on the lowest rung or where either is missing."""
+    retained_low: float | None
+    retained_high: float | None
+    of_limit: float | None
+    reason: str
+    """Why a figure is missing; empty when it is not."""
+
+
+class Ladder(Part):
+    """The way from the physical limit up to the algorithm, for one path between two processes."""
+
+    path: str
+    """For example `shared memory inside a host`, `TCP over the loopback`, `eth0 between hosts`."""
+    quantity: Literal["bandwidth_bytes_per_s", "latency_s", "flops_per_s"]
+    message_bytes: int | None
+    rungs: list[Rung]
+    """From the limit upwards."""
+
+
+class Models(Part):
+    """`models.json`."""
+
+    format: int
+    fits: list[Fit]
+    ladders: list[Ladder]

@@ -1,0 +1,1 @@
+"""The cases of a run and the order in which they run."""

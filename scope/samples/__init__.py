@@ -1,0 +1,1 @@
+"""Raw samples: the lines of `samples.jsonl` and their reader."""

@@ -1,0 +1,191 @@
+"""The lines of `samples.jsonl`, as the native program and the supervisor write them.
+
+A `launch` line opens every start of the native program and says where its processes ran and how good the
+clock was; a `case` line holds all raw times of one case in that launch. Times are seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+FORMAT = 1
+"""Version of the run directory's files; a reader refuses a higher one."""
+
+Value = bool | int | float | str
+"""A parameter's value."""
+
+Origin = Literal["measured", "emulated", "simulated"]
+Status = Literal["ok", "failed", "unavailable", "timeout", "crashed"]
+
+
+class Strict(BaseModel):
+    """A record that refuses keys it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Process(Strict):
+    """Where one rank ran."""
+
+    rank: int
+    host: str
+    pid: int
+    cores: list[int]
+    """Processors the operating system allowed it to run on."""
+
+
+class Clock(Strict):
+    """What the clock of the launch can do (the worst of all ranks)."""
+
+    source: str
+    """`tsc`, `cntvct`, `timebase` or `clock_gettime`."""
+    frequency_hz: float
+    resolution_s: float
+    """Smallest step ever seen between two successive reads."""
+    overhead_s: float
+    """Cost of one start/stop pair, which is subtracted from every time."""
+    monotonic: bool
+    fallback_reason: str
+    """Why no register timer is used; empty when one is."""
+
+
+class ClockSynchronization(Strict):
+    """How the clocks of several hosts were made one, and how well."""
+
+    method: str
+    hosts: int
+    error_s: float
+    """Largest offset left, measured after synchronisation."""
+    error_at_end_s: float | None = None
+    """The same, measured when the launch ended (`end` line)."""
+    drift: list[float] = []
+    """Relative drift of each host's clock against rank 0's."""
+
+
+class LaunchRecord(Strict):
+    """One start of the native program."""
+
+    record: Literal["launch"]
+    format: int
+    launch: int
+    attempt: int
+    ranks: int
+    origin: Origin
+    transport: str
+    placement: str
+    started_unix_s: float
+    library: str
+    mpi_standard: str
+    processes: list[Process]
+    clock: Clock
+    clock_synchronization: ClockSynchronization
+
+
+class EndRecord(Strict):
+    """A launch that came to its end."""
+
+    record: Literal["end"]
+    launch: int
+    attempt: int
+    duration_s: float
+    clock_error_s: float
+    """Largest offset between hosts' synchronised clocks at the end."""
+
+
+class Verification(Strict):
+    """Whether the data was right; checked outside the timed part."""
+
+    passed: bool
+    checks: int
+    """Values compared."""
+    cost_s: float
+    message: str
+
+
+class Work(Strict):
+    """What one operation moves and computes, as declared by the benchmark."""
+
+    bytes: float
+    flops: float
+    messages: float
+
+
+class Extremes(Strict):
+    """Per repetition over all ranks, kept when there are too many ranks to keep every time."""
+
+    minimum_s: list[float]
+    minimum_rank: list[int]
+    maximum_s: list[float]
+    maximum_rank: list[int]
+    mean_s: list[float]
+    latest_exit_s: list[float]
+
+
+class Series(Strict):
+    """Raw times of one cadence of a case, in the order in which they were taken.
+
+    `elapsed_s[k][i]` is the time of repetition i on rank `ranks_kept[k]`, over `operations` operations, timer
+    overhead subtracted. `entry_s` (collectives only) is when that rank entered, relative to the agreed start of
+    the repetition on the synchronised clock.
+    """
+
+    cadence: Literal["isolated", "streaming", "barrier_loop"]
+    """Isolated: processes synchronised before every repetition; streaming: operations back to back;
+    barrier_loop: the thesis's loop of the operation followed by a barrier."""
+    synchronization: Literal["none", "dissemination", "window"]
+    operations: int
+    warmup: int
+    """How many leading repetitions are warm-up."""
+    ranks_kept: list[int]
+    elapsed_s: list[list[float]]
+    entry_s: list[list[float]] | None = None
+    valid: list[bool] | None = None
+    """Per repetition; absent means that all are valid. False: a rank started late in its window."""
+    observed: dict[str, list[list[float]]] = {}
+    """Further quantities per kept rank and repetition, for example the phases of an algorithm."""
+    extremes: Extremes | None = None
+
+
+class Arrival(Strict):
+    """What one rank was doing when a case was ended from outside."""
+
+    rank: int
+    host: str
+    pid: int
+    stage: str
+    repetition: int
+    last_sign_s: float
+    """Seconds between its last sign of life and the end."""
+    state: str
+    """The operating system's word where it could be asked (running, sleeping, stopped, gone); else unknown."""
+    arrived: bool
+
+
+class CaseRecord(Strict):
+    """All raw times of one case in one launch, or the reason why there are none."""
+
+    record: Literal["case"]
+    launch: int
+    attempt: int
+    position: int
+    """Place in the launch's shuffled order, from 0."""
+    benchmark: str
+    parameters: dict[str, Value]
+    ranks: int
+    status: Status
+    reason: str = ""
+    started_unix_s: float
+    duration_s: float
+    verification: Verification | None = None
+    work: Work | None = None
+    stopped: Literal["interval", "budget", "repetitions", ""] = ""
+    """Why sampling ended."""
+    relative_interval: float | None = None
+    """Half width of the median's 95 % interval over the median when sampling ended."""
+    series: list[Series] = []
+    arrivals: list[Arrival] = []
+
+
+Record = Annotated[LaunchRecord | CaseRecord | EndRecord, Field(discriminator="record")]

@@ -1,0 +1,1 @@
+"""Summaries of samples: pure functions over arrays, each citing its source."""
