@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 Severity = Literal["error", "warning", "advice", "information"]
-"""From worst to mildest: data wrong or missing; figures not to be trusted or much lost; worth a look; good to know."""
+"""From worst: data wrong or missing; not to be trusted or much lost; worth a look; good to know."""
 
 
 class Evidence(BaseModel):
