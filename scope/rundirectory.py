@@ -1,0 +1,178 @@
+"""A run directory: the names of its files, spelt once, and how JSON gets in and out of it unharmed."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from scope.errors import ScopeError, UsageError
+
+FORMAT = 1
+"""Version of the files of a run directory; a reader refuses a higher one."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """Where each file of a run stands; nothing here asks whether it exists."""
+
+    path: Path
+
+    @property
+    def run(self) -> Path:
+        """What was asked for, when, and how it ended."""
+        return self.path / "run.json"
+
+    @property
+    def experiment(self) -> Path:
+        """The resolved experiment."""
+        return self.path / "experiment.toml"
+
+    @property
+    def machine(self) -> Path:
+        """The hosts, the MPI and the build."""
+        return self.path / "machine.json"
+
+    @property
+    def benchmarks(self) -> Path:
+        """What the native program said of its benchmarks."""
+        return self.path / "benchmarks.json"
+
+    @property
+    def plan(self) -> Path:
+        """The cases in the order in which they run."""
+        return self.path / "plan.txt"
+
+    @property
+    def samples(self) -> Path:
+        """The raw samples, one line per case and launch."""
+        return self.path / "samples.jsonl"
+
+    @property
+    def cut_samples(self) -> Path:
+        """Lines of an interrupted run that were cut in the middle; kept, never read."""
+        return self.path / "samples.cut.jsonl"
+
+    @property
+    def launches(self) -> Path:
+        """One folder per launch and attempt."""
+        return self.path / "launches"
+
+    def launch(self, launch: int, attempt: int) -> Path:
+        """Return the folder of one attempt of one launch."""
+        return self.launches / f"{launch:04d}-{attempt}"
+
+    @property
+    def statistics(self) -> Path:
+        """The summaries."""
+        return self.path / "statistics.json"
+
+    @property
+    def models(self) -> Path:
+        """The fits and the ladders."""
+        return self.path / "models.json"
+
+    @property
+    def findings(self) -> Path:
+        """What was found, worst first."""
+        return self.path / "findings.json"
+
+    @property
+    def report(self) -> Path:
+        """The page for people."""
+        return self.path / "report.html"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part.
+
+    A disk that is full or a folder that cannot be written raises ScopeError and leaves the old file.
+    """
+    temporary: str | None = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp keeps others out; results are for everyone whom the umask lets in.
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).replace(path)
+    except OSError as error:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        raise ScopeError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def write_json(path: Path, value: BaseModel | dict[str, Any] | list[Any]) -> None:
+    """Write `value` as JSON in one step; non-finite numbers are refused with ValueError."""
+    plain = TypeAdapter(Any).dump_python(value)  # not mode="json", which makes null of NaN
+    write_text(path, json.dumps(plain, allow_nan=False, ensure_ascii=False, indent=1) + "\n")
+
+
+def read_text(path: Path) -> str:
+    """Read a file of a run; one that is missing or unreadable raises UsageError naming it."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: does not exist; a run directory has one") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: byte {error.start}: not UTF-8 text") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def read_json(path: Path, kind: type[T]) -> T:
+    """Read `path` as `kind`, a pydantic model or any annotated type such as `list[Finding]`.
+
+    Raises UsageError with one line that names file, key, value and what is allowed.
+    """
+    text = read_text(path)
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{path}:{error.lineno}: column {error.colno}: not JSON: {error.msg}") from error
+    if isinstance(value, dict):
+        refuse_future(str(path), value.get("format", FORMAT))
+    try:
+        return TypeAdapter(kind).validate_python(value, strict=False)
+    except ValidationError as error:
+        raise UsageError(f"{path}: {explain(error)}") from error
+
+
+def refuse_future(where: str, number: object) -> None:
+    """Raise UsageError when a file says that it has a format this version cannot read."""
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= FORMAT:
+        raise UsageError(
+            f"{where}: format = {number!r}: this version of Scope reads format "
+            + ("1" if FORMAT == 1 else f"1 to {FORMAT}")
+        )
+
+
+def explain(error: ValidationError) -> str:
+    """Name the first thing that is wrong: `key = value: what is allowed`."""
+    first = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in first["loc"]) or "the whole"
+    if first["type"] == "missing":
+        return f"{key}: missing"
+    if first["type"] == "extra_forbidden":
+        return f"{key} = {_short(first['input'])}: this key is not known"
+    return f"{key} = {_short(first['input'])}: {_lower_first(first['msg'])}"
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,63 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from scope.errors import ScopeError, UsageError
+from scope.findings.finding import Evidence, Finding
+from scope.models.fit import Models
+from scope.rundirectory import RunDirectory, read_json, write_json
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    write_json(run.models, Models(format=1, fits=[], ladders=[]))
+    assert read_json(run.models, Models) == Models(format=1, fits=[], ladders=[])
+    assert [path.name for path in tmp_path.iterdir()] == ["models.json"], "no temporary file stays"
+
+
+def test_nested_models_are_written(tmp_path: Path) -> None:
+    finding = Finding(
+        code="x", severity="advice", title="t", where={}, evidence=[Evidence(what="w", value=1.5)], advice="a"
+    )
+    write_json(tmp_path / "f.json", {"format": 1, "findings": [finding]})
+    assert json.loads((tmp_path / "f.json").read_text())["findings"][0]["evidence"][0]["value"] == 1.5
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"format": 2, "fits": [], "ladders": []}', "format = 2: this version of Scope reads format 1"),
+        ('{"format": 1, "fits": []}', "ladders: missing"),
+        ('{"format": 1, "fits": 3, "ladders": []}', "fits = 3: input should be a valid list"),
+        ('{"format": 1, "fits": [], "ladders": [], "more": 1}', "more = 1: this key is not known"),
+        ('{"format": 1,', "not JSON"),
+        ("\xff", "not JSON"),
+    ],
+)
+def test_bad_files_are_named_with_key_and_value(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "models.json"
+    path.write_text(text)
+    with pytest.raises(UsageError) as error:
+        read_json(path, Models)
+    assert str(path) in str(error.value)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"models\.json: does not exist"):
+        read_json(RunDirectory(tmp_path).models, Models)
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "models.json"
+    write_json(path, {"format": 1})
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_json(path, {"format": float("nan")})
+    assert json.loads(path.read_text()) == {"format": 1}
+
+
+def test_a_folder_that_is_not_there_is_an_error_not_a_trace(tmp_path: Path) -> None:
+    with pytest.raises(ScopeError, match="cannot be written"):
+        write_json(tmp_path / "absent" / "models.json", {"format": 1})
