@@ -1,0 +1,124 @@
+"""How a quantity is written for people: engineering units in powers of ten, never ambiguous.
+
+Times are ns, us, ms, s; rates kB/s, MB/s, GB/s (10^3, 10^6, 10^9 bytes). Sizes of messages and arrays that are
+whole multiples of 1024 are written in KiB, MiB, GiB, because that is what was chosen; nothing else is.
+"""
+
+from __future__ import annotations
+
+import math
+
+_TIME = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")]
+_DECIMAL = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")]
+_BASE = {
+    "byte/s": "B/s",
+    "bytes/s": "B/s",
+    "B/s": "B/s",
+    "bytes": "B",
+    "byte": "B",
+    "B": "B",
+    "flop/s": "flop/s",
+    "flops": "flop/s",
+    "flops/s": "flop/s",
+    "flop": "flop",
+    "Hz": "Hz",
+    "bit/s": "bit/s",
+    "bits/s": "bit/s",
+    "message/s": "msg/s",
+    "messages/s": "msg/s",
+}
+_SIZES = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
+_COUNTS = {"", "1"}
+
+
+def scale(unit: str, magnitude: float) -> tuple[float, str]:
+    """Return (factor, name) of the engineering unit that suits `magnitude`: 3e-6 s gives (1e-6, "us").
+
+    A unit that takes no prefix, such as `percent`, comes back with the factor 1.
+    """
+    size = abs(magnitude)
+    if unit == "s":
+        steps = _TIME
+    elif unit in _BASE:
+        base = _BASE[unit]
+        steps = [(factor, prefix + base) for factor, prefix in _DECIMAL]
+    elif unit == "s/byte" or unit == "s/B":
+        return 1e-9, "ns/B"
+    else:
+        return 1.0, "" if unit in _COUNTS else unit
+    if size == 0 or not math.isfinite(size):
+        return (1.0, steps[0][1]) if unit == "s" else (1.0, steps[-1][1])
+    # 999.95 would print as "1000": the next larger unit starts where three digits end.
+    fitting = [step for step in steps if size >= step[0] * 0.9995]
+    return fitting[0] if fitting else steps[-1]
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """Write a value with three significant digits and its unit: `12.3 us`; a missing one is a dash."""
+    if value is None:
+        return "–"
+    factor, name = scale(unit, value)
+    return _join(digits(value / factor), name)
+
+
+def interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
+    """Write a value with its interval, all in the value's unit: `12.3 us [12.1, 12.6]`."""
+    if value is None:
+        return "–"
+    factor, name = scale(unit, value)
+    head = _join(digits(value / factor), name)
+    if low is None or high is None:
+        return head
+    return f"{head} [{digits(low / factor)}, {digits(high / factor)}]"
+
+
+def share(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """Write a share in percent with its interval: `91 % [89, 93]`; small ones keep two digits."""
+    if value is None:
+        return "–"
+    head = f"{_percent(value)} %"
+    if low is None or high is None:
+        return head
+    return f"{head} [{_percent(low)}, {_percent(high)}]"
+
+
+def size(count: float) -> str:
+    """Write a size in bytes as it was chosen: 16384 is `16 KiB`, 1500 is `1500 B`, 0 is `0 B`."""
+    whole = int(count)
+    if whole != count:
+        return quantity(count, "B")
+    for factor, name in _SIZES:
+        if whole and whole % factor == 0:
+            return f"{whole // factor} {name}"
+    return f"{whole} B"
+
+
+def digits(value: float) -> str:
+    """Write a plain number with three significant digits and no needless exponent."""
+    if value == 0:
+        return "0"
+    if not math.isfinite(value):
+        return str(value)
+    exponent = math.floor(math.log10(abs(value)))
+    if exponent >= 7 or exponent < -4:
+        return f"{value:.2e}"
+    text = f"{value:.{max(0, 2 - exponent)}f}"
+    # Rounding may have carried over: 9.996 becomes 10.00, which has a digit too many.
+    carried = math.floor(math.log10(abs(float(text)))) > exponent
+    return f"{value:.{max(0, 1 - exponent)}f}" if carried else text
+
+
+def parameter(name: str, value: bool | int | float | str) -> str:
+    """Write a parameter's value: sizes in bytes as sizes, everything else as it stands."""
+    if name.endswith("_bytes") and isinstance(value, int | float) and not isinstance(value, bool):
+        return size(value)
+    return str(value)
+
+
+def _percent(value: float) -> str:
+    percent = 100 * value
+    return f"{percent:.1f}" if 0 < abs(percent) < 9.95 else f"{percent:.0f}"
+
+
+def _join(number: str, unit: str) -> str:
+    return f"{number} {unit}" if unit else number

@@ -1,0 +1,60 @@
+"""Quantities as people read them."""
+
+import pytest
+
+from scope import units
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (12.3e-6, "s", "12.3 us"),
+        (0.0, "s", "0 s"),
+        (1.2345e-3, "s", "1.23 ms"),
+        (85e-9, "s", "85.0 ns"),
+        (3.1e-10, "s", "0.310 ns"),
+        (999.96e-6, "s", "1.00 ms"),
+        (75.0, "s", "75.0 s"),
+        (13.95e9, "bytes/s", "13.9 GB/s"),
+        (13.96e9, "B/s", "14.0 GB/s"),
+        (1.186e6, "byte/s", "1.19 MB/s"),
+        (950.0, "bytes/s", "950 B/s"),
+        (2.5e9, "flop/s", "2.50 Gflop/s"),
+        (3.21e6, "messages/s", "3.21 Mmsg/s"),
+        (4.0, "", "4.00"),
+        (12.0, "ticks", "12.0 ticks"),
+        (None, "s", "–"),
+        (-2.5e-6, "s", "-2.50 us"),
+    ],
+)
+def test_a_quantity_has_three_digits_and_an_unmistakable_unit(value, unit, text):
+    assert units.quantity(value, unit) == text
+
+
+def test_an_interval_is_written_in_the_unit_of_its_value():
+    assert units.interval(12.3e-6, 12.1e-6, 12.6e-6, "s") == "12.3 us [12.1, 12.6]"
+    assert units.interval(1.002e-3, 0.998e-3, 1.01e-3, "s") == "1.00 ms [0.998, 1.01]"
+    assert units.interval(1e9, None, None, "bytes/s") == "1.00 GB/s"
+    assert units.interval(None, None, None, "s") == "–"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (1, "1 B"), (1000, "1000 B"), (1024, "1 KiB"), (16384, "16 KiB"), (1500, "1500 B"),
+     (4 << 20, "4 MiB"), (3 << 30, "3 GiB"), (1025, "1025 B")],
+)  # fmt: skip
+def test_a_size_is_written_as_it_was_chosen(count, text):
+    assert units.size(count) == text
+
+
+def test_a_share_keeps_two_digits_when_it_is_small():
+    assert units.share(0.912, 0.89, 0.93) == "91 % [89, 93]"
+    assert units.share(0.0213) == "2.1 %"
+    assert units.share(None) == "–"
+
+
+def test_digits_do_not_grow_when_rounding_carries():
+    assert units.digits(9.996) == "10.0"
+    assert units.digits(99.96) == "100"
+    assert units.digits(0.09996) == "0.100"
+    assert units.digits(1.5e9) == "1.50e+09"
