@@ -1,0 +1,97 @@
+"""What this cluster is: the probe of every host, gathered into one `Machine`."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import platform
+import re
+import sys
+import zlib
+from collections.abc import Callable, Sequence
+
+from pydantic import ValidationError
+
+import scope
+from scope.errors import ScopeError
+from scope.machine import probe
+from scope.machine.machine import Host, Machine, NativeBuild
+
+FORMAT = 1
+
+RunOnEveryHost = Callable[[Sequence[str]], str]
+"""Runs a command once on each host and returns what they printed."""
+
+STEERING = re.compile(
+    r"(OMPI|OPAL|PRTE|PMIX|MPIR|MPICH|I_MPI|HYDRA|MV2|UCX|FI|PSM[23]?|NCCL|OMP|GOMP|KMP|GOTO|OPENBLAS|MKL|BLIS"
+    r"|SLURM|PBS|LSB|SCOPE)_|(LD_PRELOAD|LD_LIBRARY_PATH|MALLOC_\w+)$"
+)
+SECRET = re.compile(r"TOKEN|JWT|SECRET|PASSW|CREDENTIAL|COOKIE|(^|_)KEY")
+
+
+def this_host() -> Host:
+    """Return the facts of the host that runs this process."""
+    return Host.model_validate(probe.probe())
+
+
+def every_host(run: RunOnEveryHost) -> list[Host]:
+    """Return the facts of all hosts, by starting the probe on each of them.
+
+    Raises:
+        ScopeError: a host answered with something that is no probe's answer, or none answered.
+
+    """
+    output = run([sys.executable, "-m", "scope.machine.probe", "--parts"])
+    hosts = {host.name: host for host in _join_parts(output)}
+    if not hosts:
+        raise ScopeError(f"no host answered the probe; the launcher printed: {output.strip()[-200:] or 'nothing'}")
+    return list(hosts.values())
+
+
+def machine(hosts: list[Host], build: NativeBuild | None) -> Machine:
+    """`machine.json` of these hosts."""
+    return Machine(
+        format=FORMAT,
+        hosts=hosts,
+        build=build,
+        environment=steering_environment(os.environ),
+        python=platform.python_version(),
+        scope_version=scope.__version__,
+    )
+
+
+def steering_environment(environment: os._Environ[str] | dict[str, str]) -> dict[str, str]:
+    """Return the set variables that steer MPI, fabrics, threads or numerical libraries; never a secret."""
+    return {
+        name: value
+        for name, value in sorted(environment.items())
+        if STEERING.match(name) and not SECRET.search(name)
+    }
+
+
+def usable_cores(host: Host) -> int:
+    """How many ranks this host can run with a physical core each, within affinity and control group."""
+    processor = host.processor
+    cores = len(processor.usable) * processor.cores // max(processor.threads, 1)
+    if processor.quota_cores is not None:
+        cores = min(cores, int(processor.quota_cores))
+    return max(1, cores)
+
+
+def _join_parts(output: str) -> list[Host]:
+    messages: dict[str, dict[int, str]] = {}
+    lengths: dict[str, int] = {}
+    for sender, number, length, part in re.findall(r"scope-probe (\S+) (\d+) (\d+) (\S+)", output):
+        messages.setdefault(sender, {})[int(number)] = part
+        lengths[sender] = int(length)
+    return [_decode(sender, parts, lengths[sender]) for sender, parts in messages.items()]
+
+
+def _decode(sender: str, parts: dict[int, str], length: int) -> Host:
+    try:
+        data = "".join(parts[number] for number in range(length))
+        return Host.model_validate(json.loads(zlib.decompress(base64.b64decode(data))))
+    except (KeyError, ValueError, zlib.error, binascii.Error, ValidationError) as error:
+        raise ScopeError(f"host {sender.rpartition(':')[0]}: its probe's answer arrived damaged") from error

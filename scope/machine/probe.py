@@ -1,0 +1,226 @@
+"""Return the facts of this host, as its kernel tells them.
+
+`python -m scope.machine.probe` prints one `machine.Host` as JSON. It runs on every host through the launcher,
+so it uses nothing but the standard library. A file that is absent costs one fact, never the probe.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+from scope.machine import links
+
+NOTEWORTHY_FLAGS = {
+    *("sse2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", "asimd", "sve", "sve2"),
+    *("constant_tsc", "nonstop_tsc", "rdtscp", "tsc_known_freq", "hypervisor"),
+}
+PART_LENGTH = 1000
+"""Characters per line of a message in parts; launchers forward longer ones torn and mixed with other hosts'."""
+
+
+def probe(root: Path = Path("/")) -> dict[str, Any]:
+    """Describe this host in the shape of `machine.Host`, read below `root` (another root is for tests)."""
+    return {
+        "name": os.uname().nodename,
+        "processor": processor(root),
+        "caches": caches(root),
+        "memory_bytes": memory_bytes(root),
+        "numa_nodes": max(1, len(list((root / "sys/devices/system/node").glob("node[0-9]*")))),
+        "links": links.links() + links.infiniband(root),
+        "kernel": _text(root / "proc/sys/kernel/osrelease"),
+        "operating_system": operating_system(root),
+        "virtualization": virtualization(root),
+        "governor": _text(_first_cpu(root) / "cpufreq/scaling_governor"),
+        "turbo": turbo(root),
+        "transparent_huge_pages": transparent_huge_pages(root),
+        "load": float((_text(root / "proc/loadavg").split() or ["0"])[0]),
+        "boot_id": _text(root / "proc/sys/kernel/random/boot_id"),
+    }
+
+
+def processor(root: Path) -> dict[str, Any]:
+    """Model, topology and what of it this process may use."""
+    information = _cpuinfo(root)
+    usable = sorted(os.sched_getaffinity(0))
+    cpus = [cpu for cpu in (root / "sys/devices/system/cpu").glob("cpu[0-9]*") if (cpu / "topology").is_dir()]
+    places = {cpu.name: _place(cpu) for cpu in cpus}
+    threads = len(places) or _text(root / "proc/cpuinfo").count("processor\t") or len(usable)
+    flags = set((information.get("flags") or information.get("Features", "")).split())
+    return {
+        "model": _model(information, root),
+        "architecture": os.uname().machine,
+        "sockets": len({socket for socket, _ in places.values()}) or 1,
+        "cores": len(set(places.values())) or threads,
+        "threads": threads,
+        "usable": usable,
+        "quota_cores": quota_cores(root),
+        "base_frequency_hz": _base_frequency_hz(root, information),
+        "flags": sorted(flags & NOTEWORTHY_FLAGS),
+    }
+
+
+def quota_cores(root: Path) -> float | None:
+    """Processor time granted by control groups, in cores: the smallest limit from this group up to the root."""
+    limits = []
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, controllers, group = line.split(":", 2)
+        if controllers == "":
+            limits += [_quota_v2(path) for path in _ancestors(root / "sys/fs/cgroup", group)]
+        elif "cpu" in controllers.split(","):
+            limits += [_quota_v1(path) for path in _ancestors(root / "sys/fs/cgroup/cpu", group)]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def caches(root: Path) -> list[dict[str, Any]]:
+    """Return the caches that the first processor sees, nearest first."""
+    found = []
+    for index in sorted((_first_cpu(root) / "cache").glob("index[0-9]*")):
+        size = re.match(r"(\d+)([KMG]?)", _text(index / "size"))
+        if not size:
+            continue
+        shared = _members(_text(index / "shared_cpu_list"))
+        cores = {_place(root / f"sys/devices/system/cpu/cpu{cpu}") for cpu in shared}
+        found.append(
+            {
+                "level": _number(index / "level"),
+                "kind": _text(index / "type").lower() or "unified",
+                "size_bytes": int(size[1]) * {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}[size[2]],
+                "line_bytes": _number(index / "coherency_line_size"),
+                "shared_by_cores": max(1, len(cores)),
+            }
+        )
+    return found
+
+
+def memory_bytes(root: Path) -> int:
+    """Installed memory as the kernel counts it; 0 when it does not say."""
+    total = re.search(r"^MemTotal:\s+(\d+) kB", _text(root / "proc/meminfo"), re.MULTILINE)
+    return int(total[1]) * 1024 if total else 0
+
+
+def operating_system(root: Path) -> str:
+    """Return the distribution's own name for itself."""
+    name = re.search(r'^PRETTY_NAME="?(.*?)"?$', _text(root / "etc/os-release"), re.MULTILINE)
+    return name[1] if name else ""
+
+
+def virtualization(root: Path) -> str:
+    """Return the container or hypervisor around this host; empty on bare metal."""
+    if (root / ".dockerenv").exists():
+        return "docker"
+    if (root / "run/.containerenv").exists():
+        return "podman"
+    if container := _text(root / "run/systemd/container"):
+        return container
+    if hypervisor := _text(root / "sys/hypervisor/type"):
+        return hypervisor
+    if "hypervisor" in _cpuinfo(root).get("flags", "").split():
+        return _text(root / "sys/class/dmi/id/sys_vendor") or "virtual machine"
+    return ""
+
+
+def turbo(root: Path) -> bool | None:
+    """Whether the processor may exceed its base frequency; None where the kernel does not say."""
+    cpu = root / "sys/devices/system/cpu"
+    if no_turbo := _text(cpu / "intel_pstate/no_turbo"):
+        return no_turbo == "0"
+    if boost := _text(cpu / "cpufreq/boost"):
+        return boost == "1"
+    return None
+
+
+def transparent_huge_pages(root: Path) -> str:
+    """Return the chosen word of `always [madvise] never`."""
+    chosen = re.search(r"\[(\w+)\]", _text(root / "sys/kernel/mm/transparent_hugepage/enabled"))
+    return chosen[1] if chosen else ""
+
+
+def in_parts(host: dict[str, Any]) -> str:
+    """Write the same JSON as short numbered lines that survive a launcher's forwarding of many hosts' output."""
+    data = base64.b64encode(zlib.compress(json.dumps(host).encode())).decode()
+    parts = [data[start : start + PART_LENGTH] for start in range(0, len(data), PART_LENGTH)]
+    sender = f"{host['name']}:{os.getpid()}"
+    return "".join(f"scope-probe {sender} {number} {len(parts)} {part}\n" for number, part in enumerate(parts))
+
+
+def _cpuinfo(root: Path) -> dict[str, str]:
+    """Return the first processor's paragraph of /proc/cpuinfo; POWER and ARM put shared lines at the end."""
+    information: dict[str, str] = {}
+    for line in _text(root / "proc/cpuinfo").splitlines():
+        key, _, value = line.partition(":")
+        information.setdefault(key.strip(), value.strip())
+    return information
+
+
+def _model(information: dict[str, str], root: Path) -> str:
+    for key in ("model name", "cpu", "Model", "Hardware"):
+        if information.get(key):
+            return information[key]
+    if "CPU part" in information:
+        return f"implementer {information.get('CPU implementer', '?')} part {information['CPU part']}"
+    return _text(root / "sys/firmware/devicetree/base/model").strip("\0")
+
+
+def _base_frequency_hz(root: Path, information: dict[str, str]) -> float | None:
+    if base_khz := _number(_first_cpu(root) / "cpufreq/base_frequency"):
+        return base_khz * 1e3
+    named = re.search(r"@ ([\d.]+)GHz", information.get("model name", ""))
+    return float(named[1]) * 1e9 if named else None
+
+
+def _place(cpu: Path) -> tuple[str, str]:
+    topology = cpu / "topology"
+    return _text(topology / "physical_package_id"), _text(topology / "core_id")
+
+
+def _first_cpu(root: Path) -> Path:
+    return root / f"sys/devices/system/cpu/cpu{min(os.sched_getaffinity(0), default=0)}"
+
+
+def _ancestors(mount: Path, group: str) -> list[Path]:
+    """Return a control group and its parents; inside a container the own group may lie outside the mount."""
+    path = mount / group.lstrip("/")
+    return [path, *(parent for parent in path.parents if parent.is_relative_to(mount))]
+
+
+def _quota_v2(group: Path) -> float | None:
+    words = _text(group / "cpu.max").split()
+    return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else None
+
+
+def _quota_v1(group: Path) -> float | None:
+    quota, period = _number(group / "cpu.cfs_quota_us"), _number(group / "cpu.cfs_period_us")
+    return quota / period if quota > 0 and period > 0 else None
+
+
+def _members(cpu_list: str) -> list[int]:
+    """`0-2,5` as [0, 1, 2, 5]."""
+    members: list[int] = []
+    for part in filter(None, cpu_list.split(",")):
+        first, _, last = part.partition("-")
+        members += range(int(first), int(last or first) + 1)
+    return members
+
+
+def _number(path: Path) -> int:
+    text = _text(path)
+    return int(text) if re.fullmatch(r"-?\d+", text) else 0
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+if __name__ == "__main__":
+    host = probe()
+    sys.stdout.write(in_parts(host) if "--parts" in sys.argv[1:] else json.dumps(host) + "\n")

@@ -1,0 +1,172 @@
+"""The probe of this host, and of machines that lack what this one has."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scope.errors import ScopeError
+from scope.machine import discover, probe
+from scope.machine.machine import Host
+
+
+def write(root: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A root without /proc and /sys."""
+    return tmp_path
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two sockets of two cores with two threads each, a control group with a quota, a governor."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 4, 5})
+    cpu = "sys/devices/system/cpu"
+    for number in range(8):
+        write(
+            tmp_path,
+            **{
+                f"{cpu}/cpu{number}/topology/physical_package_id": str(number % 4 // 2),
+                f"{cpu}/cpu{number}/topology/core_id": str(number % 2),
+            },
+        )
+    write(
+        tmp_path,
+        **{
+            "proc/cpuinfo": "processor\t: 0\nmodel name\t: Big CPU @ 2.40GHz\nflags\t\t: fpu avx2 constant_tsc\n",
+            "proc/meminfo": "MemTotal:       1000 kB\nMemFree: 5 kB\n",
+            "proc/loadavg": "3.25 2.00 1.00 1/100 4242\n",
+            "proc/self/cgroup": "0::/a/b\n",
+            "sys/fs/cgroup/a/cpu.max": "150000 100000\n",
+            "sys/fs/cgroup/a/b/cpu.max": "max 100000\n",
+            f"{cpu}/cpu0/cache/index0/level": "1",
+            f"{cpu}/cpu0/cache/index0/type": "Data",
+            f"{cpu}/cpu0/cache/index0/size": "48K",
+            f"{cpu}/cpu0/cache/index0/coherency_line_size": "64",
+            f"{cpu}/cpu0/cache/index0/shared_cpu_list": "0,4",
+            f"{cpu}/cpu0/cache/index1/level": "3",
+            f"{cpu}/cpu0/cache/index1/type": "Unified",
+            f"{cpu}/cpu0/cache/index1/size": "32M",
+            f"{cpu}/cpu0/cache/index1/coherency_line_size": "64",
+            f"{cpu}/cpu0/cache/index1/shared_cpu_list": "0-1,4-5",
+            f"{cpu}/cpu0/cpufreq/scaling_governor": "powersave\n",
+            f"{cpu}/intel_pstate/no_turbo": "1\n",
+            "sys/devices/system/node/node0/meminfo": "",
+            "sys/devices/system/node/node1/meminfo": "",
+            "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+            "sys/class/infiniband/mlx5_0/ports/1/rate": "200 Gb/sec (4X HDR)\n",
+            "sys/class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE\n",
+            "sys/class/infiniband/mlx5_0/ports/1/link_layer": "InfiniBand\n",
+            "etc/os-release": 'NAME="X"\nPRETTY_NAME="X Linux 1"\n',
+        },
+    )
+    return tmp_path
+
+
+def test_this_host_is_described_as_the_operating_system_sees_it() -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "scope.machine.probe"], capture_output=True, text=True, check=True, timeout=30
+    )
+    host = Host.model_validate(json.loads(answer.stdout))
+    assert host.name == os.uname().nodename
+    assert host.processor.usable == sorted(os.sched_getaffinity(0))
+    assert host.memory_bytes == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    loopback = [link for link in host.links if link.kind == "loopback"]
+    assert [link.rate_bits_per_s for link in loopback] == [None]
+    assert "127.0.0.1" in loopback[0].addresses
+
+
+def test_a_probe_loads_nothing_heavy() -> None:
+    code = "import sys, scope.machine.probe; print(sorted({'pydantic', 'numpy', 'rich'} & set(sys.modules)))"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_topology_counts_cores_not_threads(server: Path) -> None:
+    host = Host.model_validate(probe.probe(server))
+    assert (host.processor.sockets, host.processor.cores, host.processor.threads) == (2, 4, 8)
+    assert host.processor.quota_cores == 1.5
+    assert host.processor.base_frequency_hz == 2.4e9
+    assert host.processor.flags == ["avx2", "constant_tsc"]
+    assert discover.usable_cores(host) == 1
+
+
+def test_caches_are_shared_by_cores_not_threads(server: Path) -> None:
+    first, last = Host.model_validate(probe.probe(server)).caches
+    assert (first.size_bytes, first.shared_by_cores, first.kind) == (48 * 1024, 1, "data")
+    assert (last.size_bytes, last.shared_by_cores) == (32 * 1024**2, 2)
+
+
+def test_volatile_facts(server: Path) -> None:
+    host = Host.model_validate(probe.probe(server))
+    assert (host.governor, host.turbo, host.load) == ("powersave", False, 3.25)
+    assert (host.transparent_huge_pages, host.numa_nodes) == ("madvise", 2)
+    assert host.operating_system == "X Linux 1"
+
+
+def test_an_infiniband_port_has_its_rate(server: Path) -> None:
+    port = Host.model_validate(probe.probe(server)).links[-1]
+    assert (port.name, port.kind, port.rate_bits_per_s, port.up) == ("mlx5_0/1", "infiniband", 200e9, True)
+
+
+def test_a_host_without_proc_and_sys_still_answers(bare: Path) -> None:
+    host = Host.model_validate(probe.probe(bare))
+    assert host.memory_bytes == 0
+    assert host.caches == []
+    assert host.processor.cores >= 1
+    assert host.processor.quota_cores is None
+    assert host.virtualization == ""
+
+
+@pytest.mark.parametrize("quota", ["", "max", "-1 100000", "rubbish here"])
+def test_an_absent_quota_is_no_limit(bare: Path, quota: str) -> None:
+    write(bare, **{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": quota})
+    assert probe.quota_cores(bare) is None
+
+
+def test_a_quota_of_the_first_control_group_version(bare: Path) -> None:
+    write(
+        bare,
+        **{
+            "proc/self/cgroup": "4:cpu,cpuacct:/job\n0::/\n",
+            "sys/fs/cgroup/cpu/job/cpu.cfs_quota_us": "250000",
+            "sys/fs/cgroup/cpu/job/cpu.cfs_period_us": "100000",
+        },
+    )
+    assert probe.quota_cores(bare) == 2.5
+
+
+def test_answers_of_several_hosts_mixed_line_by_line_are_told_apart() -> None:
+    here = probe.probe()
+    first = probe.in_parts({**here, "name": "a", "kernel": "x" * 3000 + os.urandom(3000).hex()}).splitlines()
+    second = probe.in_parts({**here, "name": "b"}).splitlines()
+    assert len(first) > 2
+    mixed = [line for pair in zip(first, second + ["noise"] * len(first), strict=False) for line in pair]
+    assert [host.name for host in discover.every_host(lambda command: "\n".join(mixed))] == ["a", "b"]
+
+
+def test_a_damaged_answer_names_the_host() -> None:
+    whole = probe.in_parts({**probe.probe(), "name": "a", "kernel": os.urandom(3000).hex()}).splitlines()
+    with pytest.raises(ScopeError, match="host a"):
+        discover.every_host(lambda command: "\n".join(whole[1:]))
+
+
+def test_silence_is_an_error() -> None:
+    with pytest.raises(ScopeError, match="no host answered"):
+        discover.every_host(lambda command: "ssh: connection refused")
+
+
+def test_secrets_never_enter_the_environment_record() -> None:
+    variables = {"UCX_TLS": "tcp", "SLURM_JWT": "x", "SLURM_JOB_ID": "3", "I_MPI_HYDRA_TOKEN": "x", "HOME": "/"}
+    assert discover.steering_environment(variables) == {"SLURM_JOB_ID": "3", "UCX_TLS": "tcp"}
