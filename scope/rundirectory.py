@@ -7,9 +7,9 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from scope.errors import ScopeError, UsageError
 
@@ -17,6 +17,33 @@ FORMAT = 1
 """Version of the files of a run directory; a reader refuses a higher one."""
 
 T = TypeVar("T")
+
+
+class Skipped(BaseModel):
+    """A case that was not tried."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    benchmark: str
+    case: str
+    """The rest of the case as `plan.txt` would spell it."""
+    reason: str
+
+
+class Run(BaseModel):
+    """`run.json`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: int
+    scope_version: str
+    name: str
+    module: str
+    command: list[str]
+    started_unix_s: float
+    finished_unix_s: float | None
+    status: Literal["running", "finished", "interrupted", "failed"]
+    skipped: list[Skipped] = []
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,241 @@
+"""The samples of a run as arrays: what the statistics work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scope.samples.records import (
+    Arrival,
+    CaseRecord,
+    ClockSynchronization,
+    EndRecord,
+    LaunchRecord,
+    Origin,
+    Series,
+    Status,
+    Value,
+    Verification,
+    Work,
+)
+
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ExtremeTimes:
+    """Per repetition over all ranks; every array has the shape (repetitions,). Times in seconds."""
+
+    minimum_s: Floats
+    minimum_rank: Integers
+    maximum_s: Floats
+    maximum_rank: Integers
+    mean_s: Floats
+    latest_exit_s: Floats
+
+
+@dataclass(frozen=True)
+class Times:
+    """Raw times of one cadence of a case in one launch, in the order in which they were taken."""
+
+    cadence: str
+    synchronization: str
+    operations: int
+    """Operations behind each elapsed time."""
+    warmup: int
+    """Leading repetitions that are warm-up."""
+    ranks_kept: Integers
+    """Shape (kept ranks,)."""
+    elapsed_s: Floats
+    """Shape (kept ranks, repetitions)."""
+    entry_s: Floats | None
+    """When each rank entered, relative to the agreed start; shape as `elapsed_s`."""
+    valid: Booleans
+    """Shape (repetitions,)."""
+    observed: dict[str, Floats]
+    """Each of the shape of `elapsed_s`."""
+    extremes: ExtremeTimes | None
+
+    @property
+    def repetitions(self) -> int:
+        """How many repetitions were recorded, warm-up and invalid ones included."""
+        return int(self.elapsed_s.shape[1])
+
+    @property
+    def counted(self) -> Booleans:
+        """Which repetitions are results: neither warm-up nor invalid; shape (repetitions,)."""
+        return self.valid & (np.arange(self.repetitions) >= self.warmup)
+
+    @property
+    def invalid(self) -> int:
+        """How many repetitions after the warm-up were marked invalid."""
+        return int(np.count_nonzero(~self.valid[self.warmup :]))
+
+    @classmethod
+    def from_record(cls, series: Series) -> Times:
+        """Turn a validated line's series into arrays; ValueError names the key whose shape or value is wrong."""
+        if series.operations < 1:
+            raise ValueError(f"operations = {series.operations}: must be at least 1")
+        elapsed = _rows("elapsed_s", series.elapsed_s, len(series.ranks_kept))
+        repetitions = elapsed.shape[1]
+        if not 0 <= series.warmup <= repetitions:
+            raise ValueError(f"warmup = {series.warmup}: must be from 0 to the {repetitions} repetitions")
+        shape = (len(series.ranks_kept), repetitions)
+        valid = np.ones(repetitions, dtype=np.bool_) if series.valid is None else np.array(series.valid, np.bool_)
+        if valid.shape != (repetitions,):
+            raise ValueError(f"valid: {valid.size} values: must be one for each of the {repetitions} repetitions")
+        return cls(
+            cadence=series.cadence,
+            synchronization=series.synchronization,
+            operations=series.operations,
+            warmup=series.warmup,
+            ranks_kept=np.array(series.ranks_kept, dtype=np.int64),
+            elapsed_s=elapsed,
+            entry_s=None if series.entry_s is None else _rows("entry_s", series.entry_s, *shape),
+            valid=valid,
+            observed={name: _rows(f"observed.{name}", rows, *shape) for name, rows in series.observed.items()},
+            extremes=_extremes(series, repetitions),
+        )
+
+
+def _rows(key: str, rows: list[list[float]], ranks: int, repetitions: int | None = None) -> Floats:
+    if len(rows) != ranks:
+        raise ValueError(f"{key}: {len(rows)} rows: must be one for each of the {ranks} ranks kept")
+    lengths = {len(row) for row in rows}
+    if len(lengths) > 1:
+        raise ValueError(f"{key}: rows of {min(lengths)} and {max(lengths)} values: must be equally long")
+    array = np.array(rows, dtype=np.float64).reshape(ranks, lengths.pop() if lengths else 0)
+    if repetitions is not None and array.shape[1] != repetitions:
+        raise ValueError(f"{key}: {array.shape[1]} values per rank: must be {repetitions} as in elapsed_s")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{key}: holds a number that is not finite: only finite numbers are samples")
+    return array
+
+
+def _extremes(series: Series, repetitions: int) -> ExtremeTimes | None:
+    if series.extremes is None:
+        return None
+    given = series.extremes
+    times = {
+        name: _rows(f"extremes.{name}", [getattr(given, name)], 1, repetitions)[0]
+        for name in ("minimum_s", "maximum_s", "mean_s", "latest_exit_s")
+    }
+    ranks = {
+        name: np.array(
+            _rows(f"extremes.{name}", [list(map(float, getattr(given, name)))], 1, repetitions)[0], np.int64
+        )
+        for name in ("minimum_rank", "maximum_rank")
+    }
+    return ExtremeTimes(
+        minimum_s=times["minimum_s"],
+        minimum_rank=ranks["minimum_rank"],
+        maximum_s=times["maximum_s"],
+        maximum_rank=ranks["maximum_rank"],
+        mean_s=times["mean_s"],
+        latest_exit_s=times["latest_exit_s"],
+    )
+
+
+@dataclass(frozen=True)
+class CaseSamples:
+    """One case in one launch: what was chosen, how it ended, and its times."""
+
+    benchmark: str
+    parameters: dict[str, Value]
+    ranks: int
+    transport: str
+    placement: str
+    origin: Origin
+    launch: int
+    attempt: int
+    position: int
+    status: Status
+    reason: str
+    stopped: str
+    """Why sampling ended: `interval`, `budget`, `repetitions` or empty."""
+    relative_interval: float | None
+    started_unix_s: float
+    duration_s: float
+    verification: Verification | None
+    work: Work | None
+    times: list[Times]
+    arrivals: list[Arrival]
+    synchronization: ClockSynchronization | None
+    """How the clocks of its launch were made one; None when the launch never got so far."""
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What makes two of these the same case of two launches; hashable."""
+        parameters = tuple(sorted((name, type(value).__name__, value) for name, value in self.parameters.items()))
+        return (self.benchmark, parameters, self.ranks, self.transport, self.placement, self.origin)
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ran to its end with the right data."""
+        return self.status == "ok"
+
+
+@dataclass(frozen=True)
+class CutLine:
+    """A last line that does not end: the run was interrupted while it was written."""
+
+    line: int
+    """Its number in the file, from 1."""
+    length: int
+    """Bytes that are there."""
+    start: str
+    """Its first characters."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Everything in `samples.jsonl`."""
+
+    launches: list[LaunchRecord]
+    ends: list[EndRecord]
+    cases: list[CaseSamples]
+    """One for each case of each launch: the last attempt that was ok, else the last one."""
+    failures: list[CaseSamples] = field(default_factory=list)
+    """Every attempt that was not ok, repeated with success later or not."""
+    cut_line: CutLine | None = None
+
+    def by_case(self) -> dict[tuple[object, ...], list[CaseSamples]]:
+        """Group the cases over their launches, in the order in which they first occur."""
+        groups: dict[tuple[object, ...], list[CaseSamples]] = {}
+        for case in self.cases:
+            groups.setdefault(case.identity, []).append(case)
+        return groups
+
+
+def join(record: CaseRecord, launch: LaunchRecord | None, place: tuple[str, str, Origin]) -> CaseSamples:
+    """Give a case line what its launch line knows; `place` is transport, placement and origin.
+
+    Keys with the prefixes `sampling.` and `case.` steer the sampling and do not identify the case.
+    """
+    transport, placement, origin = place
+    return CaseSamples(
+        benchmark=record.benchmark,
+        parameters={k: v for k, v in record.parameters.items() if not k.startswith(("sampling.", "case."))},
+        ranks=record.ranks,
+        transport=transport,
+        placement=placement,
+        origin=origin,
+        launch=record.launch,
+        attempt=record.attempt,
+        position=record.position,
+        status=record.status,
+        reason=record.reason,
+        stopped=record.stopped,
+        relative_interval=record.relative_interval,
+        started_unix_s=record.started_unix_s,
+        duration_s=record.duration_s,
+        verification=record.verification,
+        work=record.work,
+        times=[Times.from_record(series) for series in record.series],
+        arrivals=record.arrivals,
+        synchronization=launch.clock_synchronization if launch else None,
+    )
