@@ -1,0 +1,46 @@
+"""`scope show`: the figures of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from scope.statistics.summary import Summary
+
+
+def command(
+    run: Annotated[Path, typer.Argument(help="Run directory, for example runs/latest.")],
+    patterns: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATTERN]...",
+            help="Benchmarks (mpi, 'mpi.*') and filters (mode=standard, message_bytes=1Ki, ranks=2).",
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every definition of time, not only the headline.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="A list of objects instead of tables.")] = False,
+) -> None:
+    """Show the figures of a run: medians with their intervals, case by case."""
+    from scope.report.contents import read_summaries
+    from scope.report.selection import select
+
+    chosen = select(read_summaries(run), patterns or [])
+    shown = chosen if every else [summary for summary in chosen if summary.primary]
+    if json:
+        _print_json(shown)
+        return
+    from scope.report.listing import listing
+    from scope.report.terminal import console
+
+    console().print(listing(shown))
+
+
+def _print_json(summaries: list[Summary]) -> None:
+    import json
+
+    from scope.report.listing import rows
+
+    typer.echo(json.dumps(rows(summaries), indent=1, ensure_ascii=False))

@@ -1,0 +1,95 @@
+"""Everything that a run directory says, read once; the report only reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from scope.build.registry import BenchmarkDescription
+from scope.errors import UsageError
+from scope.findings.finding import Finding
+from scope.machine.machine import Machine
+from scope.models.fit import Models
+from scope.rundirectory import Run, RunDirectory, read_json, read_text
+from scope.statistics.summary import Summary
+
+
+class File(BaseModel):
+    """A file of a run directory; keys that only other stages need are passed over."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class SummaryFile(File):
+    """`statistics.json`."""
+
+    format: int
+    summaries: list[Summary]
+
+
+class FindingFile(File):
+    """`findings.json`."""
+
+    format: int
+    findings: list[Finding]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a report is made of."""
+
+    directory: RunDirectory
+    run: Run
+    experiment: str
+    """The text of experiment.toml; empty when there is none."""
+    machine: Machine
+    benchmarks: dict[str, BenchmarkDescription]
+    summaries: list[Summary]
+    models: Models
+    findings: list[Finding]
+
+    @property
+    def headline(self) -> list[Summary]:
+        """The summaries under their headline definition of time."""
+        return [summary for summary in self.summaries if summary.primary]
+
+    def describe(self, benchmark: str) -> str:
+        """Return what the benchmark says it measures; empty when the run does not know it."""
+        return self.benchmarks[benchmark].summary if benchmark in self.benchmarks else ""
+
+
+def read(path: Path) -> Contents:
+    """Read a run directory; UsageError names the file, key and value that is missing or wrong."""
+    directory = located(path)
+    return Contents(
+        directory=directory,
+        run=read_json(directory.run, Run),
+        experiment=read_text(directory.experiment) if directory.experiment.exists() else "",
+        machine=read_json(directory.machine, Machine),
+        benchmarks={one.name: one for one in read_json(directory.benchmarks, list[BenchmarkDescription])},
+        summaries=read_summaries(path),
+        models=read_json(_derived(directory, directory.models), Models),
+        findings=read_json(_derived(directory, directory.findings), FindingFile).findings,
+    )
+
+
+def read_summaries(path: Path) -> list[Summary]:
+    """Read only the summaries of a run."""
+    directory = located(path)
+    return read_json(_derived(directory, directory.statistics), SummaryFile).summaries
+
+
+def located(path: Path) -> RunDirectory:
+    """Return the run directory at `path`, or say that there is none."""
+    if not path.is_dir():
+        what = "is not a directory" if path.exists() else "does not exist"
+        raise UsageError(f"{path}: {what}; a run directory is allowed, such as runs/latest")
+    return RunDirectory(path)
+
+
+def _derived(directory: RunDirectory, file: Path) -> Path:
+    if not file.exists() and directory.samples.exists():
+        raise UsageError(f"{file}: does not exist; `scope analyze {directory.path}` derives it from the samples")
+    return file
