@@ -1,0 +1,138 @@
+"""The figures that describe the values of one metric over all launches of a case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Literal
+
+import numpy as np
+
+from scope.samples.samples import Floats
+from scope.statistics.dependence import between_launch_share, serial_dependence
+from scope.statistics.order_statistics import Interval, median_interval, quantiles, sanitised
+
+LAUNCHES_FOR_INTERVAL = 6
+"""With so many launch medians, their extremes enclose the median with at least 95 % confidence."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The fields of a `Summary` that are computed from values; None where too few values allow none."""
+
+    median: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    interval_basis: Literal["launches", "samples", "none"] = "none"
+    coverage: float | None = None
+    n: int = 0
+    launches: int = 0
+    launch_medians: tuple[float, ...] = ()
+    mean: float | None = None
+    coefficient_of_variation: float | None = None
+    minimum: float | None = None
+    p05: float | None = None
+    p25: float | None = None
+    p75: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    maximum: float | None = None
+    sanitised_mean: float | None = None
+    sanitised_coefficient_of_variation: float | None = None
+    autocorrelation: float | None = None
+    autocorrelated: bool = False
+    between_launch_share: float | None = None
+    relative_interval: float | None = None
+    p01: float | None = None
+    """Not a field of a summary: the 99th percentile of a rate is derived from it."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the fields of a summary by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "p01"}
+
+
+def describe(launches: list[Floats]) -> Figures:
+    """Describe the values of each launch, given in the order in which they were taken.
+
+    With at least six launches they are the unit: the median is that of the launch medians, and so is its
+    interval. With fewer, both are those of all samples together, and the interval says nothing about what
+    another launch would give.
+    """
+    launches = [launch for launch in launches if launch.size]
+    if not launches:
+        return Figures()
+    values = np.concatenate(launches)
+    medians = np.array([np.median(launch) for launch in launches])
+    unit = medians if medians.size >= LAUNCHES_FOR_INTERVAL else values
+    interval = median_interval(unit)
+    median = float(np.median(unit))
+    mean = float(values.mean())
+    clean = sanitised(values)
+    p01, p05, p25, p75, p95, p99 = quantiles(values, [0.01, 0.05, 0.25, 0.75, 0.95, 0.99])
+    dependence = serial_dependence(launches)
+    return Figures(
+        median=median,
+        ci_low=interval.low if interval else None,
+        ci_high=interval.high if interval else None,
+        interval_basis=_basis(unit is medians, interval),
+        coverage=interval.coverage if interval else None,
+        n=int(values.size),
+        launches=len(launches),
+        launch_medians=tuple(medians.tolist()),
+        mean=mean,
+        coefficient_of_variation=_variation(values),
+        minimum=float(values.min()),
+        p05=p05,
+        p25=p25,
+        p75=p75,
+        p95=p95,
+        p99=p99,
+        maximum=float(values.max()),
+        sanitised_mean=float(clean.mean()),
+        sanitised_coefficient_of_variation=_variation(clean),
+        autocorrelation=dependence.largest if dependence else None,
+        autocorrelated=dependence is not None and dependence.significant,
+        between_launch_share=between_launch_share(launches),
+        relative_interval=(interval.high - interval.low) / 2 / median if interval and median > 0 else None,
+        p01=p01,
+    )
+
+
+def as_rate(time: Figures, work: float) -> Figures:
+    """Derive the figures of a rate, work per second, from those of the time in seconds.
+
+    Costs are averaged and rates derived from them, never the other way round: the median, the interval, the
+    quantiles and the mean are the work over the time's. Variation, dependence and shares stay those of the time.
+    """
+
+    def over(seconds: float | None) -> float | None:
+        return work / seconds if seconds is not None and seconds > 0 else None
+
+    return replace(
+        time,
+        median=over(time.median),
+        ci_low=over(time.ci_high),
+        ci_high=over(time.ci_low),
+        launch_medians=tuple(work / seconds for seconds in time.launch_medians if seconds > 0),
+        mean=over(time.mean),
+        minimum=over(time.maximum),
+        p05=over(time.p95),
+        p25=over(time.p75),
+        p75=over(time.p25),
+        p95=over(time.p05),
+        p99=over(time.p01),
+        p01=over(time.p99),
+        maximum=over(time.minimum),
+        sanitised_mean=over(time.sanitised_mean),
+    )
+
+
+def _basis(by_launches: bool, interval: Interval | None) -> Literal["launches", "samples", "none"]:
+    if interval is None:
+        return "none"
+    return "launches" if by_launches else "samples"
+
+
+def _variation(values: Floats) -> float | None:
+    """Return the coefficient of variation; None for fewer than two values or a mean of zero."""
+    mean = float(values.mean())
+    return float(values.std(ddof=1)) / mean if values.size > 1 and mean > 0 else None

@@ -1,0 +1,180 @@
+"""From samples to summaries: every metric of every case, under every definition of time that its series allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from scope.build.registry import BenchmarkDescription, Definition, MetricDescription
+from scope.errors import UsageError
+from scope.samples.samples import CaseSamples, Floats, Samples, Times
+from scope.statistics.definitions import comparable, observed, series_of, times_under
+from scope.statistics.figures import Figures, as_rate, describe
+from scope.statistics.summary import Summary
+
+Taking = Callable[[CaseSamples], tuple[Times, Floats] | None]
+"""Takes from one launch of a case its series and one value per repetition."""
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The values of a case under one definition."""
+
+    figures: Figures
+    invalid_share: float
+
+
+def summarise(samples: Samples, benchmarks: list[BenchmarkDescription]) -> list[Summary]:
+    """Summarise all cases, in the order in which they first ran.
+
+    Rates are derived from the times. A rate of work that a case does not do (the bandwidth of an empty message)
+    has no summary. Raises UsageError for a case of a benchmark that is not described.
+    """
+    described = {benchmark.name: benchmark for benchmark in benchmarks}
+    summaries: list[Summary] = []
+    for launches in samples.by_case().values():
+        name = launches[0].benchmark
+        if name not in described:
+            raise UsageError(f"benchmarks.json: {name}: missing, but samples.jsonl has cases of it")
+        ordered = sorted(launches, key=lambda case: case.launch)
+        for metric_summaries in _summarise_case(ordered, described[name].metrics):
+            summaries.extend(metric_summaries)
+    return summaries
+
+
+def _summarise_case(launches: list[CaseSamples], metrics: list[MetricDescription]) -> list[list[Summary]]:
+    reason = _why_invalid(launches)
+    right = [case for case in launches if _is_right(case)]
+    usable = right or [case for case in launches if case.times]
+    cache: dict[str, Collected] = {}
+
+    def collected(key: str, take: Taking) -> Collected:
+        if key not in cache:
+            cache[key] = _collect(usable, take)
+        return cache[key]
+
+    return [_summarise_metric(metric, launches, usable, reason, collected) for metric in metrics]
+
+
+def _summarise_metric(
+    metric: MetricDescription,
+    launches: list[CaseSamples],
+    usable: list[CaseSamples],
+    reason: str,
+    collected: Callable[[str, Taking], Collected],
+) -> list[Summary]:
+    if metric.quantity == "observed":
+        values = collected(f"observed {metric.name}", lambda case: observed(metric.name, case.times))
+        return [_summary(metric, "observed", True, launches, values, values.figures, reason)]
+    work = _work(metric, usable)
+    if work == 0:
+        return []
+    summaries = []
+    for definition in comparable(metric.definition, launches[0].ranks):
+        times = collected(definition, partial(_take, definition))
+        primary = definition == metric.definition
+        if primary or times.figures.n:
+            figures = _figures_of(metric, times.figures, work)
+            summaries.append(_summary(metric, definition, primary, launches, times, figures, reason))
+    return summaries
+
+
+def _take(definition: Definition, case: CaseSamples) -> tuple[Times, Floats] | None:
+    series = series_of(definition, case.times)
+    values = times_under(definition, series) if series else None
+    return (series, values) if series is not None and values is not None else None
+
+
+def _figures_of(metric: MetricDescription, time: Figures, work: float | None) -> Figures:
+    if metric.quantity == "time":
+        return time
+    return as_rate(time, work) if work is not None else Figures()
+
+
+def _summary(
+    metric: MetricDescription,
+    definition: str,
+    primary: bool,
+    launches: list[CaseSamples],
+    collected: Collected,
+    figures: Figures,
+    reason: str,
+) -> Summary:
+    first = launches[0]
+    reason = reason or _why_no_figure(figures)
+    return Summary.model_validate(
+        {
+            "benchmark": first.benchmark,
+            "parameters": first.parameters,
+            "ranks": first.ranks,
+            "transport": first.transport,
+            "placement": first.placement,
+            "metric": metric.name,
+            "unit": metric.unit,
+            "better": metric.better,
+            "definition": definition,
+            "primary": primary,
+            "origin": first.origin,
+            "valid": not reason,
+            "reason": reason,
+            "invalid_share": collected.invalid_share,
+            "tight_share": float(np.mean([case.stopped == "interval" for case in launches])),
+            **figures.as_dict(),
+        }
+    )
+
+
+def _collect(launches: list[CaseSamples], take: Taking) -> Collected:
+    """Take the values of all launches that have them, without warm-up and invalid ones; count the latter."""
+    values: list[Floats] = []
+    invalid = after_warmup = 0
+    for case in launches:
+        taken = take(case)
+        if taken is not None:
+            series, every = taken
+            values.append(every[series.counted])
+            invalid += series.invalid
+            after_warmup += series.repetitions - series.warmup
+    return Collected(describe(values), invalid / after_warmup if after_warmup else 0.0)
+
+
+def _is_right(case: CaseSamples) -> bool:
+    return case.ok and case.verification is not None and case.verification.passed
+
+
+def _why_invalid(launches: list[CaseSamples]) -> str:
+    """Say why a case's figures are no results; empty when they are.
+
+    Wrong data in one launch spoils the case; a launch that crashed or was ended does not, as long as another
+    gave verified samples.
+    """
+    for case in launches:
+        if case.status == "failed":
+            return f"failed: {case.reason}" if case.reason else "failed"
+        if case.verification is not None and not case.verification.passed:
+            return f"failed: {case.verification.message or 'the data was wrong'}"
+    if any(_is_right(case) for case in launches):
+        return ""
+    last = launches[-1]
+    if last.ok:
+        return "not verified"
+    return f"{last.status}: {last.reason}" if last.reason else last.status
+
+
+def _why_no_figure(figures: Figures) -> str:
+    if figures.n == 0:
+        return "no valid sample"
+    if figures.median is None:
+        return "the median time is not above zero: the clock cannot resolve it"
+    return ""
+
+
+def _work(metric: MetricDescription, launches: list[CaseSamples]) -> float | None:
+    """Return what one operation moves or computes; None when no launch declared it."""
+    for case in launches:
+        if case.work is not None and metric.quantity != "time":
+            return float(getattr(case.work, metric.quantity))
+    return None
