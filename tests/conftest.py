@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests import golden_run as golden
+
+
+@pytest.fixture(scope="session")
+def golden_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The golden run as it is before any analysis; read only."""
+    return golden.write(tmp_path_factory.mktemp("golden") / "raw")
+
+
+@pytest.fixture
+def golden_copy(golden_raw: Path, tmp_path: Path) -> Path:
+    """A raw golden run of one's own, to change or break."""
+    return Path(shutil.copytree(golden_raw, tmp_path / "golden"))

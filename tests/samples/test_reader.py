@@ -1,0 +1,192 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scope.errors import UsageError
+from scope.samples.reader import read
+from tests import golden_run as golden
+
+
+def lines(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
+
+
+def rewrite(run: Path, records: list[dict[str, Any]]) -> None:
+    (run / "samples.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def first(records: list[dict[str, Any]], record: str, benchmark: str = "") -> int:
+    return next(
+        i
+        for i, r in enumerate(records)
+        if r["record"] == record and (not benchmark or r["benchmark"] == benchmark)
+    )
+
+
+def test_every_case_of_every_launch_is_there(golden_raw: Path) -> None:
+    samples = read(golden_raw)
+    expected = len(list(golden.cases()))
+    assert len(samples.by_case()) == expected
+    assert len(samples.cases) == expected * golden.LAUNCHES
+    assert len(samples.launches) == len(samples.ends)
+    assert samples.cut_line is None
+    assert {case.benchmark for case in samples.failures} == {"mpi.broadcast"}
+
+
+def test_times_are_the_file_s(golden_raw: Path) -> None:
+    record = lines(golden_raw)[first(lines(golden_raw), "case", "mpi.broadcast")]
+    case = next(case for case in read(golden_raw).cases if case.benchmark == "mpi.broadcast")
+    isolated = case.times[0]
+    np.testing.assert_array_equal(isolated.elapsed_s, record["series"][0]["elapsed_s"])
+    assert isolated.entry_s is not None
+    assert isolated.counted.sum() == golden.REPETITIONS - 1, "one is invalid"
+    assert isolated.invalid == 1
+    assert not isolated.counted[: golden.WARMUP].any()
+    assert case.transport == "default"
+    assert case.placement == "core"
+
+
+def test_a_cut_last_line_is_reported_and_nothing_else_is_lost(golden_copy: Path) -> None:
+    whole = read(golden_copy)
+    path = golden_copy / "samples.jsonl"
+    records = lines(golden_copy)
+    last = max(i for i, r in enumerate(records) if r["record"] == "case")
+    text = "".join(json.dumps(r) + "\n" for r in records[:last])
+    half = json.dumps(records[last])[:500]
+    path.write_text(text + half)
+    samples = read(golden_copy)
+    assert samples.cut_line is not None
+    assert samples.cut_line.line == last + 1
+    assert samples.cut_line.length == 500
+    assert len(samples.cases) == len(whole.cases) - 1
+
+
+def test_a_last_line_without_its_newline_but_whole_counts(golden_copy: Path) -> None:
+    path = golden_copy / "samples.jsonl"
+    path.write_text(path.read_text().rstrip("\n"))
+    assert read(golden_copy).cut_line is None
+
+
+def test_a_cut_line_in_the_middle_is_refused(golden_copy: Path) -> None:
+    path = golden_copy / "samples.jsonl"
+    content = path.read_text().split("\n")
+    content[3] = content[3][:100]
+    path.write_text("\n".join(content))
+    with pytest.raises(UsageError, match=r"samples\.jsonl:4: not JSON, and not the last line"):
+        read(golden_copy)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"status": "perfect"}, "status = \"perfect\": input should be 'ok', 'failed'"),
+        ({"surprise": 1}, "surprise = 1: this key is not known"),
+        ({"ranks": "many"}, 'ranks = "many"'),
+        ({"record": "sample"}, "samples.jsonl:2"),
+        ({"launch": 99}, "launch = 99, attempt = 1: must be a launch that has its own line before its cases"),
+    ],
+)
+def test_a_wrong_record_is_named_by_line_key_and_value(
+    golden_copy: Path, change: dict[str, Any], says: str
+) -> None:
+    records = lines(golden_copy)
+    assert records[1]["record"] == "case"
+    records[1] |= change
+    rewrite(golden_copy, records)
+    with pytest.raises(UsageError) as error:
+        read(golden_copy)
+    assert says in str(error.value)
+    assert "samples.jsonl:2: " in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"operations": 0}, "operations = 0: must be at least 1"),
+        ({"warmup": 999}, "warmup = 999: must be from 0 to the 26 repetitions"),
+        ({"valid": [True]}, "valid: 1 values: must be one for each of the 26 repetitions"),
+        ({"elapsed_s": [[1.0]]}, "elapsed_s: 1 rows: must be one for each of the 2 ranks kept"),
+        ({"elapsed_s": [[1.0], [1.0, 2.0]]}, "elapsed_s: rows of 1 and 2 values: must be equally long"),
+        ({"entry_s": [[1.0], [1.0]]}, "entry_s: 1 values per rank: must be 26 as in elapsed_s"),
+        ({"elapsed_s": [[float("nan")] * 26, [1.0] * 26]}, "elapsed_s: holds a number that is not finite"),
+        ({"observed": {"phase_s": [[1.0]]}}, "observed.phase_s: 1 rows"),
+    ],
+)
+def test_series_of_the_wrong_shape_are_refused(golden_copy: Path, change: dict[str, Any], says: str) -> None:
+    records = lines(golden_copy)
+    records[first(records, "case", "mpi.latency")]["series"][0] |= change
+    rewrite(golden_copy, records)
+    with pytest.raises(UsageError) as error:
+        read(golden_copy)
+    assert says in str(error.value)
+
+
+def test_a_future_format_is_refused_even_with_keys_nobody_knows(golden_copy: Path) -> None:
+    records = lines(golden_copy)
+    records[0] |= {"format": 2, "fancy": True}
+    rewrite(golden_copy, records)
+    with pytest.raises(UsageError, match=r"samples\.jsonl:1: format = 2: this version of Scope reads format 1"):
+        read(golden_copy)
+
+
+def test_a_run_of_a_future_format_is_refused(golden_copy: Path) -> None:
+    path = golden_copy / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 7}))
+    with pytest.raises(UsageError, match=r"run\.json: format = 7: this version of Scope reads format 1"):
+        read(golden_copy)
+
+
+def test_the_last_attempt_that_was_ok_wins_and_the_failure_stays_visible(golden_copy: Path) -> None:
+    records = lines(golden_copy)
+    where = first(records, "case", "mpi.latency")
+    launch = dict(records[0], launch=records[where]["launch"], attempt=2)
+    again = dict(records[where], attempt=2)
+    records[where] = dict(records[where], status="crashed", reason="signal 9", series=[], verification=None)
+    rewrite(golden_copy, [*records, launch, again])
+    samples = read(golden_copy)
+    failed = [case for case in samples.failures if case.benchmark == "mpi.latency"]
+    assert [case.status for case in failed] == ["crashed"]
+    kept = [case for case in samples.cases if case.identity == failed[0].identity]
+    assert len(kept) == golden.LAUNCHES
+    assert all(case.ok for case in kept)
+
+
+def test_an_attempt_that_failed_later_does_not_hide_the_one_that_was_ok(golden_copy: Path) -> None:
+    records = lines(golden_copy)
+    where = first(records, "case", "mpi.latency")
+    launch = dict(records[0], launch=records[where]["launch"], attempt=2)
+    worse = dict(records[where], attempt=2, status="timeout", reason="too long", series=[], verification=None)
+    rewrite(golden_copy, [*records, launch, worse])
+    samples = read(golden_copy)
+    assert all(case.ok for case in samples.cases if case.benchmark == "mpi.latency")
+    assert any(case.status == "timeout" for case in samples.failures)
+
+
+def test_a_case_ended_before_its_launch_spoke_is_placed_as_planned(golden_copy: Path) -> None:
+    records = lines(golden_copy)
+    number = next(r["launch"] for r in records if r["record"] == "launch" and r["transport"] == "tcp")
+    where = next(i for i, r in enumerate(records) if r["record"] == "case" and r["launch"] == number)
+    gone = dict(records[where], status="timeout", reason="did not start", series=[], verification=None)
+    kept = [r for r in records if r.get("launch") != number]
+    rewrite(golden_copy, [*kept, gone])
+    failed = [case for case in read(golden_copy).failures if case.status == "timeout"]
+    assert [(case.transport, case.placement) for case in failed] == [("tcp", "core")]
+
+
+def test_reserved_keys_do_not_identify_a_case(golden_copy: Path) -> None:
+    records = lines(golden_copy)
+    for record in records:
+        if record["record"] == "case":
+            record["parameters"]["sampling.budget_s"] = record["launch"]
+    rewrite(golden_copy, records)
+    assert len(read(golden_copy).by_case()) == len(list(golden.cases()))
+
+
+def test_a_run_without_samples_says_so(golden_copy: Path) -> None:
+    (golden_copy / "samples.jsonl").unlink()
+    with pytest.raises(UsageError, match=r"samples\.jsonl: does not exist"):
+        read(golden_copy)

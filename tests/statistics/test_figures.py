@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+
+from scope.statistics.figures import as_rate, describe
+
+
+def test_six_launches_are_the_unit() -> None:
+    random = np.random.default_rng(1)
+    launches = [np.full(15, level) + random.normal(0, 1e-9, 15) for level in (5.0, 1.0, 3.0, 2.0, 4.0, 6.0)]
+    figures = describe(launches)
+    assert figures.interval_basis == "launches"
+    assert figures.median == pytest.approx(3.5, abs=1e-6)
+    assert (figures.ci_low, figures.ci_high) == (pytest.approx(1, abs=1e-6), pytest.approx(6, abs=1e-6))
+    assert figures.coverage == pytest.approx(0.96875)
+    assert figures.launch_medians == pytest.approx((5, 1, 3, 2, 4, 6), abs=1e-6)
+
+
+def test_fewer_launches_are_pooled_and_say_so() -> None:
+    figures = describe([np.arange(10.0), np.arange(10.0, 20.0)])
+    assert figures.interval_basis == "samples"
+    assert figures.median == 9.5
+    assert figures.n == 20
+
+
+def test_nothing_gives_nothing() -> None:
+    figures = describe([np.array([])])
+    assert figures.n == 0
+    assert figures.median is None
+    assert figures.interval_basis == "none"
+
+
+def test_launches_cover_where_pooled_samples_would_not() -> None:
+    """With a launch effect, the launch interval keeps its promise; treating samples as independent breaks it."""
+    random = np.random.default_rng(2)
+    trials, kept, pooled_kept = 600, 0, 0
+    for _ in range(trials):
+        launches = [np.exp(level + random.normal(0, 0.05, 40)) for level in random.normal(0, 0.05, 8)]
+        figures = describe(launches)
+        assert figures.ci_low is not None
+        assert figures.ci_high is not None
+        kept += figures.ci_low <= 1.0 <= figures.ci_high
+        pooled = describe([np.concatenate(launches)])
+        assert pooled.ci_low is not None
+        assert pooled.ci_high is not None
+        pooled_kept += pooled.ci_low <= 1.0 <= pooled.ci_high
+    assert kept / trials > 0.95
+    assert pooled_kept / trials < 0.75
+
+
+def test_a_rate_is_the_work_over_the_cost_never_a_mean_of_ratios() -> None:
+    times = np.array([1.0, 2.0, 4.0])
+    rate = as_rate(describe([times]), 8.0)
+    assert rate.median == 4.0
+    assert rate.mean == pytest.approx(8.0 / times.mean())
+    assert rate.mean != pytest.approx((8.0 / times).mean())
+    assert (rate.minimum, rate.maximum) == (2.0, 8.0)
+    assert rate.ci_low is not None
+    assert rate.ci_high is not None
+    assert rate.ci_low < rate.ci_high
+    assert rate.p05 is not None
+    assert rate.p95 is not None
+    assert rate.p05 < rate.p95
+
+
+def test_a_time_of_zero_gives_no_rate() -> None:
+    assert as_rate(describe([np.zeros(5)]), 8.0).median is None

@@ -1,0 +1,155 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scope.build.registry import BenchmarkDescription
+from scope.errors import UsageError
+from scope.rundirectory import RunDirectory, read_json
+from scope.samples.reader import read
+from scope.statistics.summarise import summarise
+from scope.statistics.summary import Summary
+from tests import golden_run as golden
+
+
+def of(run: Path) -> list[Summary]:
+    return summarise(read(run), read_json(RunDirectory(run).benchmarks, list[BenchmarkDescription]))
+
+
+def find(summaries: list[Summary], benchmark: str, metric: str, **chosen: Any) -> Summary:
+    definition = chosen.pop("definition", None)
+    ranks = chosen.pop("ranks", None)
+    transport = chosen.pop("transport", "default")
+    found = [
+        s
+        for s in summaries
+        if (s.benchmark, s.metric, s.transport) == (benchmark, metric, transport)
+        and (s.primary if definition is None else s.definition == definition)
+        and ranks in (None, s.ranks)
+        and chosen.items() <= s.parameters.items()
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.fixture(scope="module")
+def summaries(golden_raw: Path) -> list[Summary]:
+    return of(golden_raw)
+
+
+@pytest.mark.parametrize("message_bytes", golden.SIZES)
+def test_latencies_are_the_true_ones(summaries: list[Summary], message_bytes: int) -> None:
+    latency = find(summaries, "mpi.latency", "latency_s", mode="standard", message_bytes=message_bytes)
+    assert latency.median == pytest.approx(golden.latency_s(message_bytes), rel=0.02)
+    assert latency.n == golden.LAUNCHES * golden.REPETITIONS
+    assert latency.launches == golden.LAUNCHES
+    assert latency.interval_basis == "launches"
+    assert latency.valid
+    assert latency.tight_share == 1.0
+
+
+def test_bandwidth_is_work_over_the_median_time(summaries: list[Summary]) -> None:
+    latency = find(summaries, "mpi.latency", "latency_s", mode="standard", message_bytes=1024)
+    bandwidth = find(summaries, "mpi.latency", "bandwidth_bytes_per_s", mode="standard", message_bytes=1024)
+    assert latency.median is not None
+    assert bandwidth.median == pytest.approx(1024 / latency.median)
+    assert bandwidth.ci_high == pytest.approx(1024 / (latency.ci_low or 0))
+
+
+def test_an_empty_message_has_no_bandwidth(summaries: list[Summary]) -> None:
+    assert not [s for s in summaries if s.unit == "B/s" and s.parameters.get("message_bytes") == 0]
+
+
+def test_every_definition_of_a_collective_is_there(summaries: list[Summary]) -> None:
+    found = {
+        s.definition: s
+        for s in summaries
+        if s.benchmark == "mpi.barrier" and s.ranks == 4 and s.metric == "time_s"
+    }
+    assert set(found) == {"global", "max_rank", "mean_rank", "streaming", "barrier_loop"}
+    assert [d for d, s in found.items() if s.primary] == ["global"]
+    truth = golden.barrier_s(4)
+    assert found["global"].median == pytest.approx(truth, rel=0.02)
+    assert found["streaming"].median == pytest.approx(0.9 * truth, rel=0.02)
+    assert found["barrier_loop"].median == pytest.approx(1.8 * truth, rel=0.02)
+    assert found["mean_rank"].median is not None
+    assert found["mean_rank"].median < truth
+
+
+def test_invalid_samples_are_counted_but_never_used(summaries: list[Summary]) -> None:
+    barrier = find(summaries, "mpi.barrier", "time_s", ranks=4)
+    assert barrier.invalid_share == pytest.approx(1 / golden.REPETITIONS)
+    assert barrier.n == golden.LAUNCHES * (golden.REPETITIONS - 1)
+
+
+def test_warm_up_is_three_times_slower_and_does_not_show(summaries: list[Summary]) -> None:
+    latency = find(summaries, "mpi.latency", "latency_s", mode="standard", message_bytes=0)
+    assert latency.maximum is not None
+    assert latency.median is not None
+    assert latency.maximum < 1.2 * latency.median
+
+
+def test_wrong_data_makes_no_result(summaries: list[Summary]) -> None:
+    failed = find(summaries, "mpi.broadcast", "time_s", ranks=16, message_bytes=1 << 20)
+    assert not failed.valid
+    assert failed.reason == "failed: rank 7 on node1: byte 4096 is 17, must be 99"
+
+
+def test_the_noisy_case_is_not_tight(summaries: list[Summary]) -> None:
+    noisy = find(summaries, "mpi.latency", "latency_s", mode="synchronous", message_bytes=1024)
+    assert noisy.valid
+    assert noisy.tight_share == 0.0
+    assert noisy.coefficient_of_variation is not None
+    assert noisy.coefficient_of_variation > 0.3
+
+
+def test_phases_are_observed(summaries: list[Summary]) -> None:
+    total = find(summaries, "algorithm.matmul_cannon", "time_s", size=512, variant="plain")
+    compute = find(summaries, "algorithm.matmul_cannon", "compute_s", size=512, variant="plain")
+    assert compute.definition == "observed"
+    assert total.median is not None
+    assert compute.median == pytest.approx(0.8 * total.median, rel=0.02)
+
+
+def edit(run: Path, benchmark: str, launches: set[int] | None, **change: Any) -> None:
+    records = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
+    seen: list[int] = []
+    for record in records:
+        if record["record"] == "case" and record["benchmark"] == benchmark and record["ranks"] == 4:
+            seen.append(record["launch"])
+            if launches is None or len(seen) in launches:
+                record |= change
+    assert seen
+    (run / "samples.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def test_a_launch_that_crashed_leaves_the_others_as_results(golden_copy: Path) -> None:
+    edit(golden_copy, "mpi.barrier", {2}, status="crashed", reason="signal 9", series=[], verification=None)
+    barrier = find(of(golden_copy), "mpi.barrier", "time_s", ranks=4)
+    assert barrier.valid
+    assert barrier.launches == golden.LAUNCHES - 1
+
+
+def test_a_case_without_any_result_is_still_listed(golden_copy: Path) -> None:
+    change = {"status": "timeout", "reason": "no sign of life", "series": [], "verification": None, "work": None}
+    edit(golden_copy, "mpi.broadcast", None, **change)
+    broadcast = find(of(golden_copy), "mpi.broadcast", "bandwidth_bytes_per_s", ranks=4, message_bytes=8)
+    assert not broadcast.valid
+    assert broadcast.reason == "timeout: no sign of life"
+    assert broadcast.median is None
+
+
+def test_unverified_data_is_no_result(golden_copy: Path) -> None:
+    edit(golden_copy, "mpi.barrier", None, verification=None)
+    barrier = find(of(golden_copy), "mpi.barrier", "time_s", ranks=4)
+    assert not barrier.valid
+    assert barrier.reason == "not verified"
+    assert barrier.n > 0
+
+
+def test_a_benchmark_nobody_described_is_refused(golden_copy: Path) -> None:
+    path = golden_copy / "benchmarks.json"
+    path.write_text(json.dumps([b for b in json.loads(path.read_text()) if b["name"] != "mpi.barrier"]))
+    with pytest.raises(UsageError, match=r"benchmarks\.json: mpi\.barrier: missing"):
+        of(golden_copy)
