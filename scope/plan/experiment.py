@@ -1,0 +1,177 @@
+"""What a person asks for: an experiment, from a TOML file, the command line or both."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from scope.build.registry import Module
+from scope.errors import UsageError
+from scope.rundirectory import read_text
+
+Binding = Literal["core", "socket", "none"]
+
+
+class Asked(BaseModel):
+    """A part of an experiment; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Sampling(Asked):
+    """When a case has been sampled enough."""
+
+    interval: float = Field(0.02, gt=0, lt=1)
+    """Half width of the median's 95 % interval over the median."""
+    budget_s: float | None = Field(None, gt=0, le=3600)
+    """Seconds per case; None divides the experiment's time over its cases."""
+    minimum_repetitions: int | None = Field(None, ge=1, le=10**9)
+    maximum_repetitions: int | None = Field(None, ge=1, le=10**9)
+    synchronization: Literal["window", "dissemination"] | None = None
+    """How processes start together; None leaves it to the native program."""
+
+
+class Launcher(Asked):
+    """How processes are started."""
+
+    kind: Literal["mpiexec"] = "mpiexec"
+    hosts: list[str] = []
+    """`name` or `name:slots`; empty means this host."""
+    ranks_per_host: int | None = Field(None, ge=1, le=4096)
+    binding: Binding = "core"
+    agent: str | None = None
+    """The program that stands in for ssh."""
+    interface: str | None = None
+    """The network interface that carries the messages."""
+    arguments: list[str] = []
+    """Further arguments of mpiexec, as they stand."""
+    oversubscribe: bool = False
+    """Allow more ranks than cores."""
+
+
+class Selection(BaseModel):
+    """One `[[case]]`: a benchmark and the values of its factors; their product is run."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    benchmark: str
+
+    @property
+    def factors(self) -> dict[str, list[str]]:
+        """Every other key with its values as text."""
+        given = self.model_extra or {}
+        return {
+            key: [str(each) for each in value] if isinstance(value, list) else [str(value)]
+            for key, value in given.items()
+        }
+
+
+class Experiment(Asked):
+    """`experiment.toml`."""
+
+    name: str | None = None
+    module: Module = "baseline"
+    seed: int | None = Field(None, ge=0, lt=2**31)
+    """Of the shuffles; None draws one."""
+    launches: int = Field(6, ge=1, le=1000)
+    """How often each batch of cases is started anew."""
+    time_s: float | None = Field(None, gt=0, le=30 * 86400)
+    """Seconds for all sampling together; None takes the module's."""
+    mpi: str | None = None
+    only: list[str] = []
+    """Patterns of benchmark names; empty means all."""
+    sampling: Sampling = Sampling()
+    launcher: Launcher = Launcher()
+    case: list[Selection] = []
+    """Cases instead of the module's."""
+
+
+def resolve(file: Path | None, options: dict[str, Any]) -> Experiment:
+    """Return the experiment of a TOML file (if any) with the command line's options put over it.
+
+    `options` maps dotted keys, such as `launcher.binding`, to values; None leaves the file's value. Raises
+    UsageError naming file (or option), key, value and what is allowed.
+    """
+    asked = _read(file) if file else {}
+    given = {key: value for key, value in options.items() if value is not None}
+    for key, value in given.items():
+        _put(asked, key.split("."), value)
+    try:
+        return Experiment.model_validate(asked)
+    except ValidationError as error:
+        raise UsageError(_explain(error, file, given)) from error
+
+
+def write(experiment: Experiment) -> str:
+    """Return the experiment as TOML that `resolve` reads back."""
+    plain = experiment.model_dump(mode="json", exclude_none=True)
+    tables = {key: plain.pop(key) for key in ("sampling", "launcher")}
+    cases = plain.pop("case")
+    lines = _assignments(plain)
+    for key, table in tables.items():
+        lines += ["", f"[{key}]", *_assignments(table)]
+    for case in cases:
+        lines += ["", "[[case]]", *_assignments(case)]
+    return "\n".join(lines) + "\n"
+
+
+def did_you_mean(word: str, allowed: list[str]) -> str:
+    """Return `; did you mean X?` when an allowed word is close."""
+    close = difflib.get_close_matches(word, allowed, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read_text(file))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file}: not TOML: {error}") from error
+
+
+def _put(table: dict[str, Any], path: list[str], value: Any) -> None:
+    for key in path[:-1]:
+        inner = table.setdefault(key, {})
+        if not isinstance(inner, dict):
+            return  # the file's wrong value is reported by the validation
+        table = inner
+    table[path[-1]] = value
+
+
+def _assignments(table: dict[str, Any]) -> list[str]:
+    # JSON's strings, numbers, booleans and lists of them are TOML's as well.
+    return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
+
+
+def _explain(error: ValidationError, file: Path | None, given: dict[str, Any]) -> str:
+    first = error.errors(include_url=False)[0]
+    location = [part for part in first["loc"] if part != "Selection"]
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
+    value = json.dumps(first["input"], default=str, ensure_ascii=False)[:60]
+    option = next((name for name in given if name == key or key.startswith((f"{name}[", f"{name}."))), None)
+    where = f"--{option.rpartition('.')[2].replace('_', '-')}" if option else f"{file}: {key}"
+    if first["type"] == "extra_forbidden":
+        allowed = _keys_beside(location)
+        near = did_you_mean(str(location[-1]), allowed)
+        return f"{where} = {value}: unknown key; allowed here: {', '.join(allowed)}{near}"
+    if first["type"] == "missing":
+        return f"{where}: missing; every [[case]] names its benchmark"
+    if first["type"] == "literal_error":
+        allowed = first["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+        return (
+            f"{where} = {value}: must be one of {', '.join(allowed)}{did_you_mean(str(first['input']), allowed)}"
+        )
+    return f"{where} = {value}: {first['msg'].replace('Input should', 'must')}"
+
+
+def _keys_beside(location: list[int | str]) -> list[str]:
+    model: Any = Experiment
+    for part in location[:-1]:
+        if isinstance(part, str) and part in model.model_fields:
+            annotation = model.model_fields[part].annotation
+            model = next(iter(get_args(annotation)), annotation)
+    return list(model.model_fields)

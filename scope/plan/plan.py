@@ -1,0 +1,285 @@
+"""The plan: which cases run in which launch, in which order, and with how much time.
+
+A launch is one start of the native program and runs a batch: all cases of one number of ranks, transport and
+placement. Every batch is launched several times, since a launch is a random factor of its own; the order of the
+cases in a launch and of the launches is shuffled with a seed that the plan keeps.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from scope.build.registry import BenchmarkDescription
+from scope.errors import UsageError
+from scope.plan import sweep
+from scope.plan.experiment import Experiment, Sampling, did_you_mean
+from scope.plan.sweep import Combination, Source, Value
+from scope.rundirectory import Skipped, read_text, refuse_future
+
+FORMAT = 1
+MODULES = ["baseline", "standard", "advanced"]
+MODULE_TIME_S = {"baseline": 150.0, "standard": 1800.0, "advanced": 3600.0}
+"""Seconds of sampling and starting when the experiment does not say."""
+START_S = 1.5
+"""What starting and ending a launch is taken to cost."""
+CASE_OVERHEAD_S = 0.03
+"""What preparing, warming up and verifying a case is taken to cost beside its budget."""
+SHORTEST_BUDGET_S, LONGEST_BUDGET_S = 0.02, 2.0
+"""A case needs some time to say anything, and gains little from much."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One benchmark with its parameters."""
+
+    benchmark: str
+    parameters: dict[str, Value]
+    sampling: dict[str, Value | float] = field(default_factory=dict)
+
+    @property
+    def budget_s(self) -> float:
+        """Seconds of sampling."""
+        return float(self.sampling.get("budget_s", LONGEST_BUDGET_S))
+
+    @property
+    def settings(self) -> str:
+        """The parameters as `plan.txt` spells them."""
+        return _words(self.parameters)
+
+    def line(self, position: int | None = None) -> str:
+        """Return the case as a line of a plan."""
+        sampling = {f"sampling.{key}": value for key, value in self.sampling.items()}
+        place = {} if position is None else {"case.position": position}
+        return " ".join(filter(None, [self.benchmark, self.settings, _words(sampling), _words(place)]))
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One start of the native program; a case's position is its index."""
+
+    number: int
+    ranks: int
+    transport: str
+    placement: str
+    cases: tuple[Case, ...]
+
+    @property
+    def batch(self) -> tuple[int, str, str]:
+        """What one launch fixes for all its cases."""
+        return self.ranks, self.transport, self.placement
+
+    def line(self) -> str:
+        """Return the launch as a line of a plan."""
+        return f"launch {self.number} ranks={self.ranks} transport={self.transport} placement={self.placement}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`plan.txt`, and what was left out of it."""
+
+    seed: int
+    module: str
+    launches: tuple[Launch, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+
+def make(experiment: Experiment, benchmarks: list[BenchmarkDescription], slots: int, where: str) -> Plan:
+    """Return the plan of an experiment on a machine of so many slots.
+
+    `where` names the experiment's file in messages. Raises UsageError for what cannot be run as asked, or when
+    nothing is left to run.
+    """
+    skipped: list[Skipped] = []
+    batches: dict[tuple[int, str, str], dict[str, Case]] = {}
+    for benchmark, combination, source in _asked(experiment, benchmarks, slots, where):
+        case = Case(benchmark.name, combination.parameters, _sampling(experiment.sampling))
+        if reason := _misfit(benchmark, combination, slots, experiment, source):
+            skipped.append(Skipped(benchmark=benchmark.name, case=_asked_text(combination), reason=reason))
+            continue
+        placement = combination.placement if combination.ranks <= slots else "none"
+        batch = batches.setdefault((combination.ranks, combination.transport, placement), {})
+        batch.setdefault(case.line(), case)
+    if not batches:
+        reasons = "; ".join(sorted({each.reason for each in skipped})) or "no benchmark was chosen"
+        raise UsageError(f"{where}: nothing to run: {reasons}")
+    seed = experiment.seed if experiment.seed is not None else random.SystemRandom().randrange(2**31)
+    ordered = {batch: list(cases.values()) for batch, cases in batches.items()}
+    launches = _shuffled(_with_budget(ordered, experiment), experiment.launches, seed)
+    return Plan(seed, experiment.module, launches, tuple(dict.fromkeys(skipped)))
+
+
+def write(plan: Plan) -> str:
+    """Return the text of `plan.txt`."""
+    lines = [header(plan.seed, plan.module)]
+    for launch in plan.launches:
+        lines += [launch.line(), *(case.line() for case in launch.cases)]
+    return "\n".join(lines) + "\n"
+
+
+def write_attempt(plan: Plan, launch: Launch, positions: Iterable[int]) -> str:
+    """Return the text of a plan of these cases of one launch; they keep their positions."""
+    lines = [header(plan.seed, plan.module), launch.line()]
+    return "\n".join([*lines, *(launch.cases[position].line(position) for position in positions)]) + "\n"
+
+
+def header(seed: int, module: str) -> str:
+    """Return a plan's first line."""
+    return f"# scope plan format={FORMAT} seed={seed} module={module}"
+
+
+def read(path: Path) -> Plan:
+    """Read `plan.txt`; raises UsageError naming file, line and what is allowed."""
+    first, *lines = read_text(path).splitlines() or [""]
+    head = re.fullmatch(r"# scope plan format=(\d+) seed=(\d+) module=(\w+)", first)
+    if head is None:
+        raise UsageError(f"{path}:1: {first[:60]!r}: must be '# scope plan format=1 seed=N module=NAME'")
+    refuse_future(f"{path}:1", int(head[1]))
+    launches: list[Launch] = []
+    for number, line in enumerate(lines, start=2):
+        if not line.strip():
+            continue
+        where = f"{path}:{number}"
+        launch = re.fullmatch(r"launch (\d+) ranks=(\d+) transport=(\w+) placement=(\w+)", line)
+        if launch:
+            launches.append(Launch(int(launch[1]), int(launch[2]), launch[3], launch[4], ()))
+        elif launches:
+            case = _read_case(line, where)
+            launches[-1] = replace(launches[-1], cases=(*launches[-1].cases, case))
+        else:
+            raise UsageError(f"{where}: {line[:60]!r}: must be 'launch N ranks=R transport=T placement=P'")
+    return Plan(int(head[2]), head[3], tuple(launches))
+
+
+def expected_s(plan: Plan) -> float:
+    """Return how long the plan takes if every case uses its whole budget."""
+    return sum(START_S + sum(case.budget_s + CASE_OVERHEAD_S for case in each.cases) for each in plan.launches)
+
+
+def _asked(
+    experiment: Experiment, benchmarks: list[BenchmarkDescription], slots: int, where: str
+) -> Iterator[tuple[BenchmarkDescription, Combination, Source]]:
+    """Yield every point that the experiment, or else the module's sweeps, ask for."""
+    by_name = {benchmark.name: benchmark for benchmark in benchmarks}
+    placement = experiment.launcher.binding
+    _check_patterns(experiment.only, list(by_name), where)
+    for index, selection in enumerate(experiment.case):
+        source = Source(f"{where}: case[{index}]", person=True)
+        if selection.benchmark not in by_name:
+            near = did_you_mean(selection.benchmark, list(by_name))
+            raise UsageError(
+                f"{source.name}: benchmark = {selection.benchmark}: unknown benchmark{near}; scope list names all"
+            )
+        benchmark = by_name[selection.benchmark]
+        for point in sweep.expand(selection.factors, benchmark, slots, placement, source):
+            yield benchmark, point, source
+    if experiment.case:
+        return
+    modules = MODULES[: MODULES.index(experiment.module) + 1]
+    for benchmark in benchmarks:
+        if experiment.only and not any(fnmatchcase(benchmark.name, pattern) for pattern in experiment.only):
+            continue
+        for each in benchmark.sweeps:
+            if each.module in modules:
+                source = Source(f"{benchmark.source}: {each.module} sweep", person=False)
+                factors = sweep.parse(each.cases, source.name)
+                for point in sweep.expand(factors, benchmark, slots, placement, source):
+                    yield benchmark, point, source
+
+
+def _check_patterns(patterns: list[str], names: list[str], where: str) -> None:
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            near = did_you_mean(pattern, names)
+            raise UsageError(f"{where}: only = {pattern}: unknown benchmark{near}; scope list names all")
+
+
+def _misfit(
+    benchmark: BenchmarkDescription, point: Combination, slots: int, experiment: Experiment, source: Source
+) -> str:
+    """Return why a point cannot run here; empty when it can. A person's wish for too many ranks is refused."""
+    if not benchmark.available:
+        return benchmark.reason
+    if point.ranks <= slots or experiment.launcher.oversubscribe:
+        return ""
+    if source.person:
+        raise UsageError(
+            f"{source.name}: ranks = {point.ranks}: must be at most {slots}, the slots here;"
+            " --oversubscribe allows more"
+        )
+    if point.ranks <= sweep.MINIMUM_CONFIGURATION:
+        return ""
+    return f"needs {point.ranks} slots, here are {slots}"
+
+
+def _asked_text(point: Combination) -> str:
+    return f"ranks={point.ranks} transport={point.transport} {_words(point.parameters)}".strip()
+
+
+def _sampling(sampling: Sampling) -> dict[str, Value | float]:
+    return sampling.model_dump(exclude_none=True)
+
+
+def _with_budget(
+    batches: dict[tuple[int, str, str], list[Case]], experiment: Experiment
+) -> dict[tuple[int, str, str], list[Case]]:
+    """Divide the experiment's time over its cases; a case that is tight early gives its rest back by ending."""
+    if experiment.sampling.budget_s is not None:
+        return batches
+    time_s = experiment.time_s or MODULE_TIME_S[experiment.module]
+    runs = sum(len(cases) for cases in batches.values()) * experiment.launches
+    starts_s = START_S * len(batches) * experiment.launches
+    share_s = (time_s - starts_s) / runs - CASE_OVERHEAD_S
+    budget_s = float(f"{min(max(share_s, SHORTEST_BUDGET_S), LONGEST_BUDGET_S):.3g}")
+    return {
+        batch: [replace(case, sampling={**case.sampling, "budget_s": budget_s}) for case in cases]
+        for batch, cases in batches.items()
+    }
+
+
+def _shuffled(batches: dict[tuple[int, str, str], list[Case]], repetitions: int, seed: int) -> tuple[Launch, ...]:
+    """Return every batch `repetitions` times, cases shuffled inside it and launches shuffled in rounds.
+
+    A round holds each batch once, so that slow drift of the machine meets all batches alike.
+    """
+    chance = random.Random(seed)
+    launches: list[Launch] = []
+    for _ in range(repetitions):
+        turn = sorted(batches)
+        chance.shuffle(turn)
+        for ranks, transport, placement in turn:
+            cases = list(batches[ranks, transport, placement])
+            chance.shuffle(cases)
+            launches.append(Launch(len(launches) + 1, ranks, transport, placement, tuple(cases)))
+    return tuple(launches)
+
+
+def _read_case(line: str, where: str) -> Case:
+    benchmark, _, rest = line.partition(" ")
+    parameters: dict[str, Value] = {}
+    sampling: dict[str, Value | float] = {}
+    for key, values in sweep.parse(rest, where).items():
+        word = ",".join(values)
+        if key.startswith("sampling."):
+            sampling[key.removeprefix("sampling.")] = _number_or_word(word)
+        elif not key.startswith("case."):
+            number = _number_or_word(word)
+            parameters[key] = word if isinstance(number, float) else number
+    return Case(benchmark, parameters, sampling)
+
+
+def _number_or_word(word: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return word
+
+
+def _words(values: Mapping[str, Value | float]) -> str:
+    return " ".join(f"{key}={value}" for key, value in values.items())

@@ -1,0 +1,173 @@
+"""The grammar of sweeps: `ranks=2 transport=default,tcp mode=standard message_bytes=0,1Ki,1Mi`.
+
+Each word is a factor and its values; the cases are the product of all factors. Integers may end in Ki, Mi or Gi.
+Ranks are numbers or a rule: `all` (one per slot), `powers` (1, 2, 4, ... up to the slots), `squares`
+(1, 4, 9, ... up to the slots, and 4 in any case).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scope.build.registry import BenchmarkDescription, ParameterDescription
+from scope.errors import UsageError
+from scope.plan.experiment import did_you_mean
+
+Value = int | str
+SUFFIXES = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
+RANK_RULES = ("all", "powers", "squares")
+TRANSPORTS = ("default", "tcp")
+PLACEMENTS = ("core", "socket", "none")
+MINIMUM_CONFIGURATION = 4
+"""Ranks that a module's fixed counts may ask of any machine; on fewer cores they are oversubscribed."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One point of a sweep."""
+
+    ranks: int
+    transport: str
+    placement: str
+    parameters: dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Who wrote a sweep: a person, whose mistakes are refused, or a benchmark, whose misfits are skipped."""
+
+    name: str
+    """What an error message begins with."""
+    person: bool
+
+
+def parse(text: str, where: str) -> dict[str, list[str]]:
+    """Split a sweep into factors; raises UsageError for a word that is no `key=value`."""
+    factors: dict[str, list[str]] = {}
+    for word in text.split():
+        match = re.fullmatch(r"([\w.]+)=([^=\s]+)", word)
+        if match is None or not all(match[2].split(",")):
+            raise UsageError(f"{where}: {word!r}: must be key=value or key=value,value")
+        if match[1] in factors:
+            raise UsageError(f"{where}: {match[1]}: given twice; give its values in one list")
+        factors[match[1]] = match[2].split(",")
+    return factors
+
+
+def integer(text: str) -> int:
+    """Read `1024`, `1Ki`, `4Mi` or `1Gi`; raises ValueError for anything else."""
+    match = re.fullmatch(r"(-?\d{1,18})(Ki|Mi|Gi)?", text)
+    if match is None:
+        raise ValueError(f"{text!r} is no integer")
+    return int(match[1]) * SUFFIXES[match[2] or ""]
+
+
+def expand(
+    factors: dict[str, list[str]], benchmark: BenchmarkDescription, slots: int, placement: str, source: Source
+) -> Iterator[Combination]:
+    """Yield every combination of the factors' values; parameters that are not swept have their default.
+
+    Raises UsageError for an unknown parameter, a value out of range or an impossible number of ranks.
+    """
+    where = f"{source.name}: {benchmark.name}"
+    parameters = {parameter.name: parameter for parameter in benchmark.parameters}
+    allowed = [*parameters, "ranks", "transport", "placement"]
+    for key, words in factors.items():
+        if key not in allowed:
+            raise UsageError(
+                f"{where}: {key} = {','.join(words)}: unknown parameter; allowed: {', '.join(allowed)}"
+                f"{did_you_mean(key, allowed)}"
+            )
+        if not words:
+            raise UsageError(f"{where}: {key} = []: must have at least one value")
+    transports = _choices(where, "transport", factors.get("transport", ["default"]), TRANSPORTS)
+    placements = _choices(where, "placement", factors.get("placement", [placement]), PLACEMENTS)
+    counts = rank_counts(factors.get("ranks", ["all"]), benchmark, slots, where)
+    values = [
+        [value(word, parameter, where) for word in factors.get(name, [str(parameter.default)])]
+        for name, parameter in parameters.items()
+    ]
+    for ranks, transport, place in itertools.product(counts, transports, placements):
+        for point in itertools.product(*values):
+            yield Combination(ranks, transport, place, dict(zip(parameters, point, strict=True)))
+
+
+def value(word: str, parameter: ParameterDescription, where: str) -> Value:
+    """Read one value of a parameter; raises UsageError that says what is allowed."""
+    if parameter.type == "choice":
+        return _choices(where, parameter.name, [word], tuple(parameter.choices))[0]
+    low, high = parameter.minimum, parameter.maximum
+    try:
+        number = integer(word)
+    except ValueError:
+        number = None
+    if number is None or (low is not None and number < low) or (high is not None and number > high):
+        limits = " ".join(
+            [f"from {low}" if low is not None else "", f"to {high}" if high is not None else ""]
+        ).strip()
+        raise UsageError(
+            f"{where}: {parameter.name} = {word}: must be an integer {limits} ({parameter.unit or 'count'});"
+            " Ki, Mi and Gi may follow"
+        )
+    return number
+
+
+def rank_counts(words: list[str], benchmark: BenchmarkDescription, slots: int, where: str) -> list[int]:
+    """Return the numbers of ranks that the words mean for this benchmark on this many slots."""
+    counts: list[int] = []
+    for word in words:
+        if word in RANK_RULES:
+            counts += [count for count in _by_rule(word, slots, benchmark) if _fits(count, benchmark)]
+            continue
+        try:
+            count = integer(word)
+        except ValueError:
+            raise UsageError(
+                f"{where}: ranks = {word}: must be a number or one of {', '.join(RANK_RULES)}"
+                f"{did_you_mean(word, list(RANK_RULES))}"
+            ) from None
+        if not _fits(count, benchmark):
+            raise UsageError(f"{where}: ranks = {word}: must be {allowed_ranks(benchmark)}")
+        counts.append(count)
+    return list(dict.fromkeys(counts))
+
+
+def allowed_ranks(benchmark: BenchmarkDescription) -> str:
+    """Say which numbers of ranks a benchmark can use."""
+    low, high = benchmark.minimum_ranks, benchmark.maximum_ranks
+    kind = {"any": "", "even": "an even number, ", "square": "a square number, "}[benchmark.rank_rule]
+    if low == high:
+        return f"{low}"
+    return f"{kind}at least {low}" + (f" and at most {high}" if high is not None else "")
+
+
+def _by_rule(rule: str, slots: int, benchmark: BenchmarkDescription) -> list[int]:
+    if rule == "powers":
+        return [1 << exponent for exponent in range(slots.bit_length())]
+    if rule == "squares":
+        return [root * root for root in range(1, max(2, math.isqrt(slots)) + 1)]
+    most = min(slots, benchmark.maximum_ranks or slots)
+    fitting = [count for count in range(most, 0, -1) if _fits(count, benchmark)]
+    return fitting[:1] or [benchmark.minimum_ranks]
+
+
+def _fits(count: int, benchmark: BenchmarkDescription) -> bool:
+    low, high = benchmark.minimum_ranks, benchmark.maximum_ranks
+    if count < max(1, low) or (high is not None and count > high):
+        return False
+    if benchmark.rank_rule == "square":
+        return math.isqrt(count) ** 2 == count
+    return benchmark.rank_rule == "any" or count % 2 == 0
+
+
+def _choices(where: str, key: str, words: list[str], allowed: tuple[str, ...]) -> list[str]:
+    for word in words:
+        if word not in allowed:
+            raise UsageError(
+                f"{where}: {key} = {word}: must be one of {', '.join(allowed)}{did_you_mean(word, list(allowed))}"
+            )
+    return words

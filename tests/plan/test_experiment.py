@@ -1,0 +1,96 @@
+"""Experiments from TOML and the command line, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scope.errors import UsageError
+from scope.plan.experiment import Experiment, resolve, write
+
+EXAMPLE = """
+module = "baseline"
+seed = 7
+launches = 6
+[sampling]
+interval = 0.02
+budget_s = 0.25
+[launcher]
+kind = "mpiexec"
+hosts = ["a:2", "b:2"]
+binding = "core"
+[[case]]
+benchmark = "mpi.latency"
+mode = ["standard"]
+message_bytes = [0, "1Ki"]
+ranks = 2
+"""
+
+
+def from_text(folder: Path, text: str, **options: Any) -> Experiment:
+    file = folder / "experiment.toml"
+    file.write_text(text)
+    return resolve(file, options)
+
+
+def test_every_key_arrives(tmp_path: Path) -> None:
+    experiment = from_text(tmp_path, EXAMPLE)
+    assert (experiment.seed, experiment.launches, experiment.sampling.budget_s) == (7, 6, 0.25)
+    assert experiment.launcher.hosts == ["a:2", "b:2"]
+    selection = experiment.case[0]
+    assert selection.benchmark == "mpi.latency"
+    assert selection.factors == {"mode": ["standard"], "message_bytes": ["0", "1Ki"], "ranks": ["2"]}
+
+
+def test_options_stand_over_the_file(tmp_path: Path) -> None:
+    experiment = from_text(tmp_path, EXAMPLE, **{"launches": 2, "launcher.binding": "none", "seed": None})
+    assert (experiment.launches, experiment.launcher.binding, experiment.seed) == (2, "none", 7)
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    experiment = from_text(tmp_path, EXAMPLE, name='a "quoted" näme')
+    assert from_text(tmp_path, write(experiment)) == experiment
+    default = resolve(None, {})
+    assert from_text(tmp_path, write(default)) == default
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("lunches = 3", ["experiment.toml: lunches = 3", "unknown key", "launches, ", "did you mean launches?"]),
+        ("[sampling]\nbudget = 1", ["sampling.budget = 1", "budget_s", "did you mean budget_s?"]),
+        ("[launcher]\nhost = []", ["launcher.host = []", "did you mean hosts?"]),
+        ("launches = -1", ["launches = -1", "greater than or equal to 1"]),
+        ("launches = 'many'", ['launches = "many"', "integer"]),
+        ("[sampling]\nbudget_s = 1e99", ["sampling.budget_s = 1e+99", "less than or equal to 3600"]),
+        ("[sampling]\ninterval = 0", ["sampling.interval = 0", "greater than 0"]),
+        ("module = 'base'", ['module = "base"', "baseline, standard, advanced", "did you mean baseline?"]),
+        ("[launcher]\nbinding = 'cores'", ["launcher.binding", "core, socket, none"]),
+        ("[[case]]\nmode = 'x'", ["case[0].benchmark", "missing"]),
+        ("launches = = 3", ["experiment.toml: not TOML", "line 1"]),
+        ("launcher = 3", ["launcher = 3"]),
+    ],
+)
+def test_a_mistake_is_one_line_with_file_key_value_and_what_is_allowed(
+    tmp_path: Path, text: str, words: list[str]
+) -> None:
+    with pytest.raises(UsageError) as refusal:
+        from_text(tmp_path, text)
+    message = str(refusal.value)
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+def test_a_wrong_option_is_named_as_the_option() -> None:
+    with pytest.raises(UsageError, match=r"^--launches = -3: must be greater than or equal to 1"):
+        resolve(None, {"launches": -3})
+    with pytest.raises(UsageError, match=r"^--ranks-per-host = 0"):
+        resolve(None, {"launcher.ranks_per_host": 0})
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"gone\.toml: does not exist"):
+        resolve(tmp_path / "gone.toml", {})

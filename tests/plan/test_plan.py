@@ -1,0 +1,173 @@
+"""Plans: complete, repeatable, divided by what one launch can run, and the same after a trip through the file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from scope.build.registry import BenchmarkDescription
+from scope.errors import UsageError
+from scope.plan import plan as planning
+from scope.plan.experiment import Experiment, resolve
+from scope.plan.plan import Plan
+
+
+def make(benchmarks: list[BenchmarkDescription], slots: int = 2, **options: object) -> Plan:
+    return planning.make(resolve(None, {"seed": 7, **options}), benchmarks, slots, "the experiment")
+
+
+def case(**keys: object) -> list[dict[str, object]]:
+    return [{"benchmark": "mpi.latency", **keys}]
+
+
+def test_the_baseline_is_every_baseline_sweep_in_every_launch(benchmarks: list[BenchmarkDescription]) -> None:
+    plan = make(benchmarks, launches=3)
+    assert Counter(launch.batch for launch in plan.launches) == {
+        (1, "default", "core"): 3,
+        (2, "default", "core"): 3,
+        (2, "tcp", "core"): 3,
+        (4, "default", "none"): 3,
+    }
+    cases = {
+        launch.batch: sorted(f"{case.benchmark} {case.settings}".strip() for case in launch.cases)
+        for launch in plan.launches
+    }
+    assert cases[2, "default", "core"] == [
+        "mpi.barrier",
+        "mpi.latency message_bytes=0 mode=standard",
+        "mpi.latency message_bytes=1024 mode=standard",
+        "mpi.latency message_bytes=1048576 mode=standard",
+    ]
+    assert cases[4, "default", "none"] == ["algorithm.cannon"]
+    assert [launch.number for launch in plan.launches] == list(range(1, 13))
+
+
+def test_each_round_holds_each_batch_once(benchmarks: list[BenchmarkDescription]) -> None:
+    batches = [launch.batch for launch in make(benchmarks, launches=5).launches]
+    rounds = [batches[start : start + 4] for start in range(0, len(batches), 4)]
+    assert all(sorted(each) == sorted(rounds[0]) for each in rounds)
+    assert len({tuple(each) for each in rounds}) > 1
+
+
+def test_the_order_is_shuffled_by_the_seed_alone(benchmarks: list[BenchmarkDescription]) -> None:
+    assert make(benchmarks) == make(benchmarks)
+    assert planning.write(make(benchmarks)) != planning.write(make(benchmarks, seed=8))
+    orders = {str(launch.cases) for launch in make(benchmarks).launches if launch.ranks == 2}
+    assert len(orders) > 1
+
+
+def test_a_drawn_seed_is_kept(benchmarks: list[BenchmarkDescription]) -> None:
+    plan = make(benchmarks, seed=None)
+    assert make(benchmarks, seed=plan.seed) == plan
+
+
+def test_what_cannot_run_is_skipped_with_the_reason(benchmarks: list[BenchmarkDescription]) -> None:
+    plan = make(benchmarks, module="standard")
+    reasons = {(skip.benchmark, skip.case): skip.reason for skip in plan.skipped}
+    assert reasons == {
+        ("mpi.gone", "ranks=2 transport=default"): "needs a library",
+        ("mpi.barrier", "ranks=16 transport=default"): "needs 16 slots, here are 2",
+    }
+
+
+def test_more_ranks_than_slots_are_refused_when_a_person_asks(benchmarks: list[BenchmarkDescription]) -> None:
+    asked = [{"benchmark": "mpi.barrier", "ranks": 8}]
+    with pytest.raises(
+        UsageError, match=r"case\[0\]: ranks = 8: must be at most 2, the slots here; --oversubscribe"
+    ):
+        make(benchmarks, case=asked)
+    plan = make(benchmarks, case=asked, **{"launcher.oversubscribe": True})
+    assert {launch.batch for launch in plan.launches} == {(8, "default", "none")}
+
+
+def test_cases_replace_the_sweeps(benchmarks: list[BenchmarkDescription]) -> None:
+    plan = make(benchmarks, launches=1, case=case(message_bytes=["2Ki"], mode=["ready", "standard"]))
+    assert sorted(each.settings for each in plan.launches[0].cases) == [
+        "message_bytes=2048 mode=ready",
+        "message_bytes=2048 mode=standard",
+    ]
+
+
+def test_the_same_case_asked_twice_runs_once(benchmarks: list[BenchmarkDescription]) -> None:
+    plan = make(benchmarks, launches=1, case=case(message_bytes=[1024, "1Ki"]) + case())
+    assert len(plan.launches) == 1
+    assert len(plan.launches[0].cases) == 1
+
+
+def test_only_chooses_by_pattern(benchmarks: list[BenchmarkDescription]) -> None:
+    plan = make(benchmarks, only=["mpi.b*"])
+    assert {case.benchmark for launch in plan.launches for case in launch.cases} == {"mpi.barrier"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"case": [{"benchmark": "mpi.latncy"}]}, ["benchmark = mpi.latncy", "did you mean mpi.latency?"]),
+        ({"only": ["mpi.barier"]}, ["only = mpi.barier", "did you mean mpi.barrier?"]),
+        ({"only": ["mpi.gone"]}, ["nothing to run", "needs a library"]),
+    ],
+)
+def test_a_wrong_benchmark_is_named(
+    benchmarks: list[BenchmarkDescription], options: dict[str, object], words: list[str]
+) -> None:
+    with pytest.raises(UsageError) as refusal:
+        make(benchmarks, **options)
+    for word in words:
+        assert word in str(refusal.value)
+
+
+def test_the_time_is_divided(benchmarks: list[BenchmarkDescription]) -> None:
+    for time_s in (60.0, 90.0, 120.0):
+        plan = make(benchmarks, time_s=time_s)
+        assert planning.expected_s(plan) == pytest.approx(time_s, rel=0.02)
+    assert {case.budget_s for launch in make(benchmarks, time_s=1).launches for case in launch.cases} == {
+        planning.SHORTEST_BUDGET_S
+    }
+
+
+def test_an_asked_budget_is_kept(benchmarks: list[BenchmarkDescription]) -> None:
+    plan = make(benchmarks, **{"sampling.budget_s": 0.4, "sampling.interval": 0.05})
+    line = plan.launches[0].cases[0].line()
+    assert "sampling.interval=0.05 sampling.budget_s=0.4" in line
+
+
+def test_a_plan_is_read_back_as_written(benchmarks: list[BenchmarkDescription], tmp_path: Path) -> None:
+    plan = make(benchmarks, launches=2)
+    (tmp_path / "plan.txt").write_text(planning.write(plan))
+    read = planning.read(tmp_path / "plan.txt")
+    assert (read.seed, read.module, read.launches) == (plan.seed, plan.module, plan.launches)
+
+
+def test_an_attempt_keeps_the_positions(benchmarks: list[BenchmarkDescription]) -> None:
+    plan = make(benchmarks)
+    launch = next(each for each in plan.launches if len(each.cases) > 2)
+    lines = planning.write_attempt(plan, launch, [2, 0]).splitlines()
+    assert lines[0] == "# scope plan format=1 seed=7 module=baseline"
+    assert lines[1].startswith(f"launch {launch.number} ranks=2 ")
+    assert [line.rpartition(" ")[2] for line in lines[2:]] == ["case.position=2", "case.position=0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["plan.txt:1", "# scope plan"]),
+        ("# scope plan format=9 seed=1 module=baseline\n", ["plan.txt:1", "format = 9", "reads format 1"]),
+        ("# scope plan format=1 seed=1 module=baseline\nmpi.latency a=1\n", ["plan.txt:2", "launch N ranks=R"]),
+        (
+            "# scope plan format=1 seed=1 module=x\nlaunch 1 ranks=2 transport=default placement=core\nx y\n",
+            ["plan.txt:3", "key=value"],
+        ),
+    ],
+)
+def test_a_damaged_plan_is_refused_by_line(tmp_path: Path, text: str, words: list[str]) -> None:
+    (tmp_path / "plan.txt").write_text(text)
+    with pytest.raises(UsageError) as refusal:
+        planning.read(tmp_path / "plan.txt")
+    for word in words:
+        assert word in str(refusal.value)
+
+
+def test_the_default_experiment_is_the_baseline() -> None:
+    assert (Experiment().module, Experiment().launches) == ("baseline", 6)

@@ -1,0 +1,101 @@
+"""The grammar of sweeps."""
+
+from __future__ import annotations
+
+import pytest
+
+from scope.build.registry import BenchmarkDescription
+from scope.errors import UsageError
+from scope.plan import sweep
+from scope.plan.sweep import Source
+
+PERSON = Source("here", person=True)
+
+
+def named(benchmarks: list[BenchmarkDescription], name: str) -> BenchmarkDescription:
+    return next(each for each in benchmarks if each.name == name)
+
+
+def test_factors_are_split() -> None:
+    assert sweep.parse("ranks=2 message_bytes=0,1Ki", "x") == {"ranks": ["2"], "message_bytes": ["0", "1Ki"]}
+
+
+@pytest.mark.parametrize("text", ["ranks", "ranks=", "=2", "ranks=1,,2", "a=1 a=2"])
+def test_a_word_that_is_no_factor_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"^x: "):
+        sweep.parse(text, "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("0", 0), ("1Ki", 1024), ("4Mi", 4 << 20), ("2Gi", 2 << 30), ("-3", -3)]
+)
+def test_integers_take_binary_suffixes(text: str, number: int) -> None:
+    assert sweep.integer(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "1K", "1.5", "1e3", "Ki", "0x10", "1 Ki", "9" * 30])
+def test_other_integers_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no integer"):
+        sweep.integer(text)
+
+
+def test_the_product_of_all_factors_is_run_and_defaults_filled_in(benchmarks: list[BenchmarkDescription]) -> None:
+    factors = {"transport": ["default", "tcp"], "message_bytes": ["0", "1Ki", "1Mi"]}
+    points = list(sweep.expand(factors, named(benchmarks, "mpi.latency"), 2, "core", PERSON))
+    assert len(points) == 6
+    assert {point.transport for point in points} == {"default", "tcp"}
+    assert {point.ranks for point in points} == {2}
+    assert points[0].parameters == {"message_bytes": 0, "mode": "standard"}
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "slots", "counts"),
+    [
+        ("mpi.barrier", ["all"], 6, [6]),
+        ("mpi.barrier", ["powers"], 6, [2, 4]),
+        ("mpi.barrier", ["all", "2", "powers"], 4, [4, 2]),
+        ("mpi.barrier", ["all"], 1, [2]),
+        ("mpi.latency", ["all"], 64, [2]),
+        ("algorithm.cannon", ["squares"], 2, [1, 4]),
+        ("algorithm.cannon", ["squares"], 30, [1, 4, 9, 16, 25]),
+        ("algorithm.cannon", ["all"], 8, [4]),
+        ("algorithm.cannon", ["powers"], 8, [1, 4]),
+    ],
+)
+def test_rank_rules(
+    benchmarks: list[BenchmarkDescription], name: str, words: list[str], slots: int, counts: list[int]
+) -> None:
+    assert sweep.rank_counts(words, named(benchmarks, name), slots, "x") == counts
+
+
+@pytest.mark.parametrize(
+    ("factors", "words"),
+    [
+        (
+            {"message_byte": ["1"]},
+            ["message_byte = 1", "message_bytes, mode, ranks", "did you mean message_bytes?"],
+        ),
+        ({"message_bytes": ["-1"]}, ["message_bytes = -1", "from 0 to 1073741824"]),
+        ({"message_bytes": ["4Gi"]}, ["message_bytes = 4Gi", "from 0 to 1073741824"]),
+        ({"message_bytes": ["1.5"]}, ["message_bytes = 1.5", "integer"]),
+        ({"message_bytes": []}, ["message_bytes = []", "at least one"]),
+        (
+            {"mode": ["syncronous"]},
+            ["mode = syncronous", "standard, synchronous, ready", "did you mean synchronous?"],
+        ),
+        ({"transport": ["ib"]}, ["transport = ib", "default, tcp"]),
+        ({"ranks": ["3"]}, ["ranks = 3", "must be 2"]),
+        ({"ranks": ["-2"]}, ["ranks = -2", "must be 2"]),
+        ({"ranks": ["al"]}, ["ranks = al", "all, powers, squares", "did you mean all?"]),
+    ],
+)
+def test_a_mistake_names_benchmark_key_value_and_what_is_allowed(
+    benchmarks: list[BenchmarkDescription], factors: dict[str, list[str]], words: list[str]
+) -> None:
+    with pytest.raises(UsageError) as refusal:
+        list(sweep.expand(factors, named(benchmarks, "mpi.latency"), 2, "core", PERSON))
+    message = str(refusal.value)
+    assert message.startswith("here: mpi.latency: ")
+    assert "\n" not in message
+    for word in words:
+        assert word in message
