@@ -1,0 +1,213 @@
+// mpi.latency: the ping-pong of the message-passing library, in all its send modes.
+//
+// Timed: a message from rank 0 to rank 1 and its echo, on rank 0's clock; half of it is the latency. In ready
+// mode every receive is posted before its message can be sent, as the standard demands. `sendrecv` exchanges
+// two messages at once, so that half its time must not exceed that of the ping-pong. After thesis 6.5.3,
+// Fig. 6.2.
+#include <array>
+
+#include "benchmark.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope {
+namespace {
+
+constexpr int tag = 5;
+
+struct SendMode {
+  const char* name;
+  int (*send)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
+  int (*start)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+};
+constexpr SendMode modes[] = {{"standard", MPI_Send, MPI_Isend},
+                              {"buffered", MPI_Bsend, MPI_Ibsend},
+                              {"synchronous", MPI_Ssend, MPI_Issend},
+                              {"ready", MPI_Rsend, MPI_Irsend}};
+
+// Null for sendrecv, which has no mode of its own.
+const SendMode* find_mode(const std::string& name) {
+  for (const auto& mode : modes) {
+    if (name == mode.name) return &mode;
+  }
+  return nullptr;
+}
+
+// Room for buffered sends, attached as long as it lives.
+class AttachedBuffer {
+ public:
+  AttachedBuffer(int message_bytes, bool wanted)
+      : memory_(wanted ? 4 * (std::size_t(message_bytes) + MPI_BSEND_OVERHEAD) : 0) {
+    if (memory_.size() > 0) MPI_Buffer_attach(memory_.data(), static_cast<int>(memory_.size()));
+  }
+  ~AttachedBuffer() {
+    void* address = nullptr;
+    int size = 0;
+    if (memory_.size() > 0) MPI_Buffer_detach(&address, &size);
+  }
+
+ private:
+  Buffer memory_;
+};
+
+class PingPong final : public Benchmark {
+ public:
+  PingPong(const Parameters& parameters, const Communicator& communicator)
+      : mode_(find_mode(parameters.choice("mode"))),
+        blocking_(parameters.choice("completion") == "blocking"),
+        first_(communicator.root()),
+        partner_(1 - communicator.rank()),
+        comm_(communicator.handle()),
+        bytes_(static_cast<int>(parameters.integer("message_bytes"))),
+        buffers_{Buffer(bytes_), Buffer(bytes_)},
+        attached_(bytes_, parameters.choice("mode") == "buffered") {
+    if (mode_ == nullptr && !blocking_) {
+      throw Unavailable("mode=sendrecv completion=nonblocking: MPI_Sendrecv has no such form before MPI 4");
+    }
+    for (auto& buffer : buffers_) buffer.clear();
+    if (ready() && !first_) post(1);
+  }
+
+  ~PingPong() override {
+    if (posted_ == MPI_REQUEST_NULL) return;
+    MPI_Cancel(&posted_);
+    MPI_Wait(&posted_, MPI_STATUS_IGNORE);
+  }
+
+  Work work() const override { return {.bytes = static_cast<double>(bytes_), .messages = 1}; }
+
+  void fill(std::uint64_t seed) override {
+    // In ready mode the receiver's next message already has its place in the other buffer.
+    if (first_ || mode_ == nullptr) {
+      write_pattern(current().bytes(), seed);
+    } else {
+      current().clear();
+    }
+  }
+
+  void run(Repetition& repetition) override {
+    if (mode_ == nullptr) {
+      repetition.time([&] { exchange(); });
+    } else if (ready()) {
+      first_ ? repetition.time([&] { ping_ready(); }) : repetition.time([&] { pong_ready(); });
+    } else if (blocking_) {
+      first_ ? repetition.time([&] { ping(); }) : repetition.time([&] { pong(); });
+    } else {
+      first_ ? repetition.time([&] { ping_nonblocking(); }) : repetition.time([&] { pong_nonblocking(); });
+    }
+  }
+
+  // Echoes are sent from where the message arrived: one wrong byte anywhere stays wrong to the end.
+  Check verify(std::uint64_t seed) override { return {bytes_, pattern_problem(current().bytes(), seed)}; }
+
+  std::span<std::byte> received() override { return current().bytes(); }
+
+ private:
+  bool ready() const { return mode_ != nullptr && mode_->send == MPI_Rsend; }
+  Buffer& current() { return buffers_[place_]; }
+  Buffer& other() { return buffers_[1 - place_]; }
+  void turn() { place_ = 1 - place_; }
+
+  void receive() { MPI_Recv(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE); }
+
+  void ping() {
+    mode_->send(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_);
+    receive();
+  }
+  void pong() {
+    receive();
+    mode_->send(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_);
+  }
+
+  void ping_nonblocking() {
+    std::array<MPI_Request, 2> requests;
+    MPI_Irecv(other().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[0]);
+    mode_->start(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[1]);
+    MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+    turn();
+  }
+  void pong_nonblocking() {
+    MPI_Request request;
+    MPI_Irecv(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    mode_->start(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+
+  void post(int place) {
+    MPI_Irecv(buffers_[place].data(), bytes_, MPI_BYTE, partner_, tag, comm_, &posted_);
+  }
+  void send_ready() {
+    if (blocking_) {
+      mode_->send(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_);
+    } else {
+      MPI_Request request;
+      mode_->start(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+  }
+  void ping_ready() {
+    post(1 - place_);
+    send_ready();
+    MPI_Wait(&posted_, MPI_STATUS_IGNORE);
+    turn();
+  }
+  // The receive of the next ping is posted before this pong lets the other rank send it.
+  void pong_ready() {
+    MPI_Wait(&posted_, MPI_STATUS_IGNORE);
+    turn();
+    post(1 - place_);
+    send_ready();
+  }
+
+  void exchange() {
+    MPI_Sendrecv(current().data(), bytes_, MPI_BYTE, partner_, tag, other().data(), bytes_, MPI_BYTE,
+                 partner_, tag, comm_, MPI_STATUS_IGNORE);
+    turn();
+  }
+
+  const SendMode* mode_;
+  bool blocking_;
+  bool first_;
+  int partner_;
+  MPI_Comm comm_;
+  int bytes_;
+  std::array<Buffer, 2> buffers_;
+  AttachedBuffer attached_;
+  MPI_Request posted_ = MPI_REQUEST_NULL;
+  int place_ = 0;
+};
+
+const Registration registration{{
+    .name = "mpi.latency",
+    .summary = "ping-pong in every send mode, blocking and non-blocking: half a round trip",
+    .minimum_ranks = 2,
+    .maximum_ranks = 2,
+    .parameters = {choice("mode", {"standard", "buffered", "synchronous", "ready", "sendrecv"},
+                          "how messages are sent"),
+                   choice("completion", {"blocking", "nonblocking"},
+                          "calls that return when done, or requests"),
+                   integer("message_bytes", "B", 0, 0, 1 << 28, "payload of each message")},
+    .definition = Definition::half_round_trip,
+    .metrics = {seconds("latency_s"), bytes_per_second()},
+    .sweeps = {{"baseline",
+                "ranks=2 mode=standard completion=blocking "
+                "message_bytes=0,1,8,64,256,1Ki,2Ki,4Ki,8Ki,16Ki,32Ki,64Ki,"
+                "128Ki,256Ki,512Ki,1Mi,2Mi,4Mi"},
+               {"baseline",
+                "ranks=2 transport=tcp mode=standard completion=blocking "
+                "message_bytes=0,1,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+               {"baseline", "ranks=2 mode=standard completion=nonblocking message_bytes=0,1Ki,64Ki"},
+               {"baseline",
+                "ranks=2 mode=buffered,synchronous,ready completion=blocking,nonblocking "
+                "message_bytes=0,1Ki,64Ki"},
+               {"baseline", "ranks=2 mode=sendrecv completion=blocking message_bytes=0,1Ki,64Ki,1Mi"},
+               {"standard",
+                "ranks=2 mode=standard,buffered,synchronous,ready completion=blocking,nonblocking "
+                "message_bytes=0,1,8,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<PingPong>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope

@@ -1,0 +1,138 @@
+// node.stream: sustained memory bandwidth of four simple kernels.
+//
+// Timed: one pass over the arrays, on every rank's own clock; the slowest rank counts. Ranks start together,
+// so that they compete for the memory as programs do. After McCalpin's STREAM; bytes are counted as it counts
+// them.
+#include <cmath>
+
+#include "benchmark.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope {
+namespace {
+
+constexpr double scalar = 3.0;
+
+struct Kernel {
+  const char* name;
+  int arrays;  // read or written per element
+  int flops;   // per element
+};
+constexpr Kernel kernels[] = {{"copy", 2, 0}, {"scale", 2, 1}, {"add", 3, 1}, {"triad", 3, 2}};
+
+const Kernel& find_kernel(const std::string& name) {
+  for (const auto& kernel : kernels) {
+    if (name == kernel.name) return kernel;
+  }
+  throw std::invalid_argument("kernel=" + name);
+}
+
+class Stream final : public Benchmark {
+ public:
+  Stream(const Parameters& parameters, const Communicator& communicator)
+      : kernel_(find_kernel(parameters.choice("kernel"))),
+        ranks_(communicator.size()),
+        a_(parameters.integer("array_bytes")),
+        b_(parameters.integer("array_bytes")),
+        c_(parameters.integer("array_bytes")) {}
+
+  Work work() const override {
+    const auto elements = static_cast<double>(a_.size() / sizeof(double)) * ranks_;
+    return {.bytes = elements * kernel_.arrays * sizeof(double), .flops = elements * kernel_.flops};
+  }
+
+  void fill(std::uint64_t seed) override {
+    const auto a = a_.as<double>();
+    const auto b = b_.as<double>();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      a[i] = a_value(seed, i);
+      b[i] = b_value(seed, i);
+    }
+    c_.clear();
+  }
+
+  void run(Repetition& repetition) override {
+    const double* a = a_.as<double>().data();
+    const double* b = b_.as<double>().data();
+    double* c = c_.as<double>().data();
+    const std::size_t n = c_.as<double>().size();
+    const auto pass = [&](auto element) {
+      repetition.time([&] {
+        for (std::size_t i = 0; i < n; ++i) c[i] = element(i);
+        asm volatile(""
+                     :
+                     : "r"(c)
+                     : "memory");  // the compiler must not skip a pass that repeats the one before
+      });
+    };
+    if (kernel_.name == kernels[0].name) {
+      pass([=](std::size_t i) { return a[i]; });
+    } else if (kernel_.name == kernels[1].name) {
+      pass([=](std::size_t i) { return scalar * a[i]; });
+    } else if (kernel_.name == kernels[2].name) {
+      pass([=](std::size_t i) { return a[i] + b[i]; });
+    } else {
+      pass([=](std::size_t i) { return a[i] + scalar * b[i]; });
+    }
+  }
+
+  Check verify(std::uint64_t seed) override {
+    const auto c = c_.as<double>();
+    for (std::size_t i = 0; i < c.size(); ++i) {
+      const double right = expected(a_value(seed, i), b_value(seed, i));
+      // Every value is a small integer: the result is exact.
+      if (c[i] != right) {
+        return {static_cast<std::int64_t>(c.size()), "element " + std::to_string(i) + " is " +
+                                                         std::to_string(c[i]) + ", not " +
+                                                         std::to_string(right)};
+      }
+    }
+    return {static_cast<std::int64_t>(c.size()), ""};
+  }
+
+  std::span<std::byte> received() override { return c_.bytes(); }
+
+ private:
+  static double a_value(std::uint64_t seed, std::size_t i) { return static_cast<double>((seed + i) % 1021); }
+  static double b_value(std::uint64_t seed, std::size_t i) {
+    return static_cast<double>((3 * seed + i) % 509);
+  }
+
+  double expected(double a, double b) const {
+    switch (kernel_.name[0]) {
+      case 'c':
+        return a;
+      case 's':
+        return scalar * a;
+      case 'a':
+        return a + b;
+      default:
+        return a + scalar * b;
+    }
+  }
+
+  const Kernel& kernel_;
+  int ranks_;
+  Buffer a_;
+  Buffer b_;
+  Buffer c_;
+};
+
+const Registration registration{{
+    .name = "node.stream",
+    .summary = "memory bandwidth of copy, scale, add and triad, from cache to memory",
+    .parameters = {choice("kernel", {"triad", "copy", "scale", "add"}, "what is done to each element"),
+                   integer("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40,
+                           "size of each array on each rank")},
+    .definition = Definition::max_rank,
+    .metrics = {bytes_per_second(), flops_per_second(), seconds("time_s")},
+    .sweeps = {{"baseline", "ranks=1,all kernel=copy array_bytes=16Ki,256Ki,4Mi,64Mi"},
+               {"baseline", "ranks=1,all kernel=triad array_bytes=16Ki,256Ki,4Mi,64Mi"},
+               {"standard", "ranks=1,all kernel=scale,add array_bytes=16Ki,256Ki,4Mi,64Mi"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<Stream>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope

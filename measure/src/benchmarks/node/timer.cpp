@@ -1,0 +1,67 @@
+// node.timer: what it costs to read a clock twice.
+//
+// Timed: pairs of successive reads with nothing between, on every rank's own clock. The register clock is the
+// one that Scope measures with; the others are what programs use. After TICK1 of PARKBENCH and thesis 6.3.5.
+#include "benchmark.hpp"
+#include "registry.hpp"
+
+namespace scope {
+namespace {
+
+class Timer final : public Benchmark {
+ public:
+  explicit Timer(const Parameters& parameters) : source_(parameters.choice("clock")) {}
+
+  Work work() const override { return {}; }
+
+  void run(Repetition& repetition) override {
+    const TickClock& ticks = repetition.ticks();
+    if (source_ == "register") {
+      repetition.time([&] { accept(static_cast<double>(ticks.now()), static_cast<double>(ticks.now())); });
+    } else if (source_ == "clock_gettime") {
+      repetition.time([&] {
+        accept(static_cast<double>(monotonic_nanoseconds()), static_cast<double>(monotonic_nanoseconds()));
+      });
+    } else {
+      repetition.time([&] { accept(MPI_Wtime(), MPI_Wtime()); });
+    }
+  }
+
+  Check verify(std::uint64_t) override {
+    Check check{pairs_, backwards_ == 0 ? "" : std::to_string(backwards_) + " pairs of reads ran backwards"};
+    pairs_ = 0;
+    backwards_ = 0;
+    return check;
+  }
+
+ private:
+  // Arguments may be evaluated in either order, so a step in either direction is one pair; only a pair that
+  // lies before the last one has run backwards.
+  void accept(double one, double other) {
+    const double latest = one > other ? one : other;
+    if (latest < latest_) ++backwards_;
+    latest_ = latest;
+    ++pairs_;
+  }
+
+  std::string source_;
+  double latest_ = 0;
+  std::int64_t pairs_ = 0;
+  std::int64_t backwards_ = 0;
+};
+
+const Registration registration{{
+    .name = "node.timer",
+    .summary = "cost of a pair of clock reads",
+    .minimum_ranks = 1,
+    .maximum_ranks = 1,
+    .parameters = {choice("clock", {"register", "clock_gettime", "mpi_wtime"}, "which clock is read")},
+    .definition = Definition::local,
+    .metrics = {seconds("pair_s")},
+    .sweeps = {{"baseline", "ranks=1 clock=register,clock_gettime,mpi_wtime"}},
+    .make = [](const Parameters& parameters,
+               const Communicator&) { return std::make_unique<Timer>(parameters); },
+}};
+
+}  // namespace
+}  // namespace scope

@@ -1,0 +1,96 @@
+#include "case_runner.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+namespace scope {
+namespace {
+
+struct Preparation {
+  std::unique_ptr<Benchmark> benchmark;
+  std::string status = "ok";
+  std::string reason;
+};
+
+std::string where(int rank, const std::string& what) {
+  return "rank " + std::to_string(rank) + " on " + host_name() + ": " + what;
+}
+
+Preparation prepare_here(const PlannedCase& item, const Communicator& world) {
+  Preparation preparation;
+  try {
+    preparation.benchmark = item.benchmark->declaration.make(item.parameters, world);
+  } catch (const Unavailable& reason) {
+    preparation.status = "unavailable";
+    preparation.reason = where(world.rank(), reason.what());
+  } catch (const std::bad_alloc&) {
+    preparation.status = "failed";
+    preparation.reason = where(world.rank(), "not enough memory for the buffers");
+  } catch (const std::exception& error) {
+    preparation.status = "failed";
+    preparation.reason = where(world.rank(), error.what());
+  }
+  return preparation;
+}
+
+// The first rank with a problem speaks for all; a benchmark runs only when every rank has one.
+Preparation prepare(const PlannedCase& item, const Communicator& world) {
+  Preparation mine = prepare_here(item, world);
+  const auto reasons = world.all_gather(mine.reason);
+  const auto statuses = world.all_gather(mine.status);
+  for (int rank = 0; rank < world.size(); ++rank) {
+    if (statuses[rank] != "ok") return {nullptr, statuses[rank], reasons[rank]};
+  }
+  return mine;
+}
+
+// One verdict from the checks of all ranks.
+void agree(Verification& verification, const Communicator& world) {
+  const auto messages =
+      world.all_gather(verification.passed ? "" : where(world.rank(), verification.message));
+  std::int64_t checks = 0;
+  MPI_Allreduce(&verification.checks, &checks, 1, MPI_INT64_T, MPI_SUM, world.handle());
+  verification.checks = checks;
+  for (const auto& message : messages) {
+    if (!message.empty()) {
+      verification.passed = false;
+      verification.message = message;
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+CaseResult run_case(const PlannedCase& item, const Setting& setting, const Faults& faults,
+                    Progress& progress) {
+  const auto start = std::chrono::steady_clock::now();
+  CaseResult result{"ok", "", unix_seconds(), 0, {}};
+  progress.begin_case(item.position);
+  setting.clock.refresh();
+  Preparation preparation = prepare(item, setting.world);
+  result.status = preparation.status;
+  result.reason = preparation.reason;
+  if (preparation.benchmark) {
+    try {
+      result.outcome =
+          sample(item.benchmark->declaration, *preparation.benchmark, item.policy, setting, faults, progress);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "scope-measure: %s: %s\n", item.benchmark->declaration.name.c_str(),
+                   where(setting.world.rank(), error.what()).c_str());
+      MPI_Abort(setting.world.handle(), 1);
+    }
+    agree(result.outcome.verification, setting.world);
+    if (!result.outcome.verification.passed) {
+      result.status = "failed";
+      result.reason = result.outcome.verification.message;
+    }
+  }
+  result.duration_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  progress.enter(Stage::writing);
+  return result;
+}
+
+}  // namespace scope

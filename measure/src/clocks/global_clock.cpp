@@ -1,0 +1,151 @@
+#include "clocks/global_clock.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace scope {
+namespace {
+
+constexpr int tag = 1;
+constexpr int exchanges_per_offset = 20;
+constexpr int points_at_start = 50;
+constexpr int points_per_refresh = 4;
+constexpr std::size_t points_kept = 400;
+
+// Ranks of one host get the number of the host's first rank.
+int first_rank_of_host(const Communicator& world, const std::string& host) {
+  const auto hosts = world.all_gather(host);
+  return static_cast<int>(std::find(hosts.begin(), hosts.end(), host) - hosts.begin());
+}
+
+}  // namespace
+
+GlobalClock::GlobalClock(const Communicator& world, const TickClock& ticks, const std::string& host,
+                         ClockSkew skew)
+    : world_(world),
+      ticks_(ticks),
+      skew_(skew),
+      host_(Communicator::split(world, first_rank_of_host(world, host), world.rank())),
+      leaders_(Communicator::split(world, host_.root() ? 0 : 1, world.rank())) {
+  leader_ = host_.root();
+  hosts_ = leader_ ? leaders_.size() : 0;
+  MPI_Bcast(&hosts_, 1, MPI_INT, 0, host_.handle());
+  // Small numbers keep their digits in a double; ranks of a host must agree on where they count from.
+  base_ = ticks_.now();
+  MPI_Bcast(&base_, 1, MPI_INT64_T, 0, host_.handle());
+}
+
+double GlobalClock::local(Ticks ticks) const {
+  const double true_s = ticks_.seconds(ticks - base_);
+  return true_s + skew_.offset_s + skew_.drift * true_s;
+}
+
+void GlobalClock::synchronise() {
+  offsets_.clear();
+  model_ = {};
+  learn(points_at_start);
+}
+
+void GlobalClock::refresh() {
+  if (!one_host()) learn(points_per_refresh);
+}
+
+void GlobalClock::learn(int points) {
+  if (leader_ && leaders_.size() > 1) {
+    int span = 1;
+    while (span < leaders_.size()) span *= 2;
+    for (int distance = span / 2; distance >= 1; distance /= 2) {
+      const int place = leaders_.rank() % (2 * distance);
+      if (place == 0 && leaders_.rank() + distance < leaders_.size()) {
+        answer(leaders_.rank() + distance, points);
+      } else if (place == distance) {
+        for (int point = 0; point < points; ++point) {
+          offsets_.push_back(measure(leaders_.rank() - distance));
+          if (offsets_.size() > points_kept) offsets_.pop_front();
+        }
+        fit();
+      }
+    }
+  }
+  share_with_host();
+}
+
+GlobalClock::Offset GlobalClock::measure(int reference) const {
+  Offset best{0, 0, std::numeric_limits<double>::infinity()};
+  for (int exchange = 0; exchange < exchanges_per_offset; ++exchange) {
+    double theirs = 0;
+    const double sent = local(ticks_.now());
+    MPI_Send(&sent, 1, MPI_DOUBLE, reference, tag, leaders_.handle());
+    MPI_Recv(&theirs, 1, MPI_DOUBLE, reference, tag, leaders_.handle(), MPI_STATUS_IGNORE);
+    const double received = local(ticks_.now());
+    if (received - sent < best.round_trip_s) {
+      const double middle = sent + (received - sent) / 2;
+      best = {middle, theirs - middle, received - sent};
+    }
+  }
+  return best;
+}
+
+void GlobalClock::answer(int client, int points) const {
+  for (int exchange = 0; exchange < points * exchanges_per_offset; ++exchange) {
+    double theirs = 0;
+    MPI_Recv(&theirs, 1, MPI_DOUBLE, client, tag, leaders_.handle(), MPI_STATUS_IGNORE);
+    const double mine = now();
+    MPI_Send(&mine, 1, MPI_DOUBLE, client, tag, leaders_.handle());
+  }
+}
+
+void GlobalClock::fit() {
+  // Offsets of slow round trips are uncertain by their length: weigh by the inverse square of it.
+  double weight_sum = 0;
+  double mean_local = 0;
+  double mean_offset = 0;
+  for (const auto& point : offsets_) {
+    const double weight = 1.0 / (point.round_trip_s * point.round_trip_s);
+    weight_sum += weight;
+    mean_local += weight * point.local_s;
+    mean_offset += weight * point.offset_s;
+  }
+  mean_local /= weight_sum;
+  mean_offset /= weight_sum;
+  double covariance = 0;
+  double variance = 0;
+  for (const auto& point : offsets_) {
+    const double weight = 1.0 / (point.round_trip_s * point.round_trip_s);
+    covariance += weight * (point.local_s - mean_local) * (point.offset_s - mean_offset);
+    variance += weight * (point.local_s - mean_local) * (point.local_s - mean_local);
+  }
+  model_ = {mean_local, mean_offset, variance > 0 ? covariance / variance : 0.0};
+}
+
+void GlobalClock::share_with_host() {
+  MPI_Bcast(&model_, 3, MPI_DOUBLE, 0, host_.handle());
+}
+
+double GlobalClock::measure_error() {
+  double worst = 0;
+  if (leader_ && leaders_.size() > 1) {
+    if (leaders_.root()) {
+      for (int client = 1; client < leaders_.size(); ++client) answer(client, 1);
+    } else {
+      // What rank 0 says the time is, against what this host's model makes of the same moment.
+      const Offset offset = measure(0);
+      worst = std::abs(offset.local_s + offset.offset_s - model_.global(offset.local_s));
+    }
+  }
+  double largest = 0;
+  MPI_Allreduce(&worst, &largest, 1, MPI_DOUBLE, MPI_MAX, world_.handle());
+  return largest;
+}
+
+std::vector<double> GlobalClock::drifts() const {
+  std::vector<double> all(hosts_);
+  if (leader_) {
+    MPI_Gather(&model_.drift, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, 0, leaders_.handle());
+  }
+  return all;
+}
+
+}  // namespace scope

@@ -1,0 +1,77 @@
+// One clock for all ranks of a launch: rank 0's.
+//
+// Ranks of one host share the host's ticks. The first rank of every other host learns a linear model of rank
+// 0's clock, hierarchically: in ceil(log2 hosts) rounds, hosts that know the time teach hosts that do not yet
+// (S. Hunold and A. Carpen-Amarie, "Hierarchical Clock Synchronization in MPI", CLUSTER 2018: HCA3). The
+// offset of one exchange is that of the round trip that was shortest (SKaMPI). Because a slope learnt in a
+// fraction of a second is too coarse to hold for a minute, `refresh` adds points before every case and fits
+// the slope over all of them.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "clocks/tick_clock.hpp"
+#include "mpi/communicator.hpp"
+
+namespace scope {
+
+// Seconds on this host's clock to seconds on rank 0's: global = local + offset + drift * (local - origin).
+struct LinearClock {
+  double origin_s = 0;
+  double offset_s = 0;
+  double drift = 0;
+
+  double global(double local_s) const { return local_s + offset_s + drift * (local_s - origin_s); }
+};
+
+// Disturbs this rank's clock, so that tests know what the synchronisation has to find.
+struct ClockSkew {
+  double offset_s = 0;
+  double drift = 0;
+};
+
+class GlobalClock {
+ public:
+  // `host` tells which ranks share a clock. Collective.
+  GlobalClock(const Communicator& world, const TickClock& ticks, const std::string& host,
+              ClockSkew skew = {});
+
+  void synchronise();      // first model of every host's clock; collective
+  void refresh();          // a few more points, and the model anew; collective, cheap on one host
+  double measure_error();  // largest offset left between rank 0 and any other host, in s; collective
+
+  double now() const { return global(ticks_.now()); }
+  double global(Ticks ticks) const { return model_.global(local(ticks)); }
+
+  int hosts() const { return hosts_; }
+  bool one_host() const { return hosts_ == 1; }
+  std::vector<double> drifts() const;  // of every host, in host order; collective
+
+ private:
+  struct Offset {
+    double local_s;
+    double offset_s;
+    double round_trip_s;
+  };
+
+  double local(Ticks ticks) const;
+  void learn(int points);                     // one pass over the tree, each level adding `points` offsets
+  Offset measure(int reference) const;        // client's side of the exchange
+  void answer(int client, int points) const;  // reference's side
+  void fit();
+  void share_with_host();
+
+  const Communicator& world_;
+  const TickClock& ticks_;
+  ClockSkew skew_;
+  Ticks base_ = 0;
+  int hosts_ = 1;
+  bool leader_ = true;
+  Communicator host_;
+  Communicator leaders_;
+  LinearClock model_;
+  std::deque<Offset> offsets_;
+};
+
+}  // namespace scope

@@ -1,0 +1,74 @@
+#include "faults/faults.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <sstream>
+#include <stdexcept>
+
+namespace scope {
+namespace {
+
+constexpr std::array kinds = {"corrupt-payload", "wrong-result", "sleep", "host-per-rank", "clock-skew"};
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+}  // namespace
+
+Faults Faults::from_environment() {
+  Faults faults;
+  const char* asked = std::getenv("SCOPE_FAULT");
+  faults.faults_ = split(asked != nullptr ? asked : "", ' ');
+  for (const auto& fault : faults.faults_) {
+    const std::string kind = fault.substr(0, fault.find(':'));
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+      throw std::invalid_argument("SCOPE_FAULT=" + fault + ": must be one of corrupt-payload:BENCHMARK, " +
+                                  "wrong-result:BENCHMARK, sleep:BENCHMARK, host-per-rank, " +
+                                  "clock-skew:RANK:OFFSET_S:DRIFT");
+    }
+  }
+  return faults;
+}
+
+bool Faults::asks(const std::string& kind, const std::string& benchmark) const {
+  return std::find(faults_.begin(), faults_.end(), kind + ":" + benchmark) != faults_.end();
+}
+
+void Faults::corrupt_if_asked(const std::string& benchmark, const Communicator& world,
+                              std::span<std::byte> data) const {
+  if (faults_.empty() || data.empty() || world.rank() != world.size() - 1) return;
+  // The top byte of a double in the middle: sign and exponent, so that no tolerance hides it.
+  const std::size_t middle = std::min(data.size() - 1, (data.size() / 2) | 7u);
+  if (asks("corrupt-payload", benchmark) || asks("wrong-result", benchmark)) data[middle] ^= std::byte{0x55};
+}
+
+void Faults::hang_if_asked(const std::string& benchmark, const Communicator& world) const {
+  if (faults_.empty() || world.rank() != world.size() - 1) return;
+  while (asks("sleep", benchmark)) sleep(1);
+}
+
+std::string Faults::host(int rank) const {
+  const bool apart = std::find(faults_.begin(), faults_.end(), "host-per-rank") != faults_.end();
+  return apart ? host_name() + "-" + std::to_string(rank) : host_name();
+}
+
+ClockSkew Faults::clock_skew(int rank) const {
+  for (const auto& fault : faults_) {
+    const auto parts = split(fault, ':');
+    if (parts.size() == 4 && parts[0] == "clock-skew" && std::stoi(parts[1]) == rank) {
+      return {std::stod(parts[2]), std::stod(parts[3])};
+    }
+  }
+  return {};
+}
+
+}  // namespace scope

@@ -1,0 +1,76 @@
+#include "launch.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace scope {
+namespace {
+
+constexpr double calibration_s = 0.05;
+
+// A register that is fit on one host may not be on another; ranks of one host must count alike.
+TickClock calibrated_clock(ClockChoice choice, const std::string& host, const Communicator& world) {
+  TickClock clock(choice);
+  const auto hosts = world.all_gather(host);
+  int first = 0;
+  while (hosts[first] != host) ++first;
+  const Communicator neighbours = Communicator::split(world, first, world.rank());
+  if (neighbours.root()) clock.calibrate(calibration_s);
+  double frequency_hz = clock.frequency_hz();
+  MPI_Bcast(&frequency_hz, 1, MPI_DOUBLE, 0, neighbours.handle());
+  clock.set_frequency(frequency_hz);
+  return clock;
+}
+
+ClockQuality worst_quality(const TickClock& clock, const Communicator& world) {
+  const ClockQuality mine = assess(clock);
+  double worst[3] = {mine.resolution_s, mine.overhead_s, mine.monotonic ? 0.0 : 1.0};
+  MPI_Allreduce(MPI_IN_PLACE, worst, 3, MPI_DOUBLE, MPI_MAX, world.handle());
+  return {worst[0], worst[1], worst[2] == 0.0};
+}
+
+// Whether some host runs more ranks than this process's host lets them use processors.
+bool oversubscribed(const std::string& host, const Communicator& world) {
+  const auto hosts = world.all_gather(host);
+  int neighbours = 0;
+  for (const auto& other : hosts) neighbours += other == host ? 1 : 0;
+  int mine = neighbours > static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))) ? 1 : 0;
+  int any = 0;
+  MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, world.handle());
+  return any != 0;
+}
+
+}  // namespace
+
+Launch::Launch(const Options& options, const Communicator& world, const MpiEnvironment& mpi,
+               const Faults& faults, Progress& progress)
+    : world_(world),
+      facts_{faults.host(world.rank()), mpi.library(), mpi.standard(), {}, 0},
+      ticks_(calibrated_clock(options.clock, facts_.host, world)),
+      clock_(world, ticks_, facts_.host, faults.clock_skew(world.rank())),
+      setting_{world, ticks_, clock_, 0, oversubscribed(host_name(), world)} {
+  facts_.quality = worst_quality(ticks_, world);
+  setting_.overhead_s = assess(ticks_).overhead_s;
+  progress.enter(Stage::synchronising_clocks);
+  clock_.synchronise();
+  facts_.clock_error_s = clock_.measure_error();
+}
+
+double Launch::duration_s() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+std::vector<PlannedCase> read_plan(const Options& options, const Communicator& world) {
+  auto plan = options.plan.empty() ? default_plan(world.size()) : read_plan(options.plan, world);
+  if (options.action == Action::test) {
+    for (auto& item : plan) {
+      item.policy.budget_s = 0;
+      item.policy.minimum_repetitions = 1;
+      item.policy.maximum_repetitions = 2;
+    }
+  }
+  return plan;
+}
+
+}  // namespace scope

@@ -1,0 +1,65 @@
+// scope-measure: runs the cases of a plan and writes their raw samples.
+//
+// Exit codes: 0 all is well; 1 a case failed; 2 bad plan or usage; 3 the samples cannot be written.
+#include <chrono>
+#include <iostream>
+#include <system_error>
+
+#include "case_runner.hpp"
+#include "launch.hpp"
+#include "options.hpp"
+#include "registry.hpp"
+
+namespace scope {
+namespace {
+
+int run(const Options& options, MpiEnvironment& mpi) {
+  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
+  try {
+    const Faults faults = Faults::from_environment();
+    const auto plan = read_plan(options, world);
+    Progress progress(options.progress, world.rank());
+    Launch launch(options, world, mpi, faults, progress);
+    SampleFile samples(options, world);
+
+    samples.write_launch(launch.facts(), launch.ticks(), launch.clock());
+    bool all_ok = true;
+    for (const PlannedCase& item : plan) {
+      const CaseResult result = run_case(item, launch.setting(), faults, progress);
+      samples.write_case(item, result);
+      all_ok = all_ok && result.status != "failed";
+    }
+    samples.write_end(launch.duration_s(), launch.clock_error_s());
+    progress.enter(Stage::finished);
+    return all_ok ? 0 : 1;
+  } catch (const OutputError& error) {
+    if (world.root()) std::cerr << "scope-measure: " << error.what() << '\n';
+    return 3;
+  } catch (const std::invalid_argument& error) {
+    if (world.root()) std::cerr << "scope-measure: " << error.what() << '\n';
+    return 2;
+  } catch (const std::system_error& error) {
+    std::cerr << "scope-measure: " << error.what() << '\n';
+    MPI_Abort(world.handle(), 3);
+    return 3;
+  }
+}
+
+}  // namespace
+}  // namespace scope
+
+int main(int argc, char** argv) {
+  scope::Options options;
+  try {
+    options = scope::parse_options(argc, argv);
+  } catch (const std::invalid_argument& error) {
+    std::cerr << "scope-measure: " << error.what() << '\n' << scope::usage;
+    return 2;
+  }
+  if (options.action == scope::Action::list) {
+    scope::write_registry(std::cout);
+    return 0;
+  }
+  scope::MpiEnvironment mpi(argc, argv);
+  return scope::run(options, mpi);
+}

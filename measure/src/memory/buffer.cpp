@@ -1,0 +1,72 @@
+#include "memory/buffer.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace scope {
+namespace {
+
+// splitmix64 (Steele, Lea and Flood, OOPSLA 2014): every word depends on the seed and its place.
+std::uint64_t word(std::uint64_t seed, std::uint64_t place) {
+  std::uint64_t value = seed * 0x9e3779b97f4a7c15u + place * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
+
+}  // namespace
+
+Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  mapped_ = (bytes + page) / page * page;
+  if (mapped_ < bytes) throw std::bad_alloc();
+  void* memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  data_ = static_cast<std::byte*>(memory);
+}
+
+Buffer::~Buffer() {
+  if (data_ != nullptr) munmap(data_, mapped_);
+}
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_), mapped_(other.mapped_) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(mapped_, other.mapped_);
+  return *this;
+}
+
+void Buffer::clear() {
+  std::memset(data_, 0, bytes_);
+}
+
+void write_pattern(std::span<std::byte> bytes, std::uint64_t seed) {
+  std::size_t at = 0;
+  for (; at + 8 <= bytes.size(); at += 8) {
+    const std::uint64_t value = word(seed, at);
+    std::memcpy(bytes.data() + at, &value, 8);
+  }
+  const std::uint64_t value = word(seed, at);
+  std::memcpy(bytes.data() + at, &value, bytes.size() - at);
+}
+
+std::string pattern_problem(std::span<const std::byte> bytes, std::uint64_t seed) {
+  for (std::size_t at = 0; at < bytes.size(); at += 8) {
+    const std::uint64_t value = word(seed, at);
+    const std::size_t count = bytes.size() - at < 8 ? bytes.size() - at : 8;
+    if (std::memcmp(bytes.data() + at, &value, count) != 0) {
+      return "bytes " + std::to_string(at) + " to " + std::to_string(at + count - 1) + " of " +
+             std::to_string(bytes.size()) + " differ from what was sent";
+    }
+  }
+  return "";
+}
+
+}  // namespace scope

@@ -1,0 +1,42 @@
+// Message buffers, and the pattern that tells whether what arrived is what was sent.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace scope {
+
+// Page-aligned memory fresh from the operating system: untouched until it is written, returned when released.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes);  // throws std::bad_alloc
+  ~Buffer();
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  std::byte* data() { return data_; }
+  std::size_t size() const { return bytes_; }
+  std::span<std::byte> bytes() { return {data_, bytes_}; }
+  template <class Item>
+  std::span<Item> as() {
+    return {reinterpret_cast<Item*>(data_), bytes_ / sizeof(Item)};
+  }
+  void clear();  // writes zeros, and so touches every page
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::size_t mapped_ = 0;
+};
+
+// Writes the pattern that belongs to `seed`; no two neighbouring words are equal.
+void write_pattern(std::span<std::byte> bytes, std::uint64_t seed);
+
+// Empty when `bytes` hold the pattern of `seed`, else which byte is the first that does not.
+std::string pattern_problem(std::span<const std::byte> bytes, std::uint64_t seed);
+
+}  // namespace scope

@@ -1,0 +1,82 @@
+#include "mpi/communicator.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+namespace scope {
+
+MpiEnvironment::MpiEnvironment(int& argc, char**& argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+}
+
+MpiEnvironment::~MpiEnvironment() {
+  MPI_Finalize();
+}
+
+std::string MpiEnvironment::library() const {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  const std::string whole(text.data());
+  return whole.substr(0, whole.find('\n'));
+}
+
+std::string MpiEnvironment::standard() const {
+  int major = 0;
+  int minor = 0;
+  MPI_Get_version(&major, &minor);
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+Communicator::Communicator(MPI_Comm handle) : handle_(handle) {
+  MPI_Comm_rank(handle_, &rank_);
+  MPI_Comm_size(handle_, &size_);
+}
+
+Communicator Communicator::duplicate(MPI_Comm original) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(original, &copy);
+  return Communicator(copy);
+}
+
+Communicator Communicator::split(const Communicator& original, int color, int key) {
+  MPI_Comm part = MPI_COMM_NULL;
+  MPI_Comm_split(original.handle(), color, key, &part);
+  return Communicator(part);
+}
+
+Communicator::~Communicator() {
+  if (handle_ != MPI_COMM_NULL) MPI_Comm_free(&handle_);
+}
+
+Communicator::Communicator(Communicator&& other) noexcept
+    : handle_(std::exchange(other.handle_, MPI_COMM_NULL)), rank_(other.rank_), size_(other.size_) {}
+
+std::vector<std::string> Communicator::all_gather(const std::string& text) const {
+  const int length = static_cast<int>(text.size());
+  std::vector<int> lengths(size_);
+  MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, handle_);
+  std::vector<int> offsets(size_);
+  int total = 0;
+  for (int rank = 0; rank < size_; ++rank) {
+    offsets[rank] = total;
+    total += lengths[rank];
+  }
+  std::string all(total, '\0');
+  MPI_Allgatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets.data(), MPI_CHAR,
+                 handle_);
+  std::vector<std::string> texts(size_);
+  for (int rank = 0; rank < size_; ++rank) texts[rank] = all.substr(offsets[rank], lengths[rank]);
+  return texts;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace scope

@@ -1,0 +1,50 @@
+// Thin owners of what MPI hands out.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+namespace scope {
+
+// Initialises MPI for the life of the program; one thread of each process calls it.
+class MpiEnvironment {
+ public:
+  MpiEnvironment(int& argc, char**& argv);
+  ~MpiEnvironment();
+  MpiEnvironment(const MpiEnvironment&) = delete;
+  MpiEnvironment& operator=(const MpiEnvironment&) = delete;
+
+  std::string library() const;   // what the library says of itself, one line
+  std::string standard() const;  // for example 3.1
+};
+
+// A communicator of its own, so that no message of ours meets another's.
+class Communicator {
+ public:
+  static Communicator duplicate(MPI_Comm original);
+  static Communicator split(const Communicator& original, int color, int key);
+  ~Communicator();
+  Communicator(Communicator&& other) noexcept;
+  Communicator& operator=(Communicator&&) = delete;
+  Communicator(const Communicator&) = delete;
+
+  MPI_Comm handle() const { return handle_; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  bool root() const { return rank_ == 0; }
+
+  // Gathers one text of every rank on every rank, in rank order.
+  std::vector<std::string> all_gather(const std::string& text) const;
+
+ private:
+  explicit Communicator(MPI_Comm handle);
+  MPI_Comm handle_;
+  int rank_ = 0;
+  int size_ = 0;
+};
+
+std::string host_name();
+
+}  // namespace scope

@@ -1,0 +1,30 @@
+// The command line of scope-measure.
+#pragma once
+
+#include <string>
+
+#include "clocks/tick_clock.hpp"
+
+namespace scope {
+
+enum class Action { run, test, list };
+
+struct Options {
+  Action action = Action::run;
+  std::string plan;      // empty: every benchmark once (test only)
+  std::string output;    // samples are appended to it; empty: standard output
+  std::string progress;  // empty: none is written
+  int launch = 1;
+  int attempt = 1;
+  std::string origin = "measured";
+  std::string transport = "default";
+  std::string placement = "none";
+  ClockChoice clock = ClockChoice::automatic;
+};
+
+extern const char* const usage;
+
+// Throws std::invalid_argument that names the option, its value and what is allowed.
+Options parse_options(int argc, char** argv);
+
+}  // namespace scope

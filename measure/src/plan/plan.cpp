@@ -1,0 +1,140 @@
+#include "plan/plan.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+
+namespace scope {
+namespace {
+
+// Empty when the file cannot be read; a plan without cases is refused anyway.
+std::string read_on_root(const std::string& path, const Communicator& world) {
+  std::string text;
+  if (world.root()) {
+    std::ifstream file(path);
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  auto length = static_cast<long long>(text.size());
+  MPI_Bcast(&length, 1, MPI_LONG_LONG, 0, world.handle());
+  text.resize(length);
+  MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, world.handle());
+  return text;
+}
+
+double number(const std::string& key, const std::string& text, double minimum, double maximum) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= minimum && value <= maximum)) {
+    std::ostringstream message;
+    message << key << '=' << text << ": must be a number from " << minimum << " to " << maximum;
+    throw std::invalid_argument(message.str());
+  }
+  return value;
+}
+
+Synchronization synchronization(const std::string& key, const std::string& text) {
+  if (text == "window") return Synchronization::window;
+  if (text == "dissemination") return Synchronization::dissemination;
+  throw std::invalid_argument(key + "=" + text + ": must be window or dissemination");
+}
+
+void set_reserved(PlannedCase& item, const std::string& key, const std::string& value) {
+  SamplingPolicy& policy = item.policy;
+  if (key == "case.position") {
+    item.position = static_cast<int>(number(key, value, 0, 1e9));
+  } else if (key == "sampling.budget_s") {
+    policy.budget_s = number(key, value, 0, 1e6);
+  } else if (key == "sampling.interval") {
+    policy.interval = number(key, value, 0, 1);
+  } else if (key == "sampling.minimum_repetitions") {
+    policy.minimum_repetitions = static_cast<int>(number(key, value, 1, 1e7));
+  } else if (key == "sampling.maximum_repetitions") {
+    policy.maximum_repetitions = static_cast<int>(number(key, value, 1, 1e7));
+  } else if (key == "sampling.synchronization") {
+    policy.synchronization = synchronization(key, value);
+  } else {
+    throw std::invalid_argument(
+        "unknown key " + key + "=" + value +
+        ": must be case.position, sampling.budget_s, sampling.interval, sampling.minimum_repetitions, "
+        "sampling.maximum_repetitions or sampling.synchronization");
+  }
+}
+
+void check_ranks(const Declaration& declaration, int ranks) {
+  std::string allowed = "at least " + std::to_string(declaration.minimum_ranks);
+  if (declaration.maximum_ranks) allowed += " and at most " + std::to_string(*declaration.maximum_ranks);
+  bool fits = ranks >= declaration.minimum_ranks && ranks <= declaration.maximum_ranks.value_or(ranks);
+  if (declaration.rank_rule == RankRule::even) {
+    allowed += ", an even number";
+    fits = fits && ranks % 2 == 0;
+  } else if (declaration.rank_rule == RankRule::square) {
+    allowed += ", a square";
+    const int side = static_cast<int>(std::lround(std::sqrt(ranks)));
+    fits = fits && side * side == ranks;
+  }
+  if (!fits) {
+    throw std::invalid_argument(declaration.name + " on ranks=" + std::to_string(ranks) + ": must be " +
+                                allowed);
+  }
+}
+
+PlannedCase parse_line(const std::string& line, int position, int ranks) {
+  std::istringstream words(line);
+  std::string name;
+  words >> name;
+  const Registered& benchmark = find_benchmark(name);
+  PlannedCase item{position, &benchmark, Parameters({}, {}), {}};
+  std::map<std::string, std::string> values;
+  for (std::string word; words >> word;) {
+    const auto equals = word.find('=');
+    if (equals == std::string::npos) throw std::invalid_argument(word + ": must be written key=value");
+    const std::string key = word.substr(0, equals);
+    const std::string value = word.substr(equals + 1);
+    if (key.starts_with("sampling.") || key.starts_with("case.")) {
+      set_reserved(item, key, value);
+    } else {
+      values[key] = value;
+    }
+  }
+  check_ranks(benchmark.declaration, ranks);
+  item.parameters = parse_parameters(benchmark.declaration, values);
+  return item;
+}
+
+}  // namespace
+
+std::vector<PlannedCase> read_plan(const std::string& path, const Communicator& world) {
+  std::istringstream text(read_on_root(path, world));
+  std::vector<PlannedCase> cases;
+  int number_of_line = 0;
+  for (std::string line; std::getline(text, line);) {
+    ++number_of_line;
+    if (line.empty() || line.front() == '#') continue;
+    try {
+      cases.push_back(parse_line(line, static_cast<int>(cases.size()), world.size()));
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(path + ":" + std::to_string(number_of_line) + ": " + error.what());
+    }
+  }
+  if (cases.empty()) throw std::invalid_argument(path + ": cannot be read or holds no case");
+  return cases;
+}
+
+std::vector<PlannedCase> default_plan(int ranks) {
+  std::vector<PlannedCase> cases;
+  for (const auto& benchmark : registry()) {
+    try {
+      check_ranks(benchmark.declaration, ranks);
+    } catch (const std::invalid_argument&) {
+      continue;
+    }
+    cases.push_back(
+        {static_cast<int>(cases.size()), &benchmark, parse_parameters(benchmark.declaration, {}), {}});
+  }
+  return cases;
+}
+
+}  // namespace scope

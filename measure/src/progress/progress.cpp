@@ -1,0 +1,93 @@
+#include "progress/progress.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+#include "mpi/communicator.hpp"
+
+namespace scope {
+namespace {
+
+constexpr int slot_bytes = 256;
+constexpr auto interval = std::chrono::milliseconds(500);
+
+const char* spelling(Stage stage) {
+  switch (stage) {
+    case Stage::connecting:
+      return "connecting";
+    case Stage::synchronising_clocks:
+      return "synchronising-clocks";
+    case Stage::preparing:
+      return "preparing";
+    case Stage::warming_up:
+      return "warming-up";
+    case Stage::sampling:
+      return "sampling";
+    case Stage::verifying:
+      return "verifying";
+    case Stage::writing:
+      return "writing";
+    case Stage::finished:
+      return "finished";
+  }
+  return "";
+}
+
+}  // namespace
+
+Progress::Progress(const std::string& path, int rank) : rank_(rank), host_(host_name()) {
+  if (path.empty()) return;
+  file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (file_ < 0) throw std::system_error(errno, std::generic_category(), path);
+  write_slot();
+  heart_ = std::thread([this] { beat(); });
+}
+
+Progress::~Progress() {
+  if (file_ < 0) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stop_.notify_one();
+  heart_.join();
+  write_slot();
+  close(file_);
+}
+
+void Progress::begin_case(int position) {
+  position_.store(position, std::memory_order_relaxed);
+  repetition_.store(0, std::memory_order_relaxed);
+  enter(Stage::preparing);
+  if (file_ >= 0) write_slot();
+}
+
+void Progress::beat() {
+  std::unique_lock lock(mutex_);
+  while (!stop_.wait_for(lock, interval, [this] { return stopping_; })) write_slot();
+}
+
+void Progress::write_slot() const {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  std::array<char, slot_bytes + 1> slot;
+  const int length =
+      std::snprintf(slot.data(), slot_bytes,
+                    "rank=%d host=%.100s pid=%d position=%d stage=%s repetition=%lld beat_unix_s=%.3f", rank_,
+                    host_.c_str(), static_cast<int>(getpid()), position_.load(), spelling(stage_.load()),
+                    static_cast<long long>(repetition_.load()),
+                    static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9);
+  std::memset(slot.data() + length, ' ', slot_bytes - length);
+  slot[slot_bytes - 1] = '\n';
+  // A watcher that misses a beat sees an old one; there is nothing better to do about a failed write here.
+  [[maybe_unused]] const auto written = pwrite(file_, slot.data(), slot_bytes, off_t{slot_bytes} * rank_);
+}
+
+}  // namespace scope

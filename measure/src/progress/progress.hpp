@@ -1,0 +1,53 @@
+// Where this process is, written to its slot of a shared file twice a second, so that a watcher outside can
+// tell who is late, who is silent and what each was doing. The timed path only counts in memory.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace scope {
+
+enum class Stage {
+  connecting,
+  synchronising_clocks,
+  preparing,
+  warming_up,
+  sampling,
+  verifying,
+  writing,
+  finished
+};
+
+class Progress {
+ public:
+  // No path: keeps count and writes nothing. Throws std::system_error when the file cannot be opened.
+  Progress(const std::string& path, int rank);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void begin_case(int position);
+  void enter(Stage stage) { stage_.store(stage, std::memory_order_relaxed); }
+  void count_repetition() { repetition_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  void beat();
+  void write_slot() const;
+
+  int file_ = -1;
+  int rank_;
+  std::string host_;
+  std::atomic<int> position_{-1};
+  std::atomic<Stage> stage_{Stage::connecting};
+  std::atomic<std::int64_t> repetition_{0};
+  std::mutex mutex_;
+  std::condition_variable stop_;
+  bool stopping_ = false;
+  std::thread heart_;
+};
+
+}  // namespace scope

@@ -1,0 +1,32 @@
+// All benchmarks of this program, by name.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "benchmark.hpp"
+
+namespace scope {
+
+struct Registered {
+  Declaration declaration;
+  std::string source;         // relative to src/benchmarks
+  std::string specification;  // the Markdown file beside it
+};
+
+const std::vector<Registered>& registry();
+
+// Throws std::invalid_argument that lists what there is.
+const Registered& find_benchmark(const std::string& name);
+
+// Checks the values against the declaration and fills in the defaults. Throws std::invalid_argument that
+// names the parameter, the value and what is allowed.
+Parameters parse_parameters(const Declaration& declaration, const std::map<std::string, std::string>& values);
+
+// The registry as JSON, for the programs that plan, describe and analyse.
+void write_registry(std::ostream& out);
+
+const char* spelling(Definition definition);
+
+}  // namespace scope

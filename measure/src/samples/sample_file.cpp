@@ -1,0 +1,316 @@
+#include "samples/sample_file.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+
+#include "samples/json.hpp"
+
+namespace scope {
+namespace {
+
+constexpr int format_version = 1;
+// Up to this many ranks every time of every rank is kept; above, extremes of all and all times of a few.
+constexpr int most_ranks_in_full = 256;
+constexpr int ranks_sampled_above = 16;
+
+std::vector<int> ranks_to_keep(Definition definition, int ranks) {
+  if (definition == Definition::half_round_trip) return {0};
+  const int count = ranks <= most_ranks_in_full ? ranks : ranks_sampled_above;
+  std::vector<int> kept(count);
+  for (int i = 0; i < count; ++i)
+    kept[i] = count == 1 ? 0 : static_cast<int>(i * (ranks - 1LL) / (count - 1));
+  return kept;
+}
+
+// The same values of all ranks, rank by rank, on the root; those of ranks not kept are empty.
+std::vector<std::vector<double>> gather(const std::vector<double>& mine, const std::vector<int>& kept,
+                                        const Communicator& world) {
+  constexpr int tag = 4;
+  const int count = static_cast<int>(mine.size());
+  std::vector<std::vector<double>> all;
+  const bool keep_mine = std::find(kept.begin(), kept.end(), world.rank()) != kept.end();
+  if (!world.root()) {
+    if (keep_mine) MPI_Send(mine.data(), count, MPI_DOUBLE, 0, tag, world.handle());
+    return all;
+  }
+  for (const int rank : kept) {
+    all.push_back(mine);
+    if (rank != 0)
+      MPI_Recv(all.back().data(), count, MPI_DOUBLE, rank, tag, world.handle(), MPI_STATUS_IGNORE);
+  }
+  return all;
+}
+
+std::vector<double> reduce(const std::vector<double>& mine, MPI_Op operation, const Communicator& world) {
+  std::vector<double> result(mine.size());
+  MPI_Allreduce(mine.data(), result.data(), static_cast<int>(mine.size()), MPI_DOUBLE, operation,
+                world.handle());
+  return result;
+}
+
+// Entry times relative to the start that the repetition's ranks agreed on, or to the first entry.
+std::vector<double> relative_entries(const Series& series, const Communicator& world) {
+  std::vector<double> start_s = series.agreed_start_s;
+  if (series.synchronization != Synchronization::window) start_s = reduce(series.entry_s, MPI_MIN, world);
+  std::vector<double> entries(series.size());
+  std::transform(series.entry_s.begin(), series.entry_s.end(), start_s.begin(), entries.begin(),
+                 std::minus<>());
+  return entries;
+}
+
+void write_extremes(Json& json, const Series& series, const std::vector<double>& entries,
+                    const Communicator& world) {
+  struct Located {
+    double value;
+    int rank;
+  };
+  std::vector<Located> mine(series.size());
+  std::vector<Located> result(series.size());
+  const int count = static_cast<int>(series.size());
+  std::vector<double> exits(series.size());
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    mine[i] = {series.elapsed_s[i], world.rank()};
+    exits[i] = entries[i] + series.elapsed_s[i];
+  }
+  json.key("extremes");
+  json.object();
+  const auto located = [&](MPI_Op operation, const char* value_name, const char* rank_name) {
+    MPI_Allreduce(mine.data(), result.data(), count, MPI_DOUBLE_INT, operation, world.handle());
+    std::vector<double> values(count);
+    std::vector<int> ranks(count);
+    for (int i = 0; i < count; ++i) {
+      values[i] = result[i].value;
+      ranks[i] = result[i].rank;
+    }
+    json.member(value_name, values);
+    json.member(rank_name, ranks);
+  };
+  located(MPI_MINLOC, "minimum_s", "minimum_rank");
+  located(MPI_MAXLOC, "maximum_s", "maximum_rank");
+  std::vector<double> mean = reduce(series.elapsed_s, MPI_SUM, world);
+  for (auto& value : mean) value /= world.size();
+  json.member("mean_s", mean);
+  json.member("latest_exit_s", reduce(exits, MPI_MAX, world));
+  json.end();
+}
+
+void write_series(Json& json, const Series& series, Definition definition, const Communicator& world) {
+  const auto kept = ranks_to_keep(definition, world.size());
+  json.object();
+  json.member("cadence", spelling(series.cadence));
+  json.member("synchronization", spelling(series.synchronization));
+  json.member("operations", series.operations);
+  json.member("warmup", series.warmup);
+  json.member("ranks_kept", kept);
+  json.member("elapsed_s", gather(series.elapsed_s, kept, world));
+  const bool reduced = world.size() > most_ranks_in_full && definition != Definition::half_round_trip;
+  if (definition == Definition::global || reduced) {
+    const auto entries = relative_entries(series, world);
+    json.member("entry_s", gather(entries, kept, world));
+    if (reduced) write_extremes(json, series, entries, world);
+  }
+  std::vector<double> late(series.late.begin(), series.late.end());
+  late = reduce(late, MPI_MAX, world);
+  if (std::accumulate(late.begin(), late.end(), 0.0) > 0) {
+    std::vector<bool> valid(late.size());
+    std::transform(late.begin(), late.end(), valid.begin(), [](double value) { return value == 0; });
+    json.key("valid");
+    json.array();
+    for (const bool item : valid) json.value(item);
+    json.end();
+  }
+  if (!series.observed.empty()) {
+    json.key("observed");
+    json.object();
+    for (const auto& [name, values] : series.observed) json.member(name, gather(values, kept, world));
+    json.end();
+  }
+  json.end();
+}
+
+void write_outcome(Json& json, const Outcome& outcome, Definition definition, const Communicator& world) {
+  json.key("verification");
+  json.object();
+  json.member("passed", outcome.verification.passed);
+  json.member("checks", outcome.verification.checks);
+  json.member("cost_s", outcome.verification.cost_s);
+  json.member("message", outcome.verification.message);
+  json.end();
+  json.key("work");
+  json.object();
+  json.member("bytes", outcome.work.bytes);
+  json.member("flops", outcome.work.flops);
+  json.member("messages", outcome.work.messages);
+  json.end();
+  json.member("stopped", outcome.stopped);
+  if (outcome.relative_interval) json.member("relative_interval", *outcome.relative_interval);
+  json.key("series");
+  json.array();
+  for (const auto& series : outcome.series) write_series(json, series, definition, world);
+  json.end();
+}
+
+std::vector<int> allowed_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+std::string process_json(int rank, const std::string& host) {
+  Json json;
+  json.object();
+  json.member("rank", rank);
+  json.member("host", host);
+  json.member("pid", static_cast<int>(getpid()));
+  json.member("cores", allowed_cores());
+  json.end();
+  return json.text();
+}
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string text;
+  for (const auto& item : items) text += (text.empty() ? "" : ",") + item;
+  return text;
+}
+
+}  // namespace
+
+double unix_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+SampleFile::SampleFile(const Options& options, const Communicator& world)
+    : options_(options), world_(world), path_(options.output.empty() ? "standard output" : options.output) {
+  int problem = 0;
+  if (world_.root()) {
+    file_ = options.output.empty() ? dup(STDOUT_FILENO)
+                                   : open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    problem = file_ < 0 ? errno : 0;
+  }
+  MPI_Bcast(&problem, 1, MPI_INT, 0, world_.handle());
+  if (problem != 0) throw OutputError(path_ + ": cannot be opened: " + std::strerror(problem));
+}
+
+SampleFile::~SampleFile() {
+  if (file_ >= 0) close(file_);
+}
+
+void SampleFile::append(const std::string& line) {
+  int problem = 0;
+  if (world_.root()) {
+    const off_t before = lseek(file_, 0, SEEK_END);
+    const std::string whole = line + "\n";
+    std::size_t written = 0;
+    while (written < whole.size() && problem == 0) {
+      const ssize_t count = write(file_, whole.data() + written, whole.size() - written);
+      if (count >= 0) {
+        written += static_cast<std::size_t>(count);
+      } else if (errno != EINTR) {
+        problem = errno;
+      }
+    }
+    // Half a line helps nobody: take it back, so that the file stays whole.
+    if (problem != 0 && before >= 0) [[maybe_unused]]
+      const int ignored = ftruncate(file_, before);
+  }
+  MPI_Bcast(&problem, 1, MPI_INT, 0, world_.handle());
+  if (problem != 0) throw OutputError(path_ + ": cannot be written: " + std::strerror(problem));
+}
+
+void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, const GlobalClock& clock) {
+  const auto processes = world_.all_gather(process_json(world_.rank(), facts.host));
+  const auto drifts = clock.drifts();
+  Json json;
+  json.object();
+  json.member("record", "launch");
+  json.member("format", format_version);
+  json.member("launch", options_.launch);
+  json.member("attempt", options_.attempt);
+  json.member("ranks", world_.size());
+  json.member("origin", options_.origin);
+  json.member("transport", options_.transport);
+  json.member("placement", options_.placement);
+  json.member("started_unix_s", unix_seconds());
+  json.member("library", facts.library);
+  json.member("mpi_standard", facts.mpi_standard);
+  json.key("clock");
+  json.object();
+  json.member("source", ticks.source());
+  json.member("frequency_hz", ticks.frequency_hz());
+  json.member("resolution_s", facts.quality.resolution_s);
+  json.member("overhead_s", facts.quality.overhead_s);
+  json.member("monotonic", facts.quality.monotonic);
+  json.member("fallback_reason", ticks.fallback_reason());
+  json.end();
+  json.key("clock_synchronization");
+  json.object();
+  json.member("method", clock.one_host() ? "one host, one clock" : "hierarchical, linear drift (HCA3)");
+  json.member("hosts", clock.hosts());
+  json.member("error_s", facts.clock_error_s);
+  json.member("drift", drifts);
+  json.end();
+  // Every process described itself as JSON already.
+  json.key("processes");
+  json.array();
+  json.end();
+  json.end();
+  std::string line = json.text();
+  const std::string empty = "\"processes\":[]";
+  line.replace(line.rfind(empty), empty.size(), "\"processes\":[" + joined(processes) + "]");
+  append(line);
+}
+
+void SampleFile::write_case(const PlannedCase& item, const CaseResult& result) {
+  const Declaration& declaration = item.benchmark->declaration;
+  Json json;
+  json.object();
+  json.member("record", "case");
+  json.member("launch", options_.launch);
+  json.member("attempt", options_.attempt);
+  json.member("position", item.position);
+  json.member("benchmark", declaration.name);
+  json.key("parameters");
+  json.object();
+  for (const auto& parameter : declaration.parameters) {
+    if (parameter.is_choice()) {
+      json.member(parameter.name, item.parameters.choice(parameter.name));
+    } else {
+      json.member(parameter.name, item.parameters.integer(parameter.name));
+    }
+  }
+  json.end();
+  json.member("ranks", world_.size());
+  json.member("status", result.status);
+  json.member("reason", result.reason);
+  json.member("started_unix_s", result.started_unix_s);
+  json.member("duration_s", result.duration_s);
+  if (!result.outcome.series.empty()) write_outcome(json, result.outcome, declaration.definition, world_);
+  json.end();
+  append(json.text());
+}
+
+void SampleFile::write_end(double duration_s, double clock_error_s) {
+  Json json;
+  json.object();
+  json.member("record", "end");
+  json.member("launch", options_.launch);
+  json.member("attempt", options_.attempt);
+  json.member("duration_s", duration_s);
+  json.member("clock_error_s", clock_error_s);
+  json.end();
+  append(json.text());
+}
+
+}  // namespace scope

@@ -1,0 +1,94 @@
+// One repetition: the processes leave together, the operation runs, and nothing else stands between the reads
+// of the clock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "clocks/global_clock.hpp"
+#include "clocks/tick_clock.hpp"
+#include "mpi/communicator.hpp"
+#include "synchronization/window.hpp"
+
+namespace scope {
+
+// How the operations of a repetition follow each other.
+enum class Cadence {
+  isolated,     // the processes are synchronised before every repetition
+  streaming,    // operations back to back
+  barrier_loop  // each operation followed by the library's barrier, as in the thesis
+};
+
+// How the processes are brought to a common start.
+enum class Synchronization { none, dissemination, window };
+
+const char* spelling(Cadence cadence);
+const char* spelling(Synchronization synchronization);
+
+// The launch as every case sees it.
+struct Setting {
+  const Communicator& world;
+  const TickClock& ticks;
+  GlobalClock& clock;
+  double overhead_s;    // of a start/stop pair; subtracted from every time
+  bool oversubscribed;  // more ranks than processors on some host: waiting must not spin
+};
+
+// What a repetition yields on this rank.
+struct Times {
+  double agreed_start_s = 0;  // on the global clock; of a window only
+  double entry_s = 0;         // on the global clock
+  double elapsed_s = 0;       // whole repetition, overhead subtracted
+  bool late = false;
+  std::map<std::string, double> observed;
+};
+
+class Repetition {
+ public:
+  Repetition(const Setting& setting, Window& window, Cadence cadence, Synchronization synchronization,
+             std::int64_t operations)
+      : setting_(setting),
+        window_(window),
+        cadence_(cadence),
+        synchronization_(synchronization),
+        operations_(operations) {}
+
+  // Times `operations()` calls of `operation`, between its first and its last event on this rank.
+  template <class Operation>
+  void time(Operation&& operation) {
+    synchronise();
+    const Ticks start = setting_.ticks.now();
+    if (cadence_ == Cadence::barrier_loop) {
+      for (std::int64_t i = 0; i < operations_; ++i) {
+        operation();
+        MPI_Barrier(setting_.world.handle());
+      }
+    } else {
+      for (std::int64_t i = 0; i < operations_; ++i) operation();
+    }
+    const Ticks stop = setting_.ticks.now();
+    times_.entry_s = setting_.clock.global(start);
+    times_.elapsed_s = setting_.ticks.seconds(stop - start) - setting_.overhead_s;
+  }
+
+  // Adds a quantity of this repetition, for example the time of a phase.
+  void observe(const std::string& name, double value) { times_.observed[name] = value; }
+
+  std::int64_t operations() const { return operations_; }
+  const TickClock& ticks() const { return setting_.ticks; }
+  const GlobalClock& clock() const { return setting_.clock; }
+  const Times& times() const { return times_; }
+
+ private:
+  void synchronise();
+
+  const Setting& setting_;
+  Window& window_;
+  Cadence cadence_;
+  Synchronization synchronization_;
+  std::int64_t operations_;
+  Times times_;
+};
+
+}  // namespace scope

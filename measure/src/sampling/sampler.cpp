@@ -1,0 +1,239 @@
+#include "sampling/sampler.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "sampling/interval.hpp"
+
+namespace scope {
+namespace {
+
+// A looped repetition lasts so long that reading the clock costs less than 1 % of it before subtraction.
+constexpr double looped_repetition_s = 20e-6;
+constexpr std::int64_t most_operations = 1'000'000;
+constexpr double group_s = 10e-3;
+constexpr int largest_group = 64;
+constexpr int looped_warmup = 3;
+constexpr double tolerated_late_share = 0.1;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double largest_over_ranks(const Communicator& world, double value) {
+  double largest = 0;
+  MPI_Allreduce(&value, &largest, 1, MPI_DOUBLE, MPI_MAX, world.handle());
+  return largest;
+}
+
+// Sampling of one case; its state lives as long as the case.
+class Sampling {
+ public:
+  Sampling(const Declaration& declaration, Benchmark& benchmark, const SamplingPolicy& policy,
+           const Setting& setting, const Faults& faults, Progress& progress)
+      : declaration_(declaration),
+        benchmark_(benchmark),
+        policy_(policy),
+        setting_(setting),
+        faults_(faults),
+        progress_(progress),
+        window_(setting.world, setting.clock),
+        synchronization_(chosen_synchronization()) {}
+
+  Outcome sample() {
+    progress_.enter(Stage::warming_up);
+    begin_group();
+    const Times first = repeat(Cadence::isolated, 1);
+    check_group();
+    calibrate(first);
+    open_series(first);
+    progress_.enter(Stage::sampling);
+    const auto start = std::chrono::steady_clock::now();
+    int size = group_size(0);
+    while (size > 0) {
+      sample_group(size);
+      size = decide(seconds_since(start));
+    }
+    outcome_.work = benchmark_.work();
+    return std::move(outcome_);
+  }
+
+ private:
+  bool collective() const { return declaration_.definition == Definition::global; }
+
+  Synchronization chosen_synchronization() const {
+    if (setting_.world.size() == 1) return Synchronization::none;
+    if (policy_.synchronization) return *policy_.synchronization;
+    // A window starts all ranks at one time but waits by spinning, which needs a processor per rank.
+    const bool common_start = collective() || declaration_.definition == Definition::max_rank;
+    return common_start && !setting_.oversubscribed ? Synchronization::window
+                                                    : Synchronization::dissemination;
+  }
+
+  Times repeat(Cadence cadence, std::int64_t operations) {
+    faults_.hang_if_asked(declaration_.name, setting_.world);
+    Repetition repetition(setting_, window_, cadence, synchronization_, operations);
+    benchmark_.run(repetition);
+    progress_.count_repetition();
+    return repetition.times();
+  }
+
+  // Finds how many operations make a repetition long enough to be timed well.
+  void calibrate(const Times& first) {
+    double elapsed_s = largest_over_ranks(setting_.world, first.elapsed_s);
+    begin_group();
+    while (benchmark_.loops() && elapsed_s < looped_repetition_s && operations_ < most_operations) {
+      const double growth = elapsed_s > 0 ? looped_repetition_s / elapsed_s : 10;
+      operations_ = std::min<std::int64_t>(
+          most_operations, static_cast<std::int64_t>(std::ceil(static_cast<double>(operations_) *
+                                                               std::clamp(growth * 1.1, 1.5, 10.0))));
+      elapsed_s = largest_over_ranks(setting_.world, repeat(Cadence::streaming, operations_).elapsed_s);
+    }
+    check_group();
+    repetition_s_ = elapsed_s;
+  }
+
+  void open_series(const Times& first) {
+    auto& series = outcome_.series;
+    const std::int64_t isolated_operations = collective() ? 1 : operations_;
+    series.push_back({.cadence = Cadence::isolated,
+                      .synchronization = synchronization_,
+                      .operations = isolated_operations});
+    if (isolated_operations == 1) {
+      series.front().append(first);
+      series.front().warmup = 1;
+    } else {
+      series.front().warmup = looped_warmup;
+    }
+    if (collective() && benchmark_.loops()) {
+      for (const Cadence cadence : {Cadence::streaming, Cadence::barrier_loop}) {
+        series.push_back({.cadence = cadence,
+                          .synchronization = synchronization_,
+                          .operations = operations_,
+                          .warmup = 1});
+      }
+    }
+  }
+
+  void begin_group() {
+    ++seed_;
+    benchmark_.fill(seed_);
+  }
+
+  void check_group() {
+    progress_.enter(Stage::verifying);
+    const auto start = std::chrono::steady_clock::now();
+    faults_.corrupt_if_asked(declaration_.name, setting_.world, benchmark_.received());
+    const Check check = benchmark_.verify(seed_);
+    outcome_.verification.checks += check.checks;
+    outcome_.verification.cost_s += seconds_since(start);
+    if (!check.problem.empty() && outcome_.verification.passed) {
+      outcome_.verification.passed = false;
+      outcome_.verification.message = check.problem;
+    }
+    progress_.enter(Stage::sampling);
+  }
+
+  void sample_group(int size) {
+    begin_group();
+    for (auto& series : outcome_.series) {
+      // The other cadences get a quarter of the repetitions, spread over the whole case.
+      const int count = series.cadence == Cadence::isolated ? size : (size + 3) / 4;
+      for (int repetition = 0; repetition < count; ++repetition) {
+        series.append(repeat(series.cadence, series.operations));
+      }
+    }
+    check_group();
+    collect_headline(size);
+  }
+
+  // Brings the headline times of the last `size` repetitions to the root.
+  void collect_headline(int size) {
+    const Series& series = outcome_.series.front();
+    const std::size_t from = series.size() - size;
+    std::vector<double> mine(3 * size);
+    for (int i = 0; i < size; ++i) {
+      mine[3 * i] =
+          collective() ? series.entry_s[from + i] + series.elapsed_s[from + i] : series.elapsed_s[from + i];
+      mine[3 * i + 1] = -series.entry_s[from + i];
+      mine[3 * i + 2] = series.late[from + i];
+    }
+    if (declaration_.definition != Definition::half_round_trip) {
+      MPI_Reduce(setting_.world.root() ? MPI_IN_PLACE : mine.data(), mine.data(), 3 * size, MPI_DOUBLE,
+                 MPI_MAX, 0, setting_.world.handle());
+    }
+    if (!setting_.world.root()) return;
+    int late = 0;
+    for (int i = 0; i < size; ++i) {
+      if (mine[3 * i + 2] != 0) {
+        ++late;
+      } else if (from + i >= static_cast<std::size_t>(series.warmup)) {
+        const double start_s = series.synchronization == Synchronization::window
+                                   ? series.agreed_start_s[from + i]
+                                   : -mine[3 * i + 1];
+        headline_.push_back(collective() ? mine[3 * i] - start_s : mine[3 * i]);
+      }
+    }
+    if (late > tolerated_late_share * size) window_.widen();
+  }
+
+  int group_size(std::size_t done) const {
+    const double wanted = group_s / std::max(repetition_s_, 1e-9);
+    const int size = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(largest_group)));
+    return std::min<int>(size, policy_.maximum_repetitions - static_cast<int>(done));
+  }
+
+  // The size of the next group, or 0 when it is enough. The root decides for all.
+  int decide(double spent_s) {
+    int next = 0;
+    if (setting_.world.root()) {
+      const double interval = relative_interval(headline_);
+      if (std::isfinite(interval)) outcome_.relative_interval = interval;
+      const auto minimum = static_cast<std::size_t>(policy_.minimum_repetitions);
+      if (headline_.size() >= minimum && interval <= policy_.interval) {
+        outcome_.stopped = "interval";
+      } else if (spent_s >= policy_.budget_s) {
+        outcome_.stopped = "budget";
+      } else if (outcome_.series.front().size() >= static_cast<std::size_t>(policy_.maximum_repetitions)) {
+        outcome_.stopped = "repetitions";
+      } else {
+        next = std::max(1, group_size(outcome_.series.front().size()));
+      }
+    }
+    MPI_Bcast(&next, 1, MPI_INT, 0, setting_.world.handle());
+    return next;
+  }
+
+  const Declaration& declaration_;
+  Benchmark& benchmark_;
+  const SamplingPolicy& policy_;
+  const Setting& setting_;
+  const Faults& faults_;
+  Progress& progress_;
+  Window window_;
+  Synchronization synchronization_;
+  std::uint64_t seed_ = 0;
+  std::int64_t operations_ = 1;
+  double repetition_s_ = 0;
+  std::vector<double> headline_;
+  Outcome outcome_;
+};
+
+}  // namespace
+
+void Series::append(const Times& times) {
+  agreed_start_s.push_back(times.agreed_start_s);
+  entry_s.push_back(times.entry_s);
+  elapsed_s.push_back(times.elapsed_s);
+  late.push_back(times.late ? 1 : 0);
+  for (const auto& [name, value] : times.observed) observed[name].push_back(value);
+}
+
+Outcome sample(const Declaration& declaration, Benchmark& benchmark, const SamplingPolicy& policy,
+               const Setting& setting, const Faults& faults, Progress& progress) {
+  return Sampling(declaration, benchmark, policy, setting, faults, progress).sample();
+}
+
+}  // namespace scope

@@ -1,0 +1,58 @@
+// Repeats a case until its figure is known well enough, or its time is up, and says which.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "benchmark.hpp"
+#include "faults/faults.hpp"
+#include "progress/progress.hpp"
+
+namespace scope {
+
+struct SamplingPolicy {
+  double budget_s = 0.5;
+  double interval = 0.02;  // wanted half width of the median's interval over the median
+  int minimum_repetitions = 10;
+  int maximum_repetitions = 1000;
+  std::optional<Synchronization> synchronization;  // none: a window, or dissemination when oversubscribed
+};
+
+// The raw times of one cadence on this rank, in order.
+struct Series {
+  Cadence cadence;
+  Synchronization synchronization;
+  std::int64_t operations;
+  int warmup = 0;
+  std::vector<double> agreed_start_s;
+  std::vector<double> entry_s;
+  std::vector<double> elapsed_s;
+  std::vector<char> late;
+  std::map<std::string, std::vector<double>> observed;
+
+  void append(const Times& times);
+  std::size_t size() const { return elapsed_s.size(); }
+};
+
+struct Verification {
+  bool passed = true;
+  std::int64_t checks = 0;
+  double cost_s = 0;
+  std::string message;
+};
+
+struct Outcome {
+  std::vector<Series> series;
+  Verification verification;
+  Work work;
+  std::string stopped;
+  std::optional<double> relative_interval;
+};
+
+// Collective over the setting's ranks.
+Outcome sample(const Declaration& declaration, Benchmark& benchmark, const SamplingPolicy& policy,
+               const Setting& setting, const Faults& faults, Progress& progress);
+
+}  // namespace scope

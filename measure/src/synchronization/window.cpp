@@ -1,0 +1,35 @@
+#include "synchronization/window.hpp"
+
+#include "synchronization/dissemination.hpp"
+
+namespace scope {
+
+double Window::wait() {
+  // Nobody may still be busy with the repetition before: the margin covers only the news of the start.
+  dissemination_barrier(communicator_);
+  double start_s = clock_.now() + margin_s_;
+  broadcast(start_s);
+  late_ = clock_.now() > start_s;
+  while (clock_.now() < start_s) {
+  }
+  return start_s;
+}
+
+// Binomial tree; the library's own broadcast may be what is being measured.
+void Window::broadcast(double& start_s) const {
+  constexpr int tag = 3;
+  const int size = communicator_.size();
+  const int rank = communicator_.rank();
+  int distance = 1;
+  while (distance < size && (rank & distance) == 0) distance *= 2;
+  if (rank != 0) {
+    MPI_Recv(&start_s, 1, MPI_DOUBLE, rank - distance, tag, communicator_.handle(), MPI_STATUS_IGNORE);
+  }
+  for (distance /= 2; distance >= 1; distance /= 2) {
+    if (rank + distance < size) {
+      MPI_Send(&start_s, 1, MPI_DOUBLE, rank + distance, tag, communicator_.handle());
+    }
+  }
+}
+
+}  // namespace scope

@@ -1,0 +1,33 @@
+// A common start at an agreed time on the synchronised clock (Round-Time: Hunold and Carpen-Amarie, CLUSTER
+// 2018).
+#pragma once
+
+#include "clocks/global_clock.hpp"
+#include "mpi/communicator.hpp"
+
+namespace scope {
+
+class Window {
+ public:
+  Window(const Communicator& communicator, const GlobalClock& clock)
+      : communicator_(communicator), clock_(clock) {}
+
+  // Waits for the agreed start and returns it, in s on the global clock. Collective.
+  double wait();
+
+  // Whether this rank heard of the last start too late to keep it.
+  bool late() const { return late_; }
+
+  // Gives later starts more time to become known. The root's word counts.
+  void widen() { margin_s_ *= 2; }
+
+ private:
+  void broadcast(double& start_s) const;
+
+  const Communicator& communicator_;
+  const GlobalClock& clock_;
+  double margin_s_ = 5e-6;
+  bool late_ = false;
+};
+
+}  // namespace scope
