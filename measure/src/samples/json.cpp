@@ -32,6 +32,12 @@ void Json::value(double number) {
   raw(digits);
 }
 
+void Json::moment(double unix_s) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.3f", unix_s);
+  raw(digits);
+}
+
 void Json::value(std::string_view text) {
   separate();
   text_ += '"';

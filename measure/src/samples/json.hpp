@@ -36,6 +36,7 @@ class Json {
     for (const auto& item : items) value(item);
     end();
   }
+  void moment(double unix_s);  // to the millisecond
   void null() { raw("null"); }
 
   template <class Value>

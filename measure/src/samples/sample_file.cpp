@@ -242,7 +242,8 @@ void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, 
   json.member("origin", options_.origin);
   json.member("transport", options_.transport);
   json.member("placement", options_.placement);
-  json.member("started_unix_s", unix_seconds());
+  json.key("started_unix_s");
+  json.moment(unix_seconds());
   json.member("library", facts.library);
   json.member("mpi_standard", facts.mpi_standard);
   json.key("clock");
@@ -294,7 +295,8 @@ void SampleFile::write_case(const PlannedCase& item, const CaseResult& result) {
   json.member("ranks", world_.size());
   json.member("status", result.status);
   json.member("reason", result.reason);
-  json.member("started_unix_s", result.started_unix_s);
+  json.key("started_unix_s");
+  json.moment(result.started_unix_s);
   json.member("duration_s", result.duration_s);
   if (!result.outcome.series.empty()) write_outcome(json, result.outcome, declaration.definition, world_);
   json.end();

@@ -83,8 +83,10 @@ class Sampling {
   // Finds how many operations make a repetition long enough to be timed well.
   void calibrate(const Times& first) {
     double elapsed_s = largest_over_ranks(setting_.world, first.elapsed_s);
+    repetition_s_ = elapsed_s;
+    if (!benchmark_.loops() || elapsed_s >= looped_repetition_s) return;
     begin_group();
-    while (benchmark_.loops() && elapsed_s < looped_repetition_s && operations_ < most_operations) {
+    while (elapsed_s < looped_repetition_s && operations_ < most_operations) {
       const double growth = elapsed_s > 0 ? looped_repetition_s / elapsed_s : 10;
       operations_ = std::min<std::int64_t>(
           most_operations, static_cast<std::int64_t>(std::ceil(static_cast<double>(operations_) *
