@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 from scope.statistics.summary import Case
 
+Variable = Literal["message_bytes", "ranks", "message_bytes_and_ranks"]
+
 
 class Part(BaseModel):
     """A part of `models.json`; unknown keys are refused."""
@@ -33,6 +35,8 @@ class Point(Part):
     measured_low: float
     measured_high: float
     fitted: float
+    ranks: int | None = None
+    """The second variable, where there are two."""
 
 
 class Segment(Part):
@@ -50,7 +54,9 @@ class Breakpoint(Part):
     last_before: float
     first_after: float
     jump_s: float
-    """Step of the fitted time at the break (positive: dearer after it)."""
+    """Fitted time of `first_after` minus what the segment before would have made of it (positive: dearer)."""
+    jump_low_s: float | None = None
+    jump_high_s: float | None = None
 
 
 class Fit(Part):
@@ -61,10 +67,10 @@ class Fit(Part):
     source: str
     """Paper, equation or page."""
     subject: Case
-    """The case without the variable."""
+    """The case without the variable; its `ranks` is the largest number where the ranks vary."""
     metric: str
     definition: str
-    variable: Literal["message_bytes", "ranks"]
+    variable: Variable
     low: float
     high: float
     parameters: list[Parameter]
@@ -77,6 +83,17 @@ class Fit(Part):
     chosen: bool
     reason: str
     """Why the data chose it, or why it was rejected."""
+
+
+class NotFitted(Part):
+    """A model that was not tried on a curve, and why."""
+
+    model: str
+    subject: Case
+    metric: str
+    definition: str
+    variable: Variable
+    reason: str
 
 
 class Rung(Part):
@@ -96,6 +113,8 @@ class Rung(Part):
     of_limit: float | None
     reason: str
     """Why a figure is missing; empty when it is not."""
+    note: str = ""
+    """What to know about this figure, for example that the messages stay in a cache."""
 
 
 class Ladder(Part):
@@ -115,3 +134,4 @@ class Models(Part):
     format: int
     fits: list[Fit]
     ladders: list[Ladder]
+    not_fitted: list[NotFitted] = []

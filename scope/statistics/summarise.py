@@ -120,6 +120,7 @@ def _summary(
             "origin": first.origin,
             "valid": not reason,
             "reason": reason,
+            "work": next((case.work for case in launches if case.work is not None), None),
             "invalid_share": collected.invalid_share,
             "tight_share": float(np.mean([case.stopped == "interval" for case in launches])),
             **figures.as_dict(),

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from scope.build.registry import Definition
-from scope.samples.records import Origin, Value
+from scope.samples.records import Origin, Value, Work
 
 
 class Case(BaseModel):
@@ -44,9 +44,11 @@ class Summary(Case):
     """False when the case failed, was not verified, or has no valid sample; the figures are then not results."""
     reason: str
     """Why it is not valid; empty when it is."""
+    work: Work | None = None
+    """What one operation moves and computes; rates are this over the time."""
 
     median: float | None
-    """The median of the launch medians (of all valid samples when there is one launch)."""
+    """The median of the launch medians where the interval rests on launches, else of all valid samples."""
     ci_low: float | None
     ci_high: float | None
     interval_basis: Literal["launches", "samples", "none"]
