@@ -1,5 +1,7 @@
 #include "clocks/global_clock.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,6 +14,8 @@ constexpr int tag = 1;
 constexpr int exchanges_per_offset = 20;
 constexpr int points_at_start = 50;
 constexpr int points_per_refresh = 4;
+// The first points are spread over 0.2 s: a slope is as good as its base is long.
+constexpr useconds_t pause_at_start_us = 4000;
 constexpr std::size_t points_kept = 400;
 
 // Ranks of one host get the number of the host's first rank.
@@ -45,14 +49,14 @@ double GlobalClock::local(Ticks ticks) const {
 void GlobalClock::synchronise() {
   offsets_.clear();
   model_ = {};
-  learn(points_at_start);
+  learn(points_at_start, pause_at_start_us);
 }
 
 void GlobalClock::refresh() {
-  if (!one_host()) learn(points_per_refresh);
+  if (!one_host()) learn(points_per_refresh, 0);
 }
 
-void GlobalClock::learn(int points) {
+void GlobalClock::learn(int points, useconds_t pause_us) {
   if (leader_ && leaders_.size() > 1) {
     int span = 1;
     while (span < leaders_.size()) span *= 2;
@@ -62,6 +66,7 @@ void GlobalClock::learn(int points) {
         answer(leaders_.rank() + distance, points);
       } else if (place == distance) {
         for (int point = 0; point < points; ++point) {
+          usleep(pause_us);
           offsets_.push_back(measure(leaders_.rank() - distance));
           if (offsets_.size() > points_kept) offsets_.pop_front();
         }

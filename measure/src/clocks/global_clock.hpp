@@ -8,6 +8,8 @@
 // the slope over all of them.
 #pragma once
 
+#include <sys/types.h>
+
 #include <deque>
 #include <vector>
 
@@ -56,7 +58,8 @@ class GlobalClock {
   };
 
   double local(Ticks ticks) const;
-  void learn(int points);                     // one pass over the tree, each level adding `points` offsets
+  // One pass over the tree; each level adds `points` offsets, `pause_us` apart.
+  void learn(int points, useconds_t pause_us);
   Offset measure(int reference) const;        // client's side of the exchange
   void answer(int client, int points) const;  // reference's side
   void fit();

@@ -45,10 +45,12 @@ bool Faults::asks(const std::string& kind, const std::string& benchmark) const {
 
 void Faults::corrupt_if_asked(const std::string& benchmark, const Communicator& world,
                               std::span<std::byte> data) const {
-  if (faults_.empty() || data.empty() || world.rank() != world.size() - 1) return;
+  const bool payload = asks("corrupt-payload", benchmark) && world.rank() == world.size() - 1;
+  const bool result = asks("wrong-result", benchmark) && world.rank() == 0;
+  if (data.empty() || !(payload || result)) return;
   // The top byte of a double in the middle: sign and exponent, so that no tolerance hides it.
   const std::size_t middle = std::min(data.size() - 1, (data.size() / 2) | 7u);
-  if (asks("corrupt-payload", benchmark) || asks("wrong-result", benchmark)) data[middle] ^= std::byte{0x55};
+  data[middle] ^= std::byte{0x55};
 }
 
 void Faults::hang_if_asked(const std::string& benchmark, const Communicator& world) const {

@@ -1,9 +1,10 @@
 // Faults that tests inject, named by the environment variable SCOPE_FAULT (several separated by blanks), so
 // that every check of the program can be seen to fail:
-//   corrupt-payload:BENCHMARK, wrong-result:BENCHMARK   the last rank's result is altered before verification
-//   sleep:BENCHMARK                                     the last rank never arrives at a repetition
-//   host-per-rank                                       every rank believes itself on a host of its own
-//   clock-skew:RANK:OFFSET_S:DRIFT                      that rank's clock is off and drifts
+//   corrupt-payload:BENCHMARK                           what the last rank received is altered before
+//   verification wrong-result:BENCHMARK                              what rank 0 computed is altered before
+//   verification sleep:BENCHMARK                                     the last rank never arrives at a
+//   repetition host-per-rank                                       every rank believes itself on a host of
+//   its own clock-skew:RANK:OFFSET_S:DRIFT                      that rank's clock is off and drifts
 #pragma once
 
 #include <cstddef>

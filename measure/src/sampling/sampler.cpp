@@ -11,7 +11,7 @@ namespace scope {
 namespace {
 
 // A looped repetition lasts so long that reading the clock costs less than 1 % of it before subtraction.
-constexpr double looped_repetition_s = 20e-6;
+constexpr double looped_repetition_s = 10e-6;
 constexpr std::int64_t most_operations = 1'000'000;
 constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
@@ -182,9 +182,12 @@ class Sampling {
   }
 
   int group_size(std::size_t done) const {
-    const double wanted = group_s / std::max(repetition_s_, 1e-9);
-    const int size = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(largest_group)));
-    return std::min<int>(size, policy_.maximum_repetitions - static_cast<int>(done));
+    // As many as can make it enough, then as many again: each decision costs the ranks a meeting.
+    const int useful =
+        done == 0 ? policy_.minimum_repetitions + outcome_.series.front().warmup : static_cast<int>(done);
+    const int affordable = static_cast<int>(std::min(group_s / std::max(repetition_s_, 1e-9), 1e6));
+    const int size = std::clamp(std::min({useful, affordable, largest_group}), 1, largest_group);
+    return std::min(size, policy_.maximum_repetitions - static_cast<int>(done));
   }
 
   // The size of the next group, or 0 when it is enough. The root decides for all.
