@@ -1,1 +1,87 @@
-"""The command line: one file per command."""
+"""The command line: one file per command, loaded only when that command runs.
+
+The table below answers `scope --help` by itself, so that help costs little more than the interpreter.
+"""
+
+from __future__ import annotations
+
+import sys
+
+COMMANDS = {
+    "run": "measure this machine or cluster, explain what was found, write a report",
+    "show": "print the figures of a run",
+    "report": "write a run's report as one offline page",
+    "compare": "hold two runs against each other, case by case",
+    "analyze": "derive statistics, models and findings of a run anew, without any MPI",
+    "list": "name the benchmarks there are",
+    "describe": "explain one benchmark: what it measures, how, and by which rules",
+    "build": "compile the native program for an MPI",
+    "doctor": "say what this machine has and lacks for measuring",
+}
+
+EXAMPLES = """\
+examples:
+  scope run                               the baseline module on this machine
+  scope run mpi.latency --launches 3      one benchmark
+  scope run --hosts a:2,b:2               two hosts, two ranks on each
+  scope compare runs/before runs/after    did anything change?
+"""
+
+
+def help_text() -> str:
+    """What `scope --help` prints."""
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    return (
+        "usage: scope COMMAND [OPTIONS]\n\n"
+        "Measures a cluster layer by layer, says where performance is lost and why.\n\n"
+        f"commands (scope COMMAND --help tells more):\n{commands}\n\n{EXAMPLES}"
+    )
+
+
+def main() -> None:
+    """Entry point: `scope COMMAND ...`."""
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] in ("--help", "-h", "help"):
+        print(help_text(), end="")
+        raise SystemExit(0)
+    if arguments[0] == "--version":
+        from scope import __version__
+
+        print(f"scope {__version__}")
+        raise SystemExit(0)
+    raise SystemExit(dispatch(arguments[0], arguments[1:]))
+
+
+def dispatch(name: str, arguments: list[str]) -> int:
+    """Run one command and turn what it says into an exit code; no trace reaches the user."""
+    if name not in COMMANDS:
+        import difflib
+
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        print(f"scope: unknown command {name}: must be one of {', '.join(COMMANDS)}{hint}", file=sys.stderr)
+        return 2
+
+    import importlib
+
+    import typer
+
+    from scope.errors import ScopeError
+
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command(name)(importlib.import_module(f"scope.cli.{name}").command)
+    try:
+        app(arguments, prog_name=f"scope {name}", standalone_mode=True)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+    except ScopeError as problem:
+        print(f"scope {name}: {problem}", file=sys.stderr)
+        return problem.exit_code
+    except BrokenPipeError:
+        # The reader of a pipe (head, less) has seen enough.
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return 0
