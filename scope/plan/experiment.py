@@ -30,8 +30,8 @@ class Sampling(Asked):
     """Half width of the median's 95 % interval over the median."""
     budget_s: float | None = Field(None, gt=0, le=3600)
     """Seconds per case; None divides the experiment's time over its cases."""
-    minimum_repetitions: int | None = Field(None, ge=1, le=10**9)
-    maximum_repetitions: int | None = Field(None, ge=1, le=10**9)
+    minimum_repetitions: int | None = Field(None, ge=1, le=10**7)
+    maximum_repetitions: int | None = Field(None, ge=1, le=10**7)
     synchronization: Literal["window", "dissemination"] | None = None
     """How processes start together; None leaves it to the native program."""
 
@@ -42,8 +42,12 @@ class Launcher(Asked):
     kind: Literal["mpiexec"] = "mpiexec"
     hosts: list[str] = []
     """`name` or `name:slots`; empty means this host."""
+    hostfile: str | None = None
+    """A file with one host per line, instead of `hosts`."""
     ranks_per_host: int | None = Field(None, ge=1, le=4096)
     binding: Binding = "core"
+    mpiexec: str | None = None
+    """Path of the launcher, where it does not lie beside the compiler."""
     agent: str | None = None
     """The program that stands in for ssh."""
     interface: str | None = None

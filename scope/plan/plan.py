@@ -122,8 +122,8 @@ def write(plan: Plan) -> str:
 
 
 def write_attempt(plan: Plan, launch: Launch, positions: Iterable[int]) -> str:
-    """Return the text of a plan of these cases of one launch; they keep their positions."""
-    lines = [header(plan.seed, plan.module), launch.line()]
+    """Return the plan that one attempt of a launch gets: these cases, which keep their positions."""
+    lines = [header(plan.seed, plan.module), f"# {launch.line()}"]
     return "\n".join([*lines, *(launch.cases[position].line(position) for position in positions)]) + "\n"
 
 

@@ -145,7 +145,7 @@ def test_an_attempt_keeps_the_positions(benchmarks: list[BenchmarkDescription]) 
     launch = next(each for each in plan.launches if len(each.cases) > 2)
     lines = planning.write_attempt(plan, launch, [2, 0]).splitlines()
     assert lines[0] == "# scope plan format=1 seed=7 module=baseline"
-    assert lines[1].startswith(f"launch {launch.number} ranks=2 ")
+    assert lines[1].startswith(f"# launch {launch.number} ranks=2 ")
     assert [line.rpartition(" ")[2] for line in lines[2:]] == ["case.position=2", "case.position=0"]
 
 

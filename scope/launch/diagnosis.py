@@ -1,0 +1,63 @@
+"""What a launcher's dying words say: which rank died, where, of which signal."""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass
+
+OPEN_MPI = re.compile(
+    r"process rank (?P<rank>\d+) with PID (?P<pid>\d+) on node (?P<host>\S+) exited\s+on\s+signal (?P<signal>\d+)"
+)
+HYDRA = re.compile(r"=\s+PID (?P<pid>\d+) RUNNING AT (?P<host>\S+)\s+=\s+EXIT CODE: (?P<code>\d+)")
+HYDRA_SIGNAL = re.compile(r"\(signal (?P<signal>\d+)\)")
+OWN = re.compile(r"^scope-measure: (?P<message>.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Death:
+    """How a launch died; None where the launcher does not say."""
+
+    text: str
+    rank: int | None = None
+    host: str | None = None
+    pid: int | None = None
+    signal: int | None = None
+
+    @property
+    def disk_full(self) -> bool:
+        """Whether it died because nothing more could be written."""
+        return self.signal == signal.SIGXFSZ or any(
+            words in self.text for words in ("No space left", "Disk quota exceeded", "File too large")
+        )
+
+
+def diagnose(output: str) -> Death:
+    """Read the end of a launch from what the launcher and the program wrote."""
+    own = OWN.search(output)
+    if match := OPEN_MPI.search(output):
+        number = int(match["signal"])
+        rank, host, pid = int(match["rank"]), match["host"], int(match["pid"]) or None
+        return Death(_sentence(f"rank {rank} on {host}", pid, number), rank, host, pid, number)
+    if own:
+        return Death(own["message"].strip())
+    if match := HYDRA.search(output):
+        named = HYDRA_SIGNAL.search(output)
+        code = int(match["code"])
+        host, pid = match["host"], int(match["pid"])
+        if named:
+            number = int(named["signal"])
+            return Death(_sentence(f"a rank on {host}", pid, number), None, host, pid, number)
+        return Death(f"a rank on {host} (pid {pid}) ended with exit code {code}", None, host, pid)
+    lines = [line.strip() for line in output.splitlines() if line.strip(" -=\t")]
+    errors = [line for line in lines if re.search(r"error|fail|not |cannot|unable", line, re.IGNORECASE)]
+    return Death((errors or lines or ["it said nothing"])[0][:200])
+
+
+def _sentence(who: str, pid: int | None, number: int) -> str:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = "unknown"
+    process = f" (pid {pid})" if pid else ""
+    return f"{who}{process} died of signal {number} ({name})"

@@ -1,0 +1,154 @@
+"""What a launcher must be able to do: say how n ranks of a program are started at a site."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Protocol, cast
+
+from scope.errors import UsageError
+from scope.machine.discover import steering_environment
+from scope.machine.machine import MpiInstallation
+from scope.plan import experiment
+from scope.rundirectory import read_text
+
+THREADS = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "BLIS_NUM_THREADS": "1",
+    "GOTO_NUM_THREADS": "1",
+}
+"""A rank is one thread unless the environment says otherwise."""
+
+
+@dataclass(frozen=True)
+class HostSlots:
+    """One host and how many ranks it takes; None as many as it has usable cores."""
+
+    name: str
+    slots: int | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is started."""
+
+    program: str
+    arguments: tuple[str, ...]
+    ranks: int
+    transport: str = "default"
+    binding: str = "none"
+    oversubscribed: bool = False
+    ranks_per_host: int | None = None
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where and by what it is started."""
+
+    mpi: MpiInstallation
+    mpiexec: str
+    hosts: tuple[HostSlots, ...] = ()
+    """Empty: this host."""
+    ranks_per_host: int | None = None
+    agent: str | None = None
+    interface: str | None = None
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def one_host(self) -> bool:
+        """Whether all ranks run on one host, where messages need no network."""
+        return len(self.hosts) <= 1
+
+
+@dataclass(frozen=True)
+class Command:
+    """What is executed, and the variables that are set for it."""
+
+    arguments: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+class Launcher(Protocol):
+    """One way to start ranks."""
+
+    mpis: tuple[str, ...]
+    """Names of the MPI installations whose mpiexec it speaks."""
+
+    def command(self, job: Job, site: Site, environment: Mapping[str, str]) -> Command:
+        """Return how `job` is started at `site`; `environment` holds variables that every rank must see."""
+
+
+def choose(mpi: MpiInstallation) -> Launcher:
+    """Return the launcher that speaks to this MPI's mpiexec; raises UsageError when none does."""
+    package = import_module("scope.launch.launchers")
+    known: list[str] = []
+    for module in iter_modules(package.__path__, f"{package.__name__}."):
+        launcher = cast(Launcher, import_module(module.name).LAUNCHER)
+        if mpi.name in launcher.mpis:
+            return launcher
+        known += launcher.mpis
+    raise UsageError(f"--mpi {mpi.compiler}: {mpi.name} has no launcher here; must be one of {', '.join(known)}")
+
+
+def site(mpi: MpiInstallation, asked: experiment.Launcher, where: str) -> Site:
+    """Return the site that an experiment asks for; raises UsageError naming key, value and what is allowed."""
+    return Site(
+        mpi=mpi,
+        mpiexec=_mpiexec(mpi, asked.mpiexec, where),
+        hosts=tuple(_hosts(asked, where)),
+        ranks_per_host=asked.ranks_per_host,
+        agent=_program(asked.agent, f"{where}: launcher.agent") if asked.agent else None,
+        interface=asked.interface,
+        arguments=tuple(asked.arguments),
+    )
+
+
+def command(job: Job, place: Site) -> Command:
+    """Return how `job` is started at `place`, with the variables that steer threads set for every rank."""
+    environment = {name: os.environ.get(name, value) for name, value in THREADS.items()}
+    return choose(place.mpi).command(job, place, {**steering_environment(os.environ), **environment})
+
+
+def _mpiexec(mpi: MpiInstallation, asked: str | None, where: str) -> str:
+    if asked is not None:
+        return _program(asked, f"{where}: launcher.mpiexec")
+    if not mpi.launcher:
+        raise UsageError(
+            f"{where}: {mpi.compiler} ({mpi.name} {mpi.version}) has no mpiexec beside it;"
+            " launcher.mpiexec (--mpiexec) must name it"
+        )
+    return mpi.launcher
+
+
+def _program(name: str, where: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise UsageError(f"{where} = {name}: no such program; must be a program on PATH or a path to one")
+    return str(Path(found).absolute())
+
+
+def _hosts(asked: experiment.Launcher, where: str) -> list[HostSlots]:
+    if asked.hostfile is None:
+        return [_host(text, f"{where}: launcher.hosts = {text}") for text in asked.hosts]
+    if asked.hosts:
+        raise UsageError(f"{where}: launcher.hostfile = {asked.hostfile}: must not be given beside launcher.hosts")
+    lines = [line.partition("#")[0].strip() for line in read_text(Path(asked.hostfile)).splitlines()]
+    hosts = [_host(line, f"{asked.hostfile}:{number}: {line}") for number, line in enumerate(lines, 1) if line]
+    if not hosts:
+        raise UsageError(f"{asked.hostfile}: names no host; must have lines such as 'name:2' or 'name slots=2'")
+    return hosts
+
+
+def _host(text: str, where: str) -> HostSlots:
+    match = re.fullmatch(r"([\w.-]+)(?:(?::|\s+slots\s*=\s*)(\d+))?", text)
+    if match is None or match[2] == "0":
+        raise UsageError(f"{where}: must be a host's name, or name:slots with slots from 1")
+    return HostSlots(match[1], int(match[2]) if match[2] else None)

@@ -1,0 +1,42 @@
+"""MPICH's mpiexec (hydra), over UCX or libfabric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scope.launch.launcher import Command, Job, Site
+
+
+class Mpich:
+    """Starts ranks with hydra, which hands its environment to every rank."""
+
+    mpis = ("mpich", "mvapich")
+
+    def command(self, job: Job, site: Site, environment: Mapping[str, str]) -> Command:
+        """Return the command line; see mpiexec.hydra(1)."""
+        per_host = job.ranks_per_host or site.ranks_per_host
+        binding = "none" if job.oversubscribed else job.binding
+        names = [f"{host.name}:{host.slots}" if host.slots else host.name for host in site.hosts]
+        arguments = [
+            *(site.mpiexec, "-n", str(job.ranks)),
+            *(["-hosts", ",".join(names)] if names else []),
+            *(["-ppn", str(per_host)] if per_host else []),
+            *("-bind-to", binding),
+            *(["-launcher", "ssh", "-launcher-exec", site.agent] if site.agent else []),
+            *site.arguments,
+            *(job.program, *job.arguments),
+        ]
+        # MPICH spins; the sooner it yields the sooner a neighbour on the same core goes on.
+        patience = {"MPIR_CVAR_POLLS_BEFORE_YIELD": "10"} if job.oversubscribed else {}
+        return Command(arguments, {**environment, **_transport(job, site), **patience})
+
+
+def _transport(job: Job, site: Site) -> dict[str, str]:
+    """Choose TCP in every network module, whichever is built in, and forbid shared memory inside a host."""
+    interface = site.interface or ("lo" if site.one_host and job.transport == "tcp" else None)
+    tcp = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "FI_PROVIDER": "tcp"} if job.transport == "tcp" else {}
+    network = {"UCX_NET_DEVICES": interface, "FI_TCP_IFACE": interface} if interface else {}
+    return tcp | network
+
+
+LAUNCHER = Mpich()

@@ -1,0 +1,66 @@
+"""Open MPI's mpiexec: versions 4 (ORTE) and 5 (PRRTE)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from scope.launch.launcher import Command, Job, Site
+
+
+class OpenMpi:
+    """Starts ranks with Open MPI."""
+
+    mpis = ("openmpi",)
+
+    def command(self, job: Job, site: Site, environment: Mapping[str, str]) -> Command:
+        """Return the command line; see mpirun(1) of Open MPI."""
+        version = int(site.mpi.version.partition(".")[0])
+        exports = [] if site.one_host else [word for name in environment for word in ("-x", name)]
+        arguments = [
+            *(site.mpiexec, "-n", str(job.ranks)),
+            *_hosts(site),
+            *_mapping(job, site, version),
+            *_transport(job, site),
+            *_agent(site, version),
+            *exports,
+            *site.arguments,
+            *(job.program, *job.arguments),
+        ]
+        root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        return Command(arguments, {**environment, **(root if os.geteuid() == 0 else {})})
+
+
+def _hosts(site: Site) -> list[str]:
+    if not site.hosts:
+        return []
+    names = [f"{host.name}:{host.slots}" if host.slots else host.name for host in site.hosts]
+    return ["--host", ",".join(names)]
+
+
+def _mapping(job: Job, site: Site, version: int) -> list[str]:
+    """Which core each rank gets. A bound rank among more ranks than cores would wait for its neighbour's slice."""
+    per_host = job.ranks_per_host or site.ranks_per_host
+    socket = "package" if version >= 5 else "socket"
+    by = {"core": "core", "socket": socket, "none": "slot"}["none" if job.oversubscribed else job.binding]
+    where = f"ppr:{per_host}:node" if per_host else by
+    binding = "none" if job.oversubscribed else socket if job.binding == "socket" else job.binding
+    crowd = ":OVERSUBSCRIBE" if job.oversubscribed else ""
+    yielding = ["--mca", "mpi_yield_when_idle", "1"] if job.oversubscribed else []
+    return ["--map-by", where + crowd, "--bind-to", binding, *yielding]
+
+
+def _transport(job: Job, site: Site) -> list[str]:
+    interface = site.interface or ("lo" if site.one_host and job.transport == "tcp" else None)
+    network = ["--mca", "btl_tcp_if_include", interface] if interface else []
+    tcp = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"] if job.transport == "tcp" else []
+    return tcp + network
+
+
+def _agent(site: Site, version: int) -> list[str]:
+    if site.agent is None:
+        return []
+    return ["--prtemca", "plm_ssh_agent", site.agent] if version >= 5 else ["--mca", "plm_rsh_agent", site.agent]
+
+
+LAUNCHER = OpenMpi()

@@ -1,0 +1,298 @@
+"""Runs the launches of a plan and sees to it that nothing a launch does can lose more than one case.
+
+It alone knows about time limits, restarts and resuming. A case that exceeds its limit, or whose launch dies, gets
+a record that names the ranks that did not arrive; the rest of its launch goes on in a fresh attempt.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from scope.errors import ScopeError
+from scope.launch import arrivals, processes
+from scope.launch.diagnosis import Death, diagnose
+from scope.launch.journal import Journal, identity, unwritable
+from scope.launch.launcher import Command, Job
+from scope.launch.progress import Watch
+from scope.plan import plan as planning
+from scope.plan.plan import Case, Launch, Plan
+from scope.rundirectory import RunDirectory, write_text
+
+POLL_S = 0.05
+FRUITLESS_ATTEMPTS = 3
+BAD_PLAN, NO_OUTPUT = 2, 3
+"""Exit codes of the native program."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long things may take before they are ended."""
+
+    start_s: float = 60.0
+    """From mpiexec to the launch's first record: connecting and synchronising clocks."""
+    case_s: float | None = None
+    """Per case; None is generous: at least 30 s, and 20 times the case's budget."""
+    end_s: float = 60.0
+    """From the last case to the end of mpiexec."""
+
+    def of(self, case: Case) -> float:
+        """Return the limit of one case."""
+        return self.case_s if self.case_s is not None else max(30.0, 20 * case.budget_s)
+
+
+class Listener(Protocol):
+    """Hears how the plan gets on."""
+
+    def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
+        """Tell that mpiexec was started for so many cases."""
+
+    def case_ended(self, launch: Launch, case: Case, status: str) -> None:
+        """Tell that a case has its record."""
+
+    def launch_ended(self, launch: Launch, trouble: str) -> None:
+        """Tell that an attempt is over; `trouble` is empty when all went well."""
+
+
+class InterruptedRunError(ScopeError):
+    """A person or a batch system asked for the end; the run can be resumed."""
+
+    exit_code = 130
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an attempt ended."""
+
+    code: int | None
+    """Of mpiexec; None when it was ended from outside."""
+    death: Death
+    arrivals: list[arrivals.Arrival]
+    seconds: float
+    """Since the current case (or the launch) began."""
+
+
+@dataclass
+class Supervisor:
+    """Runs a plan in a run directory."""
+
+    run: RunDirectory
+    program: str
+    command: Callable[[Job], Command]
+    slots: int
+    limits: Limits
+    listener: Listener
+    origin: str = "measured"
+    journal: Journal = field(init=False)
+    _hopeless: set[tuple[int, str, str]] = field(default_factory=set)
+    """Batches whose launch did not even start."""
+
+    def __post_init__(self) -> None:
+        self.journal = Journal(self.run.samples, self.run.cut_samples)
+
+    def supervise(self, plan: Plan) -> bool:
+        """Run what the plan still lacks; return whether every case is well.
+
+        Raises InterruptedRunError when asked to stop and ScopeError when it cannot go on, for example because the
+        disk is full; the run directory is valid and resumable after each.
+        """
+        self.journal.mend()
+        self.journal.read()
+        try:
+            for launch in plan.launches:
+                self._run_launch(plan, launch)
+        except KeyboardInterrupt:
+            self.journal.mend()
+            raise InterruptedRunError("interrupted") from None
+        except OSError as error:
+            raise unwritable(error.filename or self.run.path, error) from error
+        return not self.journal.failed
+
+    def remaining(self, launch: Launch) -> list[int]:
+        """Return the positions of a launch's cases that have no record yet."""
+        done = self.journal.statuses
+        return [position for position in range(len(launch.cases)) if (launch.number, position) not in done]
+
+    def _run_launch(self, plan: Plan, launch: Launch) -> None:
+        fruitless = FRUITLESS_ATTEMPTS - 1 if launch.batch in self._hopeless else 0
+        attempt = self._next_attempt(launch)
+        self._leave_out_killers(launch, attempt)
+        while todo := self.remaining(launch):
+            ending = self._attempt(plan, launch, attempt, todo)
+            self.journal.mend()
+            self.journal.read()
+            self._refuse_to_go_on(ending)
+            left = self.remaining(launch)
+            if left and (launch.number, attempt) in self.journal.opened:
+                self._record(launch, attempt, left[0], *self._verdict(ending), ending)
+            elif len(left) == len(todo):
+                fruitless += 1
+            if fruitless == FRUITLESS_ATTEMPTS:
+                self._hopeless.add(launch.batch)
+                for position in left:
+                    self._record(
+                        launch, attempt, position, "crashed", f"did not start: {ending.death.text}", ending
+                    )
+            attempt += 1
+
+    def _attempt(self, plan: Plan, launch: Launch, attempt: int, todo: list[int]) -> Ending:
+        """Start the native program for these cases and watch it until it has ended."""
+        folder = self.run.launch(launch.number, attempt)
+        folder.mkdir(parents=True)
+        write_text(folder / "plan.txt", planning.write_attempt(plan, launch, todo))
+        progress = folder / "progress"
+        command = self.command(self._job(launch, attempt, folder, progress))
+        self.listener.launch_started(launch, attempt, len(todo))
+        try:
+            with (folder / "stdout.txt").open("wb") as stdout, (folder / "stderr.txt").open("wb") as stderr:
+                process = subprocess.Popen(
+                    command.arguments,
+                    env={**os.environ, **command.environment},
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout,
+                    stderr=stderr,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise ScopeError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
+        try:
+            ending = self._watch(process, launch, attempt, todo, Watch(progress))
+        finally:
+            processes.end(process, f"--progress={progress}")
+        ending = self._with_last_words(ending, folder, launch)
+        self.listener.launch_ended(launch, "" if ending.code in (0, 1) else ending.death.text)
+        return ending
+
+    def _watch(
+        self, process: subprocess.Popen[bytes], launch: Launch, attempt: int, todo: list[int], watch: Watch
+    ) -> Ending:
+        """Wait for the end of mpiexec, or for a limit to be exceeded."""
+        advanced_s = time.monotonic()
+        told = 0
+        while True:
+            code = process.poll()
+            now_s = time.monotonic()
+            if self.journal.read():
+                advanced_s = now_s
+            watch.read(now_s)
+            done = [position for position in todo if (launch.number, position) in self.journal.statuses]
+            for position in done[told:]:
+                status = self.journal.statuses[launch.number, position]
+                self.listener.case_ended(launch, launch.cases[position], status)
+            told = len(done)
+            waited_s = now_s - advanced_s
+            if code is not None:
+                return Ending(code, Death(""), self._judge(launch, watch, now_s, None), waited_s)
+            if waited_s > (limit_s := self._limit(launch, attempt, todo[len(done) :])):
+                judged = self._judge(launch, watch, now_s, None)
+                return Ending(None, Death(self._overdue(launch, attempt, limit_s)), judged, waited_s)
+            time.sleep(POLL_S)
+
+    def _limit(self, launch: Launch, attempt: int, left: list[int]) -> float:
+        if (launch.number, attempt) not in self.journal.opened:
+            return self.limits.start_s
+        return self.limits.of(launch.cases[left[0]]) if left else self.limits.end_s
+
+    def _overdue(self, launch: Launch, attempt: int, limit_s: float) -> str:
+        if (launch.number, attempt) not in self.journal.opened:
+            return f"no process wrote a record within {limit_s:g} s"
+        return f"not finished within {limit_s:g} s"
+
+    def _judge(self, launch: Launch, watch: Watch, now_s: float, death: Death | None) -> list[arrivals.Arrival]:
+        here = os.uname().nodename
+        argument = f"--progress={watch.path}"
+        states = {
+            rank: processes.state(slot.pid, argument) for rank, slot in watch.slots.items() if slot.host == here
+        }
+        silence_s = {rank: now_s - seen_s for rank, seen_s in watch.seen_s.items()}
+        return arrivals.judge(launch.ranks, watch.slots, silence_s, states, death)
+
+    def _with_last_words(self, ending: Ending, folder: Path, launch: Launch) -> Ending:
+        """Return the ending with what the launcher said of it, when it ended by itself."""
+        if ending.code is None:
+            return ending
+        output = "\n".join((folder / name).read_text(errors="replace") for name in ("stderr.txt", "stdout.txt"))
+        death = diagnose(output)
+        watch = Watch(folder / "progress")
+        watch.read(0.0)
+        judged = arrivals.judge(launch.ranks, watch.slots, {}, dict.fromkeys(watch.slots, "gone"), death)
+        return Ending(ending.code, death, judged, ending.seconds)
+
+    def _refuse_to_go_on(self, ending: Ending) -> None:
+        """Raise when another attempt could only end in the same way."""
+        if ending.code in (None, 0, 1):
+            return
+        if ending.code == NO_OUTPUT or ending.death.disk_full:
+            text = ending.death.text
+            raise ScopeError(text if str(self.run.samples) in text else f"{self.run.samples}: {text}")
+        if ending.code == BAD_PLAN and "plan" in ending.death.text:
+            raise ScopeError(ending.death.text)
+
+    def _verdict(self, ending: Ending) -> tuple[str, str]:
+        """Return status and reason of the case during which an attempt ended."""
+        if ending.code is None:
+            return "timeout", f"{ending.death.text}; {arrivals.missing(ending.arrivals)}"
+        return "crashed", ending.death.text
+
+    def _record(
+        self, launch: Launch, attempt: int, position: int, status: str, reason: str, ending: Ending | None
+    ) -> None:
+        """Write the record of a case that could not write its own."""
+        case = launch.cases[position]
+        seconds = ending.seconds if ending else 0.0
+        record: dict[str, Any] = {
+            "record": "case",
+            "launch": launch.number,
+            "attempt": attempt,
+            "position": position,
+            "benchmark": case.benchmark,
+            "parameters": case.parameters,
+            "ranks": launch.ranks,
+            "status": status,
+            "reason": reason,
+            "started_unix_s": time.time() - seconds,
+            "duration_s": seconds,
+            "arrivals": [each.record() for each in ending.arrivals] if ending else [],
+        }
+        self.journal.append(record)
+        self.listener.case_ended(launch, case, status)
+
+    def _leave_out_killers(self, launch: Launch, attempt: int) -> None:
+        """Do not try again what ended an earlier launch."""
+        circumstances = f"{launch.transport} {launch.placement}"
+        for position in self.remaining(launch):
+            case = launch.cases[position]
+            killer = identity(case.benchmark, case.parameters, launch.ranks, circumstances)
+            if earlier := self.journal.killers.get(killer):
+                self._record(launch, attempt, position, "unavailable", f"not tried again: {earlier}", None)
+
+    def _job(self, launch: Launch, attempt: int, folder: Path, progress: Path) -> Job:
+        return Job(
+            program=self.program,
+            arguments=(
+                "--action=run",
+                f"--plan={folder / 'plan.txt'}",
+                f"--output={self.run.samples}",
+                f"--progress={progress}",
+                f"--launch={launch.number}",
+                f"--attempt={attempt}",
+                f"--origin={self.origin}",
+                f"--transport={launch.transport}",
+                f"--placement={launch.placement}",
+            ),
+            ranks=launch.ranks,
+            transport=launch.transport,
+            binding=launch.placement,
+            oversubscribed=launch.ranks > self.slots,
+        )
+
+    def _next_attempt(self, launch: Launch) -> int:
+        attempt = 1
+        while self.run.launch(launch.number, attempt).exists():
+            attempt += 1
+        return attempt
