@@ -29,7 +29,7 @@ examples:
 
 
 def help_text() -> str:
-    """What `scope --help` prints."""
+    """Compose what `scope --help` prints."""
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
     return (

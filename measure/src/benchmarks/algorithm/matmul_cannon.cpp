@@ -9,6 +9,7 @@
 // other on the synchronised clock when they entered each exchange; what the one waited before the other came
 // is idle.
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -104,8 +105,7 @@ class Cannon final : public Benchmark {
     const double bound = 3 * n * 1.11e-16 * n * n;
     for (int i = 0; i < size_; ++i) {
       if (!(std::abs(found[i] - expected[i]) <= bound)) {
-        return {size_, "row " + std::to_string(i) + " of the product is off by " +
-                           std::to_string(found[i] - expected[i]) + ", more than " + std::to_string(bound)};
+        return {size_, wrong_row(i, found[i] - expected[i], bound)};
       }
     }
     return {size_, ""};
@@ -116,6 +116,13 @@ class Cannon final : public Benchmark {
   bool loops() const override { return false; }
 
  private:
+  static std::string wrong_row(int row, double error, double bound) {
+    char text[120];
+    std::snprintf(text, sizeof text, "row %d of the product is off by %.3g, more than %.3g", row, error,
+                  bound);
+    return text;
+  }
+
   std::size_t block_elements() const { return static_cast<std::size_t>(grid_.block) * grid_.block; }
 
   void make_matrices() {
