@@ -74,6 +74,8 @@ class Fit(Part):
     low: float
     high: float
     parameters: list[Parameter]
+    left_out: list[str] = []
+    """Parameters of the model that the data cannot tell, each with the reason."""
     segments: list[Segment] = []
     breakpoints: list[Breakpoint] = []
     points: list[Point]

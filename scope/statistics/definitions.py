@@ -5,7 +5,8 @@ Each repetition gives one time per operation, in seconds:
 half_round_trip  elapsed time on rank 0 / 2 (Melas 2000, eq. 6.7)
 local            elapsed time on the rank that took longest
 global           last exit of any rank minus the agreed start, on the synchronised clock; without an agreed start
-                 (dissemination) minus the first entry of any rank (Hunold & Carpen-Amarie 2016, sec. 4)
+                 (dissemination) minus the first entry of any rank, to which entries are then relative
+                 (Hunold & Carpen-Amarie 2016, IEEE TPDS 27 (12), 3617-3630, sec. 4)
 max_rank         largest elapsed time of any rank, processes synchronised before each repetition
 mean_rank        the mean over the ranks of the same
 streaming        largest elapsed time of any rank over a loop of operations back to back
@@ -45,10 +46,8 @@ def _last_exit_since_start(times: Times) -> Floats | None:
     if times.entry_s is None or not times.entry_s.size or times.synchronization == "none":
         return None
     if times.extremes is not None:
-        exits = times.extremes.latest_exit_s
-    else:
-        exits = (times.entry_s + times.elapsed_s).max(axis=0)
-    # Without a window there is no agreed start: the earliest entry that was kept stands for it.
+        return times.extremes.latest_exit_s
+    exits: Floats = (times.entry_s + times.elapsed_s).max(axis=0)
     return exits if times.synchronization == "window" else exits - times.entry_s.min(axis=0)
 
 

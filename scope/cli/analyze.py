@@ -1,0 +1,41 @@
+"""`scope analyze`: derive statistics, models and findings from a run's samples; needs no MPI and no network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def analyze(run: Path) -> None:
+    """Write statistics.json, models.json and findings.json of the run directory `run`, each in one step.
+
+    Raises UsageError when a file of the run is missing or wrong, ScopeError when one cannot be written.
+    """
+    from scope.build.registry import BenchmarkDescription
+    from scope.findings.context import Context
+    from scope.findings.find import find_all
+    from scope.machine.machine import Machine
+    from scope.models.derive import derive
+    from scope.rundirectory import FORMAT, Run, RunDirectory, read_json, write_json
+    from scope.samples.reader import read
+    from scope.statistics.summarise import summarise
+
+    directory = RunDirectory(run)
+    samples = read(run)
+    machine = read_json(directory.machine, Machine)
+    benchmarks = read_json(directory.benchmarks, list[BenchmarkDescription])
+    summaries = summarise(samples, benchmarks)
+    write_json(directory.statistics, {"format": FORMAT, "summaries": summaries})
+    models = derive(summaries, machine, samples.launches)
+    write_json(directory.models, models)
+    context = Context(read_json(directory.run, Run), samples, summaries, models, machine, benchmarks)
+    write_json(directory.findings, {"format": FORMAT, "findings": find_all(context)})
+
+
+def command(
+    run: Annotated[Path, typer.Argument(help="Run directory, for example runs/latest.", show_default=False)],
+) -> None:
+    """Derive statistics, models, findings and the report again from a run's samples."""
+    analyze(run)

@@ -1,0 +1,51 @@
+"""What a finding may look at, and how it names what it saw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scope import units
+from scope.build.registry import BenchmarkDescription
+from scope.findings.finding import Evidence
+from scope.machine.machine import Host, Machine
+from scope.models.fit import Models
+from scope.rundirectory import Run
+from scope.samples.samples import Samples
+from scope.statistics.summary import Summary
+
+
+@dataclass(frozen=True)
+class Context:
+    """Everything that a run says; nothing else exists for a finding."""
+
+    run: Run
+    samples: Samples
+    summaries: list[Summary]
+    models: Models
+    machine: Machine
+    benchmarks: list[BenchmarkDescription]
+
+    @property
+    def headlines(self) -> list[Summary]:
+        """The valid summaries under their headline definition."""
+        return [s for s in self.summaries if s.primary and s.valid and s.median is not None]
+
+    @property
+    def mpi(self) -> str:
+        """Which MPI the run used: `openmpi`, `mpich`, ... or empty where it is not known."""
+        return self.machine.build.mpi.name if self.machine.build else ""
+
+    def host(self, name: str) -> Host | None:
+        """Return the facts of a host, by its name or the part before its first dot."""
+        short = name.split(".")[0]
+        return next((host for host in self.machine.hosts if host.name.split(".")[0] == short), None)
+
+
+def figure(summary: Summary) -> Evidence:
+    """Return a summary's median as evidence."""
+    return Evidence(what=f"{summary.metric} of {summary.label}", value=summary.median or 0.0, unit=summary.unit)
+
+
+def written(summary: Summary) -> str:
+    """Write a summary's median for people, with its unit."""
+    return units.quantity(summary.median, summary.unit)

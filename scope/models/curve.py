@@ -1,0 +1,162 @@
+"""What models are fitted to: times over message sizes, process counts or both, all else held fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from scope.models.fit import NotFitted, Point, Variable
+from scope.samples.samples import Floats
+from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
+from scope.statistics.summary import Case, Summary
+
+TOLERANCE = 0.02
+"""A model that is right within this share of the time is not wrong: no machine is exactly a straight line."""
+UNKNOWN_NOISE = 0.05
+"""Relative noise of a point that was measured too seldom to know."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The median times of one metric over one variable; all arrays have the shape (points,), times in seconds."""
+
+    subject: Case
+    metric: str
+    definition: str
+    variable: Variable
+    message_bytes: Floats
+    ranks: Floats
+    time_s: Floats
+    low_s: Floats
+    high_s: Floats
+    sigma_s: Floats
+    """Standard error of each median: half its own noise, half the typical noise of the curve, and `TOLERANCE`."""
+    launches_s: Floats | None
+    """Medians of each launch, shape (points, launches); None unless all points have the same six or more."""
+
+    @property
+    def x(self) -> Floats:
+        """The variable (the message size, where there are two)."""
+        return self.ranks if self.variable == "ranks" else self.message_bytes
+
+    def points(self, fitted_s: Floats) -> list[Point]:
+        """Put what a model says beside what was measured."""
+        two = self.variable == "message_bytes_and_ranks"
+        return [
+            Point(
+                x=float(self.x[i]),
+                measured=float(self.time_s[i]),
+                measured_low=float(self.low_s[i]),
+                measured_high=float(self.high_s[i]),
+                fitted=float(fitted_s[i]),
+                ranks=int(self.ranks[i]) if two else None,
+            )
+            for i in range(self.x.size)
+        ]
+
+    def not_fitted(self, model: str, reason: str) -> NotFitted:
+        """Say why a model was not tried on this curve."""
+        return NotFitted(
+            model=model,
+            subject=self.subject,
+            metric=self.metric,
+            definition=self.definition,
+            variable=self.variable,
+            reason=reason,
+        )
+
+
+def curves(summaries: list[Summary]) -> list[Curve]:
+    """Return every curve of valid times under their headline definition.
+
+    Times over message sizes for everything that has them; over process counts, and over both, for what all
+    processes do together (the definition is `global`).
+    """
+    times = [s for s in summaries if s.primary and s.valid and s.unit == "s" and s.definition != "observed"]
+    times = [s for s in times if s.median is not None and s.median > 0]
+    sized = [s for s in times if "message_bytes" in s.parameters]
+    together = [s for s in times if s.definition == "global"]
+    found = [_curve(group, "message_bytes") for group in _groups(sized, _without_size)]
+    found += [_curve(group, "ranks") for group in _groups(together, _without_ranks)]
+    both = [s for s in together if "message_bytes" in s.parameters]
+    found += [_curve(group, "message_bytes_and_ranks") for group in _groups(both, _without_both)]
+    return found
+
+
+def _without_size(summary: Summary) -> tuple[object, ...]:
+    parameters = tuple(sorted((k, str(v)) for k, v in summary.parameters.items() if k != "message_bytes"))
+    return (summary.benchmark, parameters, summary.ranks, *_rest(summary))
+
+
+def _without_ranks(summary: Summary) -> tuple[object, ...]:
+    parameters = tuple(sorted((k, str(v)) for k, v in summary.parameters.items()))
+    return (summary.benchmark, parameters, *_rest(summary))
+
+
+def _without_both(summary: Summary) -> tuple[object, ...]:
+    benchmark, parameters, _, *rest = _without_size(summary)
+    return (benchmark, parameters, *rest)
+
+
+def _rest(summary: Summary) -> tuple[object, ...]:
+    return (summary.transport, summary.placement, summary.origin, summary.metric, summary.definition)
+
+
+def _groups(summaries: Iterable[Summary], key: Callable[[Summary], tuple[object, ...]]) -> list[list[Summary]]:
+    groups: dict[tuple[object, ...], list[Summary]] = {}
+    for summary in summaries:
+        groups.setdefault(key(summary), []).append(summary)
+    return list(groups.values())
+
+
+def _size(summary: Summary) -> float:
+    value = summary.parameters.get("message_bytes", 0)
+    return float(value)
+
+
+def _curve(group: list[Summary], variable: Variable) -> Curve:
+    group = sorted(group, key=lambda s: (_size(s), s.ranks))
+    first = group[0]
+    fixed = {k: v for k, v in first.parameters.items() if variable == "ranks" or k != "message_bytes"}
+    medians = np.array([s.median for s in group], dtype=np.float64)
+    noise = np.array([_relative_noise(s) for s in group])
+    typical = float(np.median(noise**2))
+    return Curve(
+        subject=Case(
+            benchmark=first.benchmark,
+            parameters=fixed,
+            ranks=max(s.ranks for s in group),
+            transport=first.transport,
+            placement=first.placement,
+        ),
+        metric=first.metric,
+        definition=first.definition,
+        variable=variable,
+        message_bytes=np.array([_size(s) for s in group]),
+        ranks=np.array([s.ranks for s in group], dtype=np.float64),
+        time_s=medians,
+        low_s=np.array([s.median if s.ci_low is None else s.ci_low for s in group], dtype=np.float64),
+        high_s=np.array([s.median if s.ci_high is None else s.ci_high for s in group], dtype=np.float64),
+        sigma_s=medians * np.sqrt((noise**2 + typical) / 2 + TOLERANCE**2),
+        launches_s=_launches(group),
+    )
+
+
+def _relative_noise(summary: Summary) -> float:
+    """Return the standard error of a median over the median: from the launches, else from its interval."""
+    medians = np.array(summary.launch_medians)
+    if summary.interval_basis == "launches" and (medians > 0).all():
+        # The median of normal values has a standard error pi/2 times the mean's variance.
+        return float(np.log(medians).std(ddof=1)) * float(np.sqrt(np.pi / 2 / medians.size))
+    if summary.relative_interval is not None:
+        return summary.relative_interval / 1.96
+    return UNKNOWN_NOISE
+
+
+def _launches(group: list[Summary]) -> Floats | None:
+    counts = {len(s.launch_medians) for s in group}
+    if len(counts) != 1 or counts.pop() < LAUNCHES_FOR_INTERVAL:
+        return None
+    return np.array([s.launch_medians for s in group], dtype=np.float64)

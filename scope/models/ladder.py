@@ -1,0 +1,304 @@
+"""The ladder: what each layer retains of the layer below, from the physical limit up to the algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import log
+from typing import Literal
+
+from scope import units
+from scope.machine.machine import Machine
+from scope.models.fit import Ladder, Rung
+from scope.models.limits import TCP_IP_TIMESTAMPS, Frame, asymptotic_bytes_per_s, message_time_s
+from scope.models.paths import Path, paths
+from scope.models.ratios import Figure, ratio
+from scope.samples.records import LaunchRecord
+from scope.statistics.summary import Summary
+
+Layer = Literal["limit", "network", "mpi", "operation", "algorithm"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A rung before it is held against the one below."""
+
+    layer: Layer
+    name: str
+    figure: Figure | None
+    reason: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Results:
+    """The valid headline summaries, to be asked for."""
+
+    summaries: list[Summary] = field(default_factory=list)
+
+    def of(self, benchmark: str, metric: str, transport: str | None = None, **parameters: str) -> list[Summary]:
+        """Return those of a benchmark's metric with these parameters (where the benchmark has them)."""
+        return [
+            s
+            for s in self.summaries
+            if s.benchmark == benchmark
+            and s.metric == metric
+            and transport in (None, s.transport)
+            and all(s.parameters.get(name, value) == value for name, value in parameters.items())
+        ]
+
+
+def ladders(summaries: list[Summary], machine: Machine, launches: list[LaunchRecord]) -> list[Ladder]:
+    """Build every ladder that the measured paths allow; a missing rung says why it is missing."""
+    known = Results([s for s in summaries if s.primary and s.valid and s.median is not None])
+    found: list[Ladder] = []
+    for path in paths(machine, launches):
+        found += [ladder for ladder in (_bandwidth(path, known, machine), _latency(path, known)) if ladder]
+    return found + _efficiency(known, machine)
+
+
+def _bandwidth(path: Path, known: Results, machine: Machine) -> Ladder | None:
+    library = _library_bandwidths(path, known)
+    network = [] if path.memory else _network(known, "bandwidth_bytes_per_s")
+    sizes = {_bytes(s) for s in library}
+    common = sizes & {_bytes(s) for s in network} or sizes
+    if not common:
+        return None
+    message_bytes = max(common)
+    steps = [_memory_limit(known, message_bytes) if path.memory else _link_limit(path)]
+    if not path.memory:
+        steps.append(_measured("network", _at(network, message_bytes), "network.tcp was not measured"))
+    mpi = _measured("mpi", _at(library, message_bytes), "not measured")
+    steps.append(_with_cache_note(mpi, message_bytes, machine) if path.memory else mpi)
+    steps.append(_operation(path, known, message_bytes))
+    steps.append(_algorithm(path, known))
+    return Ladder(
+        path=path.name,
+        quantity="bandwidth_bytes_per_s",
+        message_bytes=message_bytes,
+        rungs=_rungs(steps, "B/s", higher_is_better=True),
+    )
+
+
+def _library_bandwidths(path: Path, known: Results) -> list[Summary]:
+    """Return windows of messages in memory; on a network the ping-pong, which is what `network.tcp` is too."""
+    windows = known.of("mpi.bandwidth", "bandwidth_bytes_per_s", path.transport, completion="nonblocking")
+    echoes = known.of(
+        "mpi.latency", "bandwidth_bytes_per_s", path.transport, mode="standard", completion="blocking"
+    )
+    return (windows or echoes) if path.memory else (echoes or windows)
+
+
+def _network(known: Results, metric: str) -> list[Summary]:
+    return known.of("network.tcp", metric, nodelay="on", wait="polling")
+
+
+def _memory_limit(known: Results, message_bytes: int) -> Step:
+    """Take the copy of an array of the message's size (the next larger one) by one core: the least it needs."""
+    copies = {
+        int(s.parameters["array_bytes"]): s
+        for s in known.of("node.stream", "time_s", kernel="copy")
+        if s.ranks == 1
+    }
+    if not copies:
+        return Step("limit", "one memory copy", None, "node.stream kernel=copy was not measured on one rank")
+    size = min((n for n in copies if n >= message_bytes), default=max(copies))
+    time = _figure(copies[size])
+    return Step(
+        "limit",
+        f"one copy by one core, arrays of {units.size(size)} (node.stream)",
+        _over(size, time),
+        note="payload: STREAM counts each copied byte twice, as read and as written",
+    )
+
+
+def _link_limit(path: Path) -> Step:
+    name = f"frames of {path.name}"
+    if path.link is None:
+        return Step("limit", name, None, "no link is up under one name on all hosts")
+    if path.link.rate_bits_per_s is None:
+        return Step("limit", name, None, "the kernel does not know this link's rate")
+    rate = path.link.rate_bits_per_s
+    if path.link.kind != "ethernet":
+        return Step(
+            "limit", f"{path.link.kind} at its signalling rate", _exact(rate / 8), note="headers not counted"
+        )
+    frame = Frame(mtu_bytes=path.link.mtu_bytes)
+    name = f"TCP/IP frames of {path.link.mtu_bytes} B at {units.quantity(rate, 'bit/s')}"
+    return Step("limit", name, _exact(asymptotic_bytes_per_s(rate, TCP_IP_TIMESTAMPS, frame)))
+
+
+def _operation(path: Path, known: Results, message_bytes: int) -> Step:
+    """Take the broadcast to one other process whose matrix is nearest to the message; cold where there is."""
+    times = [s for s in known.of("operation.broadcast", "time_s", path.transport) if s.ranks == 2 and s.work]
+    if not times:
+        return Step(
+            "operation", "operation.broadcast", None, "operation.broadcast was not measured here on 2 ranks"
+        )
+    cold = [s for s in times if s.parameters.get("memory") == "cold"] or times
+    nearest = min(cold, key=lambda s: abs(log(max(_payload(s), 1.0) / max(message_bytes, 1))))
+    return Step(
+        "operation",
+        nearest.label,
+        _over(_payload(nearest), _figure(nearest)),
+        note=f"{units.quantity(_payload(nearest), 'B')} to the receiver (equation 6.1 counts the root's copy too)",
+    )
+
+
+def _algorithm(path: Path, known: Results) -> Step:
+    times = [
+        s
+        for s in known.of("algorithm.matmul_cannon", "communicate_s", path.transport)
+        if s.ranks > 1 and s.work and s.work.bytes
+    ]
+    if not times:
+        reason = "algorithm.matmul_cannon was not measured here on several ranks"
+        return Step("algorithm", "algorithm.matmul_cannon", None, reason)
+    largest = max(times, key=lambda s: (-s.ranks, _integer(s, "size"), s.parameters.get("variant") == "plain"))
+    moved = largest.work.bytes if largest.work else 0.0
+    return Step(
+        "algorithm",
+        f"communication of {largest.label}",
+        _over(moved, _figure(largest)),
+        note="all bytes that it moves over the communication time of the slowest process, waiting excluded",
+    )
+
+
+def _latency(path: Path, known: Results) -> Ladder | None:
+    """Build the ladder of the smallest message both layers sent; in shared memory there is no layer below."""
+    if path.memory:
+        return None
+    network = _network(known, "latency_s")
+    library = known.of("mpi.latency", "latency_s", path.transport, mode="standard", completion="blocking")
+    sizes = {_bytes(s) for s in network} & {_bytes(s) for s in library}
+    if not sizes:
+        return None
+    message_bytes = min(sizes)
+    steps = [
+        _wire_time(path, message_bytes),
+        _measured("network", _at(network, message_bytes), "not measured"),
+        _measured("mpi", _at(library, message_bytes), "not measured"),
+    ]
+    rungs = _rungs(steps, "s", higher_is_better=False)
+    return Ladder(path=path.name, quantity="latency_s", message_bytes=message_bytes, rungs=rungs)
+
+
+def _wire_time(path: Path, message_bytes: int) -> Step:
+    limit = _link_limit(path)
+    if limit.figure is None or path.link is None or path.link.rate_bits_per_s is None:
+        return Step("limit", limit.name, None, limit.reason)
+    frame = Frame(mtu_bytes=path.link.mtu_bytes)
+    time_s = message_time_s(path.link.rate_bits_per_s, message_bytes, TCP_IP_TIMESTAMPS, frame)
+    return Step("limit", f"one frame at {units.quantity(path.link.rate_bits_per_s, 'bit/s')}", _exact(time_s))
+
+
+def _efficiency(known: Results, machine: Machine) -> list[Ladder]:
+    """Hold an algorithm on p processes against p times what one process computes."""
+    rates = known.of("algorithm.matmul_cannon", "flops_per_s", "default")
+    alone = {_variant(s): s for s in rates if s.ranks == 1}
+    together = [s for s in rates if s.ranks > 1 and _variant(s) in alone]
+    if not together:
+        return []
+    chosen = max(together, key=lambda s: (-s.ranks, _integer(s, "size"), s.parameters.get("variant") == "plain"))
+    cores = sum(len(host.processor.usable) for host in machine.hosts)
+    workers = min(chosen.ranks, cores) if cores else chosen.ranks
+    one = alone[_variant(chosen)]
+    limit = _figure(one)
+    many = Figure(
+        limit.value * workers,
+        None if limit.low is None else limit.low * workers,
+        None if limit.high is None else limit.high * workers,
+    )
+    note = f"{chosen.ranks} processes share {cores} processors" if workers < chosen.ranks else ""
+    steps = [
+        Step("limit", f"{workers} times one process ({one.label})", many, note=note),
+        Step("algorithm", chosen.label, _figure(chosen)),
+    ]
+    rungs = _rungs(steps, "flop/s", higher_is_better=True)
+    return [Ladder(path="from one process to many", quantity="flops_per_s", message_bytes=None, rungs=rungs)]
+
+
+def _rungs(steps: Iterable[Step], unit: str, higher_is_better: bool) -> list[Rung]:
+    rungs: list[Rung] = []
+    below: Step | None = None
+    limit: Figure | None = None
+    for step in steps:
+        if step.layer == "limit":
+            limit = step.figure
+        retained = _share(step.figure, below.figure if below else None, higher_is_better)
+        of_limit = _share(step.figure, limit if step.layer != "limit" else None, higher_is_better)
+        rungs.append(
+            Rung(
+                layer=step.layer,
+                name=step.name,
+                value=step.figure.value if step.figure else None,
+                low=step.figure.low if step.figure else None,
+                high=step.figure.high if step.figure else None,
+                unit=unit,
+                retained=retained.value if retained else None,
+                retained_low=retained.low if retained else None,
+                retained_high=retained.high if retained else None,
+                of_limit=of_limit.value if of_limit else None,
+                reason=step.reason,
+                note=step.note,
+            )
+        )
+        below = step
+    return rungs
+
+
+def _share(this: Figure | None, below: Figure | None, higher_is_better: bool) -> Figure | None:
+    """Return what is retained of the layer below: a share below 1 where this layer is worse."""
+    if this is None or below is None:
+        return None
+    return ratio(this, below) if higher_is_better else ratio(below, this)
+
+
+def _measured(layer: Layer, summary: Summary | None, reason: str) -> Step:
+    if summary is None:
+        return Step(layer, layer, None, reason)
+    return Step(layer, summary.label, _figure(summary))
+
+
+def _with_cache_note(step: Step, message_bytes: int, machine: Machine) -> Step:
+    caches = [cache.size_bytes for host in machine.hosts for cache in host.caches]
+    if step.figure is None or not caches or 2 * message_bytes > max(caches):
+        return step
+    note = f"both buffers fit into the cache of {units.size(max(caches))}"
+    return Step(step.layer, step.name, step.figure, step.reason, note)
+
+
+def _figure(summary: Summary) -> Figure:
+    if summary.median is None:  # pragma: no cover - only summaries with a median are kept
+        raise AssertionError("a summary without a median stands on no rung")
+    return Figure(summary.median, summary.ci_low, summary.ci_high)
+
+
+def _over(amount: float, time: Figure) -> Figure:
+    low = amount / time.high if time.high else None
+    high = amount / time.low if time.low else None
+    return Figure(amount / time.value, low, high)
+
+
+def _exact(value: float) -> Figure:
+    return Figure(value, value, value)
+
+
+def _at(summaries: list[Summary], message_bytes: int) -> Summary | None:
+    return next((s for s in summaries if _bytes(s) == message_bytes), None)
+
+
+def _bytes(summary: Summary) -> int:
+    return _integer(summary, "message_bytes")
+
+
+def _integer(summary: Summary, name: str) -> int:
+    return int(summary.parameters.get(name, 0))
+
+
+def _variant(summary: Summary) -> tuple[object, ...]:
+    return tuple(sorted(summary.parameters.items()))
+
+
+def _payload(summary: Summary) -> float:
+    return summary.work.bytes / summary.ranks if summary.work else 0.0

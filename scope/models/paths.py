@@ -1,0 +1,64 @@
+"""The ways between two processes that were measured, one for each transport."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scope.machine.machine import Link, Machine
+from scope.samples.records import LaunchRecord
+
+
+@dataclass(frozen=True)
+class Path:
+    """One way between two processes."""
+
+    name: str
+    transport: str
+    inside: bool
+    """Whether both processes are on one host."""
+    link: Link | None
+    """What stands between the hosts (or the loopback); None for shared memory or where it cannot be told."""
+
+    @property
+    def memory(self) -> bool:
+        """Whether messages go through memory alone."""
+        return self.inside and self.transport == "default"
+
+
+def paths(machine: Machine, launches: list[LaunchRecord]) -> list[Path]:
+    """Return the paths between rank 0 and rank 1 that were measured, one for each transport, the default first."""
+    inside: dict[str, bool] = {}
+    for launch in launches:
+        hosts = {process.rank: process.host for process in launch.processes}
+        if launch.ranks == 2 and 0 in hosts and 1 in hosts:
+            inside[launch.transport] = hosts[0] == hosts[1]
+    return [
+        _path(transport, inside[transport], machine)
+        for transport in sorted(inside, key=lambda t: (t != "default", t))
+    ]
+
+
+def _path(transport: str, inside: bool, machine: Machine) -> Path:
+    if inside and transport == "default":
+        return Path("shared memory inside a host", transport, inside, None)
+    name = "TCP" if transport == "tcp" else transport
+    if inside:
+        loopback = next((link for host in machine.hosts for link in host.links if link.kind == "loopback"), None)
+        return Path(f"{name} over the loopback", transport, inside, loopback)
+    link = link_between(machine)
+    way = link.name if link else "the network"
+    return Path(
+        f"{way} between hosts" if transport == "default" else f"{name} over {way}", transport, inside, link
+    )
+
+
+def link_between(machine: Machine) -> Link | None:
+    """Return the fastest link that all hosts have up under one name, at the rate of the slowest host."""
+    by_name: dict[str, list[Link]] = {}
+    for host in machine.hosts:
+        for link in host.links:
+            if link.up and link.kind != "loopback":
+                by_name.setdefault(link.name, []).append(link)
+    common = [links for links in by_name.values() if len(links) == len(machine.hosts)]
+    slowest = [min(links, key=lambda link: link.rate_bits_per_s or 0.0) for links in common]
+    return max(slowest, key=lambda link: link.rate_bits_per_s or 0.0, default=None)
