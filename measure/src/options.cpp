@@ -54,6 +54,8 @@ void set(Options& options, const std::string& name, const std::string& value) {
     options.placement = value;
   } else if (name == "clock") {
     options.clock = clock(value);
+  } else if (name == "keep-ranks") {
+    options.keep_ranks = positive(name, value);
   } else {
     throw std::invalid_argument("--" + name + ": must be one of the options below");
   }
@@ -64,7 +66,8 @@ void set(Options& options, const std::string& name, const std::string& value) {
 const char* const usage =
     "usage: mpiexec -n RANKS scope-measure [--action=run|test|list] [--plan=FILE] [--output=FILE]\n"
     "         [--progress=FILE] [--launch=N] [--attempt=N] [--origin=measured|emulated|simulated]\n"
-    "         [--transport=NAME] [--placement=NAME] [--clock=automatic|clock_gettime]\n";
+    "         [--transport=NAME] [--placement=NAME] [--clock=automatic|clock_gettime]\n"
+    "         [--keep-ranks=N]\n";
 
 Options parse_options(int argc, char** argv) {
   Options options;

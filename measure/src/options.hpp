@@ -20,6 +20,7 @@ struct Options {
   std::string transport = "default";
   std::string placement = "none";
   ClockChoice clock = ClockChoice::automatic;
+  int keep_ranks = 256;  // up to so many ranks every time is kept; above, extremes of all and times of a few
 };
 
 extern const char* const usage;

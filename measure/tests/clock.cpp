@@ -11,7 +11,7 @@ int main() {
   CHECK(!fallback.uses_register());
   CHECK(std::string(fallback.source()) == "clock_gettime");
   CHECK(!fallback.fallback_reason().empty());
-  CHECK(fallback.frequency_hz() == 1e9);
+  CHECK(std::abs(fallback.frequency_hz() - 1e9) < 1);
 
   for (const ClockChoice choice : {ClockChoice::automatic, ClockChoice::clock_gettime}) {
     TickClock clock(choice);

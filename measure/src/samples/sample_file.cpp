@@ -16,13 +16,12 @@ namespace scope {
 namespace {
 
 constexpr int format_version = 1;
-// Up to this many ranks every time of every rank is kept; above, extremes of all and all times of a few.
-constexpr int most_ranks_in_full = 256;
-constexpr int ranks_sampled_above = 16;
+// Of more ranks than are kept in full, so many, evenly spread, keep all their times.
+constexpr int ranks_sampled = 16;
 
-std::vector<int> ranks_to_keep(Definition definition, int ranks) {
+std::vector<int> ranks_to_keep(Definition definition, int ranks, int most_in_full) {
   if (definition == Definition::half_round_trip) return {0};
-  const int count = ranks <= most_ranks_in_full ? ranks : ranks_sampled_above;
+  const int count = ranks <= most_in_full ? ranks : std::min(ranks_sampled, most_in_full);
   std::vector<int> kept(count);
   for (int i = 0; i < count; ++i)
     kept[i] = count == 1 ? 0 : static_cast<int>(i * (ranks - 1LL) / (count - 1));
@@ -101,8 +100,9 @@ void write_extremes(Json& json, const Series& series, const std::vector<double>&
   json.end();
 }
 
-void write_series(Json& json, const Series& series, Definition definition, const Communicator& world) {
-  const auto kept = ranks_to_keep(definition, world.size());
+void write_series(Json& json, const Series& series, Definition definition, int most_in_full,
+                  const Communicator& world) {
+  const auto kept = ranks_to_keep(definition, world.size(), most_in_full);
   json.object();
   json.member("cadence", spelling(series.cadence));
   json.member("synchronization", spelling(series.synchronization));
@@ -110,7 +110,7 @@ void write_series(Json& json, const Series& series, Definition definition, const
   json.member("warmup", series.warmup);
   json.member("ranks_kept", kept);
   json.member("elapsed_s", gather(series.elapsed_s, kept, world));
-  const bool reduced = world.size() > most_ranks_in_full && definition != Definition::half_round_trip;
+  const bool reduced = world.size() > most_in_full && definition != Definition::half_round_trip;
   if (definition == Definition::global || reduced) {
     const auto entries = relative_entries(series, world);
     json.member("entry_s", gather(entries, kept, world));
@@ -135,7 +135,8 @@ void write_series(Json& json, const Series& series, Definition definition, const
   json.end();
 }
 
-void write_outcome(Json& json, const Outcome& outcome, Definition definition, const Communicator& world) {
+void write_outcome(Json& json, const Outcome& outcome, Definition definition, int most_in_full,
+                   const Communicator& world) {
   json.key("verification");
   json.object();
   json.member("passed", outcome.verification.passed);
@@ -153,7 +154,7 @@ void write_outcome(Json& json, const Outcome& outcome, Definition definition, co
   if (outcome.relative_interval) json.member("relative_interval", *outcome.relative_interval);
   json.key("series");
   json.array();
-  for (const auto& series : outcome.series) write_series(json, series, definition, world);
+  for (const auto& series : outcome.series) write_series(json, series, definition, most_in_full, world);
   json.end();
 }
 
@@ -298,7 +299,8 @@ void SampleFile::write_case(const PlannedCase& item, const CaseResult& result) {
   json.key("started_unix_s");
   json.moment(result.started_unix_s);
   json.member("duration_s", result.duration_s);
-  if (!result.outcome.series.empty()) write_outcome(json, result.outcome, declaration.definition, world_);
+  if (!result.outcome.series.empty())
+    write_outcome(json, result.outcome, declaration.definition, options_.keep_ranks, world_);
   json.end();
   append(json.text());
 }
