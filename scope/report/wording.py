@@ -16,10 +16,10 @@ DEFINITIONS = {
 
 MEANINGS = {
     "half_round_trip": "Half of the time between sending and having received the answer, on the rank that begins.",
-    "global": "From the agreed start until the last rank leaves, on synchronised clocks: what a caller waits for.",
+    "local": "The time on the measuring rank alone, from its first to its last operation.",
     "max_rank": "The longest time that any rank spent inside the call; waiting for late ranks is included.",
     "mean_rank": "The mean over ranks of the time inside the call; it hides the slow ones.",
-    "local": "The time on the measuring rank alone, from its first to its last operation.",
+    "global": "From the agreed start until the last rank leaves, on synchronised clocks: what a caller waits for.",
     "streaming": "Calls back to back without synchronisation, over their number; successive calls may overlap.",
     "barrier_loop": "A loop of the operation followed by a barrier, over its count; the barrier's cost is in it.",
     "observed": "A quantity that the benchmark itself took down, the largest over the ranks in each repetition.",
@@ -57,9 +57,10 @@ def metric(name: str) -> str:
     return METRICS.get(name, name.removesuffix("_s").replace("_", " "))
 
 
-def count(number: int, noun: str) -> str:
-    """Return `1 finding`, `2 findings`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}".replace(",", " ")
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return `1 finding`, `2 findings`; thousands are set apart by a space."""
+    word = noun if number == 1 else plural or noun + "s"
+    return f"{number:,}".replace(",", " ") + " " + word
 
 
 def sentence(words: list[str]) -> str:

@@ -1,0 +1,199 @@
+"""What a figure of the page is: marks for plotly without a colour of their own, a caption and its table.
+
+A trace names its `role` and the `slot` of its series in `meta`; the page's style decides how they look.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scope import units
+from scope.report.order import factors
+from scope.report.wording import DEFINITIONS, metric
+from scope.samples.records import Value
+from scope.statistics.summary import Summary
+
+Plot = dict[str, Any]
+"""A part of a plotly figure, as JSON."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The figures behind a figure, as text."""
+
+    columns: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure with everything that belongs to it."""
+
+    key: str
+    """Its address on the page."""
+    title: str
+    caption: str
+    """What to see in it."""
+    traces: list[Plot]
+    layout: Plot
+    table: Table
+    origins: list[str]
+    """Where its samples come from; anything but `measured` is written on the figure."""
+    wide: bool = field(default=False)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One row of a panel: a figure with its interval, placed by percent of the panel's width."""
+
+    name: str
+    shown: str
+    low: float
+    middle: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows that share a scale, which starts at zero."""
+
+    head: str
+    marks: list[Mark]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Cases side by side, drawn without a script; a panel for each size."""
+
+    key: str
+    title: str
+    caption: str
+    panels: list[Panel]
+    table: Table
+    origins: list[str]
+
+
+def number(value: float) -> float:
+    """Round to six significant digits: more than any screen shows, a third of the bytes."""
+    return float(f"{value:.6g}")
+
+
+def plain(text: str) -> str:
+    """Write data so that plotly, which knows some HTML, shows it letter by letter."""
+    return html.escape(text, quote=False)
+
+
+def origins(summaries: Iterable[Summary]) -> list[str]:
+    """Return the origins of what a figure shows."""
+    return sorted({one.origin for one in summaries})
+
+
+def shown(summary: Summary) -> str:
+    """Write a summary's figure with its interval."""
+    return units.interval(summary.median, summary.ci_low, summary.ci_high, summary.unit)
+
+
+def label(name: str, value: Value) -> str:
+    """Name a series by what sets it apart: words as they stand, numbers with their name."""
+    if name == "ranks":
+        return f"{value} rank{'' if value == 1 else 's'}"
+    if isinstance(value, str):
+        return f"{name} {value}" if value in ("on", "off", "default", "none") else value
+    return f"{name.removesuffix('_bytes').replace('_', ' ')} {units.parameter(name, value)}"
+
+
+def series_name(summary: Summary, names: Sequence[str], fallback: str) -> str:
+    """Name the series to which a summary belongs by the factors `names`; its origin when it was not measured."""
+    chosen = factors(summary)
+    words = [label(name, chosen[name]) for name in names if name in chosen]
+    words += [f"({summary.origin})"] if summary.origin != "measured" else []
+    return ", ".join(words) or fallback
+
+
+def table(summaries: Sequence[Summary], names: Sequence[str], with_definition: bool = False) -> Table:
+    """Return the table of a figure: what was chosen, then the figures."""
+    columns = [name.replace("_", " ").removesuffix(" bytes") for name in names]
+    columns += ["metric"] + (["definition"] if with_definition else []) + ["median [95 % interval]", "samples"]
+    rows = []
+    for one in summaries:
+        chosen = factors(one)
+        row = [units.parameter(name, chosen[name]) if name in chosen else "" for name in names]
+        row += [metric(one.metric)] + ([DEFINITIONS[one.definition]] if with_definition else [])
+        row += [shown(one) if one.valid else f"no result: {one.reason}", str(one.n)]
+        rows.append(row)
+    return Table(columns, rows)
+
+
+def log_axis(title: str, values: Iterable[float], unit: str) -> Plot:
+    """Return a logarithmic axis whose ticks carry engineering units."""
+    positive = [value for value in values if value > 0]
+    low, high = (min(positive), max(positive)) if positive else (1.0, 10.0)
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1.0, 2.0, 5.0) if high / low < 50 else (1.0,)
+    ticks = [step * 10.0**decade for decade in decades for step in steps]
+    margin = (high / low) ** 0.04 * 1.05
+    return {
+        "title": {"text": title},
+        "type": "log",
+        "tickvals": [number(tick) for tick in ticks],
+        "ticktext": [_tick(tick, unit) for tick in ticks],
+        "range": [math.log10(low / margin), math.log10(high * margin)],
+    }
+
+
+def linear_axis(title: str, values: Iterable[float], unit: str) -> Plot:
+    """Return a linear axis whose ticks carry engineering units."""
+    present = list(values)
+    low, high = (min(present), max(present)) if present else (0.0, 1.0)
+    step = _step((high - low) or abs(high) or 1.0)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    ticks = [index * step for index in range(first, last + 1)]
+    factor, name = units.scale(unit, max(abs(low), abs(high)))
+    return {
+        "title": {"text": title},
+        "tickvals": [number(tick) for tick in ticks],
+        "ticktext": [f"{number(tick / factor):g} {name}".strip() for tick in ticks],
+        "range": [number(low - 0.06 * (high - low or step)), number(high + 0.06 * (high - low or step))],
+    }
+
+
+def size_axis(title: str, values: Iterable[float]) -> Plot:
+    """Return a logarithmic axis of sizes in bytes; the size 0 has a place of its own at the left."""
+    chosen = sorted(set(values))
+    positive = [value for value in chosen if value > 0] or [1.0]
+    low, high = positive[0], positive[-1]
+    exponents = range(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)
+    stride = max(1, math.ceil(len(exponents) / 6))
+    ticks = [2.0**exponent for exponent in exponents if exponent % stride == 0]
+    places, texts = list(ticks), [units.size(tick) if tick >= 1 else "" for tick in ticks]
+    left = low
+    if chosen and chosen[0] == 0:
+        left = place(0.0, positive)
+        places, texts = [left, *places], ["0 B", *texts]
+    return {
+        "title": {"text": title},
+        "type": "log",
+        "tickvals": places,
+        "ticktext": texts,
+        "range": [math.log10(left) - 0.15, math.log10(high) + 0.15],
+    }
+
+
+def place(value: float, values: Iterable[float]) -> float:
+    """Return where a size stands on a logarithmic axis: 0 is drawn a step left of the smallest size."""
+    return value if value > 0 else min((one for one in values if one > 0), default=1.0) / 6
+
+
+def _tick(value: float, unit: str) -> str:
+    factor, name = units.scale(unit, value)
+    return f"{number(value / factor):g} {name}".strip()
+
+
+def _step(span: float) -> float:
+    raw = span / 4
+    power: float = 10.0 ** math.floor(math.log10(raw))
+    return next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= raw * 0.999)

@@ -1,0 +1,283 @@
+"""A metric against the size that was swept: medians, interval bands, fits, breakpoints and limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from scope import units
+from scope.machine.machine import Machine
+from scope.models.fit import Breakpoint, Fit, Ladder
+from scope.report.contents import Contents
+from scope.report.figure import (
+    Figure,
+    Plot,
+    label,
+    log_axis,
+    number,
+    origins,
+    place,
+    plain,
+    series_name,
+    shown,
+    size_axis,
+    table,
+)
+from scope.report.figures.grouping import panels, series, series_factors, swept
+from scope.report.order import varying
+from scope.report.wording import DEFINITIONS, metric, sentence
+from scope.statistics.summary import Summary
+
+
+def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+    """Yield one figure for each metric of the benchmark that was swept over a size, split where too full."""
+    usable = [one for one in contents.headline if one.benchmark == benchmark and one.median]
+    for name in dict.fromkeys(one.metric for one in usable if one.definition != "observed"):
+        group = [one for one in usable if one.metric == name]
+        variable = swept(group)
+        if variable is None:
+            continue
+        parts = panels(group, variable)
+        for index, part in enumerate(parts):
+            yield _figure(contents, part, variable, f"{benchmark}-{name}-{index}", varying(group)[0])
+
+
+def _figure(contents: Contents, group: list[Summary], variable: str, key: str, all_factors: list[str]) -> Figure:
+    first = group[0]
+    names = series_factors(group, variable)
+    lines = series(group, names)
+    xs = [float(one.parameters[variable]) for one in group]
+    traces: list[Plot] = []
+    drawn: list[Fit] = []
+    for slot, line in enumerate(lines):
+        fit = _chosen_fit(contents.models.fits, line, variable)
+        drawn += [fit] if fit else []
+        breaks = fit.breakpoints if fit else []
+        traces += _series(line, variable, xs, slot, series_name(line[0], names, metric(first.metric)), breaks)
+        traces += [_fitted(fit, xs, slot)] if fit else []
+    limits = _limits(contents.models.ladders, first, xs) if variable == "message_bytes" else []
+    traces += limits
+    shapes, annotations = _breaks(drawn, xs)
+    cache_shapes, cache_annotations = _caches(contents.machine, xs) if variable == "array_bytes" else ([], [])
+    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value]
+    ys += [y for trace in limits for y in trace["y"]]
+    title = f"{metric(first.metric).capitalize()} by {_words(variable)}"
+    fixed = [label(name, varying(group)[1][name]) for name in all_factors if name in varying(group)[1]]
+    return Figure(
+        key=key,
+        title=", ".join([title, *fixed]),
+        caption=_caption(first, drawn, bool(limits), bool(cache_shapes)),
+        traces=traces,
+        layout={
+            "xaxis": size_axis(_words(variable), xs),
+            "yaxis": log_axis(metric(first.metric), ys, first.unit),
+            "shapes": shapes + cache_shapes,
+            "annotations": annotations + cache_annotations,
+        },
+        table=table(group, [*names, variable]),
+        origins=origins(group),
+    )
+
+
+def _series(
+    line: list[Summary], variable: str, xs: Sequence[float], slot: int, name: str, breaks: Sequence[Breakpoint]
+) -> Iterator[Plot]:
+    """Yield the band of intervals and the points; neither crosses a breakpoint or leaves the size 0."""
+    pieces = list(_pieces(line, variable, breaks))
+    meta = {"slot": slot}
+    common = {"type": "scatter", "legendgroup": name, "name": plain(name)}
+    band_x: list[float | None] = []
+    band_y: list[float | None] = []
+    x: list[float | None] = []
+    y: list[float | None] = []
+    text: list[str] = []
+    for piece in pieces:
+        places = [number(place(float(one.parameters[variable]), xs)) for one in piece]
+        lows = [number(one.ci_low if one.ci_low else one.median or 0.0) for one in piece]
+        highs = [number(one.ci_high if one.ci_high else one.median or 0.0) for one in piece]
+        band_x += [*places, *reversed(places), places[0], None]
+        band_y += [*highs, *reversed(lows), highs[0], None]
+        x += [*places, None]
+        y += [*(number(one.median or 0.0) for one in piece), None]
+        text += [
+            plain(f"{name}, {units.parameter(variable, one.parameters[variable])}: {shown(one)}") for one in piece
+        ]
+        text.append("")
+    yield common | {
+        "x": band_x,
+        "y": band_y,
+        "mode": "lines",
+        "fill": "toself",
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "meta": meta | {"role": "band"},
+    }
+    yield common | {
+        "x": x,
+        "y": y,
+        "text": text,
+        "mode": "lines+markers",
+        "connectgaps": False,
+        "hovertemplate": "%{text}<extra></extra>",
+        "meta": meta | {"role": "points"},
+    }
+
+
+def _pieces(line: list[Summary], variable: str, breaks: Sequence[Breakpoint]) -> Iterator[list[Summary]]:
+    piece = [line[0]]
+    for before, after in pairwise(line):
+        low, high = float(before.parameters[variable]), float(after.parameters[variable])
+        if low == 0 or any(low <= one.last_before < high for one in breaks):
+            yield piece
+            piece = []
+        piece.append(after)
+    yield piece
+
+
+def _fitted(fit: Fit, xs: Sequence[float], slot: int) -> Plot:
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for before, point in pairwise([None, *fit.points]):
+        if point is None:
+            continue
+        if before is not None and any(before.x <= one.last_before < point.x for one in fit.breakpoints):
+            x.append(None)
+            y.append(None)
+        x.append(number(place(point.x, xs)))
+        y.append(number(point.fitted) if point.fitted > 0 else None)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "name": plain(f"fit: {_words(fit.model)}"),
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "meta": {"slot": slot, "role": "fit"},
+    }
+
+
+def _chosen_fit(fits: Sequence[Fit], line: list[Summary], variable: str) -> Fit | None:
+    first = line[0]
+    fixed = {name: value for name, value in first.parameters.items() if name != variable}
+    for fit in fits:
+        subject = {name: value for name, value in fit.subject.parameters.items() if name != variable}
+        same = (fit.subject.benchmark, subject, fit.subject.transport, fit.subject.ranks, fit.subject.placement)
+        mine = (first.benchmark, fixed, first.transport, first.ranks, first.placement)
+        if fit.chosen and fit.variable == variable and fit.metric == first.metric and same == mine:
+            return fit
+    return None
+
+
+def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
+    """Mark where the fitted cost jumps: a strip between the two sizes and a line at the first size after it."""
+    seen = {(one.last_before, one.first_after) for fit in fits for one in fit.breakpoints}
+    shapes: list[Plot] = []
+    annotations: list[Plot] = []
+    for before, after in sorted(seen):
+        left, right = number(place(before, xs)), number(place(after, xs))
+        edge = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+        shapes.append(edge | {"type": "rect", "x0": left, "x1": right, "meta": "break-strip"})
+        shapes.append(edge | {"type": "line", "x0": right, "x1": right, "meta": "break"})
+        annotations.append(_note(f"{units.size(before)} | {units.size(after)}", right, 1.0))
+    return shapes, annotations
+
+
+def _caches(machine: Machine, xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
+    """Mark the sizes of the data caches, as one core sees them, of every kind of host."""
+    sizes = {
+        (cache.level, cache.size_bytes)
+        for host in machine.hosts
+        for cache in host.caches
+        if cache.kind != "instruction"
+    }
+    shown_sizes = [(level, size) for level, size in sorted(sizes) if min(xs) <= size <= max(xs)]
+    shapes: list[Plot] = [
+        {
+            "type": "line",
+            "x0": size,
+            "x1": size,
+            "yref": "paper",
+            "y0": 0,
+            "y1": 1,
+            "layer": "below",
+            "meta": "cache",
+        }
+        for _, size in shown_sizes
+    ]
+    return shapes, [_note(f"L{level} {units.size(size)}", size, 1.0) for level, size in shown_sizes]
+
+
+def _limits(ladders: Sequence[Ladder], first: Summary, xs: Sequence[float]) -> list[Plot]:
+    """Draw the limit of each ladder on which this benchmark stands; a limit is drawn at the sizes it is for."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for ladder in ladders:
+        limit = ladder.rungs[0] if ladder.rungs else None
+        stands = any(rung.name.startswith(first.benchmark + " ") and _same_transport(rung.name, first)
+                     for rung in ladder.rungs[1:])  # fmt: skip
+        if limit and limit.layer == "limit" and limit.value and stands and ladder.quantity == first.metric:
+            points.setdefault(ladder.path, []).append((float(ladder.message_bytes or 0), limit.value))
+    traces: list[Plot] = []
+    for path, found in points.items():
+        ordered = sorted(found)
+        places = [place(size, xs) for size, _ in ordered]
+        values = [number(value) for _, value in ordered]
+        text = [f"limit, {plain(path)}: {units.quantity(value, first.unit)}" for value in values]
+        if len(ordered) == 1:
+            places, values, text = [min(place(x, xs) for x in xs), max(xs)], values * 2, text * 2
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": places,
+                "y": values,
+                "text": text,
+                "name": f"limit: {plain(path)}",
+                "hovertemplate": "%{text}<extra></extra>",
+                "meta": {"role": "limit"},
+            }
+        )
+    return traces
+
+
+def _same_transport(name: str, first: Summary) -> bool:
+    named = name.rsplit(", ", 1)[-1]
+    return named == first.transport or (first.transport == "default" and named.endswith(("rank", "ranks")))
+
+
+def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) -> str:
+    words = [
+        f"Medians ({DEFINITIONS[first.definition]}) with their 95 % intervals as bands; "
+        + ("higher is better." if first.better == "higher" else "lower is better.")
+    ]
+    jumps = {(one.last_before, one.first_after): one.jump_s for fit in fits for one in fit.breakpoints}
+    if fits:
+        words.append(
+            f"Dashed: the model that the data chose ({sentence(sorted({_words(fit.model) for fit in fits}))})."
+        )
+    if jumps:
+        steps = [
+            f"between {units.size(before)} and {units.size(after)} ({units.quantity(jump, 's')})"
+            for (before, after), jump in sorted(jumps.items())
+        ]
+        words.append(f"The fitted cost jumps {sentence(steps)}; points are not joined across it.")
+    words += ["The long-dashed line is the limit of the layer below all others."] if limits else []
+    words += ["Vertical lines mark the caches as one core sees them."] if caches else []
+    return " ".join(words)
+
+
+def _note(text: str, x: float, y: float) -> Plot:
+    return {
+        "text": text,
+        "x": math.log10(x),
+        "y": y,
+        "yref": "paper",
+        "xanchor": "center",
+        "yanchor": "bottom",
+        "showarrow": False,
+    }
+
+
+def _words(name: str) -> str:
+    return {"message_bytes": "message size", "array_bytes": "array size"}.get(name, name.replace("_", " "))

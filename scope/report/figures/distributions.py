@@ -1,0 +1,114 @@
+"""The samples themselves, launch by launch, of the cases where the median does not tell everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from scope import units
+from scope.models.fit import Ladder
+from scope.report.contents import Contents
+from scope.report.figure import Figure, Plot, Table, linear_axis, number, plain
+from scope.samples.samples import CaseSamples, Floats, Samples
+from scope.statistics.definitions import series_of, times_under
+from scope.statistics.summary import Summary
+
+_STEPS = 160
+"""Points of a drawn distribution: more than a screen resolves."""
+
+Reason = tuple[str, int, Callable[[Summary], float]]
+_REASONS: list[Reason] = [
+    ("its interval is the widest", 2, lambda one: one.relative_interval or 0.0),
+    ("its launches differ the most", 2, lambda one: one.between_launch_share or 0.0),
+    ("its samples depend on each other the most", 1, lambda one: one.autocorrelation or 0.0),
+]
+_FROM_LADDER = 3
+
+
+def figures(contents: Contents, samples: Samples) -> Iterator[Figure]:
+    """Yield the distribution of each selected case: one line for each launch."""
+    cases = samples.by_case()
+    for index, (summary, reason) in enumerate(selected(contents)):
+        launches = [
+            (case.launch, times)
+            for case in cases.get(identity(summary), [])
+            if (times := _times(case, summary)) is not None
+        ]
+        if launches:
+            yield _figure(summary, reason, launches, f"distribution-{index}")
+
+
+def selected(contents: Contents) -> list[tuple[Summary, str]]:
+    """Choose cases by figures that the statistics have, each once, with the reason why it is shown."""
+    times = [one for one in contents.headline if one.valid and one.unit == "s" and one.definition != "observed"]
+    chosen: dict[str, tuple[Summary, str]] = {}
+    for one in times:
+        if one.label in _rungs(contents.models.ladders) and len(chosen) < _FROM_LADDER:
+            chosen.setdefault(one.label, (one, "it stands on the ladder"))
+    for reason, most, rank in _REASONS:
+        left = [one for one in times if one.label not in chosen and rank(one) > 0]
+        for one in sorted(left, key=rank, reverse=True)[:most]:
+            chosen[one.label] = (one, reason)
+    return list(chosen.values())
+
+
+def identity(summary: Summary) -> tuple[object, ...]:
+    """Return what the samples call the case of a summary."""
+    parameters = tuple(sorted((name, type(value).__name__, value) for name, value in summary.parameters.items()))
+    return (summary.benchmark, parameters, summary.ranks, summary.transport, summary.placement, summary.origin)
+
+
+def _times(case: CaseSamples, summary: Summary) -> Floats | None:
+    if summary.definition == "observed" or not case.ok:
+        return None
+    series = series_of(summary.definition, case.times)
+    found = times_under(summary.definition, series) if series is not None else None
+    if series is None or found is None or not series.counted.any():
+        return None
+    return np.sort(found[series.counted])
+
+
+def _figure(summary: Summary, reason: str, launches: list[tuple[int, Floats]], key: str) -> Figure:
+    right = summary.p99 if summary.p99 is not None else max(float(times[-1]) for _, times in launches)
+    left = min(float(times[0]) for _, times in launches)
+    return Figure(
+        key=key,
+        title=summary.label,
+        caption=f"Shown because {reason}. Share of the samples that took at most so long, one line for each "
+        "launch; a step is a second state, lines apart are launches that differ. The longest 1 % lie outside.",
+        traces=[_line(launch, times) for launch, times in launches],
+        layout={
+            "xaxis": linear_axis("time", [left, max(right, left)], "s"),
+            "yaxis": {"title": {"text": "share of the samples"}, "tickformat": ".0%", "range": [0, 1.02]},
+            "showlegend": False,
+        },
+        table=Table(
+            ["launch", "samples", "minimum", "median", "99 %", "maximum"],
+            [_row(launch, times) for launch, times in launches],
+        ),
+        origins=[summary.origin],
+    )
+
+
+def _line(launch: int, times: Floats) -> Plot:
+    chosen = np.unique(np.linspace(0, times.size - 1, min(times.size, _STEPS)).round().astype(int))
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "line": {"shape": "hv"},
+        "x": [number(float(value)) for value in times[chosen]],
+        "y": [number(float(value)) for value in (chosen + 1) / times.size],
+        "name": f"launch {launch}",
+        "hovertemplate": plain(f"launch {launch}") + ": %{y:.0%}<extra></extra>",
+        "meta": {"slot": 0, "role": "ecdf"},
+    }
+
+
+def _row(launch: int, times: Floats) -> list[str]:
+    quantiles = np.quantile(times, [0.0, 0.5, 0.99, 1.0])
+    return [str(launch), str(times.size), *(units.quantity(float(value), "s") for value in quantiles)]
+
+
+def _rungs(ladders: list[Ladder]) -> set[str]:
+    return {rung.name for ladder in ladders for rung in ladder.rungs}

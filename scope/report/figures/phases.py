@@ -1,0 +1,68 @@
+"""Where an algorithm's time goes: its phases as stacked bars."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from scope import units
+from scope.report.contents import Contents
+from scope.report.figure import Figure, Plot, number, origins, plain, series_name, table
+from scope.report.order import case_key, varying
+from scope.report.wording import metric
+from scope.statistics.summary import Summary
+
+_ORDER = ["initialise_s", "compute_s", "communicate_s", "idle_s"]
+_MOST_CASES = 24
+
+
+def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+    """Yield the phases of a benchmark that observed at least two."""
+    usable = [one for one in contents.headline if one.benchmark == benchmark and one.median is not None]
+    phases = [one for one in usable if one.definition == "observed" and one.unit == "s"]
+    names = sorted({one.metric for one in phases}, key=lambda name: (name not in _ORDER, _rank(name), name))
+    if len(names) < 2:
+        return
+    cases: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
+    for one in sorted(phases, key=case_key):
+        cases[case_key(one)].append(one)
+    groups = list(cases.values())[:_MOST_CASES]
+    factors = varying([group[0] for group in groups])[0]
+    labels = [series_name(group[0], factors, benchmark) for group in groups]
+    yield Figure(
+        key=f"{benchmark}-phases",
+        title="Phases",
+        caption="Each phase's share of the sum of the phases; the hover and the table have the times. A phase is "
+        "the longest over the ranks, so that the phases of one case may overlap and their sum exceed its time.",
+        traces=[_bars(name, slot, groups, labels) for slot, name in enumerate(names)],
+        layout={
+            "barmode": "stack",
+            "barnorm": "percent",
+            "height": 110 + 26 * len(groups),
+            "xaxis": {"title": {"text": "share of the phases"}, "ticksuffix": " %", "range": [0, 100]},
+            "yaxis": {"type": "category", "autorange": "reversed", "role": "category"},
+        },
+        table=table([one for group in groups for one in group], factors),
+        origins=origins(phases),
+        wide=True,
+    )
+
+
+def _bars(name: str, slot: int, groups: list[list[Summary]], labels: list[str]) -> Plot:
+    found = [next((one for one in group if one.metric == name), None) for group in groups]
+    values = [one.median if one is not None and one.median is not None else 0.0 for one in found]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "y": [plain(label) for label in labels],
+        "x": [number(value) for value in values],
+        "text": [plain(f"{metric(name)}: {units.quantity(value, 's')}") for value in values],
+        "textposition": "none",
+        "hovertemplate": "%{y}<br>%{text}<extra></extra>",
+        "name": metric(name),
+        "meta": {"slot": slot, "role": "bar"},
+    }
+
+
+def _rank(name: str) -> int:
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)

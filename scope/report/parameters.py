@@ -1,0 +1,77 @@
+"""Fitted models as the page lists them: parameters with intervals, range, misfit, and the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scope import units
+from scope.models.fit import Fit, Parameter
+from scope.report.figures.residuals import subject
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One fit, chosen or not."""
+
+    case: str
+    metric: str
+    model: str
+    equation: str
+    source: str
+    range: str
+    parameters: list[tuple[str, str]]
+    breakpoints: list[str]
+    relative_error: str
+    bic: str
+    chosen: bool
+    reason: str
+
+
+def outcomes(fits: Sequence[Fit]) -> list[Outcome]:
+    """Return the fits in the order of the models file."""
+    return [_outcome(fit) for fit in fits]
+
+
+def _outcome(fit: Fit) -> Outcome:
+    return Outcome(
+        case=subject(fit),
+        metric=fit.metric,
+        model=fit.model.replace("_", " "),
+        equation=fit.equation,
+        source=fit.source,
+        range=_range(fit),
+        parameters=[(one.name, _parameter(one)) for one in fit.parameters] + _segments(fit),
+        breakpoints=[
+            f"between {units.size(one.last_before)} and {units.size(one.first_after)}: "
+            f"{units.quantity(one.jump_s, 's')}"
+            for one in fit.breakpoints
+        ],
+        relative_error=units.share(fit.relative_error),
+        bic=f"{fit.bic:.0f}",
+        chosen=fit.chosen,
+        reason=fit.reason,
+    )
+
+
+def _segments(fit: Fit) -> list[tuple[str, str]]:
+    """List the line of each segment when there are several; one segment's are the parameters themselves."""
+    if len(fit.segments) < 2:
+        return []
+    return [
+        (
+            f"{units.size(one.low)} to {units.size(one.high)}",
+            f"{_parameter(one.latency_s)} + n × {_parameter(one.per_byte_s)}",
+        )
+        for one in fit.segments
+    ]
+
+
+def _range(fit: Fit) -> str:
+    if fit.variable == "ranks":
+        return f"{fit.low:g} to {fit.high:g} processes"
+    return f"{units.size(fit.low)} to {units.size(fit.high)}"
+
+
+def _parameter(one: Parameter) -> str:
+    return units.interval(one.value, one.low, one.high, one.unit)

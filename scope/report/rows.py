@@ -1,0 +1,91 @@
+"""Every summary as a row of the page's large table, with what each column is sorted by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scope import units
+from scope.report.figure import shown
+from scope.report.order import case_key, factors
+from scope.report.wording import DEFINITIONS, metric
+from scope.statistics.summary import Summary
+
+COLUMNS = [
+    ("benchmark", False),
+    ("case", False),
+    ("metric", False),
+    ("definition", False),
+    ("median [95 % interval]", True),
+    ("5 % to 95 %", True),
+    ("variation", True),
+    ("samples", True),
+    ("launches", True),
+    ("remarks", False),
+]
+"""Name of each column, and whether it holds numbers."""
+
+Cell = tuple[str, str]
+"""What is shown, and what it is sorted by."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One summary."""
+
+    cells: list[Cell]
+    valid: bool
+    label: str
+    reason: str
+
+
+def rows(summaries: Iterable[Summary]) -> list[Row]:
+    """Return the rows in reading order."""
+    ordered = sorted(summaries, key=lambda one: (*case_key(one)[:2], one.metric, not one.primary, case_key(one)))
+    return [Row(_cells(one, index), one.valid, one.label, one.reason) for index, one in enumerate(ordered)]
+
+
+def _cells(one: Summary, index: int) -> list[Cell]:
+    spread = f"{units.quantity(one.p05, one.unit)} to {units.quantity(one.p95, one.unit)}"
+    variation = units.share(one.coefficient_of_variation)
+    return [
+        _text(one.benchmark),
+        (case(one), f"{index:06d}"),
+        _text(metric(one.metric)),
+        _text(DEFINITIONS[one.definition] + (" ·" if one.primary else "")),
+        (shown(one) if one.valid else "no result", _number(one.median)),
+        (spread if one.p05 is not None else "–", _number(one.p05)),
+        (variation, _number(one.coefficient_of_variation)),
+        (f"{one.n}", _number(one.n)),
+        (f"{one.launches}", _number(one.launches)),
+        _text(remarks(one)),
+    ]
+
+
+def case(one: Summary) -> str:
+    """Write what was chosen for a case, the usual left out."""
+    usual = {"transport": "default"}
+    words = [
+        f"{name}={units.parameter(name, value)}" if name != "ranks" else f"{value} rank{'' if value == 1 else 's'}"
+        for name, value in factors(one).items()
+        if usual.get(name) != value and name != "placement"
+    ]
+    return ", ".join(words)
+
+
+def remarks(one: Summary) -> str:
+    """Say what a reader of the figure must know."""
+    words = [] if one.valid else [one.reason]
+    words += [one.origin] if one.origin != "measured" else []
+    words += ["interval from samples"] if one.valid and one.interval_basis == "samples" else []
+    words += ["autocorrelated"] if one.autocorrelated else []
+    words += [f"{units.share(one.invalid_share)} late"] if one.invalid_share else []
+    return "; ".join(words)
+
+
+def _text(text: str) -> Cell:
+    return text, text
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.9g}"
