@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sysconfig
@@ -22,6 +24,11 @@ from scope.rundirectory import read_json, write_json
 PROGRAM = "scope-measure"
 BUILD_TYPE = "Baseline"
 PATIENCE_S = 600
+
+
+def is_built(mpi: MpiInstallation) -> bool:
+    """Say whether `build` would find this very build in the cache."""
+    return _known(cache_directory() / "build" / fingerprint_of(mpi, source_directory())) is not None
 
 
 def build(mpi: MpiInstallation) -> NativeBuild:
@@ -89,13 +96,13 @@ def _known(directory: Path) -> NativeBuild | None:
 
 
 def _compile(mpi: MpiInstallation, sources: Path, directory: Path, log: Path) -> None:
-    cmake, ninja = _tool("cmake"), _tool("ninja")
+    cmake, ninja = tool("cmake"), tool("ninja")
     shutil.rmtree(directory / "CMakeFiles", ignore_errors=True)
     (directory / "CMakeCache.txt").unlink(missing_ok=True)
     configure = [
         *(cmake, "-S", str(sources), "-B", str(directory), "-G", "Ninja"),
         *(f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}", f"-DCMAKE_CXX_COMPILER={mpi.compiler}"),
-        f"-DCMAKE_MAKE_PROGRAM={ninja}",
+        *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
     ]
     try:
         with log.open("w") as output:
@@ -127,7 +134,7 @@ def _first_error(log: Path) -> str:
     return lines[-1] if lines else "no message"
 
 
-def _tool(name: str) -> str:
+def tool(name: str) -> str:
     """Return the path of a build tool: the one installed with Scope, else the one on PATH."""
     here = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
     if here is None:
@@ -141,11 +148,10 @@ def _compiler_version(mpi: MpiInstallation) -> str:
 
 
 def _flags(directory: Path) -> str:
-    """Return the flags that CMake used, from its cache."""
-    cache = (directory / "CMakeCache.txt").read_text(errors="replace")
-    names = ("CMAKE_CXX_FLAGS", f"CMAKE_CXX_FLAGS_{BUILD_TYPE.upper()}")
-    values = [re.search(rf"^{name}:\w+=(.*)$", cache, re.MULTILINE) for name in names]
-    return " ".join(match[1].strip() for match in values if match and match[1].strip())
+    """Return the flags that decide the code, from the command that CMake made for a source."""
+    commands = json.loads((directory / "compile_commands.json").read_text())
+    words = shlex.split(commands[0]["command"])[1:] if commands else []
+    return " ".join(word for word in words if re.match(r"-([OfgDm]|std=|pthread|isystem)", word))
 
 
 @contextmanager

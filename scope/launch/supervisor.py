@@ -10,7 +10,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -86,23 +86,26 @@ class Supervisor:
     command: Callable[[Job], Command]
     slots: int
     limits: Limits
-    listener: Listener
     origin: str = "measured"
+    inherited: tuple[int, ...] = ()
+    """Descriptors that stay open while the launcher lives."""
     journal: Journal = field(init=False)
+    _listener: Listener = field(init=False)
     _hopeless: set[tuple[int, str, str]] = field(default_factory=set)
     """Batches whose launch did not even start."""
 
     def __post_init__(self) -> None:
         self.journal = Journal(self.run.samples, self.run.cut_samples)
+        self.journal.mend()
+        self.journal.read()
 
-    def supervise(self, plan: Plan) -> bool:
+    def supervise(self, plan: Plan, listener: Listener) -> bool:
         """Run what the plan still lacks; return whether every case is well.
 
         Raises InterruptedRunError when asked to stop and ScopeError when it cannot go on, for example because the
         disk is full; the run directory is valid and resumable after each.
         """
-        self.journal.mend()
-        self.journal.read()
+        self._listener = listener
         try:
             for launch in plan.launches:
                 self._run_launch(plan, launch)
@@ -112,6 +115,11 @@ class Supervisor:
         except OSError as error:
             raise unwritable(error.filename or self.run.path, error) from error
         return not self.journal.failed
+
+    def unfinished(self, plan: Plan) -> Plan:
+        """Return what the plan still lacks."""
+        left = [replace(each, cases=tuple(each.cases[i] for i in self.remaining(each))) for each in plan.launches]
+        return replace(plan, launches=tuple(launch for launch in left if launch.cases))
 
     def remaining(self, launch: Launch) -> list[int]:
         """Return the positions of a launch's cases that have no record yet."""
@@ -147,7 +155,7 @@ class Supervisor:
         write_text(folder / "plan.txt", planning.write_attempt(plan, launch, todo))
         progress = folder / "progress"
         command = self.command(self._job(launch, attempt, folder, progress))
-        self.listener.launch_started(launch, attempt, len(todo))
+        self._listener.launch_started(launch, attempt, len(todo))
         try:
             with (folder / "stdout.txt").open("wb") as stdout, (folder / "stderr.txt").open("wb") as stderr:
                 process = subprocess.Popen(
@@ -157,6 +165,7 @@ class Supervisor:
                     stdout=stdout,
                     stderr=stderr,
                     start_new_session=True,
+                    pass_fds=self.inherited,
                 )
         except OSError as error:
             raise ScopeError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
@@ -165,7 +174,7 @@ class Supervisor:
         finally:
             processes.end(process, f"--progress={progress}")
         ending = self._with_last_words(ending, folder, launch)
-        self.listener.launch_ended(launch, "" if ending.code in (0, 1) else ending.death.text)
+        self._listener.launch_ended(launch, "" if ending.code in (0, 1) else ending.death.text)
         return ending
 
     def _watch(
@@ -183,7 +192,7 @@ class Supervisor:
             done = [position for position in todo if (launch.number, position) in self.journal.statuses]
             for position in done[told:]:
                 status = self.journal.statuses[launch.number, position]
-                self.listener.case_ended(launch, launch.cases[position], status)
+                self._listener.case_ended(launch, launch.cases[position], status)
             told = len(done)
             waited_s = now_s - advanced_s
             if code is not None:
@@ -260,7 +269,7 @@ class Supervisor:
             "arrivals": [each.record() for each in ending.arrivals] if ending else [],
         }
         self.journal.append(record)
-        self.listener.case_ended(launch, case, status)
+        self._listener.case_ended(launch, case, status)
 
     def _leave_out_killers(self, launch: Launch, attempt: int) -> None:
         """Do not try again what ended an earlier launch."""

@@ -181,7 +181,7 @@ def _asked(
         return
     modules = MODULES[: MODULES.index(experiment.module) + 1]
     for benchmark in benchmarks:
-        if experiment.only and not any(fnmatchcase(benchmark.name, pattern) for pattern in experiment.only):
+        if experiment.only and not any(_matches(benchmark.name, pattern) for pattern in experiment.only):
             continue
         for each in benchmark.sweeps:
             if each.module in modules:
@@ -193,9 +193,14 @@ def _asked(
 
 def _check_patterns(patterns: list[str], names: list[str], where: str) -> None:
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
+        if not any(_matches(name, pattern) for name in names):
             near = did_you_mean(pattern, names)
             raise UsageError(f"{where}: only = {pattern}: unknown benchmark{near}; scope list names all")
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Return whether a pattern chooses a benchmark: `mpi.latency`, `mpi.*`, or the level `mpi`."""
+    return fnmatchcase(name, pattern) or name.startswith(f"{pattern}.")
 
 
 def _misfit(

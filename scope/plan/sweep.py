@@ -121,7 +121,8 @@ def rank_counts(words: list[str], benchmark: BenchmarkDescription, slots: int, w
     counts: list[int] = []
     for word in words:
         if word in RANK_RULES:
-            counts += [count for count in _by_rule(word, slots, benchmark) if _fits(count, benchmark)]
+            fitting = [count for count in _by_rule(word, slots, benchmark) if _fits(count, benchmark)]
+            counts += fitting or [benchmark.minimum_ranks]
             continue
         try:
             count = integer(word)
@@ -151,8 +152,7 @@ def _by_rule(rule: str, slots: int, benchmark: BenchmarkDescription) -> list[int
     if rule == "squares":
         return [root * root for root in range(1, max(2, math.isqrt(slots)) + 1)]
     most = min(slots, benchmark.maximum_ranks or slots)
-    fitting = [count for count in range(most, 0, -1) if _fits(count, benchmark)]
-    return fitting[:1] or [benchmark.minimum_ranks]
+    return [count for count in range(most, 0, -1) if _fits(count, benchmark)][:1]
 
 
 def _fits(count: int, benchmark: BenchmarkDescription) -> bool:

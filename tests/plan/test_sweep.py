@@ -55,6 +55,7 @@ def test_the_product_of_all_factors_is_run_and_defaults_filled_in(benchmarks: li
         ("mpi.barrier", ["powers"], 6, [2, 4]),
         ("mpi.barrier", ["all", "2", "powers"], 4, [4, 2]),
         ("mpi.barrier", ["all"], 1, [2]),
+        ("mpi.barrier", ["powers"], 1, [2]),
         ("mpi.latency", ["all"], 64, [2]),
         ("algorithm.cannon", ["squares"], 2, [1, 4]),
         ("algorithm.cannon", ["squares"], 30, [1, 4, 9, 16, 25]),

@@ -1,0 +1,242 @@
+"""`scope run`: from the command line to the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from scope.launch.launcher import Site
+    from scope.launch.supervisor import Limits
+    from scope.machine.machine import MpiInstallation, NativeBuild
+    from scope.plan.experiment import Experiment
+    from scope.plan.plan import Plan
+    from scope.rundirectory import RunDirectory
+
+COMMA = "separated by commas"
+
+
+def command(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(help="An experiment (a .toml file), and benchmarks: mpi.latency, 'mpi.*' or mpi."),
+    ] = None,
+    module: Annotated[str | None, typer.Option(help="baseline, standard or advanced.")] = None,
+    case: Annotated[
+        list[str] | None, typer.Option(help="A case: 'mpi.latency message_bytes=0,1Ki mode=standard'.")
+    ] = None,
+    launches: Annotated[int | None, typer.Option(help="How often everything is started anew.")] = None,
+    time: Annotated[float | None, typer.Option(help="Seconds for all cases together.")] = None,
+    interval: Annotated[float | None, typer.Option(help="How tight a median must be: 0.02 is 2 %.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Seconds per case, instead of a share of --time.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the random order.")] = None,
+    name: Annotated[str | None, typer.Option(help="What the run is called.")] = None,
+    mpi: Annotated[str | None, typer.Option(help="openmpi, mpich, embedded, a folder or an mpicxx.")] = None,
+    hosts: Annotated[str | None, typer.Option(help=f"a:2,b:2 - hosts and their slots, {COMMA}.")] = None,
+    hostfile: Annotated[str | None, typer.Option(help="A file with a host per line.")] = None,
+    ranks_per_host: Annotated[int | None, typer.Option(help="Spread ranks: so many on each host.")] = None,
+    binding: Annotated[str | None, typer.Option(help="core, socket or none.")] = None,
+    interface: Annotated[str | None, typer.Option(help="The network interface for messages.")] = None,
+    mpiexec: Annotated[str | None, typer.Option(help="The launcher, if not beside the compiler.")] = None,
+    agent: Annotated[str | None, typer.Option(help="A program that stands in for ssh.")] = None,
+    launcher_argument: Annotated[list[str] | None, typer.Option(help="A further argument of mpiexec.")] = None,
+    oversubscribe: Annotated[bool, typer.Option(help="Allow more ranks than cores.")] = False,
+    case_limit: Annotated[float | None, typer.Option(help="Seconds after which a case is ended.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Continue this run; it keeps all its settings.")] = None,
+) -> None:
+    """Measure this machine or cluster, say what was found, and write a report.
+
+    Without arguments: the baseline module on this host, in about three minutes.
+    """
+    import sys
+
+    from scope.errors import UsageError
+    from scope.launch.supervisor import Limits
+    from scope.plan.experiment import resolve
+
+    if case_limit is not None and not 0 < case_limit < 1e6:
+        raise UsageError(f"--case-limit {case_limit:g}: must be more than 0 seconds and less than 1000000")
+    limits = Limits(case_s=case_limit)
+    file, patterns = _experiment_and_patterns(what or [])
+    options: dict[str, Any] = {
+        "module": module,
+        "case": [_selection(text) for text in case] if case else None,
+        "launches": launches,
+        "time_s": time,
+        "sampling.interval": interval,
+        "sampling.budget_s": budget,
+        "seed": seed,
+        "name": name,
+        "mpi": mpi,
+        "only": patterns or None,
+        "launcher.hosts": hosts.split(",") if hosts else None,
+        "launcher.hostfile": hostfile,
+        "launcher.ranks_per_host": ranks_per_host,
+        "launcher.binding": binding,
+        "launcher.interface": interface,
+        "launcher.mpiexec": mpiexec,
+        "launcher.agent": agent,
+        "launcher.arguments": launcher_argument or None,
+        "launcher.oversubscribe": oversubscribe or None,
+    }
+    if resume is None:
+        experiment = resolve(file, options)
+        well = run(experiment, str(file or "the command line"), limits, output, sys.argv)
+    elif given := [key for key, value in {**options, "output": output, "the experiment": file}.items() if value]:
+        raise UsageError(f"--resume {resume}: the run keeps its settings; {given[0]} must not be given beside it")
+    else:
+        well = take_up(resume, limits)
+    raise typer.Exit(0 if well else 1)
+
+
+def run(experiment: Experiment, where: str, limits: Limits, output: Path | None, words: list[str]) -> bool:
+    """Measure as the experiment asks, derive, report; return whether every case is well."""
+    from scope.build import installations, registry
+    from scope.launch import everywhere, launcher
+    from scope.launch import run as runs
+    from scope.machine import discover
+    from scope.plan import plan as planning
+
+    mpi = installations.find(experiment.mpi)
+    site = launcher.site(mpi, experiment.launcher, where)
+    build = built(mpi)
+    hosts = everywhere.hosts_of(site)
+    site = everywhere.with_slots(site, hosts)
+    machine = discover.machine(hosts, build)
+    benchmarks = registry.load(build.program)
+    plan = planning.make(experiment, benchmarks, everywhere.slots(site, hosts), where)
+    directory = runs.new_directory(experiment.module, output)
+    runs.begin(directory, experiment, machine, benchmarks, plan, words)
+    well = measure(directory, plan, build, site, everywhere.slots(site, hosts), limits)
+    explain(directory)
+    return well
+
+
+def take_up(folder: Path, limits: Limits) -> bool:
+    """Run what an interrupted run still lacks; return whether every case is well."""
+    from scope.build import installations
+    from scope.errors import UsageError
+    from scope.launch import everywhere, launcher
+    from scope.launch import run as runs
+    from scope.rundirectory import RunDirectory
+
+    directory = RunDirectory(folder.resolve())
+    begun = runs.read(directory)
+    before = begun.machine.build
+    if before is None:
+        raise UsageError(f"{directory.machine}: build = null: this run did not measure, so it cannot go on")
+    mpi = installations.find(before.mpi.compiler)
+    build = built(mpi)
+    if build.fingerprint != before.fingerprint:
+        raise UsageError(
+            f"{directory.machine}: build.fingerprint = {before.fingerprint}: the program, its compiler or its MPI"
+            f" changed meanwhile (now {build.fingerprint}); start a new run"
+        )
+    site = launcher.site(mpi, begun.experiment.launcher, str(directory.experiment))
+    hosts = everywhere.hosts_of(site)
+    names, now = sorted(host.name for host in begun.machine.hosts), sorted(host.name for host in hosts)
+    if names != now:
+        raise UsageError(
+            f"{directory.machine}: hosts = {', '.join(names)}: must be the hosts here, {', '.join(now)}"
+        )
+    site = everywhere.with_slots(site, hosts)
+    well = measure(directory, begun.plan, build, site, everywhere.slots(site, hosts), limits)
+    explain(directory)
+    return well
+
+
+def measure(
+    directory: RunDirectory, plan: Plan, build: NativeBuild, site: Site, slots: int, limits: Limits
+) -> bool:
+    """Run the plan's launches under supervision; whatever ends them leaves a run that can be resumed."""
+    import sys
+
+    from scope.cli.progress import listening
+    from scope.errors import ScopeError
+    from scope.launch import launcher
+    from scope.launch import run as runs
+    from scope.launch.supervisor import InterruptedRunError, Supervisor
+
+    with runs.held(directory) as lock, ending_on_request():
+        supervisor = Supervisor(
+            run=directory,
+            program=build.program,
+            command=lambda job: launcher.command(job, site),
+            slots=slots,
+            limits=limits,
+            inherited=(lock,),
+        )
+        try:
+            runs.finish(directory, "running")
+            with listening(plan, supervisor.unfinished(plan)) as listener:
+                well = supervisor.supervise(plan, listener)
+            runs.finish(directory, "finished")
+        except ScopeError as error:
+            runs.finish_early(directory, interrupted=isinstance(error, InterruptedRunError))
+            print(f"continue with: scope run --resume {_shortest(directory.path)}", file=sys.stderr)
+            raise
+    return well
+
+
+def explain(directory: RunDirectory) -> None:
+    """Derive what the samples say, draw the page and print the verdict."""
+    from scope.cli.analyze import analyze
+    from scope.report import page, verdict
+
+    analyze(directory.path)
+    page.write(directory.path, directory.report)
+    verdict.show(directory.path)
+
+
+def built(mpi: MpiInstallation) -> NativeBuild:
+    """Return the native program for an MPI; say so when it has to be compiled first."""
+    import sys
+
+    from scope.build import native
+
+    if not native.is_built(mpi):
+        print(f"compiling the native program for {mpi.name} {mpi.version} ...", file=sys.stderr, flush=True)
+    return native.build(mpi)
+
+
+@contextmanager
+def ending_on_request() -> Iterator[None]:
+    """Let SIGTERM and a closed terminal end a run as Ctrl-C does."""
+    import signal
+
+    def end(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _experiment_and_patterns(words: list[str]) -> tuple[Path | None, list[str]]:
+    from scope.errors import UsageError
+
+    files = [word for word in words if word.endswith(".toml")]
+    if len(files) > 1:
+        raise UsageError(f"{files[1]}: must be one experiment at a time, besides {files[0]}")
+    return Path(files[0]) if files else None, [word for word in words if not word.endswith(".toml")]
+
+
+def _selection(text: str) -> dict[str, Any]:
+    from scope.plan import sweep
+
+    benchmark, _, rest = text.strip().partition(" ")
+    return {"benchmark": benchmark, **sweep.parse(rest, f"--case '{text}'")}
+
+
+def _shortest(path: Path) -> Path:
+    """Return the path as a person in this folder would write it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path

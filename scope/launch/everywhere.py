@@ -1,0 +1,66 @@
+"""A command on every host of a site, once each, through the site's launcher."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scope.errors import ScopeError, UsageError
+from scope.launch.diagnosis import diagnose
+from scope.launch.launcher import HostSlots, Job, Site, command
+from scope.machine.discover import every_host, this_host, usable_cores
+from scope.machine.machine import Host
+
+PATIENCE_S = 120
+
+
+def run_once_per_host(site: Site, words: Sequence[str]) -> str:
+    """Return what the command printed on all hosts; raises ScopeError when the launcher fails."""
+    once = replace(site, hosts=tuple(HostSlots(host.name, 1) for host in site.hosts), ranks_per_host=1)
+    job = Job(program=words[0], arguments=tuple(words[1:]), ranks=max(1, len(site.hosts)))
+    start = command(job, once)
+    try:
+        answer = subprocess.run(
+            start.arguments,
+            env={**os.environ, **start.environment},
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=PATIENCE_S,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ScopeError(f"{start.arguments[0]}: the hosts did not answer within {PATIENCE_S} s") from error
+    except OSError as error:
+        raise UsageError(f"{start.arguments[0]}: does not start: {error.strerror}") from error
+    if answer.returncode != 0:
+        said = diagnose(f"{answer.stderr}\n{answer.stdout}").text
+        raise ScopeError(f"{start.arguments[0]}: cannot reach the hosts: {said}")
+    return answer.stdout
+
+
+def hosts_of(site: Site) -> list[Host]:
+    """Return the facts of every host of a site."""
+    if not site.hosts:
+        return [this_host()]
+    return every_host(lambda words: run_once_per_host(site, words))
+
+
+def with_slots(site: Site, hosts: list[Host]) -> Site:
+    """Return the site with a number of slots on every host: as asked, else a rank per usable core.
+
+    Host lists may hold addresses that the probe does not know: the smallest host stands for all unnumbered ones.
+    """
+    cores = min(usable_cores(host) for host in hosts)
+    counted = tuple(
+        HostSlots(host.name, host.slots or max(cores, site.ranks_per_host or 0)) for host in site.hosts
+    )
+    return replace(site, hosts=counted)
+
+
+def slots(site: Site, hosts: list[Host]) -> int:
+    """Return how many ranks the site takes without oversubscription."""
+    if not site.hosts:
+        return min(usable_cores(hosts[0]), site.ranks_per_host or usable_cores(hosts[0]))
+    return sum(min(host.slots or 1, site.ranks_per_host or host.slots or 1) for host in site.hosts)
