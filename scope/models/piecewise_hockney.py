@@ -122,12 +122,12 @@ class _Lines:
         half = 1 / (2 * c[-1])
         for i in range(len(self.starts)):
             low = self.sizes[self.starts[i]]
-            high = self.sizes[self.starts[i + 1]] if i + 1 < len(self.starts) else np.inf
+            high = self.sizes[self.ends[i] - 1] if i + 1 < len(self.starts) else np.inf
             a, b = c[2 * i], c[2 * i + 1]
             if low >= half * (a + b * low) and low > 0:
                 return float(low)
             n = a * half / (1 - b * half) if b * half < 1 else np.inf
-            if low <= n < high:
+            if low <= n <= high:
                 return float(n)
         return float("nan")
 

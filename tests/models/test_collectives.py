@@ -1,0 +1,117 @@
+from collections.abc import Callable
+from math import ceil, log2
+
+import numpy as np
+import pytest
+
+from scope.models.fit import Fit, NotFitted
+from scope.models.model import fit_all
+from scope.statistics.summary import Summary
+from tests.models.curves import noisy, summary
+
+
+def barrier(truth: Callable[[int], float], counts: list[int], seed: int, spread: float = 0.01) -> list[Summary]:
+    random = np.random.default_rng(seed)
+    return [
+        summary(noisy(random, truth(p), spread=spread), "mpi.barrier", "time_s", "global", ranks=p) for p in counts
+    ]
+
+
+def tree(p: int) -> float:
+    return 2e-6 + 0.1e-6 * p + 3e-6 * ceil(log2(p))
+
+
+def bus(p: int) -> float:
+    return 2e-6 + 3e-6 * p
+
+
+def result(points: list[Summary]) -> tuple[list[Fit], list[NotFitted]]:
+    return fit_all(points)
+
+
+def test_a_tree_is_told_from_a_bus() -> None:
+    (chosen, rejected), _ = result(barrier(tree, [2, 3, 4, 6, 8, 12, 16, 32], 31))
+    assert (chosen.model, chosen.chosen) == ("logarithmic_collective", True)
+    assert (rejected.model, rejected.chosen) == ("linear_collective", False)
+    values = {p.name: p for p in chosen.parameters}
+    assert values["t_s_s"].low <= 3e-6 <= values["t_s_s"].high
+    assert values["t_s_s"].value == pytest.approx(3e-6, rel=0.1)
+
+
+def test_a_bus_is_told_from_a_tree() -> None:
+    (chosen, *_), _ = result(barrier(bus, [2, 3, 4, 6, 8, 12, 16, 32], 32))
+    assert chosen.model == "linear_collective"
+    values = {p.name: p for p in chosen.parameters}
+    assert values["t_p_s"].value == pytest.approx(3e-6, rel=0.05)
+
+
+def test_a_cost_that_is_not_there_is_said_to_be_untold() -> None:
+    (chosen, *_), _ = result(barrier(lambda p: 2e-6 + 3e-6 * ceil(log2(p)), [2, 4, 8, 16, 32], 33))
+    assert "t_init_s" not in {p.name for p in chosen.parameters}
+    assert chosen.left_out == ["t_init_s: the data cannot tell it from 0"]
+
+
+def test_costs_that_three_counts_cannot_tell_apart_are_not_fitted() -> None:
+    fits, _ = result(barrier(tree, [2, 4, 8], 34))
+    chosen = next(fit for fit in fits if fit.model == "logarithmic_collective")
+    assert {p.name for p in chosen.parameters} == {"t_oc_s", "t_s_s"}
+    assert chosen.left_out == ["t_init_s: the data cannot tell it from t_oc_s, t_s_s"]
+
+
+def test_two_counts_make_no_model_and_say_so() -> None:
+    fits, not_fitted = result(barrier(tree, [2, 4], 35))
+    assert fits == []
+    assert {r.reason for r in not_fitted} == {"2 process counts; at least 3 are needed"}
+
+
+def test_a_negative_cost_is_rejected() -> None:
+    fits, _ = result(barrier(lambda p: 50e-6 / p, [2, 4, 8, 16], 36))
+    assert not any(fit.chosen for fit in fits)
+    assert all(fit.reason == "it would need a negative cost" for fit in fits)
+
+
+def broadcast(truth: Callable[[int, int], float], seed: int) -> list[Summary]:
+    random = np.random.default_rng(seed)
+    return [
+        summary(noisy(random, truth(n, p)), "mpi.broadcast", "time_s", "global", ranks=p, message_bytes=n)
+        for p in (2, 4, 8, 16)
+        for n in (8, 1024, 65536, 1048576)
+    ]
+
+
+def joint(fits: list[Fit]) -> list[Fit]:
+    return [fit for fit in fits if fit.variable == "message_bytes_and_ranks"]
+
+
+def test_a_tree_broadcast_over_sizes_and_processes() -> None:
+    fits, _ = result(broadcast(lambda n, p: tree(p) + n / 2e9 * ceil(log2(p)), 37))
+    chosen, rejected = joint(fits)
+    assert (chosen.model, chosen.chosen) == ("logarithmic_broadcast", True)
+    assert (rejected.model, rejected.chosen) == ("linear_broadcast", False)
+    values = {p.name: p for p in chosen.parameters}
+    assert values["t_w_s_per_byte"].value == pytest.approx(1 / 2e9, rel=0.03)
+    assert values["t_s_s"].value == pytest.approx(3e-6, rel=0.1)
+    assert {point.ranks for point in chosen.points} == {2, 4, 8, 16}
+
+
+def test_a_bus_broadcast_over_sizes_and_processes() -> None:
+    fits, _ = result(broadcast(lambda n, p: 1e-6 + (2e-6 + n / 2e9) * (p - 1), 38))
+    assert joint(fits)[0].model == "linear_broadcast"
+
+
+def test_intervals_of_collective_costs_cover_the_truth() -> None:
+    truth = {"t_oc_s": 2e-6, "t_init_s": 0.5e-6, "t_s_s": 3e-6}
+    hits, trials = dict.fromkeys(truth, 0), 0
+    for seed in range(150):
+        points = barrier(
+            lambda p: 2e-6 + 0.5e-6 * p + 3e-6 * ceil(log2(p)), [2, 3, 4, 6, 8, 12, 16, 32], 1000 + seed, 0.005
+        )
+        (chosen, *_), _ = result(points)
+        values = {p.name: p for p in chosen.parameters}
+        if set(values) == set(truth):
+            trials += 1
+            for name, value in truth.items():
+                hits[name] += values[name].low <= value <= values[name].high
+    assert trials > 140
+    for name, count in hits.items():
+        assert count / trials > 0.92, name

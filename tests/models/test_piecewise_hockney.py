@@ -1,0 +1,131 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from scope.models.curve import curves
+from scope.models.fit import Fit, NotFitted
+from scope.models.model import fit_all
+from scope.models.piecewise_hockney import MODEL
+from scope.models.segmentation import FEWEST_POINTS, best_divisions, line_cost
+from tests.models.curves import noisy, summary
+
+SIZES = [0, 1, 8, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576]
+
+
+def eager(n: float) -> float:
+    return 1e-6 + n / 8e9
+
+
+def rendezvous(n: float) -> float:
+    return 4e-6 + n / 12e9
+
+
+def switched(n: float, switch: int = 16384) -> float:
+    return eager(n) if n <= switch else rendezvous(n)
+
+
+def fit_of(
+    random: np.random.Generator, truth: object, spread: float = 0.01, launches: int = 6
+) -> Fit | NotFitted | None:
+    points = [summary(noisy(random, truth(n), launches, spread=spread), message_bytes=n) for n in SIZES]  # type: ignore[operator]
+    return MODEL.fit(curves(points)[0])
+
+
+def test_the_programme_is_exact() -> None:
+    random = np.random.default_rng(21)
+    x = np.sort(random.uniform(0, 100, 14))
+    for _ in range(20):
+        y = random.uniform(1, 2, 14)
+        sigma = random.uniform(0.05, 0.2, 14)
+        for segments, (cost, starts) in enumerate(best_divisions(x, y, sigma), start=1):
+            brute = min(
+                sum(line_cost(x[a:b], y[a:b], sigma[a:b]) for a, b in zip((0, *cuts), (*cuts, 14), strict=True))
+                for cuts in combinations(range(1, 14), segments - 1)
+                if all(b - a >= FEWEST_POINTS for a, b in zip((0, *cuts), (*cuts, 14), strict=True))
+            )
+            assert cost == pytest.approx(brute)
+            assert len(starts) == segments
+
+
+@pytest.mark.parametrize("switch", [1024, 4096, 16384, 65536])
+def test_a_switch_is_found_where_it_is(switch: int) -> None:
+    fit = fit_of(np.random.default_rng(22), lambda n: switched(n, switch))
+    assert isinstance(fit, Fit)
+    (point,) = fit.breakpoints
+    assert (point.last_before, point.first_after) == (switch, SIZES[SIZES.index(switch) + 1])
+    truth = rendezvous(point.first_after) - eager(point.first_after)
+    assert point.jump_low_s is not None
+    assert point.jump_high_s is not None
+    assert point.jump_low_s <= truth * 1.02
+    assert point.jump_high_s >= truth * 0.98
+    assert point.jump_s == pytest.approx(truth, rel=0.2)
+    first, second = fit.segments
+    assert first.latency_s.value == pytest.approx(1e-6, rel=0.03)
+    assert second.per_byte_s.value == pytest.approx(1 / 12e9, rel=0.03)
+
+
+def test_the_jump_s_interval_covers_the_truth() -> None:
+    random = np.random.default_rng(23)
+    truth = rendezvous(32768) - eager(32768)
+    trials, hits, found = 200, 0, 0
+    for _ in range(trials):
+        fit = fit_of(random, switched)
+        if isinstance(fit, Fit) and [p.first_after for p in fit.breakpoints] == [32768]:
+            found += 1
+            (point,) = fit.breakpoints
+            assert point.jump_low_s is not None
+            assert point.jump_high_s is not None
+            hits += point.jump_low_s <= truth <= point.jump_high_s
+    assert found / trials > 0.95
+    assert hits / found > 0.93
+
+
+@pytest.mark.parametrize("spread", [0.001, 0.01, 0.05])
+def test_a_straight_line_is_seldom_broken(spread: float) -> None:
+    random = np.random.default_rng(24)
+    broken = sum(isinstance(fit_of(random, eager, spread), Fit) for _ in range(200))
+    assert broken / 200 <= 0.03
+
+
+def test_two_switches_are_two() -> None:
+    fit = fit_of(np.random.default_rng(25), lambda n: 1e-6 + n / 8e9 + (n > 256) * 1e-6 + (n > 32768) * 8e-6)
+    assert isinstance(fit, Fit)
+    assert [p.last_before for p in fit.breakpoints] == [256, 32768]
+
+
+def test_half_of_the_bandwidth_is_reached_where_it_says() -> None:
+    fit = fit_of(np.random.default_rng(26), switched, spread=1e-4)
+    assert isinstance(fit, Fit)
+    values = {p.name: p.value for p in fit.parameters}
+    assert values["r_inf_bytes_per_s"] == pytest.approx(12e9, rel=0.01)
+    half = values["n_half_bytes"]
+    # The eager line would reach it at 24000 B, beyond its last size.
+    assert half / rendezvous(half) == pytest.approx(6e9, rel=0.01)
+
+
+def test_the_data_choose_and_the_rejected_is_kept() -> None:
+    random = np.random.default_rng(27)
+    points = [summary(noisy(random, switched(n)), message_bytes=n) for n in SIZES]
+    fits, _ = fit_all(points)
+    assert [(fit.model, fit.chosen) for fit in fits] == [("piecewise_hockney", True), ("hockney", False)]
+    assert "BIC" in fits[0].reason
+    assert "higher than that of piecewise_hockney" in fits[1].reason
+
+
+def test_a_straight_line_chooses_hockney_and_says_why_it_is_one() -> None:
+    random = np.random.default_rng(28)
+    points = [summary(noisy(random, eager(n)), message_bytes=n) for n in SIZES]
+    fits, not_fitted = fit_all(points)
+    assert [(fit.model, fit.chosen) for fit in fits] == [("hockney", True)]
+    assert [result.reason for result in not_fitted] == ["one segment describes the data: this is Hockney's model"]
+
+
+def test_what_no_model_describes_is_not_chosen() -> None:
+    random = np.random.default_rng(29)
+    wild = [
+        summary(noisy(random, 1e-6 * (1 + 20 * (i % 2))), message_bytes=n) for i, n in enumerate([0, 8, 64, 4096])
+    ]
+    fits, _ = fit_all(wild)
+    assert not any(fit.chosen for fit in fits)
+    assert "no model describes the data" in fits[0].reason
