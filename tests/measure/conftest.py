@@ -1,0 +1,81 @@
+"""Runs the native program under a real launcher and reads what it wrote."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+
+from scope.launch import launcher
+from scope.machine.machine import MpiInstallation, NativeBuild
+from scope.samples.records import CaseRecord, LaunchRecord, Record
+from tests.installed_mpi import build, embedded, embedded_build  # noqa: F401
+from tests.installed_mpi import mpi as mpi
+
+RECORD: TypeAdapter[LaunchRecord | CaseRecord] = TypeAdapter(Record)
+
+
+@dataclass
+class Ended:
+    """What a launch left behind."""
+
+    code: int
+    errors: str
+    records: list[LaunchRecord | CaseRecord]
+
+    @property
+    def launch(self) -> LaunchRecord:
+        return next(record for record in self.records if isinstance(record, LaunchRecord))
+
+    @property
+    def cases(self) -> list[CaseRecord]:
+        return [record for record in self.records if isinstance(record, CaseRecord)]
+
+
+def start(
+    program: str, installation: MpiInstallation, ranks: int, options: list[str], **environment: str
+) -> tuple[int, str]:
+    """Start the ranks, oversubscribed where they are more than cores, and wait for their end."""
+    job = launcher.Job(program, tuple(options), ranks, oversubscribed=ranks > (os.cpu_count() or 1))
+    command = launcher.command(job, launcher.Site(installation, installation.launcher))
+    ended = subprocess.run(
+        command.arguments,
+        env={**os.environ, **command.environment, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return ended.returncode, ended.stderr
+
+
+Measure = Callable[..., Ended]
+
+
+@pytest.fixture
+def measure(tmp_path: Path, embedded_build: NativeBuild) -> Measure:  # noqa: F811
+    """Run plan lines (or, without any, every benchmark once) on so many ranks."""
+
+    def run(
+        ranks: int,
+        plan: list[str] | None = None,
+        *options: str,
+        action: str = "test",
+        native: NativeBuild = embedded_build,
+        **environment: str,
+    ) -> Ended:
+        output = tmp_path / "samples.jsonl"
+        output.unlink(missing_ok=True)
+        arguments = [f"--action={action}", f"--output={output}", *options]
+        if plan is not None:
+            (tmp_path / "plan.txt").write_text("\n".join(plan) + "\n")
+            arguments.append(f"--plan={tmp_path / 'plan.txt'}")
+        code, errors = start(native.program, native.mpi, ranks, arguments, **environment)
+        lines = output.read_text().splitlines() if output.exists() else []
+        return Ended(code, errors, [RECORD.validate_json(line) for line in lines])
+
+    return run

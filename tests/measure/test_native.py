@@ -1,0 +1,263 @@
+"""The native program under real launchers: every benchmark, every MPI, every check seen to fail."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scope.build import native, registry
+from scope.machine.machine import NativeBuild
+from scope.samples.records import CaseRecord
+from tests.measure.conftest import Ended, Measure
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "measure" / "src" / "benchmarks"
+PAYLOADS = [
+    ("network.tcp", 2),
+    ("mpi.latency message_bytes=1000", 2),
+    ("mpi.bandwidth message_bytes=1000", 2),
+    ("mpi.broadcast message_bytes=1000", 3),
+    ("operation.broadcast size=30 memory=cold", 3),
+    ("operation.broadcast size=30 memory=warm", 3),
+]
+RESULTS = [
+    *(("node.stream kernel=" + kernel, 1) for kernel in ("copy", "scale", "add", "triad")),
+    ("algorithm.matmul_cannon size=31 variant=plain", 4),
+    ("algorithm.matmul_cannon size=31 variant=transposed", 4),
+]
+
+
+def only_case(ended: Ended) -> CaseRecord:
+    assert len(ended.cases) == 1, ended.errors
+    return ended.cases[0]
+
+
+def test_the_list_and_the_folder_name_the_same_benchmarks(embedded_build: NativeBuild) -> None:
+    listed = registry.load(embedded_build.program)
+    sources = {str(path.relative_to(BENCHMARKS)) for path in BENCHMARKS.rglob("*.cpp")}
+    specifications = {str(path.relative_to(BENCHMARKS)) for path in BENCHMARKS.rglob("*.md")}
+    assert {benchmark.source for benchmark in listed} == sources
+    assert {benchmark.specification for benchmark in listed} == specifications
+    for benchmark in listed:
+        text = (BENCHMARKS / benchmark.specification).read_text()
+        for part in ("Objective", "Inputs", "Outputs", "Timing procedure", "Metrics", "Rules", "Reference"):
+            assert f"**{part}.**" in text, f"{benchmark.specification} lacks {part}"
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_every_benchmark_is_right_under_every_mpi(ranks: int, build: NativeBuild, measure: Measure) -> None:
+    ended = measure(ranks, native=build)
+    assert ended.code == 0, ended.errors
+    assert ended.cases
+    assert {case.status for case in ended.cases} == {"ok"}, [case.reason for case in ended.cases]
+    assert len(ended.launch.processes) == ranks
+
+
+@pytest.mark.parametrize("ranks", [5, 8, 9])
+def test_more_ranks_than_cores_and_odd_numbers_of_them(ranks: int, measure: Measure) -> None:
+    plan = ["mpi.barrier", "mpi.broadcast message_bytes=100", "operation.broadcast size=30"]
+    plan += ["algorithm.matmul_cannon size=31", "algorithm.matmul_cannon size=2"] if ranks == 9 else []
+    ended = measure(ranks, plan)
+    assert ended.code == 0, ended.errors
+    assert [case.status for case in ended.cases] == ["ok"] * len(plan)
+
+
+@pytest.mark.parametrize("completion", ["blocking", "nonblocking"])
+@pytest.mark.parametrize("mode", ["standard", "buffered", "synchronous", "ready"])
+def test_every_send_mode_delivers_every_size(mode: str, completion: str, measure: Measure) -> None:
+    sizes = (0, 1, 1000, 70_000, 4_194_304)
+    ended = measure(2, [f"mpi.latency mode={mode} completion={completion} message_bytes={size}" for size in sizes])
+    assert ended.code == 0, ended.errors
+    assert [case.verification.checks for case in ended.cases if case.verification] >= [0, 2, 2000, 140_000]
+
+
+@pytest.mark.parametrize(("case", "ranks"), PAYLOADS)
+def test_a_corrupted_payload_fails_its_case_alone(case: str, ranks: int, measure: Measure) -> None:
+    name = case.split()[0]
+    ended = measure(ranks, [case, "mpi.barrier"], SCOPE_FAULT=f"corrupt-payload:{name}")
+    assert ended.code == 1
+    broken, sound = ended.cases
+    assert (broken.status, sound.status) == ("failed", "ok")
+    assert f"rank {ranks - 1} on " in broken.reason
+
+
+@pytest.mark.parametrize(("case", "ranks"), RESULTS)
+def test_a_wrong_result_fails_its_case(case: str, ranks: int, measure: Measure) -> None:
+    ended = measure(ranks, [case], SCOPE_FAULT=f"wrong-result:{case.split()[0]}")
+    assert ended.code == 1
+    assert only_case(ended).status == "failed"
+    assert "rank 0 on " in only_case(ended).reason
+
+
+def test_samples_are_raw_in_order_and_labelled(measure: Measure) -> None:
+    ended = measure(2, ["mpi.broadcast message_bytes=8 sampling.budget_s=0.05 case.position=7"], action="run")
+    case = only_case(ended)
+    assert case.position == 7
+    assert case.stopped in ("interval", "budget", "repetitions")
+    assert [series.cadence for series in case.series] == ["isolated", "streaming", "barrier_loop"]
+    isolated, streaming, _ = case.series
+    assert isolated.operations == 1
+    assert streaming.operations > 1
+    assert isolated.warmup >= 1
+    assert isolated.entry_s is not None
+    for series in case.series:
+        assert series.ranks_kept == [0, 1]
+        assert len({len(times) for times in series.elapsed_s}) == 1
+        assert len(series.elapsed_s[0]) > series.warmup
+
+
+def test_the_minimum_and_maximum_of_repetitions_are_kept(measure: Measure) -> None:
+    limits = "sampling.minimum_repetitions=20 sampling.maximum_repetitions=50 sampling.interval=0"
+    ended = measure(2, [f"mpi.latency {limits} sampling.budget_s=5"], action="run")
+    case = only_case(ended)
+    assert case.stopped == "repetitions"
+    assert len(case.series[0].elapsed_s[0]) == 50
+
+
+def test_phases_sum_to_the_total(measure: Measure) -> None:
+    ended = measure(4, ["algorithm.matmul_cannon size=100 sampling.budget_s=0.1"], action="run")
+    series = only_case(ended).series[0]
+    phases = ["initialise_s", "compute_s", "communicate_s", "idle_s"]
+    assert sorted(series.observed) == sorted(phases)
+    for rank, totals in enumerate(series.elapsed_s):
+        for repetition, total in enumerate(totals):
+            parts = [series.observed[phase][rank][repetition] for phase in phases]
+            assert all(part >= -1e-9 for part in parts)
+            # What is outside the phases is one call and one read of the clock.
+            assert sum(parts) == pytest.approx(total, rel=0.01, abs=2e-6)
+
+
+def test_injected_clock_offsets_and_drifts_are_found(measure: Measure) -> None:
+    fault = "host-per-rank clock-skew:1:0.5:2e-5 clock-skew:2:-3:0"
+    ended = measure(3, ["mpi.barrier", "mpi.broadcast message_bytes=8"], SCOPE_FAULT=fault)
+    assert ended.code == 0, ended.errors
+    found = ended.launch.clock_synchronization
+    assert found.hosts == 3
+    assert "HCA3" in found.method
+    # Offsets of seconds are left as less than a scheduler's slice.
+    assert 0 < found.error_s < 0.02
+    # A start on the synchronised clock: nobody enters seconds early or late.
+    for case in ended.cases:
+        assert case.series[0].entry_s is not None
+        assert all(abs(entry) < 0.5 for entries in case.series[0].entry_s for entry in entries)
+
+
+def test_one_host_needs_no_synchronisation(measure: Measure) -> None:
+    found = measure(2, ["mpi.barrier"]).launch.clock_synchronization
+    assert (found.hosts, found.error_s) == (1, 0)
+
+
+def test_the_fallback_clock_measures_and_says_why(measure: Measure) -> None:
+    ended = measure(2, ["mpi.latency message_bytes=8"], "--clock=clock_gettime")
+    assert ended.code == 0
+    assert ended.launch.clock.source == "clock_gettime"
+    assert ended.launch.clock.fallback_reason
+
+
+def test_above_the_limit_of_ranks_extremes_are_kept(measure: Measure) -> None:
+    whole = only_case(measure(4, ["mpi.broadcast message_bytes=8"])).series[0]
+    assert whole.extremes is None
+    assert whole.ranks_kept == [0, 1, 2, 3]
+    few = only_case(measure(4, ["mpi.broadcast message_bytes=8"], "--keep-ranks=3")).series[0]
+    assert few.ranks_kept == [0, 1, 3]
+    assert few.extremes is not None
+    assert few.entry_s is not None
+    for repetition in range(len(few.elapsed_s[0])):
+        kept = [times[repetition] for times in few.elapsed_s]
+        low, high = few.extremes.minimum_s[repetition], few.extremes.maximum_s[repetition]
+        assert low <= min(kept) <= max(kept) <= high
+        assert low <= few.extremes.mean_s[repetition] <= high
+        for rank, value in (("minimum", low), ("maximum", high)):
+            who = getattr(few.extremes, f"{rank}_rank")[repetition]
+            assert who == 2 or few.elapsed_s[few.ranks_kept.index(who)][repetition] == value
+
+
+@pytest.mark.parametrize(
+    ("ranks", "line", "message"),
+    [
+        (
+            2,
+            "mpi.telepathy",
+            "plan.txt:1: unknown benchmark mpi.telepathy: must be one of algorithm.matmul_cannon",
+        ),
+        (2, "mpi.latency message_bytes=-1", "message_bytes=-1: must be an integer from 0 to 268435456"),
+        (2, "mpi.latency mode=fast", "mode=fast: must be one of standard, buffered, synchronous, ready, sendrecv"),
+        (2, "mpi.latency colour=red", "unknown parameter colour=red: must be one of mode, completion"),
+        (2, "mpi.latency message_bytes", "message_bytes: must be written key=value"),
+        (2, "mpi.latency sampling.interval=2", "sampling.interval=2: must be a number from 0 to 1"),
+        (2, "mpi.latency sampling.patience=1", "unknown key sampling.patience=1: must be case.position"),
+        (3, "mpi.latency", "mpi.latency on ranks=3: must be at least 2 and at most 2"),
+        (2, "algorithm.matmul_cannon", "ranks=2: must be at least 1, a square"),
+        (1, "# nothing", "plan.txt: cannot be read or holds no case"),
+    ],
+)
+def test_a_bad_plan_is_refused_in_one_line(ranks: int, line: str, message: str, measure: Measure) -> None:
+    ended = measure(ranks, [line])
+    assert ended.code == 2
+    said = [text for text in ended.errors.splitlines() if text.startswith("scope-measure:")]
+    assert len(said) == 1
+    assert message in said[0]
+    assert ended.records == []
+
+
+def test_an_unknown_fault_is_refused(measure: Measure) -> None:
+    ended = measure(1, ["node.timer"], SCOPE_FAULT="bad-mood")
+    assert ended.code == 2
+    assert "SCOPE_FAULT=bad-mood: must be one of" in ended.errors
+
+
+def test_a_case_without_memory_fails_and_the_others_go_on(measure: Measure) -> None:
+    ended = measure(1, [f"node.stream array_bytes={2**40}", "node.timer"])
+    assert ended.code == 1
+    assert [case.status for case in ended.cases] == ["failed", "ok"]
+    assert "not enough memory" in ended.cases[0].reason
+
+
+def test_a_full_disk_ends_with_its_own_code(measure: Measure) -> None:
+    # /dev/full refuses every write as a full disk does.
+    ended = measure(2, ["mpi.barrier"], "--output=/dev/full")
+    assert ended.code == 3
+    assert "/dev/full: cannot be written: No space left on device" in ended.errors
+
+
+def test_the_programs_own_tests_pass(embedded_build: NativeBuild, tmp_path: Path) -> None:
+    run_native_tests(embedded_build, tmp_path, "Baseline", [])
+
+
+def test_no_sanitiser_complains(embedded_build: NativeBuild, tmp_path: Path) -> None:
+    directory = run_native_tests(embedded_build, tmp_path, "Sanitize", ["scope-measure"])
+    built = embedded_build.model_copy(update={"program": str(directory / "scope-measure")})
+    from tests.measure.conftest import start
+
+    # The MPI library keeps memory to the end: leaks are not looked for.
+    for ranks in (1, 2, 4):
+        output = tmp_path / f"{ranks}.jsonl"
+        code, errors = start(
+            built.program, built.mpi, ranks, ["--action=test", f"--output={output}"], ASAN_OPTIONS="detect_leaks=0"
+        )
+        assert code == 0, errors
+        assert "runtime error" not in errors
+        assert "AddressSanitizer" not in errors
+
+
+def run_native_tests(embedded: NativeBuild, directory: Path, build_type: str, targets: list[str]) -> Path:
+    cmake = native.tool("cmake")
+    compiler = f"-DCMAKE_CXX_COMPILER={embedded.mpi.compiler}"
+    ninja = f"-DCMAKE_MAKE_PROGRAM={native.tool('ninja')}"
+    configure = [cmake, "-S", str(native.source_directory()), "-B", str(directory), "-G", "Ninja", compiler, ninja]
+    subprocess.run(
+        [*configure, f"-DCMAKE_BUILD_TYPE={build_type}", "-DSCOPE_TESTS=ON"], check=True, capture_output=True
+    )
+    subprocess.run([cmake, "--build", str(directory)], check=True, capture_output=True, timeout=240)
+    environment = {"ASAN_OPTIONS": "detect_leaks=0"}
+    ended = subprocess.run(
+        [native.tool("ctest"), "--test-dir", str(directory), "--output-on-failure"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ended.returncode == 0, ended.stdout
+    assert "100% tests passed" in ended.stdout
+    return directory
