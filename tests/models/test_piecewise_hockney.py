@@ -124,7 +124,8 @@ def test_a_straight_line_chooses_hockney_and_says_why_it_is_one() -> None:
 def test_what_no_model_describes_is_not_chosen() -> None:
     random = np.random.default_rng(29)
     wild = [
-        summary(noisy(random, 1e-6 * (1 + 20 * (i % 2))), message_bytes=n) for i, n in enumerate([0, 8, 64, 4096])
+        summary(noisy(random, 1e-6 * (1 + 20 * (i % 2))), message_bytes=n)
+        for i, n in enumerate([0, 1, 2, 4, 8, 16, 32, 4096])
     ]
     fits, _ = fit_all(wild)
     assert not any(fit.chosen for fit in fits)
