@@ -16,7 +16,7 @@ def command(
     patterns: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PATTERN]...",
+            metavar="PATTERN",
             help="Benchmarks (mpi, 'mpi.*') and filters (mode=standard, message_bytes=1Ki, ranks=2).",
         ),
     ] = None,

@@ -183,6 +183,18 @@ def size_axis(title: str, values: Iterable[float]) -> Plot:
     }
 
 
+def count_axis(title: str, values: Iterable[float]) -> Plot:
+    """Return a logarithmic axis of numbers that are not bytes, such as the order of a matrix: a tick at each."""
+    chosen = sorted({value for value in values if value > 0}) or [1.0]
+    return {
+        "title": {"text": title},
+        "type": "log",
+        "tickvals": chosen,
+        "ticktext": [f"{value:g}" for value in chosen],
+        "range": [math.log10(chosen[0]) - 0.1, math.log10(chosen[-1]) + 0.1],
+    }
+
+
 def place(value: float, values: Iterable[float]) -> float:
     """Return where a size stands on a logarithmic axis: 0 is drawn a step left of the smallest size."""
     return value if value > 0 else min((one for one in values if one > 0), default=1.0) / 6

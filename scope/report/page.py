@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from scope.report import ladders, wording
 from scope.report.contents import Contents
 from scope.report.figure import Comparison, Figure
 from scope.report.figures import curves, distributions, phases, ranks, residuals, side_by_side
+from scope.report.figures.residuals import subject
 from scope.report.introduction import library, machine_name, moment, sentences
 from scope.report.order import level, level_rank
 from scope.report.parameters import Outcome, outcomes
@@ -26,6 +27,7 @@ from scope.report.rows import COLUMNS, Row, rows
 from scope.rundirectory import write_text
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
+from scope.statistics.summary import Summary
 
 _FINDINGS = 12
 """Cards that are open from the start, unless more are grave."""
@@ -67,7 +69,7 @@ def render(run: Path) -> str:
     contents = run_contents.read(run)
     samples = read_samples(run)
     levels = _levels(contents)
-    shown = list(distributions.figures(contents, samples))
+    shown = _filled(list(distributions.figures(contents, samples)))
     left = list(residuals.figures(contents))
     listed = [figure for one in levels for section in one.sections for figure in section.figures] + shown + left
     plots = [figure for figure in listed if isinstance(figure, Figure)]
@@ -102,11 +104,12 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
         "outcomes": [one for one in fitted if one.chosen],
         "rejected": [one for one in fitted if not one.chosen],
+        "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in contents.models.not_fitted],
         "columns": COLUMNS,
         "rows": rows(contents.summaries),
         "facts": facts,
         "skipped": contents.run.skipped,
-        "failures": [one for one in rows(contents.headline) if not one.valid],
+        "failures": _cases([one for one in contents.headline if not one.valid]),
         "cut_line": samples.cut_line,
     }
 
@@ -148,7 +151,28 @@ def _section(contents: Contents, benchmark: str) -> Section:
         *phases.figures(contents, benchmark),
     ]
     failed = [one for one in contents.headline if one.benchmark == benchmark and not one.valid]
-    return Section(benchmark, contents.describe(benchmark), figures, rows(failed))
+    return Section(benchmark, contents.describe(benchmark), _filled(figures), _cases(failed))
+
+
+def _filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
+    """Let a plot that has no neighbour take the whole width."""
+    filled: list[Figure | Comparison] = []
+    alone = False
+    for index, figure in enumerate(figures):
+        if isinstance(figure, Comparison) or figure.wide:
+            alone = False
+            filled.append(figure)
+            continue
+        following = figures[index + 1] if index + 1 < len(figures) else None
+        paired = isinstance(following, Figure) and not following.wide
+        filled.append(figure if alone or paired else replace(figure, wide=True))
+        alone = not alone and paired
+    return filled
+
+
+def _cases(failed: Sequence[Summary]) -> list[Row]:
+    """List each case once, whatever the number of its metrics."""
+    return list({row.label: row for row in rows(failed)}.values())
 
 
 def _environment() -> Environment:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from scope import units
 from scope.models.fit import Fit, Parameter
 from scope.report.figures.residuals import subject
+from scope.report.wording import model
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Outcome:
     range: str
     parameters: list[tuple[str, str]]
     breakpoints: list[str]
+    left_out: list[str]
+    """Parameters that the data cannot tell, each with the reason."""
     relative_error: str
     bic: str
     chosen: bool
@@ -37,16 +40,17 @@ def _outcome(fit: Fit) -> Outcome:
     return Outcome(
         case=subject(fit),
         metric=fit.metric,
-        model=fit.model.replace("_", " "),
+        model=model(fit.model),
         equation=fit.equation,
         source=fit.source,
         range=_range(fit),
-        parameters=[(one.name, _parameter(one)) for one in fit.parameters] + _segments(fit),
+        parameters=[(_name(one.name), _parameter(one)) for one in fit.parameters] + _segments(fit),
         breakpoints=[
             f"between {units.size(one.last_before)} and {units.size(one.first_after)}: "
-            f"{units.quantity(one.jump_s, 's')}"
+            f"{units.interval(one.jump_s, one.jump_low_s, one.jump_high_s, 's')}"
             for one in fit.breakpoints
         ],
+        left_out=fit.left_out,
         relative_error=units.share(fit.relative_error),
         bic=f"{fit.bic:.0f}",
         chosen=fit.chosen,
@@ -70,7 +74,17 @@ def _segments(fit: Fit) -> list[tuple[str, str]]:
 def _range(fit: Fit) -> str:
     if fit.variable == "ranks":
         return f"{fit.low:g} to {fit.high:g} processes"
-    return f"{units.size(fit.low)} to {units.size(fit.high)}"
+    sizes = f"{units.size(fit.low)} to {units.size(fit.high)}"
+    if fit.variable == "message_bytes":
+        return sizes
+    return f"{sizes}, up to {fit.subject.ranks} processes"
+
+
+def _name(name: str) -> str:
+    """Leave out the unit, which stands behind the value."""
+    for unit in ("_bytes_per_s", "_per_s", "_bytes", "_s"):
+        name = name.removesuffix(unit)
+    return name.replace("n_half", "n_½").replace("per_byte", "per byte")
 
 
 def _parameter(one: Parameter) -> str:

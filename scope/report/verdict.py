@@ -61,7 +61,8 @@ def _ladder(ladder: Ladder, blocks: bool) -> Iterator[Text]:
     for rung in ladder.rungs:
         yield _rung(ladder, rung, blocks)
         if rung.value is not None:
-            yield Text(" " * (2 + _LAYER_COLUMNS) + _shorten(rung.name, WIDTH - 2 - _LAYER_COLUMNS), style="dim")
+            stands = rung.name + (f" ({rung.note})" if rung.note else "")
+            yield Text(" " * (2 + _LAYER_COLUMNS) + _shorten(stands, WIDTH - 2 - _LAYER_COLUMNS), style="dim")
 
 
 def _rung(ladder: Ladder, rung: Rung, blocks: bool) -> Text:

@@ -57,6 +57,11 @@ def metric(name: str) -> str:
     return METRICS.get(name, name.removesuffix("_s").replace("_", " "))
 
 
+def model(name: str) -> str:
+    """Return a model's name as people write it: `piecewise_hockney` is `piecewise Hockney`."""
+    return name.replace("_", " ").replace("hockney", "Hockney")
+
+
 def count(number: int, noun: str, plural: str = "") -> str:
     """Return `1 finding`, `2 findings`; thousands are set apart by a space."""
     word = noun if number == 1 else plural or noun + "s"

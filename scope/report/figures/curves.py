@@ -13,6 +13,7 @@ from scope.report.contents import Contents
 from scope.report.figure import (
     Figure,
     Plot,
+    count_axis,
     label,
     log_axis,
     number,
@@ -26,7 +27,7 @@ from scope.report.figure import (
 )
 from scope.report.figures.grouping import panels, series, series_factors, swept
 from scope.report.order import varying
-from scope.report.wording import DEFINITIONS, metric, sentence
+from scope.report.wording import DEFINITIONS, metric, model, sentence
 from scope.statistics.summary import Summary
 
 
@@ -51,10 +52,13 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
     traces: list[Plot] = []
     drawn: list[Fit] = []
     for slot, line in enumerate(lines):
-        fit = _chosen_fit(contents.models.fits, line, variable)
-        drawn += [fit] if fit else []
-        breaks = fit.breakpoints if fit else []
-        traces += _series(line, variable, xs, slot, series_name(line[0], names, metric(first.metric)), breaks)
+        fits = _chosen_fits(contents.models.fits, line, variable)
+        fit = next((one for one in fits if one.metric == first.metric), None)
+        drawn += fits
+        breaks = [one for each in fits for one in each.breakpoints]
+        traces += _series(
+            line, variable, xs, slot, series_name(line[0], names, metric(first.metric)), breaks, fit is None
+        )
         traces += [_fitted(fit, xs, slot)] if fit else []
     limits = _limits(contents.models.ladders, first, xs) if variable == "message_bytes" else []
     traces += limits
@@ -70,7 +74,9 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
         caption=_caption(first, drawn, bool(limits), bool(cache_shapes)),
         traces=traces,
         layout={
-            "xaxis": size_axis(_words(variable), xs),
+            "xaxis": size_axis(_words(variable), xs)
+            if variable.endswith("bytes")
+            else count_axis(_words(variable), xs),
             "yaxis": log_axis(metric(first.metric), ys, first.unit),
             "shapes": shapes + cache_shapes,
             "annotations": annotations + cache_annotations,
@@ -81,7 +87,13 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
 
 
 def _series(
-    line: list[Summary], variable: str, xs: Sequence[float], slot: int, name: str, breaks: Sequence[Breakpoint]
+    line: list[Summary],
+    variable: str,
+    xs: Sequence[float],
+    slot: int,
+    name: str,
+    breaks: Sequence[Breakpoint],
+    joined: bool,
 ) -> Iterator[Plot]:
     """Yield the band of intervals and the points; neither crosses a breakpoint or leaves the size 0."""
     pieces = list(_pieces(line, variable, breaks))
@@ -117,7 +129,7 @@ def _series(
         "x": x,
         "y": y,
         "text": text,
-        "mode": "lines+markers",
+        "mode": "lines+markers" if joined else "markers",
         "connectgaps": False,
         "hovertemplate": "%{text}<extra></extra>",
         "meta": meta | {"role": "points"},
@@ -141,7 +153,9 @@ def _fitted(fit: Fit, xs: Sequence[float], slot: int) -> Plot:
     for before, point in pairwise([None, *fit.points]):
         if point is None:
             continue
-        if before is not None and any(before.x <= one.last_before < point.x for one in fit.breakpoints):
+        if before is not None and (
+            before.x == 0 or any(before.x <= one.last_before < point.x for one in fit.breakpoints)
+        ):
             x.append(None)
             y.append(None)
         x.append(number(place(point.x, xs)))
@@ -151,23 +165,25 @@ def _fitted(fit: Fit, xs: Sequence[float], slot: int) -> Plot:
         "mode": "lines",
         "x": x,
         "y": y,
-        "name": plain(f"fit: {_words(fit.model)}"),
+        "name": plain(f"fit: {model(fit.model)}"),
         "showlegend": False,
         "hoverinfo": "skip",
         "meta": {"slot": slot, "role": "fit"},
     }
 
 
-def _chosen_fit(fits: Sequence[Fit], line: list[Summary], variable: str) -> Fit | None:
+def _chosen_fits(fits: Sequence[Fit], line: list[Summary], variable: str) -> list[Fit]:
+    """Return the chosen fits of the case, of whichever of its metrics: a switch of protocol shows in all."""
     first = line[0]
     fixed = {name: value for name, value in first.parameters.items() if name != variable}
+    found = []
     for fit in fits:
         subject = {name: value for name, value in fit.subject.parameters.items() if name != variable}
         same = (fit.subject.benchmark, subject, fit.subject.transport, fit.subject.ranks, fit.subject.placement)
         mine = (first.benchmark, fixed, first.transport, first.ranks, first.placement)
-        if fit.chosen and fit.variable == variable and fit.metric == first.metric and same == mine:
-            return fit
-    return None
+        if fit.chosen and fit.variable == variable and same == mine:
+            found.append(fit)
+    return found
 
 
 def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
@@ -252,9 +268,10 @@ def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) ->
         + ("higher is better." if first.better == "higher" else "lower is better.")
     ]
     jumps = {(one.last_before, one.first_after): one.jump_s for fit in fits for one in fit.breakpoints}
-    if fits:
+    models = sorted({model(fit.model) for fit in fits if fit.metric == first.metric})
+    if models:
         words.append(
-            f"Dashed: the model that the data chose ({sentence(sorted({_words(fit.model) for fit in fits}))})."
+            f"Where a model was chosen the line is the model ({sentence(models)}), else points are joined."
         )
     if jumps:
         steps = [

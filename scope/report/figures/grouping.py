@@ -9,7 +9,7 @@ from scope.report.order import case_key, factors, value_key, varying
 from scope.samples.records import Value
 from scope.statistics.summary import Summary
 
-MOST_SERIES = 8
+MOST_SERIES = 6
 """More lines than this in one figure cannot be told apart."""
 
 _FEWEST_POINTS = 3

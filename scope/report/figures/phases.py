@@ -12,7 +12,8 @@ from scope.report.order import case_key, varying
 from scope.report.wording import metric
 from scope.statistics.summary import Summary
 
-_ORDER = ["initialise_s", "compute_s", "communicate_s", "idle_s"]
+_ORDER = {"compute_s": 0, "communicate_s": 1, "initialise_s": 6, "idle_s": 7}
+"""Known phases in reading order, each with a look of its own."""
 _MOST_CASES = 24
 
 
@@ -20,7 +21,7 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
     """Yield the phases of a benchmark that observed at least two."""
     usable = [one for one in contents.headline if one.benchmark == benchmark and one.median is not None]
     phases = [one for one in usable if one.definition == "observed" and one.unit == "s"]
-    names = sorted({one.metric for one in phases}, key=lambda name: (name not in _ORDER, _rank(name), name))
+    names = sorted({one.metric for one in phases}, key=lambda name: (_rank(name), name))
     if len(names) < 2:
         return
     cases: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
@@ -34,7 +35,7 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         title="Phases",
         caption="Each phase's share of the sum of the phases; the hover and the table have the times. A phase is "
         "the longest over the ranks, so that the phases of one case may overlap and their sum exceed its time.",
-        traces=[_bars(name, slot, groups, labels) for slot, name in enumerate(names)],
+        traces=[_bars(name, _ORDER.get(name, index), groups, labels) for index, name in enumerate(names)],
         layout={
             "barmode": "stack",
             "barnorm": "percent",
@@ -65,4 +66,4 @@ def _bars(name: str, slot: int, groups: list[list[Summary]], labels: list[str]) 
 
 
 def _rank(name: str) -> int:
-    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
+    return list(_ORDER).index(name) if name in _ORDER else len(_ORDER)

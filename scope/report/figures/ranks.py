@@ -44,7 +44,7 @@ def _figure(contents: Contents, group: list[Summary], key: str) -> Figure:
         name = series_name(line[0], names, metric(first.metric))
         fit = _chosen_fit(contents.models.fits, line[0])
         fits += [fit] if fit else []
-        traces.append(_points(line, slot, name))
+        traces.append(_points(line, slot, name, joined=fit is None))
         traces += [_fitted(fit, slot)] if fit else []
     counts = [int(value) for value in values(group, "ranks")]
     ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value]
@@ -54,9 +54,9 @@ def _figure(contents: Contents, group: list[Summary], key: str) -> Figure:
         title=f"{metric(first.metric).capitalize()} by number of processes",
         caption=f"Medians ({DEFINITIONS[first.definition]}) with their 95 % intervals. "
         + (
-            f"Dashed: the model that the data chose, {models}."
+            f"Where a model was chosen the line is the model: {models}."
             if fits
-            else "No model was chosen for these points."
+            else "No model was chosen for these points; they are joined."
         ),
         traces=traces,
         layout={
@@ -76,11 +76,11 @@ def _figure(contents: Contents, group: list[Summary], key: str) -> Figure:
     )
 
 
-def _points(line: list[Summary], slot: int, name: str) -> Plot:
+def _points(line: list[Summary], slot: int, name: str, joined: bool) -> Plot:
     medians = [one.median or 0.0 for one in line]
     return {
         "type": "scatter",
-        "mode": "markers+lines",
+        "mode": "lines+markers" if joined else "markers",
         "x": [one.ranks for one in line],
         "y": [number(value) for value in medians],
         "error_y": {

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from scope import units
-from scope.models.fit import Fit, Point
+from scope.models.fit import Fit, NotFitted, Point, Variable
 from scope.report.contents import Contents
 from scope.report.figure import Figure, Plot, Table, number, place, plain, size_axis
+from scope.report.wording import model
 
 _MOST = 8
 
@@ -22,19 +23,19 @@ def figures(contents: Contents) -> Iterator[Figure]:
             )
 
 
-def _figure(contents: Contents, fits: Sequence[Fit], variable: str, key: str) -> Figure:
+def _figure(contents: Contents, fits: Sequence[Fit], variable: Variable, key: str) -> Figure:
     xs = [point.x for fit in fits for point in fit.points]
-    sizes = variable == "message_bytes"
+    sizes = variable != "ranks"
     by = "message size" if sizes else "number of processes"
     counts = sorted(set(xs))
     axis: Plot = size_axis(by, xs) if sizes else {"title": {"text": by}, "tickvals": counts}
     found = {one.origin for one in contents.summaries if one.benchmark in {fit.subject.benchmark for fit in fits}}
     return Figure(
         key=key,
-        title=f"Residuals by {by}",
+        title=f"Residuals by {by}" + (" and number of processes" if variable == "message_bytes_and_ranks" else ""),
         caption="Measured over fitted time, less one. Points that scatter around zero without a pattern are what "
         "a fitting model leaves; a slope or a step is what it misses.",
-        traces=[_trace(fit, slot, xs, sizes) for slot, fit in enumerate(fits)],
+        traces=[_trace(name, points, slot, xs, sizes) for slot, (name, points) in enumerate(_series(fits))],
         layout={
             "xaxis": axis,
             "yaxis": {"title": {"text": "residual"}, "tickformat": ".0%", "zeroline": True},
@@ -48,8 +49,18 @@ def _figure(contents: Contents, fits: Sequence[Fit], variable: str, key: str) ->
     )
 
 
-def _trace(fit: Fit, slot: int, xs: Sequence[float], sizes: bool) -> Plot:
-    points = [point for point in fit.points if point.fitted > 0]
+def _series(fits: Sequence[Fit]) -> list[tuple[str, list[Point]]]:
+    """Return the points of each fit, of each number of processes where that is a variable too."""
+    groups: dict[str, list[Point]] = {}
+    for fit in fits:
+        for point in fit.points:
+            name = subject(fit) + (f", {point.ranks} ranks" if point.ranks is not None else "")
+            if point.fitted > 0:
+                groups.setdefault(name, []).append(point)
+    return list(groups.items())
+
+
+def _trace(name: str, points: Sequence[Point], slot: int, xs: Sequence[float], sizes: bool) -> Plot:
     return {
         "type": "scatter",
         "mode": "lines+markers",
@@ -59,7 +70,7 @@ def _trace(fit: Fit, slot: int, xs: Sequence[float], sizes: bool) -> Plot:
             plain(f"{units.quantity(p.measured, 's')}, fitted {units.quantity(p.fitted, 's')}") for p in points
         ],
         "hovertemplate": "%{text}: %{y:.1%}<extra></extra>",
-        "name": plain(subject(fit)),
+        "name": plain(name),
         "meta": {"slot": slot, "role": "points"},
     }
 
@@ -67,12 +78,13 @@ def _trace(fit: Fit, slot: int, xs: Sequence[float], sizes: bool) -> Plot:
 def _row(fit: Fit, point: Point, sizes: bool) -> list[str]:
     measured = units.interval(point.measured, point.measured_low, point.measured_high, "s")
     x = units.size(point.x) if sizes else f"{point.x:g}"
-    return [subject(fit), fit.model.replace("_", " "), x, measured, units.quantity(point.fitted, "s")]
+    name = subject(fit) + (f", {point.ranks} ranks" if point.ranks is not None else "")
+    return [name, model(fit.model), x, measured, units.quantity(point.fitted, "s")]
 
 
-def subject(fit: Fit) -> str:
+def subject(fit: Fit | NotFitted) -> str:
     """Name what a fit is of; a fit over the number of ranks has none of its own."""
     words = [fit.subject.benchmark, *(f"{name}={value}" for name, value in fit.subject.parameters.items())]
-    words += [f"{fit.subject.ranks} ranks"] if fit.variable != "ranks" else []
+    words += [f"{fit.subject.ranks} ranks"] if fit.variable == "message_bytes" else []
     words += [fit.subject.transport] if fit.subject.transport != "default" else []
     return " ".join(words)

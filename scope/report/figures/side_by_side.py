@@ -23,9 +23,10 @@ Rows = tuple[str, list[Row]]
 
 
 def choices(contents: Contents, benchmark: str) -> Iterator[Comparison]:
-    """Yield the times of a benchmark with a choice of at least three, such as the send modes, at four sizes."""
-    times = [one for one in contents.headline if one.benchmark == benchmark and one.median and one.unit == "s"]
-    times = [one for one in times if one.definition != "observed"]
+    """Yield the first metric of a benchmark with a choice of at least three, as send modes are, at four sizes."""
+    usable = [one for one in contents.headline if one.benchmark == benchmark and one.median]
+    main = next((one.metric for one in usable), None)
+    times = [one for one in usable if one.metric == main and one.definition != "observed"]
     variable = swept(times)
     if variable is None:
         return
@@ -106,7 +107,7 @@ def _at_sizes(group: list[Summary], variable: str, key: str, what: str) -> Compa
         key=key,
         title=what.capitalize() + ("" if transport == "default" else f", transport {transport}"),
         caption="Medians with their 95 % intervals, each size on an axis of its own: intervals that do not touch "
-        "are choices that differ. Shorter is better.",
+        "are choices that differ; " + f"{group[0].better} is better.",
         names=[*names, variable],
     )
 

@@ -27,7 +27,7 @@
       line: { color: series(slot), width: 1.6 },
       error_y: { color: series(slot), thickness: 1.4, width: 4 },
     }),
-    fit: (slot) => ({ line: { color: series(slot), width: 1.6, dash: "dash" } }),
+    fit: (slot) => ({ line: { color: series(slot), width: 1.6 } }),
     limit: () => ({ line: { color: css("text"), width: 1.4, dash: "longdash" } }),
     bar: (slot) => ({ marker: { color: series(slot), line: { width: 1, color: css("card") } } }),
     ecdf: () => ({ line: { color: faded(series(0), 0.62), width: 1.5, shape: "hv" } }),
@@ -55,12 +55,12 @@
 
   function styledLayout(layout, plot) {
     const styled = {
-      height: 350, margin: { l: 8, r: 14, t: layout.annotations?.length ? 26 : 10, b: 8 }, hovermode: "closest", dragmode: "zoom",
+      height: 300, margin: { l: 8, r: 14, t: layout.annotations?.length ? 26 : 10, b: 8 }, hovermode: "closest", dragmode: "zoom",
       ...layout,
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: css("sans"), size: 12, color: css("text") },
       hoverlabel: { bgcolor: css("card"), bordercolor: css("line"), font: { color: css("text"), size: 12.5 } },
-      legend: { orientation: "h", x: 0, y: -0.2, yanchor: "top", xanchor: "left", font: { size: 11.5, color: css("text") }, itemsizing: "trace", traceorder: "normal" },
+      showlegend: false,
     };
     for (const key of Object.keys(styled)) if (/^[xy]axis\d*$/.test(key)) styled[key] = styledAxis(styled[key]);
     styled.shapes = (layout.shapes ?? []).map(({ meta, ...shape }) => meta === "break-strip"
@@ -73,11 +73,42 @@
     return styled;
   }
 
+  // A legend of our own: it wraps on any width, prints, and a click hides a series with its band and its model.
+  const glyphs = ["●", "■", "◆", "▲", "✚", "▼", "★", "⬢"];
+  function drawLegend(plot, data) {
+    const named = data.filter((trace) => trace.showlegend !== false && ["points", "bar", "limit"].includes(trace.meta.role));
+    let legend = plot.nextElementSibling;
+    if (!legend.classList.contains("legend")) {
+      legend = document.createElement("div");
+      legend.className = "legend";
+      plot.after(legend);
+    }
+    legend.replaceChildren(...(named.length < 2 ? [] : named).map((trace) => {
+      const { role, slot } = trace.meta;
+      const entry = document.createElement("button");
+      const glyph = document.createElement("span");
+      glyph.textContent = { limit: "╌╌", bar: "■" }[role] ?? glyphs[slot % 8];
+      glyph.style.color = role === "limit" ? css("text") : series(slot);
+      entry.type = "button";
+      entry.append(glyph, ` ${plain(trace.name)}`);
+      entry.addEventListener("click", () => {
+        const hidden = entry.classList.toggle("hidden");
+        const same = data.flatMap(({ meta, name }, index) => (role === "limit" ? meta.role === role && name === trace.name : meta.slot === slot) ? [index] : []);
+        Plotly.restyle(plot, { visible: !hidden }, same);
+      });
+      return entry;
+    }));
+  }
+  function plain(text) {
+    return text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
+  }
+
   function draw(plot) {
     const { data, layout } = figures[plot.dataset.figure];
     try {
       Plotly.react(plot, data.map(styledTrace), styledLayout(layout, plot),
         { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"], toImageButtonOptions: { format: "svg", filename: plot.dataset.figure } });
+      drawLegend(plot, data);
       plot.dataset.drawn = "yes";
     } catch (error) {
       plot.classList.add("plot-error");
