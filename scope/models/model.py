@@ -7,14 +7,16 @@ import pkgutil
 from functools import cache
 from typing import Protocol
 
+import numpy as np
+
 import scope.models
 from scope.models.curve import Curve, curves
 from scope.models.fit import Fit, NotFitted, Parameter
 from scope.models.least_squares import Estimate
 from scope.statistics.summary import Summary
 
-WORST_ERROR = 0.2
-"""A model whose median relative residual is larger describes nothing, be it the best."""
+WORST_ERROR = 0.3
+"""A model that misses a quarter of the points by more than this share describes nothing, be it the best."""
 
 
 class Model(Protocol):
@@ -56,14 +58,18 @@ def choose(fits: list[Fit]) -> list[Fit]:
     if not admissible:
         return refused
     best = admissible[0]
-    if best.relative_error > WORST_ERROR:
-        why = f"no model describes the data: half of the points lie more than {best.relative_error:.0%} away"
+    if (miss := _quartile_error(best)) > WORST_ERROR:
+        why = f"no model describes the data: a quarter of the points lie {miss:.0%} or more away"
         return [fit.model_copy(update={"reason": why}) for fit in admissible] + refused
     losers = [
         fit.model_copy(update={"reason": f"its BIC is {fit.bic - best.bic:.1f} higher than that of {best.model}"})
         for fit in admissible[1:]
     ]
     return [best.model_copy(update={"chosen": True, "reason": _why_chosen(admissible)}), *losers, *refused]
+
+
+def _quartile_error(fit: Fit) -> float:
+    return float(np.quantile([abs(point.fitted / point.measured - 1) for point in fit.points], 0.75))
 
 
 def _why_chosen(admissible: list[Fit]) -> str:

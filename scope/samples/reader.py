@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from scope.errors import UsageError
+from scope.plan.plan import read as read_plan
 from scope.rundirectory import Run, RunDirectory, explain, read_json, refuse_future
 from scope.samples.records import CaseRecord, EndRecord, LaunchRecord, Origin, Record
 from scope.samples.samples import CaseSamples, CutLine, Samples, join
@@ -85,16 +86,10 @@ def _parse(where: str, line: bytes, may_be_cut: bool) -> LaunchRecord | CaseReco
 
 
 def _planned_places(plan: Path) -> dict[int, tuple[str, str]]:
-    """Transport and placement of each launch as planned, for launches that died before they said so."""
-    places: dict[int, tuple[str, str]] = {}
+    """Return transport and placement of each launch as planned, for launches that died before they said so."""
     if not plan.exists():
-        return places
-    for line in plan.read_text(encoding="utf-8").splitlines():
-        word, *rest = line.split() or [""]
-        if word == "launch" and rest and rest[0].isdigit():
-            chosen = dict(pair.split("=", 1) for pair in rest[1:] if "=" in pair)
-            places[int(rest[0])] = (chosen.get("transport", "default"), chosen.get("placement", "none"))
-    return places
+        return {}
+    return {launch.number: (launch.transport, launch.placement) for launch in read_plan(plan).launches}
 
 
 def _join(
