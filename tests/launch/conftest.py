@@ -1,3 +1,149 @@
-"""Fixtures of the installed MPIs."""
+"""Fixtures of the installed MPIs, and a way to run a small plan for real."""
 
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scope.build import registry
+from scope.launch import launcher, processes
+from scope.launch import progress as progress_file
+from scope.launch.progress import Slot
+from scope.launch.supervisor import Limits, Supervisor
+from scope.machine.machine import NativeBuild
+from scope.plan import experiment as asking
+from scope.plan import plan as planning
+from scope.plan.plan import Case, Launch, Plan
+from scope.rundirectory import RunDirectory
 from tests.installed_mpi import build, embedded, embedded_build, mpi  # noqa: F401
+
+PATIENCE_S = 30.0
+ENDLESS: dict[str, int | float | str] = {
+    "budget_s": 600.0,
+    "minimum_repetitions": 10**7,
+    "maximum_repetitions": 10**7,
+}
+
+
+@dataclass
+class Trial:
+    """A run directory and a supervisor for a plan of a few real cases."""
+
+    build: NativeBuild
+    run: RunDirectory
+    limits: Limits = field(default_factory=lambda: Limits(start_s=20, case_s=20, end_s=10))
+    slots: int = 2
+    heard: list[str] = field(default_factory=list)
+    harm: Callable[[Launch, int], None] | None = None
+
+    def plan(self, *cases: str, launches: int = 1, **options: Any) -> Plan:
+        """Make the plan of cases written as in a sweep; every case samples briefly."""
+        from scope.cli.run import _selection
+
+        given = {
+            "case": [_selection(case) for case in cases],
+            "launches": launches,
+            "seed": 3,
+            "sampling.budget_s": 0.1,
+            "launcher.oversubscribe": True,
+            **options,
+        }
+        experiment = asking.resolve(None, given)
+        return planning.make(experiment, registry.load(self.build.program), self.slots, "the test")
+
+    def endless(self, plan: Plan, benchmark: str) -> Plan:
+        """Let the cases of one benchmark sample until a fault or a limit ends them."""
+
+        def changed(case: Case) -> Case:
+            return replace(case, sampling=ENDLESS) if case.benchmark == benchmark else case
+
+        launches = (replace(launch, cases=tuple(map(changed, launch.cases))) for launch in plan.launches)
+        return replace(plan, launches=tuple(launches))
+
+    def supervise(self, plan: Plan) -> bool:
+        site = launcher.site(self.build.mpi, asking.Launcher(), "the test")
+        supervisor = Supervisor(
+            run=self.run,
+            program=self.build.program,
+            command=lambda job: launcher.command(job, site),
+            slots=self.slots,
+            limits=self.limits,
+        )
+        return supervisor.supervise(plan, self)
+
+    def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
+        self.heard.append(f"launch {launch.number} attempt {attempt} cases {cases}")
+        if self.harm:
+            threading.Thread(target=self.harm, args=(launch, attempt), daemon=True).start()
+
+    def case_ended(self, launch: Launch, case: Case, status: str) -> None:
+        self.heard.append(f"{case.benchmark} {status}")
+
+    def launch_ended(self, launch: Launch, trouble: str) -> None:
+        self.heard.append(f"ended {trouble}".strip())
+
+    def records(self, kind: str = "case") -> list[dict[str, Any]]:
+        lines = [json.loads(line) for line in self.run.samples.read_text().splitlines()]
+        return [line for line in lines if line["record"] == kind]
+
+    def record(self, benchmark: str) -> dict[str, Any]:
+        found = [record for record in self.records() if record["benchmark"] == benchmark]
+        assert len(found) == 1, found
+        return found[0]
+
+    def wait_for(self, launch: Launch, attempt: int, position: int, rank: int) -> Slot:
+        """Wait until a rank samples the case at this position."""
+        path = self.run.launch(launch.number, attempt) / "progress"
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            for slot in progress_file.read(path):
+                if (slot.rank, slot.position, slot.stage) == (rank, position, "sampling"):
+                    return slot
+            time.sleep(0.01)
+        raise TimeoutError(f"rank {rank} never sampled the case at {position}")
+
+    def signal_when_sampling(self, benchmark: str, rank: int, number: signal.Signals, times: int = 1) -> None:
+        """Send a signal to a rank as soon as it samples this benchmark, in so many attempts."""
+        left = [times]
+
+        def harm(launch: Launch, attempt: int) -> None:
+            position = next((i for i, case in enumerate(launch.cases) if case.benchmark == benchmark), None)
+            if position is None or left[0] == 0:
+                return
+            left[0] -= 1
+            os.kill(self.wait_for(launch, attempt, position, rank).pid, number)
+
+        self.harm = harm
+
+    def survivors(self) -> list[int]:
+        """Return the processes of this run that are still there."""
+        arguments = [f"--progress={folder / 'progress'}" for folder in self.run.launches.iterdir()]
+        return [pid for argument in arguments for pid in processes.with_argument(argument)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunDirectory:
+    path = tmp_path / "run"
+    path.mkdir()
+    return RunDirectory(path)
+
+
+@pytest.fixture
+def trial(embedded_build: NativeBuild, folder: RunDirectory) -> Trial:  # noqa: F811
+    """A run with the embedded MPI."""
+    return Trial(embedded_build, folder)
+
+
+@pytest.fixture
+def any_trial(build: NativeBuild, folder: RunDirectory) -> Trial:  # noqa: F811
+    """A run with every MPI that is installed."""
+    return Trial(build, folder)

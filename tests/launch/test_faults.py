@@ -1,0 +1,157 @@
+"""Ranks that die, stop, never arrive or compute nonsense: one case is lost and says why, the rest goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+
+from scope.errors import ScopeError
+from scope.launch.supervisor import Limits
+from scope.samples.records import Record
+from tests.launch.conftest import Trial
+
+LOST, KEPT, OTHER = "mpi.latency", "mpi.barrier", "mpi.broadcast"
+
+
+def supervise_three(trial: Trial) -> None:
+    """Supervise a plan in which one benchmark samples for ever and two others briefly."""
+    plan = trial.plan("mpi.latency message_bytes=1Ki", "mpi.barrier ranks=2", "mpi.broadcast message_bytes=8")
+    assert not trial.supervise(trial.endless(plan, LOST))
+
+
+def test_a_healthy_plan_gives_a_record_for_every_case(any_trial: Trial) -> None:
+    plan = any_trial.plan(
+        "mpi.latency message_bytes=0,1Ki transport=default,tcp", "mpi.barrier ranks=2,4", launches=2
+    )
+    assert any_trial.supervise(plan)
+    assert len(any_trial.records()) == sum(len(launch.cases) for launch in plan.launches) == 12
+    assert {record["status"] for record in any_trial.records()} == {"ok"}
+    assert len(any_trial.records("end")) == len(plan.launches)
+    assert any_trial.survivors() == []
+    reader = TypeAdapter(Record)
+    for line in any_trial.run.samples.read_text().splitlines():
+        reader.validate_json(line)
+
+
+def test_binding_is_as_placement_says(any_trial: Trial) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one processor only: bound and unbound are the same")
+    plan = any_trial.plan("mpi.barrier ranks=2 placement=core,none")
+    assert any_trial.supervise(plan)
+    for launch in any_trial.records("launch"):
+        bound = {len(process["cores"]) for process in launch["processes"]}
+        assert (bound == {1}) == (launch["placement"] == "core")
+
+
+def test_a_killed_rank_costs_its_case_alone(any_trial: Trial) -> None:
+    any_trial.signal_when_sampling(LOST, rank=1, number=signal.SIGKILL)
+    supervise_three(any_trial)
+    lost = any_trial.record(LOST)
+    assert lost["status"] == "crashed"
+    assert "signal 9" in lost["reason"]
+    assert os.uname().nodename in lost["reason"]
+    assert [arrival["rank"] for arrival in lost["arrivals"] if not arrival["arrived"]] == [1]
+    assert any_trial.record(KEPT)["status"] == "ok"
+    assert any_trial.record(OTHER)["status"] == "ok"
+    assert any_trial.survivors() == []
+
+
+def test_a_stopped_rank_is_named_and_the_rest_goes_on(any_trial: Trial) -> None:
+    any_trial.limits = Limits(start_s=20, case_s=3, end_s=10)
+    any_trial.signal_when_sampling(LOST, rank=1, number=signal.SIGSTOP)
+    supervise_three(any_trial)
+    lost = any_trial.record(LOST)
+    assert lost["status"] == "timeout"
+    assert f"did not arrive: rank 1 on {os.uname().nodename} (stopped)" in lost["reason"]
+    assert [(each["rank"], each["arrived"]) for each in lost["arrivals"]] == [(0, True), (1, False)]
+    assert lost["arrivals"][1]["last_sign_s"] > 1
+    assert any_trial.record(KEPT)["status"] == "ok"
+    assert any_trial.record(OTHER)["status"] == "ok"
+    assert any_trial.survivors() == []
+
+
+def test_a_rank_that_sleeps_is_the_one_that_did_not_arrive(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCOPE_FAULT", "sleep:mpi.barrier")
+    trial.limits = Limits(start_s=20, case_s=3, end_s=10)
+    assert not trial.supervise(trial.plan("mpi.barrier ranks=2", "mpi.latency"))
+    lost = trial.record("mpi.barrier")
+    assert lost["status"] == "timeout"
+    assert [each["rank"] for each in lost["arrivals"] if not each["arrived"]] == [1]
+    assert lost["arrivals"][1]["state"] == "sleeping"
+    assert trial.record("mpi.latency")["status"] == "ok"
+
+
+def test_what_killed_a_launch_is_not_tried_again(trial: Trial) -> None:
+    trial.signal_when_sampling("mpi.barrier", rank=0, number=signal.SIGKILL, times=9)
+    plan = trial.plan("mpi.barrier ranks=2", "mpi.latency", launches=3)
+    assert not trial.supervise(trial.endless(plan, "mpi.barrier"))
+    statuses = [(record["benchmark"], record["status"]) for record in trial.records()]
+    assert statuses.count(("mpi.barrier", "crashed")) == 1
+    assert statuses.count(("mpi.barrier", "unavailable")) == 2
+    assert statuses.count(("mpi.latency", "ok")) == 3
+    reasons = {record["reason"] for record in trial.records() if record["status"] == "unavailable"}
+    assert reasons == {"not tried again: crashed in launch 1"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "case"),
+    [
+        ("corrupt-payload:mpi.latency", "mpi.latency message_bytes=1Ki"),
+        ("corrupt-payload:mpi.broadcast", "mpi.broadcast message_bytes=1Ki"),
+        ("wrong-result:algorithm.matmul_cannon", "algorithm.matmul_cannon ranks=1 size=120"),
+        ("corrupt-payload:network.tcp", "network.tcp message_bytes=1Ki"),
+    ],
+)
+def test_wrong_data_fails_the_case_and_the_run(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch, fault: str, case: str
+) -> None:
+    monkeypatch.setenv("SCOPE_FAULT", fault)
+    assert not trial.supervise(trial.plan(case, "mpi.barrier ranks=2"))
+    wrong = trial.record(case.split()[0])
+    assert wrong["status"] == "failed"
+    assert not wrong["verification"]["passed"]
+    assert wrong["reason"]
+    assert trial.record("mpi.barrier")["status"] == "ok"
+
+
+def test_a_launch_that_never_starts_is_given_up_after_three_attempts(trial: Trial, tmp_path: Path) -> None:
+    program = tmp_path / "scope-measure"
+    program.write_text("#!/bin/sh\necho 'scope-measure: error: no fabric' >&2\nexit 9\n")
+    program.chmod(0o755)
+    plan = trial.plan("mpi.barrier ranks=2", "mpi.latency", launches=2)
+    trial.build = trial.build.model_copy(update={"program": str(program)})
+    assert not trial.supervise(plan)
+    assert [line for line in trial.heard if line.startswith("launch")] == [
+        "launch 1 attempt 1 cases 2",
+        "launch 1 attempt 2 cases 2",
+        "launch 1 attempt 3 cases 2",
+        "launch 2 attempt 1 cases 2",
+    ]
+    assert {(record["status"], record["reason"]) for record in trial.records()} == {
+        ("crashed", "did not start: error: no fabric")
+    }
+
+
+def test_a_launch_that_hangs_at_the_start_is_ended(trial: Trial, tmp_path: Path) -> None:
+    program = tmp_path / "scope-measure"
+    program.write_text("#!/bin/sh\nsleep 600\n")
+    program.chmod(0o755)
+    plan = trial.plan("mpi.barrier ranks=2")
+    trial.build = trial.build.model_copy(update={"program": str(program)})
+    trial.limits = Limits(start_s=0.5, case_s=5, end_s=5)
+    assert not trial.supervise(plan)
+    assert "no process wrote a record within 0.5 s" in trial.record("mpi.barrier")["reason"]
+    assert trial.survivors() == []
+
+
+def test_a_launcher_that_does_not_exist_is_one_line(trial: Trial) -> None:
+    plan = trial.plan("mpi.barrier ranks=2")
+    trial.build = trial.build.model_copy(
+        update={"mpi": trial.build.mpi.model_copy(update={"launcher": "/nowhere/mpiexec"})}
+    )
+    with pytest.raises(ScopeError, match="/nowhere/mpiexec: does not start: No such file"):
+        trial.supervise(plan)
