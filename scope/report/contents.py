@@ -55,6 +55,14 @@ class Contents:
         """The summaries under their headline definition of time."""
         return [summary for summary in self.summaries if summary.primary]
 
+    def results(self, benchmark: str) -> list[Summary]:
+        """Return the headline figures of a benchmark that are results: valid, and not observed beside."""
+        return [
+            one
+            for one in self.headline
+            if one.benchmark == benchmark and one.valid and one.median and one.definition != "observed"
+        ]
+
     def describe(self, benchmark: str) -> str:
         """Return what the benchmark says it measures; empty when the run does not know it."""
         return self.benchmarks[benchmark].summary if benchmark in self.benchmarks else ""

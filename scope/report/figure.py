@@ -132,9 +132,7 @@ def log_axis(title: str, values: Iterable[float], unit: str) -> Plot:
     """Return a logarithmic axis whose ticks carry engineering units."""
     positive = [value for value in values if value > 0]
     low, high = (min(positive), max(positive)) if positive else (1.0, 10.0)
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = (1.0, 2.0, 5.0) if high / low < 50 else (1.0,)
-    ticks = [step * 10.0**decade for decade in decades for step in steps]
+    ticks = _log_ticks(low, high)
     margin = (high / low) ** 0.04 * 1.05
     return {
         "title": {"text": title},
@@ -198,6 +196,18 @@ def count_axis(title: str, values: Iterable[float]) -> Plot:
 def place(value: float, values: Iterable[float]) -> float:
     """Return where a size stands on a logarithmic axis: 0 is drawn a step left of the smallest size."""
     return value if value > 0 else min((one for one in values if one > 0), default=1.0) / 6
+
+
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Choose the coarsest ticks of which at least three lie within the values."""
+    decades = [10.0**decade for decade in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
+    step = _step(high - low or high)
+    choices = [
+        decades,
+        [factor * decade for decade in decades for factor in (1.0, 2.0, 5.0)],
+        [index * step for index in range(max(1, math.floor(low / step)), math.ceil(high / step) + 1)],
+    ]
+    return next((ticks for ticks in choices if sum(low <= tick <= high for tick in ticks) >= 3), choices[-1])
 
 
 def _tick(value: float, unit: str) -> str:

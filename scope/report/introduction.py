@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from scope import units
 from scope.findings.finding import Finding
@@ -11,7 +12,7 @@ from scope.machine.machine import Host, Machine
 from scope.models.fit import Ladder, Rung
 from scope.report.contents import Contents
 from scope.report.ladders import caption
-from scope.report.wording import SEVERITIES, count, sentence
+from scope.report.wording import LAYERS, SEVERITIES, count, sentence
 
 
 def subject(contents: Contents) -> str:
@@ -64,16 +65,17 @@ def _measured(contents: Contents) -> str:
 
 def _ladder(ladders: list[Ladder]) -> str:
     for ladder in ladders:
-        kept = [rung for rung in ladder.rungs if rung.retained is not None]
-        if kept:
-            steps = sentence([_step(rung) for rung in kept])
-            return f"{caption(ladder)}: {steps}."
+        steps = [_step(below, rung) for below, rung in pairwise(ladder.rungs) if rung.retained is not None]
+        if steps:
+            return f"{caption(ladder)}: {sentence(steps)}."
     return "No layer could be held against the one below it; the ladder says why."
 
 
-def _step(rung: Rung) -> str:
-    shown = units.share(rung.retained, rung.retained_low, rung.retained_high)
-    return f"the {rung.layer} layer keeps {shown} of the layer below"
+def _step(below: Rung, rung: Rung) -> str:
+    kept = units.share(rung.retained, rung.retained_low, rung.retained_high)
+    verb = "keep" if rung.layer in ("operation", "algorithm") else "keeps"
+    of = "the limit" if below.layer == "limit" else f"what {LAYERS[below.layer].lower()} gave"
+    return f"{LAYERS[rung.layer].lower()} {verb} {kept} of {of}"
 
 
 def _found(findings: list[Finding]) -> str:

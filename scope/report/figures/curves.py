@@ -33,8 +33,8 @@ from scope.statistics.summary import Summary
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
     """Yield one figure for each metric of the benchmark that was swept over a size, split where too full."""
-    usable = [one for one in contents.headline if one.benchmark == benchmark and one.median]
-    for name in dict.fromkeys(one.metric for one in usable if one.definition != "observed"):
+    usable = contents.results(benchmark)
+    for name in dict.fromkeys(one.metric for one in usable):
         group = [one for one in usable if one.metric == name]
         variable = swept(group)
         if variable is None:

@@ -10,6 +10,7 @@ from scope import units
 from scope.models.fit import Ladder
 from scope.report.contents import Contents
 from scope.report.figure import Figure, Plot, Table, linear_axis, number, plain
+from scope.report.rows import case
 from scope.samples.samples import CaseSamples, Floats, Samples
 from scope.statistics.definitions import series_of, times_under
 from scope.statistics.summary import Summary
@@ -30,11 +31,8 @@ def figures(contents: Contents, samples: Samples) -> Iterator[Figure]:
     """Yield the distribution of each selected case: one line for each launch."""
     cases = samples.by_case()
     for index, (summary, reason) in enumerate(selected(contents)):
-        launches = [
-            (case.launch, times)
-            for case in cases.get(identity(summary), [])
-            if (times := _times(case, summary)) is not None
-        ]
+        found = [(one.launch, _times(one, summary)) for one in cases.get(identity(summary), [])]
+        launches = [(launch, times) for launch, times in found if times is not None]
         if launches:
             yield _figure(summary, reason, launches, f"distribution-{index}")
 
@@ -74,9 +72,8 @@ def _figure(summary: Summary, reason: str, launches: list[tuple[int, Floats]], k
     left = min(float(times[0]) for _, times in launches)
     return Figure(
         key=key,
-        title=summary.label,
-        caption=f"Shown because {reason}. Share of the samples that took at most so long, one line for each "
-        "launch; a step is a second state, lines apart are launches that differ. The longest 1 % lie outside.",
+        title=f"{summary.benchmark}, {case(summary)}",
+        caption=f"Shown because {reason}.",
         traces=[_line(launch, times) for launch, times in launches],
         layout={
             "xaxis": linear_axis("time", [left, max(right, left)], "s"),

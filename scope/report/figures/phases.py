@@ -12,14 +12,16 @@ from scope.report.order import case_key, varying
 from scope.report.wording import metric
 from scope.statistics.summary import Summary
 
-_ORDER = {"compute_s": 0, "communicate_s": 1, "initialise_s": 6, "idle_s": 7}
+_ORDER = {"compute_s": 0, "communicate_s": 1, "initialise_s": 4, "idle_s": 8}
 """Known phases in reading order, each with a look of its own."""
 _MOST_CASES = 24
 
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
     """Yield the phases of a benchmark that observed at least two."""
-    usable = [one for one in contents.headline if one.benchmark == benchmark and one.median is not None]
+    usable = [
+        one for one in contents.headline if one.benchmark == benchmark and one.valid and one.median is not None
+    ]
     phases = [one for one in usable if one.definition == "observed" and one.unit == "s"]
     names = sorted({one.metric for one in phases}, key=lambda name: (_rank(name), name))
     if len(names) < 2:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from scope.models.fit import Fit
 from scope.report.contents import Contents
-from scope.report.figure import Figure, Plot, log_axis, number, origins, plain, series_name, shown, table
+from scope.report.figure import Figure, Plot, label, log_axis, number, origins, plain, series_name, shown, table
 from scope.report.figures.grouping import MOST_SERIES, panels, series, series_factors, spread, swept, values
-from scope.report.order import level
+from scope.report.order import level, varying
 from scope.report.wording import DEFINITIONS, metric
 from scope.statistics.summary import Summary
 
@@ -21,8 +21,7 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
     """Yield the time of a benchmark against its number of ranks, where there were at least two numbers."""
     if level(benchmark) not in LEVELS:
         return
-    times = [one for one in contents.headline if one.benchmark == benchmark and one.median and one.unit == "s"]
-    times = [one for one in times if one.definition != "observed"]
+    times = [one for one in contents.results(benchmark) if one.unit == "s"]
     for name in dict.fromkeys(one.metric for one in times):
         group = [one for one in times if one.metric == name]
         if len(values(group, "ranks")) < 2:
@@ -32,10 +31,12 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
             chosen = spread(values(group, variable), _SIZES)
             group = [one for one in group if one.parameters[variable] in chosen]
         for index, part in enumerate(panels(group, "ranks")):
-            yield _figure(contents, part, f"{benchmark}-{name}-ranks-{index}")
+            same = varying(part)[1]
+            apart = [label(factor, same[factor]) for factor in varying(group)[0] if factor in same]
+            yield _figure(contents, part, f"{benchmark}-{name}-ranks-{index}", apart)
 
 
-def _figure(contents: Contents, group: list[Summary], key: str) -> Figure:
+def _figure(contents: Contents, group: list[Summary], key: str, apart: list[str]) -> Figure:
     first = group[0]
     names = series_factors(group, "ranks")
     traces: list[Plot] = []
@@ -51,7 +52,7 @@ def _figure(contents: Contents, group: list[Summary], key: str) -> Figure:
     models = ", ".join(sorted({f"{fit.equation} ({fit.source})" for fit in fits}))
     return Figure(
         key=key,
-        title=f"{metric(first.metric).capitalize()} by number of processes",
+        title=", ".join([f"{metric(first.metric).capitalize()} by number of processes", *apart]),
         caption=f"Medians ({DEFINITIONS[first.definition]}) with their 95 % intervals. "
         + (
             f"Where a model was chosen the line is the model: {models}."

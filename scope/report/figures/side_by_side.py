@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from scope import units
 from scope.report.contents import Contents
-from scope.report.figure import Comparison, Mark, Panel, origins, series_name, shown, table
+from scope.report.figure import Comparison, Mark, Panel, label, origins, series_name, shown, table
 from scope.report.figures.grouping import series_factors, spread, swept, values
 from scope.report.figures.ranks import LEVELS
 from scope.report.order import case_key, factors, level, varying
@@ -24,9 +24,9 @@ Rows = tuple[str, list[Row]]
 
 def choices(contents: Contents, benchmark: str) -> Iterator[Comparison]:
     """Yield the first metric of a benchmark with a choice of at least three, as send modes are, at four sizes."""
-    usable = [one for one in contents.headline if one.benchmark == benchmark and one.median]
+    usable = contents.results(benchmark)
     main = next((one.metric for one in usable), None)
-    times = [one for one in usable if one.metric == main and one.definition != "observed"]
+    times = [one for one in usable if one.metric == main]
     variable = swept(times)
     if variable is None:
         return
@@ -46,9 +46,9 @@ def choices(contents: Contents, benchmark: str) -> Iterator[Comparison]:
 
 def definitions(contents: Contents, benchmark: str) -> Iterator[Comparison]:
     """Yield all definitions of time of a collective beside each other, with the most ranks, at four sizes."""
-    times = [one for one in contents.summaries if one.benchmark == benchmark and one.median and one.unit == "s"]
-    times = [one for one in times if one.definition != "observed"]
-    if len({one.definition for one in times}) < 2:
+    mine = [one for one in contents.summaries if one.benchmark == benchmark and one.valid and one.median]
+    times = [one for one in mine if one.unit == "s" and one.definition != "observed"]
+    if len({one.definition for one in times}) < _FEWEST_CHOICES:
         return
     ranks = max(one.ranks for one in times)
     group = [one for one in times if one.ranks == ranks]
@@ -64,7 +64,7 @@ def definitions(contents: Contents, benchmark: str) -> Iterator[Comparison]:
             for one in group
             if variable is None or one.parameters[variable] == size
         ]
-        panels.append(("" if size is None or variable is None else units.parameter(variable, size), rows))
+        panels.append(("" if size is None or variable is None else _size(variable, size), rows))
     yield _comparison(
         panels,
         key=f"{benchmark}-definitions",
@@ -77,8 +77,8 @@ def definitions(contents: Contents, benchmark: str) -> Iterator[Comparison]:
 
 def singles(contents: Contents, benchmark: str) -> Iterator[Comparison]:
     """Yield each metric of a benchmark that was not swept, one row for each case."""
-    usable = [one for one in contents.headline if one.benchmark == benchmark and one.median]
-    for name in dict.fromkeys(one.metric for one in usable if one.definition != "observed"):
+    usable = contents.results(benchmark)
+    for name in dict.fromkeys(one.metric for one in usable):
         group = sorted((one for one in usable if one.metric == name), key=case_key)
         against_ranks = len(values(group, "ranks")) > 1 and group[0].unit == "s" and level(benchmark) in LEVELS
         if swept(group) is not None or against_ranks:
@@ -100,7 +100,7 @@ def _at_sizes(group: list[Summary], variable: str, key: str, what: str) -> Compa
     panels: list[Rows] = []
     for size in spread(_common(group, variable), _PANELS):
         rows = [one for one in sorted(group, key=case_key) if one.parameters[variable] == size]
-        panels.append((units.parameter(variable, size), [(series_name(one, names, ""), one) for one in rows]))
+        panels.append((_size(variable, size), [(series_name(one, names, ""), one) for one in rows]))
     transport = group[0].transport
     return _comparison(
         panels,
@@ -149,6 +149,10 @@ def _marks(rows: Sequence[Row]) -> list[Mark]:
         )
         for name, one in rows
     ]
+
+
+def _size(variable: str, value: Value) -> str:
+    return units.parameter(variable, value) if variable.endswith("_bytes") else label(variable, value)
 
 
 def _words(name: str) -> str:

@@ -14,7 +14,7 @@
     document.getElementById("theme").textContent = `Theme: ${choice}`;
   }
   const css = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
-  const series = (slot) => css(`series-${slot % 8}`);
+  const series = (slot) => css(`series-${slot % 9}`);
   const faded = (color, share) => {
     const [r, g, b] = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
     return `rgba(${r},${g},${b},${share})`;
