@@ -1,0 +1,35 @@
+# make run   measure this machine and explain what was found
+# make test  set up and run all tests, C++ and Python
+# make clean remove what the others made, runs/ excepted
+
+PYTHON ?= python3
+PYTEST_OPTIONS ?=
+PIP = .venv/bin/pip --disable-pip-version-check --quiet
+
+.PHONY: run test clean
+
+run: .venv/product
+	.venv/bin/scope run
+
+test: .venv/development .mpi/mpich
+	.venv/bin/pytest $(PYTEST_OPTIONS)
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/product: requirements/product.txt pyproject.toml | .venv/bin/python
+	$(PIP) install -r requirements/product.txt
+	$(PIP) install --no-deps --editable .
+	touch $@
+
+.venv/development: requirements/development.txt .venv/product
+	$(PIP) install -r requirements/development.txt
+	touch $@
+
+# The alternative MPI has a prefix of its own: both name their compiler mpicxx.
+.mpi/mpich: requirements/mpich.txt | .venv/bin/python
+	$(PIP) install --prefix $(CURDIR)/.mpi/mpich -r requirements/mpich.txt
+	touch $@
+
+clean:
+	rm -rf .venv .mpi build
