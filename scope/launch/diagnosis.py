@@ -11,6 +11,8 @@ OPEN_MPI = re.compile(
 )
 HYDRA = re.compile(r"=\s+PID (?P<pid>\d+) RUNNING AT (?P<host>\S+)\s+=\s+EXIT CODE: (?P<code>\d+)")
 HYDRA_SIGNAL = re.compile(r"\(signal (?P<signal>\d+)\)")
+MPICH_STACK = re.compile(r"^\w+\(\d+\)\.*: *(\S.*)$", re.MULTILINE)
+"""The last line of an error stack is the deepest cause."""
 OWN = re.compile(r"^scope-measure: (?P<message>.*)$", re.MULTILINE)
 
 
@@ -49,6 +51,8 @@ def diagnose(output: str) -> Death:
             number = int(named["signal"])
             return Death(_sentence(f"a rank on {host}", pid, number), None, host, pid, number)
         return Death(f"a rank on {host} (pid {pid}) ended with exit code {code}", None, host, pid)
+    if stack := MPICH_STACK.findall(output):
+        return Death(stack[-1].strip())
     lines = [line.strip() for line in output.splitlines() if line.strip(" -=\t")]
     errors = [line for line in lines if re.search(r"error|fail|not |cannot|unable", line, re.IGNORECASE)]
     return Death((errors or lines or ["it said nothing"])[0][:200])

@@ -1,4 +1,4 @@
-"""MPICH's mpiexec (hydra), over UCX or libfabric."""
+"""MPICH's mpiexec (hydra), over libfabric or UCX."""
 
 from __future__ import annotations
 
@@ -32,11 +32,20 @@ class Mpich:
 
 
 def _transport(job: Job, site: Site) -> dict[str, str]:
-    """Choose TCP in every network module, whichever is built in, and forbid shared memory inside a host."""
-    interface = site.interface or ("lo" if site.one_host and job.transport == "tcp" else None)
-    tcp = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "FI_PROVIDER": "tcp"} if job.transport == "tcp" else {}
-    network = {"UCX_NET_DEVICES": interface, "FI_TCP_IFACE": interface} if interface else {}
-    return tcp | network
+    """Choose TCP in every network module and forbid shared memory inside a host.
+
+    A build with both modules takes libfabric's TCP, which knows the loopback; UCX 1.20 finds no route over it.
+    """
+    tcp = {
+        "MPIR_CVAR_NOLOCAL": "1",
+        "MPIR_CVAR_CH4_NETMOD": "ofi",
+        "FI_PROVIDER": "tcp",
+        "UCX_TLS": "tcp,self",
+    }
+    chosen = tcp if job.transport == "tcp" else {}
+    if site.interface:
+        return {**chosen, "UCX_NET_DEVICES": site.interface, "FI_TCP_IFACE": site.interface}
+    return {**chosen, "FI_TCP_IFACE": "lo"} if chosen and site.one_host else chosen
 
 
 LAUNCHER = Mpich()
