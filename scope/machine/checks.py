@@ -1,0 +1,126 @@
+"""What this host has and lacks for measuring, each with what to do about it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from scope.machine.discover import steering_environment, usable_cores
+from scope.machine.machine import Host
+
+STEADY_GOVERNORS = {"", "performance"}
+FREE_BYTES = 200e6
+"""A standard run with its page stays well below."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    found: str
+    advice: str = ""
+    """What to do; empty when all is well."""
+    needed: bool = False
+    """Whether nothing can be measured without it."""
+
+
+def check(host: Host, folder: Path) -> Iterator[Check]:
+    """Yield what matters for a measurement on `host` with its results in `folder`."""
+    yield from _processors(host)
+    yield _clock(host)
+    yield _governor(host)
+    yield _load(host)
+    if any(link.kind == "infiniband" for link in host.links):
+        yield _memory_lock()
+    yield _copy_between_processes()
+    yield _environment()
+    yield _disk(folder)
+    for name, purpose in (("ssh", "several hosts"), ("chromium", "the tests of the report")):
+        yield _optional_tool(name, purpose)
+
+
+def _processors(host: Host) -> Iterator[Check]:
+    processor = host.processor
+    usable = usable_cores(host)
+    found = f"{usable} of {processor.cores} cores usable, {processor.threads} threads, {processor.model}"
+    advice = "" if usable > 1 else "ranks must share one core: only functions can be checked, not performance"
+    yield Check("cores", usable > 1, found, advice)
+    if processor.quota_cores is not None:
+        advice = "a control group stops processes in the middle of a measurement; ask for whole cores"
+        yield Check("processor quota", False, f"{processor.quota_cores:g} cores", advice)
+    if processor.threads > processor.cores:
+        advice = "bind ranks to cores (--binding core), so that no two share one"
+        yield Check("hardware threads", True, f"{processor.threads // processor.cores} per core", advice)
+
+
+def _clock(host: Host) -> Check:
+    source = _text("/sys/devices/system/clocksource/clocksource0/current_clocksource") or "unknown"
+    steady = {"constant_tsc", "nonstop_tsc"} <= set(host.processor.flags)
+    if host.processor.architecture != "x86_64":
+        return Check("clock", True, f"kernel clock {source}; the processor's counter where it has one")
+    if steady:
+        return Check("clock", True, f"invariant time stamp counter; kernel clock {source}")
+    return Check(
+        "clock", False, f"kernel clock {source}", "no invariant counter: clock_gettime is used, with its cost"
+    )
+
+
+def _governor(host: Host) -> Check:
+    ok = host.governor in STEADY_GOVERNORS
+    found = host.governor or "none shown (fixed, or set by the hypervisor)"
+    return Check("frequency governor", ok, found, "" if ok else "cpupower frequency-set -g performance (as root)")
+
+
+def _load(host: Host) -> Check:
+    ok = host.load < 0.5 * max(1, len(host.processor.usable))
+    advice = "" if ok else "others work here too; wait for an idle machine"
+    return Check("load", ok, f"{host.load:g} runnable in the last minute", advice)
+
+
+def _memory_lock() -> Check:
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    ok = soft == resource.RLIM_INFINITY or soft >= 64 * 1024**2
+    found = "unlimited" if soft == resource.RLIM_INFINITY else f"{soft} bytes"
+    return Check("locked memory", ok, found, "" if ok else "InfiniBand needs more: ulimit -l unlimited")
+
+
+def _copy_between_processes() -> Check:
+    """Single-copy transfers inside a host read the other process's memory."""
+    scope_of_trace = _text("/proc/sys/kernel/yama/ptrace_scope")
+    ok = scope_of_trace in ("", "0") or os.geteuid() == 0
+    advice = (
+        "" if ok else "large messages inside a host are copied twice; sysctl kernel.yama.ptrace_scope=0 allows one"
+    )
+    return Check("copy between processes", ok, "allowed" if ok else f"ptrace_scope {scope_of_trace}", advice)
+
+
+def _environment() -> Check:
+    found = steering_environment(os.environ)
+    advice = "these steer MPI, fabrics or threads, and are recorded with the run" if found else ""
+    return Check("steering variables", True, ", ".join(found) or "none", advice)
+
+
+def _disk(folder: Path) -> Check:
+    free = shutil.disk_usage(folder).free
+    ok = free > FREE_BYTES
+    return Check(
+        "disk", ok, f"{free / 1e9:.1f} GB free in {folder}", "" if ok else "make room, or choose --output"
+    )
+
+
+def _optional_tool(name: str, purpose: str) -> Check:
+    path = shutil.which(name)
+    return Check(name, True, path or "absent", "" if path else f"only {purpose} needs it")
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
