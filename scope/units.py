@@ -24,6 +24,7 @@ _BASE = {
     "Hz": "Hz",
     "bit/s": "bit/s",
     "bits/s": "bit/s",
+    "1/s": "/s",
     "message/s": "msg/s",
     "messages/s": "msg/s",
 }

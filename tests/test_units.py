@@ -21,6 +21,7 @@ from scope import units
         (950.0, "bytes/s", "950 B/s"),
         (2.5e9, "flop/s", "2.50 Gflop/s"),
         (3.21e6, "messages/s", "3.21 Mmsg/s"),
+        (3.21e6, "1/s", "3.21 M/s"),
         (4.0, "", "4.00"),
         (12.0, "ticks", "12.0 ticks"),
         (None, "s", "–"),

@@ -13,24 +13,13 @@ from scope.findings.finding import Finding
 from scope.machine.machine import Machine
 from scope.models.fit import Models
 from scope.rundirectory import Run, RunDirectory, read_json, read_text
-from scope.statistics.summary import Summary
+from scope.statistics.summary import Summaries, Summary
 
 
-class File(BaseModel):
-    """A file of a run directory; keys that only other stages need are passed over."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class SummaryFile(File):
-    """`statistics.json`."""
-
-    format: int
-    summaries: list[Summary]
-
-
-class FindingFile(File):
+class FindingFile(BaseModel):
     """`findings.json`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int
     findings: list[Finding]
@@ -86,7 +75,7 @@ def read(path: Path) -> Contents:
 def read_summaries(path: Path) -> list[Summary]:
     """Read only the summaries of a run."""
     directory = located(path)
-    return read_json(_derived(directory, directory.statistics), SummaryFile).summaries
+    return read_json(_derived(directory, directory.statistics), Summaries).summaries
 
 
 def located(path: Path) -> RunDirectory:

@@ -101,6 +101,8 @@ def label(name: str, value: Value) -> str:
     """Name a series by what sets it apart: words as they stand, numbers with their name."""
     if name == "ranks":
         return f"{value} rank{'' if value == 1 else 's'}"
+    if name == "transport":
+        return "default transport" if value == "default" else str(value)
     if isinstance(value, str):
         return f"{name} {value}" if value in ("on", "off", "default", "none") else value
     return f"{name.removesuffix('_bytes').replace('_', ' ')} {units.parameter(name, value)}"

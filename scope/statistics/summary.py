@@ -82,3 +82,12 @@ class Summary(Case):
     """Share of launches in which the interval became as tight as asked."""
     relative_interval: float | None
     """Half width of the interval over the median."""
+
+
+class Summaries(BaseModel):
+    """`statistics.json`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: int
+    summaries: list[Summary]

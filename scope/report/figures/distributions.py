@@ -12,8 +12,8 @@ from scope.report.contents import Contents
 from scope.report.figure import Figure, Plot, Table, linear_axis, number, plain
 from scope.report.rows import case
 from scope.samples.samples import CaseSamples, Floats, Samples
-from scope.statistics.definitions import series_of, times_under
 from scope.statistics.summary import Summary
+from scope.statistics.values import identity, seconds_behind
 
 _STEPS = 160
 """Points of a drawn distribution: more than a screen resolves."""
@@ -51,20 +51,9 @@ def selected(contents: Contents) -> list[tuple[Summary, str]]:
     return list(chosen.values())
 
 
-def identity(summary: Summary) -> tuple[object, ...]:
-    """Return what the samples call the case of a summary."""
-    parameters = tuple(sorted((name, type(value).__name__, value) for name, value in summary.parameters.items()))
-    return (summary.benchmark, parameters, summary.ranks, summary.transport, summary.placement, summary.origin)
-
-
 def _times(case: CaseSamples, summary: Summary) -> Floats | None:
-    if summary.definition == "observed" or not case.ok:
-        return None
-    series = series_of(summary.definition, case.times)
-    found = times_under(summary.definition, series) if series is not None else None
-    if series is None or found is None or not series.counted.any():
-        return None
-    return np.sort(found[series.counted])
+    times = seconds_behind(summary, case)
+    return np.sort(times) if times is not None and times.size else None
 
 
 def _figure(summary: Summary, reason: str, launches: list[tuple[int, Floats]], key: str) -> Figure:

@@ -1,0 +1,29 @@
+"""The raw values behind a summary, for those who need more than its figures."""
+
+from __future__ import annotations
+
+from scope.samples.samples import CaseSamples, Floats
+from scope.statistics.definitions import observed, series_of, times_under
+from scope.statistics.summary import Summary
+
+
+def identity(summary: Summary) -> tuple[object, ...]:
+    """Return what the samples call the case of a summary, as `CaseSamples.identity` does."""
+    parameters = tuple(sorted((name, type(value).__name__, value) for name, value in summary.parameters.items()))
+    return (summary.benchmark, parameters, summary.ranks, summary.transport, summary.placement, summary.origin)
+
+
+def seconds_behind(summary: Summary, case: CaseSamples) -> Floats | None:
+    """Return the times of one launch from which the summary was derived, in the order in which they were taken.
+
+    Seconds per operation (a rate is derived from them) or the observed quantity; shape (counted repetitions,).
+    None when the launch has none: it failed, or lacks what the definition needs.
+    """
+    if not case.ok:
+        return None
+    if summary.definition == "observed":
+        taken = observed(summary.metric, case.times)
+        return None if taken is None else taken[1][taken[0].counted]
+    series = series_of(summary.definition, case.times)
+    times = times_under(summary.definition, series) if series is not None else None
+    return None if series is None or times is None else times[series.counted]
