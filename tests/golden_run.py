@@ -126,7 +126,7 @@ def library_cases() -> Iterator[Synthetic]:
         yield latency("standard", message_bytes, latency_s(message_bytes))
     for message_bytes in [0, *TCP_SIZES]:
         yield latency("standard", message_bytes, line(MPI_TCP, message_bytes), transport="tcp")
-    for mode, factor in {"buffered": 1.3, "synchronous": 1.6, "ready": 1.0, "sendrecv": 1.05}.items():
+    for mode, factor in {"buffered": 1.3, "synchronous": 1.6, "ready": 1.0, "sendrecv": 1.0}.items():
         for message_bytes in (0, 1024, 65536):
             noisy = mode == "synchronous" and message_bytes == 1024
             yield latency(mode, message_bytes, factor * latency_s(message_bytes), noise=0.8 if noisy else 0.01)

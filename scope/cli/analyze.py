@@ -18,6 +18,7 @@ def analyze(run: Path) -> None:
     from scope.findings.find import find_all
     from scope.machine.machine import Machine
     from scope.models.derive import derive
+    from scope.plan.plan import read as read_plan
     from scope.rundirectory import FORMAT, Run, RunDirectory, read_json, write_json
     from scope.samples.reader import read
     from scope.statistics.summarise import summarise
@@ -30,7 +31,8 @@ def analyze(run: Path) -> None:
     write_json(directory.statistics, {"format": FORMAT, "summaries": summaries})
     models = derive(summaries, machine, samples.launches)
     write_json(directory.models, models)
-    context = Context(read_json(directory.run, Run), samples, summaries, models, machine, benchmarks)
+    plan = read_plan(directory.plan) if directory.plan.exists() else None
+    context = Context(read_json(directory.run, Run), samples, summaries, models, machine, benchmarks, plan)
     write_json(directory.findings, {"format": FORMAT, "findings": find_all(context)})
 
 

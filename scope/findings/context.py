@@ -9,6 +9,7 @@ from scope.build.registry import BenchmarkDescription
 from scope.findings.finding import Evidence
 from scope.machine.machine import Host, Machine
 from scope.models.fit import Models
+from scope.plan.plan import Plan
 from scope.rundirectory import Run
 from scope.samples.samples import Samples
 from scope.statistics.summary import Summary
@@ -24,6 +25,8 @@ class Context:
     models: Models
     machine: Machine
     benchmarks: list[BenchmarkDescription]
+    plan: Plan | None = None
+    """What was to be run; None for a run that has no plan, for example an imported one."""
 
     @property
     def headlines(self) -> list[Summary]:
@@ -39,6 +42,14 @@ class Context:
         """Return the facts of a host, by its name or the part before its first dot."""
         short = name.split(".")[0]
         return next((host for host in self.machine.hosts if host.name.split(".")[0] == short), None)
+
+
+def one_of_each_case(summaries: list[Summary]) -> list[Summary]:
+    """Return the first summary of each case."""
+    cases: dict[tuple[str, str], Summary] = {}
+    for summary in summaries:
+        cases.setdefault((summary.label, summary.placement), summary)
+    return list(cases.values())
 
 
 def figure(summary: Summary) -> Evidence:
