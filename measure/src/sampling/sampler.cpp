@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "sampling/interval.hpp"
+#include "synchronization/dissemination.hpp"
 
 namespace scope {
 namespace {
@@ -66,10 +67,12 @@ class Sampling {
   Synchronization chosen_synchronization() const {
     if (setting_.world.size() == 1) return Synchronization::none;
     if (policy_.synchronization) return *policy_.synchronization;
-    // A window starts all ranks at one time but waits by spinning, which needs a processor per rank.
+    // An exchange that its initiator times synchronises itself: the partner already waits for the next
+    // message.
     const bool common_start = collective() || declaration_.definition == Definition::max_rank;
-    return common_start && !setting_.oversubscribed ? Synchronization::window
-                                                    : Synchronization::dissemination;
+    if (!common_start) return Synchronization::none;
+    // A window starts all ranks at one time but waits by spinning, which needs a processor per rank.
+    return setting_.oversubscribed ? Synchronization::dissemination : Synchronization::window;
   }
 
   Times repeat(Cadence cadence, std::int64_t operations) {
@@ -122,6 +125,8 @@ class Sampling {
   void begin_group() {
     ++seed_;
     benchmark_.fill(seed_);
+    // Filling takes the ranks different times.
+    dissemination_barrier(setting_.world);
   }
 
   void check_group() {

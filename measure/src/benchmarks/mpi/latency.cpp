@@ -5,6 +5,7 @@
 // two messages at once, so that half its time must not exceed that of the ping-pong. After thesis 6.5.3,
 // Fig. 6.2.
 #include <array>
+#include <tuple>
 
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
@@ -90,7 +91,7 @@ class PingPong final : public Benchmark {
     } else if (ready()) {
       first_ ? repetition.time([&] { ping_ready(); }) : repetition.time([&] { pong_ready(); });
     } else if (blocking_) {
-      first_ ? repetition.time([&] { ping(); }) : repetition.time([&] { pong(); });
+      time_blocking(repetition);
     } else {
       first_ ? repetition.time([&] { ping_nonblocking(); }) : repetition.time([&] { pong_nonblocking(); });
     }
@@ -107,15 +108,26 @@ class PingPong final : public Benchmark {
   Buffer& other() { return buffers_[1 - place_]; }
   void turn() { place_ = 1 - place_; }
 
-  void receive() { MPI_Recv(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE); }
-
-  void ping() {
-    mode_->send(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_);
-    receive();
-  }
-  void pong() {
-    receive();
-    mode_->send(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_);
+  // The plain loop that everybody writes; what it needs is fetched before it.
+  void time_blocking(Repetition& repetition) {
+    const auto send = mode_->send;
+    void* const buffer = current().data();
+    const auto [bytes, partner, comm] = std::tuple(bytes_, partner_, comm_);
+    const auto send_message = [=] { send(buffer, bytes, MPI_BYTE, partner, tag, comm); };
+    const auto receive_message = [=] {
+      MPI_Recv(buffer, bytes, MPI_BYTE, partner, tag, comm, MPI_STATUS_IGNORE);
+    };
+    if (first_) {
+      repetition.time([=] {
+        send_message();
+        receive_message();
+      });
+    } else {
+      repetition.time([=] {
+        receive_message();
+        send_message();
+      });
+    }
   }
 
   void ping_nonblocking() {

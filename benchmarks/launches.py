@@ -1,0 +1,60 @@
+"""Starts of the native program and of the plain loop, pinned and alike, for the comparisons in this folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from scope.build import installations, native
+from scope.launch import launcher
+
+HERE = Path(__file__).resolve().parent
+
+
+class Pair:
+    """The native program and the plain loop, compiled for the same MPI."""
+
+    def __init__(self, mpi: str | None = None) -> None:
+        self.mpi = installations.find(mpi)
+        self.native = native.build(self.mpi).program
+        self.directory = tempfile.TemporaryDirectory()
+        self.loop = str(Path(self.directory.name) / "plain_ping_pong")
+        compiler = Path(self.mpi.compiler)
+        compiler = compiler.with_name(compiler.name.replace("mpicxx", "mpicc"))
+        subprocess.run([compiler, "-O2", HERE / "plain_ping_pong.c", "-o", self.loop], check=True)
+
+    def start(self, program: str, arguments: list[str], ranks: int = 2) -> str:
+        """Run pinned ranks and return what they print."""
+        job = launcher.Job(program, tuple(arguments), ranks, binding="core")
+        command = launcher.command(job, launcher.Site(self.mpi, self.mpi.launcher))
+        environment = {**os.environ, **command.environment}
+        ended = subprocess.run(
+            command.arguments, env=environment, capture_output=True, text=True, timeout=300, check=True
+        )
+        return ended.stdout
+
+    def plain(self, what: str, message_bytes: int, iterations: int, loops: int) -> float:
+        """Seconds per message or window: the median over loops of one launch."""
+        printed = self.start(self.loop, [what, str(message_bytes), str(iterations), str(loops)])
+        return statistics.median(float(line) for line in printed.split())
+
+    def measured(self, lines: list[str], ranks: int = 2) -> list[dict[str, Any]]:
+        """Return the case records of one launch of the native program with these plan lines."""
+        folder = Path(self.directory.name)
+        plan, output = folder / "plan.txt", folder / "samples.jsonl"
+        plan.write_text("\n".join(lines) + "\n")
+        output.unlink(missing_ok=True)
+        self.start(self.native, ["--action=run", f"--plan={plan}", f"--output={output}"], ranks)
+        records = [json.loads(line) for line in output.read_text().splitlines()]
+        return [record for record in records if record["record"] == "case"]
+
+
+def seconds(case: dict[str, Any], per_operation: float = 1) -> float:
+    """Median time of the initiator's repetitions, warm-up left out, per operation and divisor."""
+    series = case["series"][0]
+    return statistics.median(series["elapsed_s"][0][series["warmup"] :]) / series["operations"] / per_operation

@@ -1,0 +1,64 @@
+"""The rules of the house that programs can check: style, types, one-way imports, no foreign names."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+TOOLS = Path(sysconfig.get_path("scripts"))
+
+CHECKS = {
+    "ruff finds nothing": ["ruff", "check", "."],
+    "ruff would format nothing": ["ruff", "format", "--check", "."],
+    "mypy is content": ["mypy"],
+    "imports go one way": ["lint-imports"],
+}
+
+
+@pytest.mark.parametrize("command", CHECKS.values(), ids=CHECKS.keys())
+def test_python(command: list[str]) -> None:
+    passes([str(TOOLS / command[0]), *command[1:]])
+
+
+def test_clang_format_would_change_nothing() -> None:
+    sources = [
+        str(path) for folder in ("measure", "benchmarks") for path in (REPOSITORY / folder).rglob("*.[ch]*pp")
+    ]
+    assert sources
+    passes([str(TOOLS / "clang-format"), "--dry-run", "--Werror", *sources])
+
+
+def test_the_tree_names_no_registry_and_no_home() -> None:
+    # A registry's host or a developer's folder in a committed file ties the project to one site.
+    foreign = re.compile(r"pypi\.org|pythonhosted|registry\.npmjs|crates\.io|deb\.debian\.org|/root/|/home/\w+/")
+    this_file = Path(__file__).name
+    for name in tracked():
+        if Path(name).name != this_file:
+            text = (REPOSITORY / name).read_bytes().decode("utf-8", errors="ignore")
+            assert not (found := foreign.search(text)), f"{name}: {found[0]}"
+
+
+def test_links_in_the_documentation_lead_somewhere() -> None:
+    link = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+    for name in tracked():
+        if name.endswith(".md"):
+            for target in link.findall((REPOSITORY / name).read_text()):
+                assert ((REPOSITORY / name).parent / target).exists(), f"{name}: {target}"
+
+
+def tracked() -> list[str]:
+    """Return the files that git knows; skip where this is no checkout."""
+    answer = subprocess.run(["git", "ls-files"], cwd=REPOSITORY, capture_output=True, text=True)
+    if answer.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [name for name in answer.stdout.splitlines() if (REPOSITORY / name).is_file()]
+
+
+def passes(command: list[str]) -> None:
+    ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=200)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
