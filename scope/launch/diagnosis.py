@@ -33,6 +33,12 @@ class Death:
             words in self.text for words in ("No space left", "Disk quota exceeded", "File too large")
         )
 
+    def no_room(self, path: str) -> str:
+        """Say in one line that `path` cannot be written any further."""
+        if self.signal == signal.SIGXFSZ:
+            return f"{path}: cannot be written: File too large (ulimit -f)"
+        return self.text if path in self.text else f"{path}: {self.text}"
+
 
 def diagnose(output: str) -> Death:
     """Read the end of a launch from what the launcher and the program wrote."""

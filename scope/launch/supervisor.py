@@ -237,8 +237,7 @@ class Supervisor:
         if ending.code in (None, 0, 1):
             return
         if ending.code == NO_OUTPUT or ending.death.disk_full:
-            text = ending.death.text
-            raise ScopeError(text if str(self.run.samples) in text else f"{self.run.samples}: {text}")
+            raise ScopeError(ending.death.no_room(str(self.run.samples)))
         if ending.code == BAD_PLAN and "plan" in ending.death.text:
             raise ScopeError(ending.death.text)
 

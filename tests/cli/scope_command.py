@@ -1,0 +1,90 @@
+"""Runs `scope` as a person would, in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sysconfig
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SCOPE = Path(sysconfig.get_path("scripts")) / "scope"
+PATIENCE_S = 120
+BRIEF = ["--mpi", "embedded", "--budget", "0.05", "--seed", "3"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a command ended and what it said."""
+
+    code: int
+    output: str
+    errors: str
+
+    def refusal(self) -> str:
+        """Return the one line of a refusal: exit code 2, nothing printed, no trace."""
+        assert (self.code, self.output) == (2, ""), self
+        assert self.errors.count("\n") == 1, self.errors
+        return self.errors.strip()
+
+
+def scope(folder: Path, *words: str) -> Answer:
+    """Run a command to its end."""
+    done = subprocess.run(
+        [str(SCOPE), *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        stdin=subprocess.DEVNULL,
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def start(folder: Path, *words: str) -> subprocess.Popen[str]:
+    """Start a command that a test will interrupt."""
+    return subprocess.Popen(
+        [str(SCOPE), *words],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def wait_until(ready: Callable[[], bool]) -> None:
+    """Wait for something that a running command does."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not ready():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.02)
+
+
+def samples(run: Path) -> list[dict[str, Any]]:
+    """Return the complete lines of a run's samples."""
+    text = (run / "samples.jsonl").read_text() if (run / "samples.jsonl").exists() else ""
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def cases(run: Path) -> list[tuple[int, int, str, str]]:
+    """Return (launch, position, benchmark, parameters) of every case that has its record, sorted."""
+    return sorted(
+        (line["launch"], line["position"], line["benchmark"], json.dumps(line["parameters"], sort_keys=True))
+        for line in samples(run)
+        if line["record"] == "case"
+    )
+
+
+def planned(run: Path) -> list[tuple[int, int, str, str]]:
+    """Return the same of every case of the plan."""
+    from scope.plan import plan
+
+    return sorted(
+        (launch.number, position, case.benchmark, json.dumps(case.parameters, sort_keys=True))
+        for launch in plan.read(run / "plan.txt").launches
+        for position, case in enumerate(launch.cases)
+    )

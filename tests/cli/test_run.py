@@ -1,0 +1,290 @@
+"""`scope run`, for real: what it leaves behind, how it refuses, how it survives interruption and a full disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scope.launch import processes
+from scope.machine.discover import this_host, usable_cores
+from tests.cli.scope_command import BRIEF, SCOPE, cases, planned, samples, scope, start, wait_until
+
+LATENCY = "mpi.latency message_bytes=0,1Ki"
+LONG = [
+    "--case",
+    "mpi.latency message_bytes=0,1,2,4,8,16,32,64",
+    "--case",
+    "mpi.barrier ranks=2",
+    "--launches",
+    "3",
+]
+
+
+def status(run: Path) -> str:
+    return str(json.loads((run / "run.json").read_text())["status"])
+
+
+def test_a_run_leaves_everything_behind(tmp_path: Path) -> None:
+    answer = scope(tmp_path, "run", "--case", LATENCY, "--case", "node.timer", "--launches", "2", *BRIEF)
+    assert answer.code == 0, answer.errors
+    run = tmp_path / "runs" / "latest"
+    assert run.is_symlink()
+    assert not run.readlink().is_absolute()
+    for name in (
+        "experiment.toml",
+        "machine.json",
+        "benchmarks.json",
+        "statistics.json",
+        "models.json",
+        "findings.json",
+    ):
+        assert (run / name).stat().st_size > 0
+    assert cases(run) == planned(run)
+    assert len(cases(run)) == 2 * (2 + 1)
+    assert status(run) == "finished"
+    record = json.loads((run / "run.json").read_text())
+    assert record["command"][1:3] == ["run", "--case"]
+    assert record["finished_unix_s"] > record["started_unix_s"]
+    machine = json.loads((run / "machine.json").read_text())
+    assert machine["hosts"][0]["name"] == os.uname().nodename
+    assert machine["build"]["mpi"]["name"] == "openmpi"
+    assert "report.html" in answer.output
+    attempt = run / "launches" / "0001-1"
+    assert {path.name for path in attempt.iterdir()} == {"plan.txt", "progress", "stdout.txt", "stderr.txt"}
+
+
+def test_the_resolved_experiment_repeats_the_run(tmp_path: Path) -> None:
+    assert scope(tmp_path, "run", "--case", LATENCY, "--launches", "2", *BRIEF, "-o", "first").code == 0
+    assert scope(tmp_path, "run", "first/experiment.toml", "-o", "second").code == 0
+    assert (tmp_path / "first/plan.txt").read_text() == (tmp_path / "second/plan.txt").read_text()
+
+
+def test_wrong_data_is_exit_code_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCOPE_FAULT", "corrupt-payload:mpi.latency")
+    answer = scope(tmp_path, "run", "--case", LATENCY, "--launches", "1", *BRIEF)
+    assert answer.code == 1
+    assert "mpi.latency" in answer.errors
+    assert (tmp_path / "runs/latest/report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["mpi.latncy"], ["only = mpi.latncy", "unknown benchmark", "did you mean mpi.latency?"]),
+        (["--case", "mpi.latncy"], ["benchmark = mpi.latncy", "unknown benchmark", "did you mean mpi.latency?"]),
+        (["--case", "mpi.latency message_bytes=-1"], ["message_bytes = -1", "from 0 to 268435456"]),
+        (["--case", "mpi.latency message_bytes=1000Gi"], ["message_bytes = 1000Gi", "from 0 to 268435456"]),
+        (["--case", "mpi.latency mesage_bytes=1"], ["mesage_bytes = 1", "did you mean message_bytes?"]),
+        (["--case", "mpi.barrier ranks=4096"], ["ranks = 4096", "must be at most", "--oversubscribe"]),
+        (["--case", "mpi.latency message_bytes"], ["'message_bytes'", "key=value"]),
+        (["--module", "base"], ["--module", "baseline, standard, advanced", "did you mean baseline?"]),
+        (["--launches", "0"], ["--launches = 0", "greater than or equal to 1"]),
+        (["--case-limit", "-1"], ["--case-limit -1", "more than 0"]),
+        (["--mpi", "lam"], ["--mpi lam", "usable here"]),
+        (["--mpiexec", "/nowhere/mpiexec"], ["launcher.mpiexec = /nowhere/mpiexec", "no such program"]),
+        (["--agent", "/nowhere/ssh"], ["launcher.agent = /nowhere/ssh", "no such program"]),
+        (["--hosts", "a:0"], ["launcher.hosts = a:0", "name:slots"]),
+        (["--hostfile", "gone"], ["gone: does not exist"]),
+        (["gone.toml"], ["gone.toml: does not exist"]),
+        (["--resume", "gone"], ["gone", "does not exist"]),
+        (["--resume", "gone", "--launches", "3"], ["--resume gone", "launches must not be given"]),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, words: list[str], said: list[str]) -> None:
+    mpi = [] if "--mpi" in words or "--resume" in words else ["--mpi", "embedded"]
+    refusal = scope(tmp_path, "run", *words, *mpi).refusal()
+    assert refusal.startswith("scope run: ")
+    for word in said:
+        assert word in refusal
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lunches = 3", ["e.toml: lunches = 3", "unknown key", "did you mean launches?"]),
+        ("[[case]]\nbenchmark = 'mpi.latency'\nmessage_bytes = [-5]", ["e.toml: case[0]", "message_bytes = -5"]),
+        ("[[case]]\nbenchmark = 'mpi.barrier'\nranks = [4096]", ["e.toml: case[0]", "ranks = 4096", "at most"]),
+        ("launches = ", ["e.toml: not TOML"]),
+    ],
+)
+def test_a_bad_experiment_is_one_line_with_its_file(tmp_path: Path, text: str, said: list[str]) -> None:
+    (tmp_path / "e.toml").write_text(text)
+    refusal = scope(tmp_path, "run", "e.toml", "--mpi", "embedded").refusal()
+    for word in said:
+        assert word in refusal
+    assert [path.name for path in tmp_path.iterdir()] == ["e.toml"]
+
+
+def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "precious").write_text("mine")
+    refusal = scope(tmp_path, "run", "mpi.barrier", *BRIEF, "-o", "run").refusal()
+    assert "--output run: exists" in refusal
+    assert (tmp_path / "run" / "precious").read_text() == "mine"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_is_resumed_to_the_same_cases(tmp_path: Path, number: signal.Signals) -> None:
+    running = start(tmp_path, "run", *LONG, *BRIEF, "-o", "run")
+    run = tmp_path / "run"
+    wait_until(lambda: len([line for line in samples(run) if line["record"] == "case"]) >= 4)
+    running.send_signal(number)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130, errors
+    assert "continue with: scope run --resume run" in errors
+    assert "Traceback" not in errors
+    assert status(run) == "interrupted"
+    done = cases(run)
+    assert 4 <= len(done) < len(planned(run))
+    assert leftovers(run) == []
+
+    answer = scope(tmp_path, "run", "--resume", "run")
+    assert answer.code == 0, answer.errors
+    assert cases(run) == planned(run)
+    assert status(run) == "finished"
+    assert set(done) <= set(cases(run))
+
+
+def test_a_run_whose_supervisor_was_killed_is_resumed_when_its_ranks_are_gone(tmp_path: Path) -> None:
+    running = start(
+        tmp_path, "run", *LONG, "--mpi", "embedded", "--budget", "2", "--interval", "1e-9", "-o", "run"
+    )
+    run = tmp_path / "run"
+    wait_until(lambda: any(line["record"] == "launch" for line in samples(run)))
+    running.kill()
+    running.communicate(timeout=60)
+    ranks = leftovers(run)
+    assert ranks
+    assert "another scope run is using it" in scope(tmp_path, "run", "--resume", "run").refusal()
+    for pid in ranks:
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: leftovers(run) == [])
+    (run / "plan.txt").write_text((run / "plan.txt").read_text().replace("budget_s=2.0", "budget_s=0.05"))
+    assert scope(tmp_path, "run", "--resume", "run").code == 0
+    assert cases(run) == planned(run)
+
+
+def test_a_cut_last_line_is_kept_aside_and_its_case_measured_again(tmp_path: Path) -> None:
+    assert scope(tmp_path, "run", "--case", LATENCY, "--launches", "1", *BRIEF, "-o", "run").code == 0
+    run = tmp_path / "run"
+    lines = (run / "samples.jsonl").read_bytes().splitlines(keepends=True)
+    half = lines[-2][: len(lines[-2]) // 2]
+    (run / "samples.jsonl").write_bytes(b"".join(lines[:-2]) + half)
+    answer = scope(tmp_path, "run", "--resume", "run")
+    assert answer.code == 0, answer.errors
+    assert (run / "samples.cut.jsonl").read_bytes() == half + b"\n"
+    assert cases(run) == planned(run)
+
+
+def test_a_finished_run_is_resumed_to_itself(tmp_path: Path) -> None:
+    assert scope(tmp_path, "run", "--case", LATENCY, "--launches", "1", *BRIEF, "-o", "run").code == 0
+    before = (tmp_path / "run/samples.jsonl").read_bytes()
+    assert scope(tmp_path, "run", "--resume", "run").code == 0
+    assert (tmp_path / "run/samples.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("run.json", '"format": 1', '"format": 2', ["run.json", "format = 2", "reads format 1"]),
+        ("plan.txt", "format=1", "format=7", ["plan.txt:1", "format = 7", "reads format 1"]),
+        (
+            "machine.json",
+            '"fingerprint": "',
+            '"fingerprint": "0',
+            ["machine.json", "build.fingerprint", "new run"],
+        ),
+        ("experiment.toml", "launches =", "lunches =", ["experiment.toml: lunches", "did you mean launches?"]),
+    ],
+)
+def test_a_run_of_another_format_or_program_is_not_resumed(
+    finished: Path, name: str, old: str, new: str, said: list[str]
+) -> None:
+    text = (finished / name).read_text()
+    assert old in text
+    (finished / name).write_text(text.replace(old, new, 1))
+    try:
+        refusal = scope(finished.parent, "run", "--resume", finished.name).refusal()
+    finally:
+        (finished / name).write_text(text)
+    for word in said:
+        assert word in refusal
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("finished")
+    assert scope(folder, "run", "--case", "node.timer", "--launches", "1", *BRIEF, "-o", "run").code == 0
+    return folder / "run"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small disk")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", str(disk)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("mounting is not allowed here")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_disk: Path) -> None:
+    answer = scope(small_disk, "run", *LONG, *BRIEF, "-o", "run")
+    assert answer.code == 1
+    last = answer.errors.strip().splitlines()[-1]
+    assert last.startswith("scope run: ")
+    assert str(small_disk / "run") in last
+    assert "No space left on device" in last
+    assert "continue with: scope run --resume run" in answer.errors
+    assert "Traceback" not in answer.errors
+    before = cases(small_disk / "run")
+
+    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+    resumed = scope(small_disk, "run", "--resume", "run")
+    assert resumed.code == 0, resumed.errors
+    assert cases(small_disk / "run") == planned(small_disk / "run")
+    assert set(before) <= set(cases(small_disk / "run"))
+
+
+def test_a_limit_on_file_sizes_is_as_a_full_disk(tmp_path: Path) -> None:
+    limited = subprocess.run(
+        ["bash", "-c", 'ulimit -f 40; exec "$@"', "bash", str(SCOPE), "run", *LONG, *BRIEF, "-o", "run"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert limited.returncode == 1
+    last = limited.stderr.strip().splitlines()[-1]
+    assert str(tmp_path / "run/samples.jsonl") in last
+    assert "File too large" in last
+    assert scope(tmp_path, "run", "--resume", "run").code == 0
+    assert cases(tmp_path / "run") == planned(tmp_path / "run")
+
+
+def test_more_ranks_than_cores_run_when_asked_so(tmp_path: Path) -> None:
+    ranks = 2 * usable_cores(this_host())
+    case = f"mpi.barrier ranks={ranks}"
+    answer = scope(tmp_path, "run", "--case", case, "--launches", "1", "--oversubscribe", *BRIEF, "-o", "run")
+    assert answer.code == 0, answer.errors
+    opening = next(line for line in samples(tmp_path / "run") if line["record"] == "launch")
+    assert (opening["ranks"], opening["placement"]) == (ranks, "none")
+
+
+def leftovers(run: Path) -> list[int]:
+    """Return processes of this run that are still there."""
+    return [
+        pid
+        for attempt in (run / "launches").iterdir()
+        for pid in processes.with_argument(f"--progress={attempt.absolute() / 'progress'}")
+    ]
