@@ -12,8 +12,8 @@ _ADVICE = {
     "failed": "Data were changed on the way or computed wrongly: suspect the library, the driver, the link or "
     "memory; run the case again with another MPI (`scope run --mpi NAME`) and on other hosts.",
     "crashed": "Its last words are in `{folder}/stderr.txt`.",
-    "timeout": "What it was doing is in the evidence and in `{folder}/stderr.txt`; `--case-limit SECONDS` gives it "
-    "more time.",
+    "timeout": "What it was doing is in the evidence and in `{folder}/stderr.txt`; `--case-limit SECONDS` gives "
+    "it more time.",
 }
 
 

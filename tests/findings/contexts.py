@@ -1,0 +1,126 @@
+"""Contexts with known faults, made from the golden run or from summaries of known truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scope.build.registry import BenchmarkDescription
+from scope.findings.context import Context
+from scope.machine.machine import Host, Machine
+from scope.models.derive import derive
+from scope.plan.plan import read as read_plan
+from scope.rundirectory import Run, RunDirectory, read_json
+from scope.samples.reader import read
+from scope.samples.records import LaunchRecord
+from scope.samples.samples import CaseSamples, Samples, Times
+from scope.statistics.summarise import summarise
+from scope.statistics.summary import Summary
+from tests.models.curves import noisy, summary
+
+Change = Callable[[Context], Context]
+
+
+def context_of(run: Path) -> Context:
+    directory = RunDirectory(run)
+    samples = read(run)
+    machine = read_json(directory.machine, Machine)
+    benchmarks = read_json(directory.benchmarks, list[BenchmarkDescription])
+    summaries = summarise(samples, benchmarks)
+    models = derive(summaries, machine, samples.launches)
+    return Context(
+        read_json(directory.run, Run), samples, summaries, models, machine, benchmarks, read_plan(directory.plan)
+    )
+
+
+def with_host(context: Context, **change: Any) -> Context:
+    hosts = [host.model_copy(update=change) for host in context.machine.hosts]
+    return replace(context, machine=context.machine.model_copy(update={"hosts": hosts}))
+
+
+def with_usable(context: Context, processors: int, quota: float | None = None) -> Context:
+    host = context.machine.hosts[0]
+    change = {"usable": list(range(processors)), "quota_cores": quota}
+    return with_host(context, processor=host.processor.model_copy(update=change))
+
+
+def with_launches(context: Context, change: Callable[[LaunchRecord], LaunchRecord]) -> Context:
+    launches = [change(launch) for launch in context.samples.launches]
+    return replace(context, samples=replace(context.samples, launches=launches))
+
+
+def with_times(context: Context, change: Callable[[Times], Times]) -> Context:
+    """Change the raw times of every case and derive everything again."""
+
+    def changed(case: CaseSamples) -> CaseSamples:
+        return replace(case, times=[change(times) for times in case.times])
+
+    samples = replace(context.samples, cases=[changed(case) for case in context.samples.cases])
+    summaries = summarise(samples, context.benchmarks)
+    models = derive(summaries, context.machine, samples.launches)
+    return replace(context, samples=samples, summaries=summaries, models=models)
+
+
+def with_summaries(context: Context, summaries: list[Summary]) -> Context:
+    models = derive(summaries, context.machine, context.samples.launches)
+    return replace(context, summaries=summaries, models=models)
+
+
+def with_samples(context: Context, **change: Any) -> Context:
+    samples: Samples = replace(context.samples, **change)
+    return replace(context, samples=samples)
+
+
+def latencies(
+    truth: Callable[[int], float], seed: int = 1, spread: float = 0.01, **parameters: Any
+) -> list[Summary]:
+    """A ping-pong's summaries over sizes, with noise."""
+    random = np.random.default_rng(seed)
+    sizes = [0, 1, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576]
+    given = {"mode": "standard", "completion": "blocking"} | parameters
+    return [summary(noisy(random, truth(n), spread=spread), message_bytes=n, **given) for n in sizes]
+
+
+def rung_summaries(
+    network_s: float, mpi_s: float, operation_share: float = 0.9, copy_s: float = 1e-4
+) -> list[Summary]:
+    """What the ladders need: TCP and MPI over it at 1 B and 1 MiB, memory copy, windows and the operation."""
+    random = np.random.default_rng(3)
+    mib = 1 << 20
+    made = []
+    for n, factor in ((1, 1.0), (mib, 100.0)):
+        tcp = {"message_bytes": n, "nodelay": "on", "wait": "polling"}
+        mpi = {"message_bytes": n, "mode": "standard", "completion": "blocking", "transport": "tcp"}
+        for benchmark, time_s, given in (("network.tcp", network_s, tcp), ("mpi.latency", mpi_s, mpi)):
+            times = noisy(random, time_s * factor, spread=0.002)
+            made.append(summary(times, benchmark, work_bytes=n, **given))
+            rates = [n / launch for launch in times]
+            made.append(summary(rates, benchmark, "bandwidth_bytes_per_s", unit="B/s", work_bytes=n, **given))
+    copies = noisy(random, copy_s, spread=0.002)
+    made.append(summary(copies, "node.stream", "time_s", "max_rank", ranks=1, kernel="copy", array_bytes=mib))
+    windows = [mib / launch for launch in noisy(random, 1.2e-4, spread=0.002)]
+    made.append(
+        summary(
+            windows,
+            "mpi.bandwidth",
+            "bandwidth_bytes_per_s",
+            "local",
+            unit="B/s",
+            message_bytes=mib,
+            completion="nonblocking",
+            window=64,
+        )
+    )
+    operation = noisy(random, 1.2e-4 / operation_share, spread=0.002)
+    made.append(
+        summary(operation, "operation.broadcast", "time_s", "global", work_bytes=2 * mib, size=362, memory="cold")
+    )
+    return made
+
+
+def host_like(host: Host, name: str) -> Host:
+    return host.model_copy(update={"name": name, "boot_id": name})

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scope.findings.context import Context
+from scope.findings.failed_case import find
+from scope.samples.records import Arrival
+from tests.findings.contexts import context_of, with_samples
+
+
+@pytest.fixture(scope="module")
+def golden_context(golden_raw: Path) -> Context:
+    return context_of(golden_raw)
+
+
+def arrival(rank: int, host: str, arrived: bool) -> Arrival:
+    return Arrival(
+        rank=rank,
+        host=host,
+        pid=100 + rank,
+        stage="sampling",
+        repetition=812,
+        last_sign_s=12.5,
+        state="running" if arrived else "stopped",
+        arrived=arrived,
+    )
+
+
+def test_wrong_data_are_an_error(golden_context: Context) -> None:
+    (failed,) = find(golden_context)
+    assert failed.severity == "error"
+    assert failed.title == "mpi.broadcast message_bytes=1048576 on 16 ranks gave wrong data"
+    assert any("must be 99" in str(evidence.value) for evidence in failed.evidence)
+    assert failed.lost == 1.0
+
+
+def test_ranks_and_hosts_that_did_not_arrive_are_named(golden_context: Context) -> None:
+    case = golden_context.samples.failures[0]
+    hung = replace(
+        case,
+        status="timeout",
+        reason="no end after 30 s",
+        arrivals=[arrival(0, "node1", True), arrival(7, "node2", False), arrival(9, "node3", False)],
+    )
+    (found,) = find(with_samples(golden_context, failures=[hung]))
+    assert found.title.endswith("did not end and was stopped: rank 7 on node2 and 1 more did not arrive")
+    assert found.where["host"] == "node2, node3"
+    assert found.where["rank"] == "7, 9"
+    assert any("stopped, in sampling, repetition 812" in str(evidence.value) for evidence in found.evidence)
+    assert f"launches/{hung.launch:04d}-1/stderr.txt" in found.advice
+
+
+def test_a_case_that_succeeded_later_stays_visible(golden_context: Context) -> None:
+    ok = next(case for case in golden_context.samples.cases if case.benchmark == "mpi.barrier")
+    died = replace(ok, status="crashed", reason="signal 9 (Killed)", times=[])
+    (found,) = find(with_samples(golden_context, failures=[died]))
+    assert found.lost is None
+    assert any(evidence.value == "succeeded" for evidence in found.evidence)

@@ -1,0 +1,259 @@
+"""Every kind of finding: a context in which it must fire, and one in which it must not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scope.findings.context import Context
+from scope.findings.find import all_kinds, find_all
+from scope.samples.records import LaunchRecord
+from scope.samples.samples import CutLine, Times
+from tests.findings.contexts import (
+    Change,
+    context_of,
+    latencies,
+    rung_summaries,
+    with_host,
+    with_launches,
+    with_samples,
+    with_summaries,
+    with_times,
+    with_usable,
+)
+
+
+@pytest.fixture(scope="module")
+def golden_context(golden_raw: Path) -> Context:
+    return context_of(golden_raw)
+
+
+def as_it_is(context: Context) -> Context:
+    return context
+
+
+def clock(**change: object) -> Change:
+    def changed(launch: LaunchRecord) -> LaunchRecord:
+        return launch.model_copy(update={"clock": launch.clock.model_copy(update=change)})
+
+    return lambda context: with_launches(context, changed)
+
+
+def clocks_apart(error_s: float, hosts: int = 2) -> Change:
+    def changed(launch: LaunchRecord) -> LaunchRecord:
+        apart = launch.clock_synchronization.model_copy(update={"error_s": error_s, "hosts": hosts})
+        return launch.model_copy(update={"clock_synchronization": apart})
+
+    return lambda context: with_launches(context, changed)
+
+
+def cores(allowed: list[int] | None, placement: str = "core") -> Change:
+    """Let all processes use these processors (None: as many as they are)."""
+
+    def changed(launch: LaunchRecord) -> LaunchRecord:
+        processes = [
+            p.model_copy(update={"cores": p.cores if allowed is None else allowed}) for p in launch.processes
+        ]
+        return launch.model_copy(update={"processes": processes, "placement": placement})
+
+    return lambda context: with_launches(context, changed)
+
+
+def sorted_times(times: Times) -> Times:
+    order = np.argsort(times.elapsed_s.max(axis=0))
+    order = np.concatenate([np.arange(times.warmup), order[order >= times.warmup]])
+    return replace(times, elapsed_s=times.elapsed_s[:, order])
+
+
+def late(times: Times) -> Times:
+    return replace(times, valid=np.arange(times.repetitions) % 3 != 0)
+
+
+def without_failures(context: Context) -> Context:
+    ok = [case for case in context.samples.cases if case.ok]
+    return with_samples(context, cases=ok, failures=[])
+
+
+def tight(context: Context) -> Context:
+    return replace(context, summaries=[s.model_copy(update={"tight_share": 0.5}) for s in context.summaries])
+
+
+def nothing_skipped(context: Context) -> Context:
+    return replace(context, run=context.run.model_copy(update={"skipped": []}))
+
+
+def half_done(context: Context) -> Context:
+    cases = [case for case in context.samples.cases if case.launch % 2]
+    return nothing_skipped(with_samples(context, cases=cases))
+
+
+def switched(n: int) -> float:
+    return 1e-6 + n / 8e9 if n <= 4096 else 4e-6 + n / 12e9
+
+
+def consistent(context: Context) -> Context:
+    """Sendrecv is a little faster than the ping-pong, synchronous a little slower; longer is dearer."""
+    standard = latencies(lambda n: 1e-6 + n / 8e9, seed=5)
+    exchange = latencies(lambda n: 0.95e-6 + n / 9e9, seed=6, mode="sendrecv")
+    synchronous = latencies(lambda n: 1.4e-6 + n / 8e9, seed=7, mode="synchronous")
+    return with_summaries(context, [*standard, *exchange, *synchronous])
+
+
+def inconsistent(context: Context) -> Context:
+    standard = latencies(lambda n: 1e-6 + n / 8e9, seed=5)
+    exchange = latencies(lambda n: 1.3e-6 + n / 8e9, seed=6, mode="sendrecv")
+    return with_summaries(context, [*standard, *exchange])
+
+
+def rungs(*values: float) -> Change:
+    return lambda context: with_summaries(context, rung_summaries(*values))
+
+
+# kind: (code, contexts in which it must fire, contexts in which it must not)
+KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
+    "autocorrelation": ("autocorrelated-samples", [lambda c: with_times(c, sorted_times)], [as_it_is]),
+    "bandwidth_below_layer": (
+        "bandwidth-below-layer",
+        [as_it_is, rungs(10e-6, 16e-6), rungs(10e-6, 10e-6, 0.9, 0.5e-4)],
+        [rungs(10e-6, 10.5e-6)],
+    ),
+    "clock_error": (
+        "clock-error",
+        [clocks_apart(1e-6)],
+        [as_it_is, clocks_apart(20e-9), clocks_apart(1e-6, hosts=1)],
+    ),
+    "cut_line": ("cut-line", [lambda c: with_samples(c, cut_line=CutLine(7, 100, '{"record"'))], [as_it_is]),
+    "failed_case": ("failed-case", [as_it_is], [without_failures]),
+    "governor": (
+        "frequency-governor",
+        [lambda c: with_host(c, governor="powersave"), lambda c: with_host(c, governor="schedutil")],
+        [as_it_is, lambda c: with_host(c, governor="")],
+    ),
+    "invalid_windows": ("late-windows", [lambda c: with_times(c, late)], [as_it_is]),
+    "library_overhead": (
+        "library-overhead",
+        [as_it_is, rungs(10e-6, 14e-6)],
+        [rungs(10e-6, 10.5e-6), rungs(10e-6, 9e-6)],
+    ),
+    "machine_busy": (
+        "machine-busy",
+        [lambda c: with_host(c, load=6.0)],
+        [as_it_is, lambda c: with_host(c, load=1.0)],
+    ),
+    "missing_cases": ("skipped-cases", [as_it_is], [nothing_skipped]),
+    "noisy_case": ("noisy-case", [as_it_is], [tight]),
+    "operation_below_ping_pong": (
+        "operation-below-ping-pong",
+        [as_it_is, rungs(10e-6, 10e-6, 0.5)],
+        [rungs(10e-6, 10e-6, 0.9)],
+    ),
+    "oversubscription": (
+        "oversubscription",
+        [lambda c: with_usable(c, 2), lambda c: with_usable(c, 16, quota=4.0)],
+        [as_it_is],
+    ),
+    "pinning": (
+        "no-pinning",
+        [cores(list(range(16))), cores([0, 1], placement="none")],
+        [as_it_is, cores([0, 1], placement="socket"), lambda c: with_usable(cores([0], "none")(c), 1)],
+    ),
+    "protocol_switch": (
+        "protocol-switch",
+        [as_it_is, lambda c: with_summaries(c, latencies(switched))],
+        [lambda c: with_summaries(c, latencies(lambda n: 1e-6 + n / 8e9))],
+    ),
+    "self_consistency": ("self-consistency", [as_it_is, inconsistent], [consistent]),
+    "timer": (
+        "timer-",
+        [clock(monotonic=False), clock(resolution_s=1e-6), clock(fallback_reason="no invariant counter")],
+        [as_it_is],
+    ),
+}
+
+
+def cases(which: int) -> list[object]:
+    return [
+        pytest.param(kind, entry[0], change, id=f"{kind}-{number}")
+        for kind, entry in KINDS.items()
+        for number, change in enumerate(entry[which])
+    ]
+
+
+@pytest.mark.parametrize(("kind", "code", "change"), cases(1))
+def test_it_fires_where_it_must(kind: str, code: str, change: Change, golden_context: Context) -> None:
+    found = all_kinds()[kind](change(golden_context))
+    assert found
+    assert any(finding.code.startswith(code) for finding in found)
+    for finding in found:
+        assert finding.title
+        assert "  " not in finding.title
+        assert finding.evidence
+        assert finding.advice.endswith(".")
+        assert finding.where
+
+
+@pytest.mark.parametrize(("kind", "code", "change"), cases(2))
+def test_it_stays_silent_where_it_must(kind: str, code: str, change: Change, golden_context: Context) -> None:
+    assert [f.title for f in all_kinds()[kind](change(golden_context)) if f.code.startswith(code)] == []
+
+
+def test_every_kind_is_tried() -> None:
+    assert set(all_kinds()) == set(KINDS) | {"slow_host"}
+
+
+def test_worst_first(golden_context: Context) -> None:
+    order = ["error", "warning", "advice", "information"]
+    found = find_all(golden_context)
+    severities = [order.index(finding.severity) for finding in found]
+    assert severities == sorted(severities)
+    advice = [finding.lost or 0.0 for finding in found if finding.severity == "advice"]
+    assert advice == sorted(advice, reverse=True)
+
+
+def test_the_golden_run_s_findings(golden_context: Context) -> None:
+    assert {finding.code for finding in find_all(golden_context)} == {
+        "failed-case",
+        "self-consistency",
+        "noisy-case",
+        "operation-below-ping-pong",
+        "bandwidth-below-layer",
+        "protocol-switch",
+        "library-overhead",
+        "skipped-cases",
+    }
+
+
+def test_a_switch_is_named_with_its_sizes(golden_context: Context) -> None:
+    (switch,) = all_kinds()["protocol_switch"](golden_context)
+    assert switch.where["last_before_bytes"] == 16384
+    assert switch.where["first_after_bytes"] == 32768
+    assert "above 16 KiB" in switch.title
+    assert "btl_sm_eager_limit" in switch.advice
+
+
+def test_advice_depends_on_the_library(golden_context: Context) -> None:
+    build = golden_context.machine.build
+    assert build is not None
+    mpich = build.model_copy(update={"mpi": build.mpi.model_copy(update={"name": "mpich"})})
+    context = replace(golden_context, machine=golden_context.machine.model_copy(update={"build": mpich}))
+    (switch,) = all_kinds()["protocol_switch"](context)
+    assert "UCX_RNDV_THRESH" in switch.advice
+    assert "btl_" not in switch.advice
+    nameless = replace(golden_context, machine=golden_context.machine.model_copy(update={"build": None}))
+    (switch,) = all_kinds()["protocol_switch"](nameless)
+    assert "manual" in switch.advice
+
+
+def test_an_unfinished_run_says_what_is_missing(golden_context: Context) -> None:
+    (unfinished,) = all_kinds()["missing_cases"](half_done(golden_context))
+    assert unfinished.code == "unfinished-run"
+    assert unfinished.severity == "warning"
+
+
+def test_ranks_on_one_processor_are_named(golden_context: Context) -> None:
+    found = all_kinds()["pinning"](cores([0])(golden_context))
+    assert [finding.code for finding in found] == ["shared-processor"]
+    assert "processor 0 of node1" in found[0].title

@@ -1,0 +1,89 @@
+"""One host slower than its equals: injected faults are found, healthy clusters are left alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scope.findings.context import Context
+from scope.findings.slow_host import find
+from scope.samples.records import Process
+from scope.samples.samples import CaseSamples
+from tests.findings.contexts import context_of, host_like
+
+
+@pytest.fixture(scope="module")
+def golden_context(golden_raw: Path) -> Context:
+    return context_of(golden_raw)
+
+
+def cluster(context: Context, hosts: int, factors: dict[int, float], seed: int, spread: float = 0.005) -> Context:
+    """Spread the 16 ranks of node.stream over hosts, a little unequal by nature, some slower by `factors`."""
+    random = np.random.default_rng(seed)
+    names = [f"node{i + 1}" for i in range(hosts)]
+    nature = np.exp(random.normal(0, spread, hosts))
+    host_of = np.arange(16) * hosts // 16
+    own = np.array([nature[h] * factors.get(h, 1.0) for h in host_of])
+    cases: list[CaseSamples] = []
+    for case in context.samples.cases:
+        if case.benchmark == "node.stream" and case.ranks == 16:
+            times = case.times[0]
+            noise = np.exp(random.normal(0, 0.02, times.elapsed_s.shape))
+            elapsed = np.median(times.elapsed_s) * own[:, None] * noise
+            cases.append(replace(case, times=[replace(times, elapsed_s=elapsed)]))
+    launches = [
+        launch.model_copy(
+            update={
+                "processes": [
+                    Process(rank=rank, host=names[host_of[rank]], pid=rank, cores=[rank % 4]) for rank in range(16)
+                ]
+            }
+        )
+        for launch in context.samples.launches
+        if launch.ranks == 16
+    ]
+    machine = context.machine.model_copy(
+        update={"hosts": [host_like(context.machine.hosts[0], name) for name in names]}
+    )
+    return replace(context, machine=machine, samples=replace(context.samples, cases=cases, launches=launches))
+
+
+@pytest.mark.parametrize("hosts", [4, 8, 16])
+@pytest.mark.parametrize("slower", [1.08, 1.5])
+def test_a_slow_host_is_named(golden_context: Context, hosts: int, slower: float) -> None:
+    for seed in range(10):
+        found = find(cluster(golden_context, hosts, {2: slower}, seed))
+        assert [finding.where["host"] for finding in found] == ["node3"]
+        assert found[0].lost == pytest.approx(1 - 1 / slower, abs=0.02)
+
+
+def test_two_slow_hosts_of_eight_are_both_named(golden_context: Context) -> None:
+    found = find(cluster(golden_context, 8, {2: 1.2, 5: 1.3}, seed=1))
+    assert {finding.where["host"] for finding in found} == {"node3", "node6"}
+
+
+@pytest.mark.parametrize("hosts", [4, 8, 16])
+def test_healthy_clusters_raise_no_alarm(golden_context: Context, hosts: int) -> None:
+    alarms = sum(bool(find(cluster(golden_context, hosts, {}, seed))) for seed in range(100, 140))
+    assert alarms == 0
+
+
+@pytest.mark.parametrize("hosts", [4, 8, 16])
+def test_a_few_percent_by_nature_are_seldom_taken_for_a_fault(golden_context: Context, hosts: int) -> None:
+    alarms = sum(bool(find(cluster(golden_context, hosts, {}, seed, spread=0.02))) for seed in range(200, 300))
+    assert alarms <= 10
+
+
+def test_three_hosts_cannot_tell(golden_context: Context) -> None:
+    assert find(cluster(golden_context, 3, {1: 2.0}, seed=1)) == []
+
+
+def test_a_different_kind_of_host_is_not_compared(golden_context: Context) -> None:
+    context = cluster(golden_context, 4, {2: 2.0}, seed=1)
+    hosts = list(context.machine.hosts)
+    other = hosts[2].processor.model_copy(update={"model": "Another"})
+    hosts[2] = hosts[2].model_copy(update={"processor": other})
+    assert find(replace(context, machine=context.machine.model_copy(update={"hosts": hosts}))) == []
