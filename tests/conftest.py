@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -27,3 +28,18 @@ def golden_run(golden_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def golden_copy(golden_raw: Path, tmp_path: Path) -> Path:
     """A raw golden run of one's own, to change or break."""
     return Path(shutil.copytree(golden_raw, tmp_path / "golden"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Where everything is installed (SCOPE_TEST_SKIPS=refuse) a skipped test is a failure."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    if skipped and os.environ.get("SCOPE_TEST_SKIPS") == "refuse":
+        terminalreporter.write_line(f"{len(skipped)} tests were skipped, and SCOPE_TEST_SKIPS=refuse", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Give such a session the exit code of failed tests."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if exitstatus == 0 and os.environ.get("SCOPE_TEST_SKIPS") == "refuse" and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
