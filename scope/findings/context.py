@@ -11,8 +11,8 @@ from scope.machine.machine import Host, Machine
 from scope.models.fit import Models
 from scope.plan.plan import Plan
 from scope.rundirectory import Run
-from scope.samples.samples import Samples
-from scope.statistics.summary import Summary
+from scope.samples.samples import CaseSamples, Samples
+from scope.statistics.summary import Case, Summary
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,17 @@ def one_of_each_case(summaries: list[Summary]) -> list[Summary]:
     for summary in summaries:
         cases.setdefault((summary.label, summary.placement), summary)
     return list(cases.values())
+
+
+def label(case: CaseSamples) -> str:
+    """Return what people read of a case, as its summaries do."""
+    return Case(
+        benchmark=case.benchmark,
+        parameters=case.parameters,
+        ranks=case.ranks,
+        transport=case.transport,
+        placement=case.placement,
+    ).label
 
 
 def figure(summary: Summary) -> Evidence:

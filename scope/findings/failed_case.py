@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scope.findings.context import Context
+from scope.findings.context import Context, label
 from scope.findings.finding import Evidence, Finding
 from scope.samples.records import Arrival
 from scope.samples.samples import CaseSamples
@@ -31,12 +31,10 @@ def _finding(context: Context, cases: list[CaseSamples]) -> Finding:
     absent = [arrival for arrival in case.arrivals if not arrival.arrived]
     launches = sorted({failed.launch for failed in cases})
     succeeded = any(other.ok for other in context.samples.cases if other.identity == case.identity)
-    settings = " ".join(f"{name}={value}" for name, value in case.parameters.items())
-    label = " ".join(filter(None, [case.benchmark, settings]))
     return Finding(
         code="failed-case",
         severity="error",
-        title=f"{label} on {case.ranks} ranks {_HAPPENED[case.status]}{_who(absent)}",
+        title=f"{label(case)}: {_HAPPENED[case.status]}{_who(absent)}",
         where={
             "benchmark": case.benchmark,
             "ranks": case.ranks,
@@ -62,7 +60,7 @@ def _who(absent: list[Arrival]) -> str:
         return ""
     first = f"rank {absent[0].rank} on {absent[0].host}"
     others = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
-    return f": {first}{others} did not arrive"
+    return f"; {first}{others} did not arrive"
 
 
 def _located(absent: list[Arrival]) -> dict[str, str | int | float]:

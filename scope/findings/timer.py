@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scope import units
-from scope.findings.context import Context
+from scope.findings.context import Context, label
 from scope.findings.finding import Evidence, Finding
 from scope.samples.records import Clock
 
@@ -41,7 +41,7 @@ def _coarse_cases(context: Context) -> list[tuple[float, str, Clock]]:
                 typical = max(float(np.median(elapsed.max(axis=0))), 1e-12)
                 share = max(clock.resolution_s, clock.overhead_s) / typical
                 if share > LARGEST_SHARE and share > worst.get(case.identity, (0.0,))[0]:
-                    name = f"{case.benchmark} {times.cadence}, {case.ranks} ranks, {units.quantity(typical, 's')}"
+                    name = f"{label(case)}: {units.quantity(typical, 's')}, {times.cadence}"
                     worst[case.identity] = (share, name, clock)
     return sorted(worst.values(), key=lambda entry: -entry[0])
 

@@ -75,14 +75,22 @@ def curves(summaries: list[Summary]) -> list[Curve]:
     processes do together (the definition is `global`).
     """
     times = [s for s in summaries if s.primary and s.valid and s.unit == "s" and s.definition != "observed"]
-    times = [s for s in times if s.median is not None and s.median > 0]
+    # A collective of nothing is often no operation at all, and no point of any model.
+    times = [
+        s for s in times if s.median and not (s.definition == "global" and s.parameters.get("message_bytes") == 0)
+    ]
     sized = [s for s in times if "message_bytes" in s.parameters]
     together = [s for s in times if s.definition == "global"]
-    found = [_curve(group, "message_bytes") for group in _groups(sized, _without_size)]
-    found += [_curve(group, "ranks") for group in _groups(together, _without_ranks)]
     both = [s for s in together if "message_bytes" in s.parameters]
-    found += [_curve(group, "message_bytes_and_ranks") for group in _groups(both, _without_both)]
-    return found
+    over: list[tuple[Variable, list[list[Summary]]]] = [
+        ("message_bytes", [group for group in _groups(sized, _without_size) if _varies(group, _size)]),
+        ("ranks", [group for group in _groups(together, _without_ranks) if _varies(group, _ranks)]),
+        (
+            "message_bytes_and_ranks",
+            [group for group in _groups(both, _without_both) if _varies(group, _size) and _varies(group, _ranks)],
+        ),
+    ]
+    return [_curve(group, variable) for variable, groups in over for group in groups]
 
 
 def _without_size(summary: Summary) -> tuple[object, ...]:
@@ -114,6 +122,14 @@ def _groups(summaries: Iterable[Summary], key: Callable[[Summary], tuple[object,
 def _size(summary: Summary) -> float:
     value = summary.parameters.get("message_bytes", 0)
     return float(value)
+
+
+def _ranks(summary: Summary) -> float:
+    return summary.ranks
+
+
+def _varies(group: list[Summary], variable: Callable[[Summary], float]) -> bool:
+    return len({variable(summary) for summary in group}) > 1
 
 
 def _curve(group: list[Summary], variable: Variable) -> Curve:

@@ -58,6 +58,19 @@ def test_costs_that_three_counts_cannot_tell_apart_are_not_fitted() -> None:
     assert chosen.left_out == ["t_init_s: the data cannot tell it from t_oc_s, t_s_s"]
 
 
+def test_one_count_is_no_curve_and_an_empty_broadcast_no_point() -> None:
+    assert result(barrier(tree, [4], 39)) == ([], [])
+    random = np.random.default_rng(40)
+    points = [
+        summary(
+            noisy(random, 1e-8 if n == 0 else tree(4)), "mpi.broadcast", "time_s", "global", 4, message_bytes=n
+        )
+        for n in (0, 8, 64)
+    ]
+    _, not_fitted = result(points)
+    assert {r.reason for r in not_fitted if r.model == "hockney"} == {"2 message sizes; a line needs at least 3"}
+
+
 def test_two_counts_make_no_model_and_say_so() -> None:
     fits, not_fitted = result(barrier(tree, [2, 4], 35))
     assert fits == []
