@@ -16,24 +16,26 @@ def analyze(run: Path) -> None:
     from scope.build.registry import BenchmarkDescription
     from scope.findings.context import Context
     from scope.findings.find import find_all
+    from scope.findings.finding import Findings
     from scope.machine.machine import Machine
     from scope.models.derive import derive
     from scope.plan.plan import read as read_plan
     from scope.rundirectory import FORMAT, Run, RunDirectory, read_json, write_json
     from scope.samples.reader import read
     from scope.statistics.summarise import summarise
+    from scope.statistics.summary import Statistics
 
     directory = RunDirectory(run)
     samples = read(run)
     machine = read_json(directory.machine, Machine)
     benchmarks = read_json(directory.benchmarks, list[BenchmarkDescription])
     summaries = summarise(samples, benchmarks)
-    write_json(directory.statistics, {"format": FORMAT, "summaries": summaries})
+    write_json(directory.statistics, Statistics(format=FORMAT, summaries=summaries))
     models = derive(summaries, machine, samples.launches)
     write_json(directory.models, models)
     plan = read_plan(directory.plan) if directory.plan.exists() else None
     context = Context(read_json(directory.run, Run), samples, summaries, models, machine, benchmarks, plan)
-    write_json(directory.findings, {"format": FORMAT, "findings": find_all(context)})
+    write_json(directory.findings, Findings(format=FORMAT, findings=find_all(context)))
 
 
 def command(

@@ -37,3 +37,13 @@ class Finding(BaseModel):
     advice: str
     lost: float | None = None
     """Share of the performance lost, where it can be told; findings of one severity are sorted by it."""
+
+
+class Findings(BaseModel):
+    """`findings.json`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: int
+    findings: list[Finding]
+    """Worst first."""

@@ -1,0 +1,47 @@
+"""Writes the JSON Schema of every file that crosses a stage, from the types that read and write them.
+
+`python schemas/generate.py` renews the files beside this one; a test compares them with the types.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from scope.build.registry import BenchmarkDescription
+from scope.findings.finding import Findings
+from scope.machine.machine import Machine
+from scope.models.fit import Models
+from scope.rundirectory import Run
+from scope.samples.records import Record
+from scope.statistics.summary import Statistics
+
+FILES: dict[str, tuple[Any, str]] = {
+    "run": (Run, "run.json: what was asked for, when, and how it ended"),
+    "machine": (Machine, "machine.json: hosts, MPI, build"),
+    "benchmarks": (list[BenchmarkDescription], "benchmarks.json: what the native program said of its benchmarks"),
+    "samples": (Record, "samples.jsonl: one line; all times in seconds"),
+    "statistics": (Statistics, "statistics.json: the figures of each metric of each case"),
+    "models": (Models, "models.json: fits and ladders"),
+    "findings": (Findings, "findings.json: what was found, worst first"),
+}
+
+
+def schema(name: str) -> dict[str, Any]:
+    """Return the schema of one kind of file."""
+    kind, title = FILES[name]
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+    return head | {k: v for k, v in TypeAdapter(kind).json_schema().items() if k != "title"}
+
+
+def text(name: str) -> str:
+    """Return the contents of `NAME.schema.json`."""
+    return json.dumps(schema(name), indent=1, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for each in FILES:
+        (Path(__file__).parent / f"{each}.schema.json").write_text(text(each), encoding="utf-8")
