@@ -17,14 +17,14 @@ from scope.machine.machine import Machine
 from scope.models.fit import Models
 from scope.rundirectory import Run
 from scope.samples.records import Record
-from scope.statistics.summary import Statistics
+from scope.statistics.summary import Summaries
 
 FILES: dict[str, tuple[Any, str]] = {
     "run": (Run, "run.json: what was asked for, when, and how it ended"),
     "machine": (Machine, "machine.json: hosts, MPI, build"),
     "benchmarks": (list[BenchmarkDescription], "benchmarks.json: what the native program said of its benchmarks"),
     "samples": (Record, "samples.jsonl: one line; all times in seconds"),
-    "statistics": (Statistics, "statistics.json: the figures of each metric of each case"),
+    "statistics": (Summaries, "statistics.json: the figures of each metric of each case"),
     "models": (Models, "models.json: fits and ladders"),
     "findings": (Findings, "findings.json: what was found, worst first"),
 }

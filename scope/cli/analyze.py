@@ -23,14 +23,14 @@ def analyze(run: Path) -> None:
     from scope.rundirectory import FORMAT, Run, RunDirectory, read_json, write_json
     from scope.samples.reader import read
     from scope.statistics.summarise import summarise
-    from scope.statistics.summary import Statistics
+    from scope.statistics.summary import Summaries
 
     directory = RunDirectory(run)
     samples = read(run)
     machine = read_json(directory.machine, Machine)
     benchmarks = read_json(directory.benchmarks, list[BenchmarkDescription])
     summaries = summarise(samples, benchmarks)
-    write_json(directory.statistics, Statistics(format=FORMAT, summaries=summaries))
+    write_json(directory.statistics, Summaries(format=FORMAT, summaries=summaries))
     models = derive(summaries, machine, samples.launches)
     write_json(directory.models, models)
     plan = read_plan(directory.plan) if directory.plan.exists() else None

@@ -91,12 +91,3 @@ class Summaries(BaseModel):
 
     format: int
     summaries: list[Summary]
-
-
-class Statistics(BaseModel):
-    """`statistics.json`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    format: int
-    summaries: list[Summary]
