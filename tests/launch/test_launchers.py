@@ -1,0 +1,175 @@
+"""Command lines of the launchers, and what is said of a site that cannot be."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from scope.errors import UsageError
+from scope.launch import everywhere, launcher
+from scope.launch.launcher import Command, HostSlots, Job, Site
+from scope.machine.discover import this_host, usable_cores
+from scope.machine.machine import MpiInstallation
+from scope.plan import experiment
+
+HOSTS = (HostSlots("a", 2), HostSlots("b", 2))
+
+
+def mpi_of(name: str, version: str = "5.0") -> MpiInstallation:
+    return MpiInstallation(name=name, version=version, origin="path", compiler="/x/mpicxx", launcher="/bin/true")
+
+
+def site(name: str, version: str = "5.0", **facts: object) -> Site:
+    return Site(mpi=mpi_of(name, version), mpiexec="/x/mpiexec", **facts)  # type: ignore[arg-type]
+
+
+def start(job: Job, place: Site) -> Command:
+    return launcher.command(job, place)
+
+
+def joined(command: Command) -> str:
+    return " ".join(command.arguments)
+
+
+JOB = Job("program", ("--plan=x",), 4, "default", "core")
+
+
+def test_program_and_its_arguments_come_last() -> None:
+    for name in ("openmpi", "mpich"):
+        command = start(JOB, site(name, arguments=("-v", "-x")))
+        assert command.arguments[:3] == ["/x/mpiexec", "-n", "4"]
+        assert command.arguments[-4:] == ["-v", "-x", "program", "--plan=x"]
+
+
+def test_a_rank_is_one_thread_unless_the_environment_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    for name in ("openmpi", "mpich"):
+        environment = start(JOB, site(name)).environment
+        assert environment["OMP_NUM_THREADS"] == "3"
+        assert environment["MKL_NUM_THREADS"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("version", "binding", "words"),
+    [
+        ("5.0", "core", "--map-by core --bind-to core"),
+        ("5.0", "socket", "--map-by package --bind-to package"),
+        ("4.1", "socket", "--map-by socket --bind-to socket"),
+        ("4.1", "none", "--map-by slot --bind-to none"),
+    ],
+)
+def test_open_mpi_binds(version: str, binding: str, words: str) -> None:
+    assert words in joined(start(Job("p", (), 2, binding=binding), site("openmpi", version)))
+
+
+def test_more_ranks_than_cores_yield_and_are_not_bound() -> None:
+    crowd = Job("p", (), 4, binding="core", oversubscribed=True)
+    words = joined(start(crowd, site("openmpi")))
+    assert "--map-by slot:OVERSUBSCRIBE --bind-to none --mca mpi_yield_when_idle 1" in words
+    command = start(crowd, site("mpich"))
+    assert "-bind-to none" in joined(command)
+    assert command.environment["MPIR_CVAR_POLLS_BEFORE_YIELD"] == "10"
+
+
+def test_hosts_and_ranks_per_host() -> None:
+    words = joined(start(JOB, site("openmpi", hosts=HOSTS, ranks_per_host=1)))
+    assert "--host a:2,b:2" in words
+    assert "--map-by ppr:1:node" in words
+    words = joined(start(JOB, site("mpich", hosts=HOSTS, ranks_per_host=1)))
+    assert "-hosts a:2,b:2 -ppn 1" in words
+
+
+def test_variables_travel_to_other_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UCX_LOG_LEVEL", "warn")
+    assert "-x UCX_LOG_LEVEL" in joined(start(JOB, site("openmpi", hosts=HOSTS)))
+    assert "-x" not in start(JOB, site("openmpi")).arguments
+    assert start(JOB, site("mpich", hosts=HOSTS)).environment["UCX_LOG_LEVEL"] == "warn"
+
+
+def test_tcp_forbids_shared_memory() -> None:
+    tcp = Job("p", (), 2, transport="tcp", binding="core")
+    words = joined(start(tcp, site("openmpi")))
+    assert "--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo" in words
+    assert "btl_tcp_if_include eth1" in joined(start(tcp, site("openmpi", hosts=HOSTS, interface="eth1")))
+    assert "btl_tcp_if_include" not in joined(start(tcp, site("openmpi", hosts=HOSTS)))
+    environment = start(tcp, site("mpich", hosts=HOSTS, interface="eth1")).environment
+    assert environment["MPIR_CVAR_NOLOCAL"] == "1"
+    assert (environment["UCX_TLS"], environment["UCX_NET_DEVICES"]) == ("tcp,self", "eth1")
+    assert (environment["FI_PROVIDER"], environment["FI_TCP_IFACE"]) == ("tcp", "eth1")
+    assert "MPIR_CVAR_NOLOCAL" not in start(JOB, site("mpich")).environment
+
+
+def test_another_program_stands_in_for_ssh() -> None:
+    assert "--prtemca plm_ssh_agent /x/agent" in joined(start(JOB, site("openmpi", agent="/x/agent")))
+    assert "--mca plm_rsh_agent /x/agent" in joined(start(JOB, site("openmpi", "4.1.4", agent="/x/agent")))
+    assert "-launcher ssh -launcher-exec /x/agent" in joined(start(JOB, site("mpich", agent="/x/agent")))
+
+
+def test_root_is_allowed_only_to_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert "OMPI_ALLOW_RUN_AS_ROOT" not in start(JOB, site("openmpi")).environment
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert start(JOB, site("openmpi")).environment["OMPI_ALLOW_RUN_AS_ROOT"] == "1"
+
+
+def test_an_mpi_without_a_launcher_file_names_those_that_have_one() -> None:
+    with pytest.raises(UsageError, match="lam has no launcher here; must be one of mpich, mvapich, openmpi"):
+        launcher.choose(mpi_of("lam"))
+
+
+def test_hosts_come_from_a_list_or_a_file(tmp_path: Path) -> None:
+    asked = experiment.Launcher(hosts=["a:3", "b"])
+    assert launcher.site(mpi_of("mpich"), asked, "x").hosts == (HostSlots("a", 3), HostSlots("b", None))
+    (tmp_path / "hosts").write_text("# all\na:3\n\nb slots=4  # slow\nc\n")
+    asked = experiment.Launcher(hostfile=str(tmp_path / "hosts"))
+    assert launcher.site(mpi_of("mpich"), asked, "x").hosts == (
+        HostSlots("a", 3),
+        HostSlots("b", 4),
+        HostSlots("c", None),
+    )
+
+
+@pytest.mark.parametrize("text", ["a:0", "a:-1", "a b", "a:x", "a;reboot", "$(reboot)"])
+def test_a_strange_host_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError, match="must be a host's name, or name:slots"):
+        launcher.site(mpi_of("mpich"), experiment.Launcher(hosts=[text]), "x")
+    (tmp_path / "hosts").write_text(f"a\n{text}\n")
+    with pytest.raises(UsageError, match="hosts:2"):
+        launcher.site(mpi_of("mpich"), experiment.Launcher(hostfile=str(tmp_path / "hosts")), "x")
+
+
+def test_an_empty_hostfile_and_two_lists_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("# nobody\n")
+    with pytest.raises(UsageError, match="names no host"):
+        launcher.site(mpi_of("mpich"), experiment.Launcher(hostfile=str(tmp_path / "hosts")), "x")
+    with pytest.raises(UsageError, match=r"beside launcher\.hosts"):
+        launcher.site(mpi_of("mpich"), experiment.Launcher(hosts=["a"], hostfile="h"), "x")
+
+
+def test_a_launcher_that_is_not_there_is_named() -> None:
+    nothing = mpi_of("mpich").model_copy(update={"launcher": ""})
+    with pytest.raises(UsageError, match=r"has no mpiexec beside it; launcher\.mpiexec"):
+        launcher.site(nothing, experiment.Launcher(), "x")
+    with pytest.raises(UsageError, match=r"x: launcher\.mpiexec = /nowhere: no such program"):
+        launcher.site(mpi_of("mpich"), experiment.Launcher(mpiexec="/nowhere"), "x")
+
+
+def test_slots_are_counted() -> None:
+    here = this_host()
+    cores = usable_cores(here)
+    assert everywhere.slots(site("mpich"), [here]) == cores
+    unnumbered = everywhere.with_slots(
+        site("mpich", hosts=(HostSlots("a", None), HostSlots("b", 7))), [here, here]
+    )
+    assert unnumbered.hosts == (HostSlots("a", cores), HostSlots("b", 7))
+    assert everywhere.slots(unnumbered, [here, here]) == cores + 7
+    spread = everywhere.with_slots(site("mpich", hosts=HOSTS, ranks_per_host=1), [here, here])
+    assert everywhere.slots(spread, [here, here]) == 2
+
+
+def test_every_host_answers_the_probe(mpi: MpiInstallation) -> None:
+    here = launcher.site(mpi, experiment.Launcher(), "x")
+    output = everywhere.run_once_per_host(here, ["/bin/echo", "hello"])
+    assert output.split() == ["hello"]
