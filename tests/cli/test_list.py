@@ -1,0 +1,108 @@
+"""`scope list`, `describe`, `build` and `doctor`: what is here, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from scope.build import native
+from tests.cli.scope_command import scope
+
+MPI = ["--mpi", "embedded"]
+
+
+def test_list_names_every_source_file_of_a_benchmark(tmp_path: Path) -> None:
+    listed = json.loads(scope(tmp_path, "list", "--json", *MPI).output)
+    assert {tuple(each) for each in listed} == {("name", "level", "module", "available", "reason", "summary")}
+    folder = native.source_directory() / "src" / "benchmarks"
+    families = {f"{path.parent.name}.{path.stem}" for path in folder.rglob("*.cpp")}
+    names = {each["name"] for each in listed}
+    assert all(name.startswith(tuple(families)) for name in names)
+    assert all(any(name.startswith(family) for name in names) for family in families)
+    for each in listed:
+        assert each["level"] == each["name"].split(".")[0]
+        assert each["summary"]
+        assert each["available"] == (each["reason"] == "")
+
+
+def test_list_is_narrowed_by_pattern_and_module(tmp_path: Path) -> None:
+    names = [each["name"] for each in json.loads(scope(tmp_path, "list", "mpi.b*", "node", "--json", *MPI).output)]
+    assert "mpi.barrier" in names
+    assert "node.timer" in names
+    assert "mpi.latency" not in names
+    assert "--module base: must be one of" in scope(tmp_path, "list", "--module", "base").refusal()
+
+
+def test_list_is_readable_when_piped(tmp_path: Path) -> None:
+    output = scope(tmp_path, "list", *MPI).output
+    assert "\x1b" not in output
+    assert any(line.startswith("mpi.latency ") and "baseline" in line for line in output.splitlines())
+
+
+def test_every_benchmark_is_described(tmp_path: Path) -> None:
+    for each in json.loads(scope(tmp_path, "list", "--json", *MPI).output):
+        answer = scope(tmp_path, "describe", each["name"], "--json", *MPI)
+        assert answer.code == 0, answer.errors
+        described = json.loads(answer.output)
+        assert described["name"] == each["name"]
+        for word in ("Objective", "Timing procedure", "Metrics", "Rules"):
+            assert word in described["specification_text"]
+        assert all(parameter["meaning"] for parameter in described["parameters"])
+
+
+def test_a_description_tells_parameters_figures_and_sweeps(tmp_path: Path) -> None:
+    answer = scope(tmp_path, "describe", "mpi.latency", *MPI)
+    assert answer.code == 0
+    assert "\x1b" not in answer.output
+    assert max(map(len, answer.output.splitlines())) <= 100
+    for word in ("synchronous", "message_bytes", "latency_s", "half round trip", "baseline"):
+        assert word in answer.output
+
+
+def test_an_unknown_benchmark_is_not_described(tmp_path: Path) -> None:
+    assert "did you mean mpi.latency?" in scope(tmp_path, "describe", "mpi.latenzy", *MPI).refusal()
+
+
+def test_build_tells_where_the_program_is(tmp_path: Path) -> None:
+    built = json.loads(scope(tmp_path, "build", "--json", *MPI).output)
+    assert os.access(built["program"], os.X_OK)
+    assert built["mpi"]["name"] == "openmpi"
+    assert built["fingerprint"] in built["program"]
+    assert built["program"] in scope(tmp_path, "build", *MPI).output
+
+
+def test_a_build_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXXFLAGS", "-fno-such-flag")
+    monkeypatch.setenv("SCOPE_CACHE", str(tmp_path / "cache"))
+    answer = scope(tmp_path, "build", *MPI)
+    assert answer.code == 1
+    problem = answer.errors.splitlines()[-1]
+    assert problem.startswith("scope build: ")
+    assert "no-such-flag" in problem
+    assert Path(problem.rpartition("log: ")[2]).is_file()
+    assert "Traceback" not in answer.errors
+
+
+def test_the_doctor_finds_the_embedded_mpi_and_the_compiler(tmp_path: Path) -> None:
+    answer = scope(tmp_path, "doctor", "--json")
+    assert answer.code == 0
+    checks = json.loads(answer.output)
+    assert any(check["name"] == "openmpi" and "embedded" in check["found"] for check in checks)
+    compiler = next(check for check in checks if check["name"] == "C++ compiler")
+    assert compiler["ok"]
+    assert compiler["needed"]
+    assert all(check["advice"] for check in checks if not check["ok"])
+    assert "C++ compiler" in scope(tmp_path, "doctor").output
+
+
+def test_the_doctor_says_what_is_missing_to_measure_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    answer = scope(tmp_path, "doctor", "--json")
+    assert answer.code == 1
+    missing = {check["name"]: check["advice"] for check in json.loads(answer.output) if not check["ok"]}
+    assert "apt-get install g++" in missing["C++ compiler"]
