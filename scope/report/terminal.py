@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import IO
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 _PIPE_COLUMNS = 400
 """A pipe or a file has no edge: long lines are not broken."""
+
+_VISIBLE = {code: "�" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+"""Control characters of data, such as host names, are shown and not obeyed."""
+
+
+class Screen(Console):
+    """A console on which data cannot move the cursor or change colours."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render, with every control character that came as text made visible."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else text.translate(_VISIBLE), style, control)
 
 
 def console(file: IO[str] | None = None) -> Console:
     """Return a console that neither breaks nor colours lines when its output is piped."""
     stream = file or sys.stdout
     width = None if stream.isatty() else _PIPE_COLUMNS
-    return Console(file=stream, width=width, highlight=False)
+    return Screen(file=stream, width=width, highlight=False)
 
 
 def draws(stream: IO[str]) -> bool:

@@ -1,0 +1,90 @@
+"""The page in a real browser: it draws, it asks nobody, it runs nothing that came as data."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from scope.cli.analyze import analyze
+from scope.report import page
+from tests.report import browser
+
+pytestmark = pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def drawn(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> browser.Opened:
+    return browser.opened(page.write(golden_run, tmp_path_factory.mktemp("page") / "report.html"))
+
+
+def test_every_figure_is_drawn(drawn, golden_run):
+    keys = browser.figures(page.render(golden_run))
+    assert len(keys) > 20
+    assert drawn.attribute("data-drawn") == str(len(keys))
+    assert drawn.dom.count('data-drawn="yes"') == len(keys)
+    assert drawn.dom.count('class="main-svg"') >= len(keys)
+    assert drawn.dom.count('class="trace scatter') >= len(keys)
+
+
+def test_nothing_goes_wrong_and_nobody_is_asked(drawn):
+    assert drawn.attribute("data-errors") is None
+    assert drawn.console == []
+    assert drawn.requests == []
+
+
+def test_a_page_that_asks_and_complains_is_caught(tmp_path):
+    """The instruments themselves: what they must see, they see."""
+    leaky = tmp_path / "leaky.html"
+    leaky.write_text(
+        '<html><img src="http://example.test/a.png"><script>console.error("oh"); nothing()</script></html>'
+    )
+    seen = browser.opened(leaky)
+    assert seen.requests == ["http://example.test/a.png"]
+    assert len(seen.console) >= 2
+
+
+def test_data_cannot_run_or_change_the_page(golden_copy, tmp_path):
+    evil = "<script>document.documentElement.dataset.owned='yes'</script>"
+    evil += "<img src=http://example.test/a onerror=alert(1)>"
+    machine = json.loads((golden_copy / "machine.json").read_text())
+    machine["hosts"][0]["name"] = evil
+    machine["hosts"][0]["processor"]["model"] = evil
+    machine["environment"] = {"OMPI_" + evil: "</script>" + evil}
+    (golden_copy / "machine.json").write_text(json.dumps(machine))
+    run = json.loads((golden_copy / "run.json").read_text())
+    run["skipped"] = [{"benchmark": evil, "case": evil, "reason": evil}]
+    (golden_copy / "run.json").write_text(json.dumps(run))
+    text = (golden_copy / "samples.jsonl").read_text().replace('"node1"', json.dumps(evil))
+    text = text.replace('"mode": "buffered"', '"mode": ' + json.dumps(evil))
+    (golden_copy / "samples.jsonl").write_text(text)
+    analyze(golden_copy)
+
+    written = page.write(golden_copy, tmp_path / "report.html")
+    assert "<script>document" not in written.read_text()
+    seen = browser.opened(written)
+    assert seen.attribute("data-owned") is None
+    assert seen.attribute("data-errors") is None
+    assert seen.console == []
+    assert seen.requests == []
+    assert "dataset.owned" in seen.dom
+
+
+def test_it_prints(golden_run, tmp_path):
+    written = page.write(golden_run, tmp_path / "report.html")
+    paper = browser.printed(written, tmp_path / "report.pdf")
+    assert paper.startswith(b"%PDF")
+    assert paper.count(b"/Type /Page\n") >= 4
+
+
+def test_a_run_without_anything_still_gives_a_page(golden_copy, tmp_path):
+    first = next(line for line in (golden_copy / "samples.jsonl").read_text().splitlines())
+    (golden_copy / "samples.jsonl").write_text(first + "\n")
+    (golden_copy / "experiment.toml").unlink()
+    analyze(golden_copy)
+    seen = browser.opened(page.write(golden_copy, tmp_path / "report.html"))
+    assert seen.attribute("data-drawn") == "0"
+    assert seen.attribute("data-errors") is None
+    shutil.rmtree(golden_copy)

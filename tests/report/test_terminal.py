@@ -1,0 +1,159 @@
+"""The terminal's verdict and tables: aligned, complete, and plain where there is no terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from scope.errors import UsageError
+from scope.report import contents, page, verdict
+from scope.report.contents import read_summaries
+from scope.report.listing import listing, rows
+from scope.report.selection import select
+from scope.report.terminal import console
+
+KEYS = {
+    *(
+        "benchmark",
+        "parameters",
+        "ranks",
+        "metric",
+        "unit",
+        "better",
+        "median",
+        "ci_low",
+        "ci_high",
+        "n",
+        "origin",
+    ),
+    *("valid", "definition", "primary", "transport", "placement", "launches"),
+}
+
+
+def said(run: Path) -> list[str]:
+    screen = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    verdict.show(run, console(screen))
+    screen.seek(0)
+    return screen.read().splitlines()
+
+
+def test_the_verdict_fits_and_needs_no_colour(golden_run):
+    lines = said(golden_run)
+    assert all("\x1b" not in line for line in lines)
+    assert max(cell_len(line) for line in lines if not line.startswith("Report")) <= 100
+    for words in ("golden on node1", "keeps 55 %", "longer is better", "shorter is better", "worst first"):
+        assert any(words in line for line in lines), words
+
+
+def test_bars_start_and_figures_end_in_one_column(golden_run):
+    bars = [line for line in said(golden_run) if "█" in line or "▏" in line]
+    assert len({line.index("█") for line in bars}) == 1
+    shares = [line.index("keeps") for line in bars if "keeps" in line]
+    assert len(set(shares)) == 1
+
+
+def test_bars_are_as_long_as_the_values(golden_run):
+    ladder = contents.read(golden_run).models.ladders[0]
+    bars = [line for line in said(golden_run) if "█" in line][:4]
+    lengths = [sum(character in "█▉▊▋▌▍▎▏" for character in line) for line in bars]
+    values = [rung.value for rung in ladder.rungs]
+    assert all(value is not None for value in values)
+    for length, value in zip(lengths, values, strict=True):
+        assert length == pytest.approx(36 * value / values[0], abs=1)
+
+
+def test_findings_are_worst_first_and_the_rest_is_counted(golden_run):
+    findings = contents.read(golden_run).findings
+    lines = said(golden_run)
+    start = next(index for index, line in enumerate(lines) if "worst first" in line)
+    block = lines[start + 1 : next(at for at in range(start, len(lines)) if lines[at] == "")]
+    assert len(block) <= 13
+    assert block[0].split()[0] == findings[0].severity
+    shown = sum(line.split()[0] in ("error", "warning", "advice", "information") for line in block)
+    if shown < len(findings):
+        assert f"and {len(findings) - shown} more finding" in block[-1]
+
+
+def test_the_page_is_named_once_it_is_there(golden_run, tmp_path):
+    run = Path(shutil.copytree(golden_run, tmp_path / "run"))
+    assert "scope report" in said(run)[-1]
+    page.write(run)
+    assert said(run)[-1].endswith(str(run / "report.html"))
+
+
+def test_without_block_characters_the_bars_are_plain(golden_run):
+    plain = [line.plain for line in verdict.verdict(contents.read(golden_run), blocks=False)]
+    assert any("####" in line for line in plain)
+    assert not any("█" in line for line in plain)
+
+
+def test_a_name_cannot_steer_the_terminal(golden_run, tmp_path):
+    run = Path(shutil.copytree(golden_run, tmp_path / "run"))
+    machine = json.loads((run / "machine.json").read_text())
+    machine["hosts"][0]["name"] = "node\x1b[2J\x07[red]1"
+    (run / "machine.json").write_text(json.dumps(machine))
+    text = "\n".join(said(run))
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[red]1" in text
+
+
+def test_a_pipe_gets_whole_lines(golden_run):
+    screen = io.StringIO()
+    console(screen).print(listing(read_summaries(golden_run)))
+    text = screen.getvalue()
+    assert "…" not in text
+    assert "\x1b" not in text
+    assert "mpi.barrier" in text
+    assert "no result: failed: rank 7 on node1: byte 4096 is 17, must be 99" in text
+
+
+def test_json_rows_have_the_keys_that_others_rely_on(golden_run):
+    found = rows(read_summaries(golden_run))
+    assert found
+    assert all(set(row) >= KEYS for row in found)
+    assert all(isinstance(row["parameters"], dict) for row in found)
+
+
+def test_numbers_are_sorted_by_size(golden_run):
+    chosen = select(
+        read_summaries(golden_run), ["mpi.latency", "mode=standard", "transport=tcp", "metric=latency_s"]
+    )
+    sizes = [row["parameters"]["message_bytes"] for row in rows(chosen)]
+    assert sizes == sorted(sizes)
+    assert len(sizes) > 10
+
+
+@pytest.mark.parametrize(
+    ("patterns", "benchmarks"),
+    [
+        (["mpi"], {"mpi.latency", "mpi.bandwidth", "mpi.barrier", "mpi.broadcast"}),
+        (["mpi.b*"], {"mpi.bandwidth", "mpi.barrier", "mpi.broadcast"}),
+        (["node.timer", "mpi.barrier"], {"node.timer", "mpi.barrier"}),
+        (["message_bytes=1Ki", "ranks=2", "mode=sync*"], {"mpi.latency"}),
+    ],
+)
+def test_patterns_choose(golden_run, patterns, benchmarks):
+    assert {one.benchmark for one in select(read_summaries(golden_run), patterns)} == benchmarks
+
+
+@pytest.mark.parametrize(
+    ("patterns", "words"),
+    [
+        (["mpi.latncy"], ["PATTERN = mpi.latncy", "mpi.latency"]),
+        (["mpi.latency", "colour=red"], ["colour", "message_bytes"]),
+        (["mpi.latency", "mode=fast"], ["mode=fast", "standard"]),
+        (["=fast"], ["key=value"]),
+    ],
+)
+def test_a_pattern_that_fits_nothing_names_what_would(golden_run, patterns, words):
+    with pytest.raises(UsageError) as caught:
+        select(read_summaries(golden_run), patterns)
+    assert "\n" not in str(caught.value)
+    for word in words:
+        assert word in str(caught.value)
