@@ -48,11 +48,21 @@ def find(asked: str | None = None) -> MpiInstallation:
     """
     if asked is not None and ("/" in asked or Path(asked).exists()):
         return _asked_for(Path(asked).expanduser())
-    here, broken = survey()
-    for installation in sorted(here, key=lambda each: not each.launcher):
-        if asked in (None, installation.name, installation.origin):
-            return installation.model_copy(update={"origin": "asked"}) if asked else installation
-    allowed = ", ".join(f"{found.name} ({found.compiler})" for found in here) or "none"
+    broken: list[Broken] = []
+    without_launcher: list[MpiInstallation] = []
+    others: list[MpiInstallation] = []
+    for found in _identified():
+        if isinstance(found, Broken):
+            broken.append(found)
+        elif asked not in (None, found.name, found.origin):
+            others.append(found)
+        elif not found.launcher:
+            without_launcher.append(found)
+        else:
+            return _chosen(found, asked)
+    if without_launcher:
+        return _chosen(without_launcher[0], asked)
+    allowed = ", ".join(f"{found.name} ({found.compiler})" for found in others) or "none"
     failures = "".join(f"; {each.compiler}: {each.reason}" for each in broken)
     what = f"--mpi {asked}: no such MPI" if asked else "no MPI compiler on PATH or beside Scope"
     raise UsageError(
@@ -62,16 +72,27 @@ def find(asked: str | None = None) -> MpiInstallation:
 
 def survey() -> tuple[list[MpiInstallation], list[Broken]]:
     """Return every working installation, in order of preference, and the wrappers that do not work."""
-    found: dict[tuple[str, str, str], MpiInstallation] = {}
-    broken: list[Broken] = []
+    everything = list(_identified())
+    working = [each for each in everything if isinstance(each, MpiInstallation)]
+    return working, [each for each in everything if isinstance(each, Broken)]
+
+
+def _identified() -> Iterator[MpiInstallation | Broken]:
+    """Yield each installation once, however many names lead to it."""
+    seen: set[tuple[str, str, Path]] = set()
     for compiler, origin in _candidates():
         installation = identify(compiler, origin)
         if isinstance(installation, Broken):
-            broken.append(installation)
-        else:
-            place = installation.launcher or installation.compiler
-            found.setdefault((installation.name, installation.version, str(Path(place).resolve())), installation)
-    return list(found.values()), broken
+            yield installation
+            continue
+        place = Path(installation.launcher or installation.compiler).resolve()
+        if (key := (installation.name, installation.version, place)) not in seen:
+            seen.add(key)
+            yield installation
+
+
+def _chosen(installation: MpiInstallation, asked: str | None) -> MpiInstallation:
+    return installation.model_copy(update={"origin": "asked"}) if asked else installation
 
 
 def identify(compiler: Path, origin: str) -> MpiInstallation | Broken:
