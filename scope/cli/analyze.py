@@ -41,5 +41,8 @@ def analyze(run: Path) -> None:
 def command(
     run: Annotated[Path, typer.Argument(help="Run directory, for example runs/latest.", show_default=False)],
 ) -> None:
-    """Derive statistics, models, findings and the report again from a run's samples."""
-    analyze(run)
+    """Derive statistics, models, findings and the report of a run anew from its samples."""
+    from scope.cli.run import explain
+    from scope.rundirectory import RunDirectory
+
+    explain(RunDirectory(run))

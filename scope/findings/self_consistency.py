@@ -1,6 +1,6 @@
 """An MPI call is slower than a program could be that makes the same out of other calls.
 
-Performance guidelines after Träff, Gropp & Thakur 2010, "Self-consistent MPI performance requirements" (IEEE TPDS
+Performance guidelines after Träff, Gropp & Thakur 2010, "Self-consistent MPI performance guidelines" (IEEE TPDS
 21 (5), 698-709). A guideline is one row of `GUIDELINES`.
 """
 

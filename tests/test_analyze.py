@@ -1,0 +1,102 @@
+"""From samples to findings in one go, as a user does it on a machine without MPI."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scope.cli.analyze import analyze
+from scope.rundirectory import RunDirectory
+
+DERIVED = ["statistics.json", "models.json", "findings.json"]
+
+
+def scope(*words: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **({} if path is None else {"PATH": path})}
+    program = [sys.executable, "-c", "import scope.cli; scope.cli.main()"]
+    return subprocess.run(
+        [*program, *words], capture_output=True, text=True, timeout=120, env=environment, check=False
+    )
+
+
+def test_the_same_samples_give_the_same_files(golden_copy: Path) -> None:
+    analyze(golden_copy)
+    first = {name: (golden_copy / name).read_bytes() for name in DERIVED}
+    analyze(golden_copy)
+    assert {name: (golden_copy / name).read_bytes() for name in DERIVED} == first
+
+
+def test_it_needs_no_mpi(golden_copy: Path, tmp_path: Path) -> None:
+    result = scope("analyze", str(golden_copy), path=str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    for name in [*DERIVED, "report.html"]:
+        assert (golden_copy / name).stat().st_size > 1000
+    assert "gave wrong data" in result.stdout
+
+
+def test_old_results_are_replaced_not_trusted(golden_copy: Path) -> None:
+    (golden_copy / "findings.json").write_text("{ broken")
+    analyze(golden_copy)
+    assert json.loads((golden_copy / "findings.json").read_text())["findings"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("run.json", None, "run.json: does not exist"),
+        ("machine.json", None, "machine.json: does not exist"),
+        ("benchmarks.json", None, "benchmarks.json: does not exist"),
+        ("samples.jsonl", None, "samples.jsonl: does not exist"),
+        ("run.json", '{"format": 9}', "run.json: format = 9: this version of Scope reads format 1"),
+        ("machine.json", '{"format": 2, "clusters": []}', "machine.json: format = 2"),
+        ("machine.json", '{"format": 1', "machine.json:1: column 13: not JSON"),
+        ("samples.jsonl", '{"record": "launch", "format": 3}\n', "samples.jsonl:1: format = 3"),
+        ("samples.jsonl", '{"record": "case", "lau\n{}\n', "samples.jsonl:1: not JSON, and not the last line"),
+        ("benchmarks.json", "[]", "missing, but samples.jsonl has cases of it"),
+    ],
+)
+def test_bad_files_are_one_line_and_lose_nothing(
+    golden_copy: Path, name: str, content: str | None, says: str
+) -> None:
+    path = golden_copy / name
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+    before = {file.name: file.read_bytes() for file in golden_copy.iterdir()}
+    result = scope("analyze", str(golden_copy))
+    assert result.returncode == 2
+    assert says in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert {file.name: file.read_bytes() for file in golden_copy.iterdir()} == before
+
+
+def test_a_folder_that_is_no_run_is_one_line(tmp_path: Path) -> None:
+    result = scope("analyze", str(tmp_path / "absent"))
+    assert result.returncode == 2
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_full_disk_is_one_line_and_keeps_the_samples(golden_copy: Path) -> None:
+    samples = RunDirectory(golden_copy).samples.read_bytes()
+    # Too small a file size limit stands for the full disk; it needs no privileges.
+    program = (
+        "import resource, signal, scope.cli, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); scope.cli.main()"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program, "analyze", str(golden_copy)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 1
+    assert "statistics.json: cannot be written" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert RunDirectory(golden_copy).samples.read_bytes() == samples
+    assert not list(golden_copy.glob(".statistics*")), "no temporary file stays"
