@@ -55,11 +55,12 @@ def scale(unit: str, magnitude: float) -> tuple[float, str]:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """Write a value with three significant digits and its unit: `12.3 us`; a missing one is a dash."""
+    """Write a value with three significant digits and its unit: `12.3 us`, `4 cores`; a missing one is a dash."""
     if value is None:
         return "–"
     factor, name = scale(unit, value)
-    return _join(digits(value / factor), name)
+    counted = factor == 1.0 and unit != "s" and unit not in _BASE and value == int(value) and abs(value) < 1e7
+    return _join(str(int(value)) if counted else digits(value / factor), name)
 
 
 def interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:

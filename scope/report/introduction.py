@@ -12,7 +12,7 @@ from scope.machine.machine import Host, Machine
 from scope.models.fit import Ladder, Rung
 from scope.report.contents import Contents
 from scope.report.ladders import caption
-from scope.report.wording import LAYERS, SEVERITIES, count, sentence
+from scope.report.wording import LAYERS, count, sentence
 
 
 def subject(contents: Contents) -> str:
@@ -82,7 +82,9 @@ def _found(findings: list[Finding]) -> str:
     if not findings:
         return "Nothing was found that needs attention."
     numbers = Counter(str(finding.severity) for finding in findings)
-    listed = sentence([f"{numbers[one]} {name.lower()}" for one, name in SEVERITIES.items() if numbers[one]])
+    grave = [count(numbers[one], one) for one in ("error", "warning") if numbers[one]]
+    others = len(findings) - numbers["error"] - numbers["warning"]
+    listed = sentence(grave + ([f"{others} less severe"] if others else []))
     return f"{count(len(findings), 'finding')} ({listed}); the worst: {findings[0].title.rstrip('.')}."
 
 

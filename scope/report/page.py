@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from scope import units
 from scope.findings.finding import Finding
@@ -198,9 +198,20 @@ def _environment() -> Environment:
         interval=units.interval,
         quantity=units.quantity,
         share=units.share,
+        code=_code,
         parameter=lambda value, name: units.parameter(name, value),
     )
     return environment
+
+
+def _code(text: str) -> Markup:
+    """Escape a text and set what stands between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(p) if i % 2 else escape(p) for i, p in enumerate(parts)
+    )
 
 
 def _json(value: object) -> Markup:

@@ -61,8 +61,10 @@ def _ladder(ladder: Ladder, blocks: bool) -> Iterator[Text]:
     for rung in ladder.rungs:
         yield _rung(ladder, rung, blocks)
         if rung.value is not None:
-            stands = rung.name + (f" ({rung.note})" if rung.note else "")
-            yield Text(" " * (2 + _LAYER_COLUMNS) + _shorten(stands, WIDTH - 2 - _LAYER_COLUMNS), style="dim")
+            room = WIDTH - 2 - _LAYER_COLUMNS
+            noted = f"{rung.name} ({rung.note})" if rung.note else rung.name
+            stands = noted if len(noted) <= room else _shorten(rung.name, room)
+            yield Text(" " * (2 + _LAYER_COLUMNS) + stands, style="dim")
 
 
 def _rung(ladder: Ladder, rung: Rung, blocks: bool) -> Text:
