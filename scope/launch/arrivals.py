@@ -44,12 +44,13 @@ def judge(
     """Return every rank with whether it arrived where the others waited.
 
     `silence_s` is how long ago each rank last renewed its slot, `states` what its kernel says of it. A rank did
-    not arrive when it never appeared, died, is stopped, fell silent or is behind the most advanced one. Where
-    all are alive and equally far, one that sleeps while others spin in a call is the one they wait for.
+    not arrive when it never appeared, died, is stopped or fell silent. Where none did, the ranks behind the most
+    advanced one are late; where all are equally far, the one that sleeps while others spin in a call.
     """
     suspects = {rank for rank in range(ranks) if _absent(rank, slots, silence_s, states, death)}
-    furthest = max((slot.advance for rank, slot in slots.items() if rank not in suspects), default=(-1, 0))
-    suspects |= {rank for rank, slot in slots.items() if slot.advance < furthest}
+    if not suspects:
+        furthest = max(slot.advance for slot in slots.values())
+        suspects = {rank for rank, slot in slots.items() if slot.advance < furthest}
     if not suspects and {"running", "sleeping"} <= set(states.values()):
         suspects = {rank for rank, word in states.items() if word == "sleeping"}
     return [_arrival(rank, slots.get(rank), silence_s, states, rank not in suspects) for rank in range(ranks)]

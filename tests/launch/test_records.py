@@ -83,6 +83,11 @@ def test_a_stopped_or_lost_rank_did_not_arrive(state: str) -> None:
     assert judge([slot(0, 6), slot(1, 6), slot(2, 9)], states={2: state}) == [2]
 
 
+def test_a_rank_that_waits_for_a_stopped_one_is_not_accused() -> None:
+    assert judge([slot(0, 7), slot(1, 6), slot(2, 6)], states={1: "stopped"}) == [1]
+    assert judge([slot(0, 7), slot(1, 6), slot(2, 6)], death=Death("", rank=1)) == [1]
+
+
 def test_a_silent_rank_did_not_arrive() -> None:
     assert judge([slot(0), slot(1), slot(2)], silence={1: 9.0}) == [1]
 
