@@ -49,8 +49,9 @@ Launch::Launch(const Options& options, const Communicator& world, const MpiEnvir
       facts_{faults.host(world.rank()), mpi.library(), mpi.standard(), {}, 0},
       ticks_(calibrated_clock(options.clock, facts_.host, world)),
       clock_(world, ticks_, facts_.host, faults.clock_skew(world.rank())),
-      setting_{world, ticks_, clock_, 0, oversubscribed(host_name(), world)} {
+      setting_{world, ticks_, clock_, 0, 0, oversubscribed(host_name(), world)} {
   facts_.quality = worst_quality(ticks_, world);
+  setting_.resolution_s = facts_.quality.resolution_s;
   setting_.overhead_s = assess(ticks_).overhead_s;
   progress.enter(Stage::synchronising_clocks);
   clock_.synchronise();

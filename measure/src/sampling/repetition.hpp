@@ -31,6 +31,7 @@ struct Setting {
   const Communicator& world;
   const TickClock& ticks;
   GlobalClock& clock;
+  double resolution_s;  // smallest step of the clock
   double overhead_s;    // of a start/stop pair; subtracted from every time
   bool oversubscribed;  // more ranks than processors on some host: waiting must not spin
 };
@@ -54,10 +55,13 @@ class Repetition {
         synchronization_(synchronization),
         operations_(operations) {}
 
-  // Times `operations()` calls of `operation`, between its first and its last event on this rank.
+  // Times `operations()` calls of `operation`, between its first and its last event on this rank. Where the
+  // calls are looped and synchronise themselves, one call before them is not timed.
   template <class Operation>
   void time(Operation&& operation) {
     synchronise();
+    // An exchange that synchronises itself has done so after one round: what follows is like any other round.
+    if (synchronization_ == Synchronization::none && operations_ > 1) operation();
     const Ticks start = setting_.ticks.now();
     if (cadence_ == Cadence::barrier_loop) {
       for (std::int64_t i = 0; i < operations_; ++i) {

@@ -11,8 +11,9 @@
 namespace scope {
 namespace {
 
-// A looped repetition lasts so long that reading the clock costs less than 1 % of it before subtraction.
-constexpr double looped_repetition_s = 10e-6;
+// A looped repetition lasts so long that a step of the clock is 0.2 % of it, and at least 5 us.
+constexpr double steps_per_repetition = 500;
+constexpr double shortest_repetition_s = 5e-6;
 constexpr std::int64_t most_operations = 1'000'000;
 constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
@@ -41,7 +42,8 @@ class Sampling {
         faults_(faults),
         progress_(progress),
         window_(setting.world, setting.clock),
-        synchronization_(chosen_synchronization()) {}
+        synchronization_(chosen_synchronization()),
+        looped_repetition_s_(std::max(shortest_repetition_s, steps_per_repetition * setting.resolution_s)) {}
 
   Outcome sample() {
     progress_.enter(Stage::warming_up);
@@ -87,10 +89,10 @@ class Sampling {
   void calibrate(const Times& first) {
     double elapsed_s = largest_over_ranks(setting_.world, first.elapsed_s);
     repetition_s_ = elapsed_s;
-    if (!benchmark_.loops() || elapsed_s >= looped_repetition_s) return;
+    if (!benchmark_.loops() || elapsed_s >= looped_repetition_s_) return;
     begin_group();
-    while (elapsed_s < looped_repetition_s && operations_ < most_operations) {
-      const double growth = elapsed_s > 0 ? looped_repetition_s / elapsed_s : 10;
+    while (elapsed_s < looped_repetition_s_ && operations_ < most_operations) {
+      const double growth = elapsed_s > 0 ? looped_repetition_s_ / elapsed_s : 10;
       operations_ = std::min<std::int64_t>(
           most_operations, static_cast<std::int64_t>(std::ceil(static_cast<double>(operations_) *
                                                                std::clamp(growth * 1.1, 1.5, 10.0))));
@@ -224,6 +226,7 @@ class Sampling {
   Progress& progress_;
   Window window_;
   Synchronization synchronization_;
+  double looped_repetition_s_;
   std::uint64_t seed_ = 0;
   std::int64_t operations_ = 1;
   double repetition_s_ = 0;
