@@ -98,7 +98,7 @@ def test_samples_are_raw_in_order_and_labelled(measure: Measure) -> None:
     assert [series.cadence for series in case.series] == ["isolated", "streaming", "barrier_loop"]
     isolated, streaming, _ = case.series
     assert isolated.operations == 1
-    assert streaming.operations > 1
+    assert streaming.operations >= 1
     assert isolated.warmup >= 1
     assert isolated.entry_s is not None
     for series in case.series:

@@ -148,8 +148,9 @@ class Sampling {
   void sample_group(int size) {
     begin_group();
     for (auto& series : outcome_.series) {
-      // The other cadences get a quarter of the repetitions, spread over the whole case.
-      const int count = series.cadence == Cadence::isolated ? size : (size + 3) / 4;
+      // The other cadences get a quarter of the repetitions, spread over the whole case, and their warm-up.
+      const int warmup = series.size() == 0 ? series.warmup : 0;
+      const int count = series.cadence == Cadence::isolated ? size : (size + 3) / 4 + warmup;
       for (int repetition = 0; repetition < count; ++repetition) {
         series.append(repeat(series.cadence, series.operations));
       }
