@@ -54,7 +54,8 @@ class Breakpoint(Part):
     last_before: float
     first_after: float
     jump_s: float
-    """Fitted time of `first_after` minus what the segment before would have made of it (positive: dearer)."""
+    """Step of the fitted time (positive: dearer after it) that remains wherever between the two sizes the break
+    lies; 0 where the lines cross between them, so that the curve may just bend."""
     jump_low_s: float | None = None
     jump_high_s: float | None = None
 

@@ -71,7 +71,7 @@ def _bandwidth(path: Path, known: Results, machine: Machine) -> Ladder | None:
     mpi = _measured("mpi", _at(library, message_bytes), "not measured")
     steps.append(_with_cache_note(mpi, message_bytes, machine) if path.memory else mpi)
     steps.append(_operation(path, known, message_bytes))
-    steps.append(_algorithm(path, known))
+    steps.append(_algorithm(path, known, machine))
     return Ladder(
         path=path.name,
         quantity="bandwidth_bytes_per_s",
@@ -145,7 +145,7 @@ def _operation(path: Path, known: Results, message_bytes: int) -> Step:
     )
 
 
-def _algorithm(path: Path, known: Results) -> Step:
+def _algorithm(path: Path, known: Results, machine: Machine) -> Step:
     times = [
         s
         for s in known.of("algorithm.matmul_cannon", "communicate_s", path.transport)
@@ -160,8 +160,14 @@ def _algorithm(path: Path, known: Results) -> Step:
         "algorithm",
         f"communication of {largest.label}",
         _over(moved, _figure(largest)),
-        note="all bytes that it moves over the communication time of the slowest process, waiting excluded",
+        note="all bytes that it moves over the communication time of the slowest process, waiting excluded"
+        + (f"; {crowd}" if (crowd := _crowd(largest.ranks, machine)) else ""),
     )
+
+
+def _crowd(ranks: int, machine: Machine) -> str:
+    cores = sum(len(host.processor.usable) for host in machine.hosts)
+    return f"{ranks} processes share {cores} processors" if 0 < cores < ranks else ""
 
 
 def _latency(path: Path, known: Results) -> Ladder | None:
@@ -209,9 +215,8 @@ def _efficiency(known: Results, machine: Machine) -> list[Ladder]:
         None if limit.low is None else limit.low * workers,
         None if limit.high is None else limit.high * workers,
     )
-    note = f"{chosen.ranks} processes share {cores} processors" if workers < chosen.ranks else ""
     steps = [
-        Step("limit", f"{workers} times one process ({one.label})", many, note=note),
+        Step("limit", f"{workers} times one process ({one.label})", many, note=_crowd(chosen.ranks, machine)),
         Step("algorithm", chosen.label, _figure(chosen)),
     ]
     rungs = _rungs(steps, "flop/s", higher_is_better=True)

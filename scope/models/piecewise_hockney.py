@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from scope.models.curve import Curve
@@ -12,7 +14,7 @@ from scope.models.segmentation import FEWEST_POINTS, best_divisions
 from scope.samples.samples import Floats
 
 COST_OF_A_BREAK = 3
-"""Parameters that a break counts for beside its line: it is searched for, not given (Zhang & Siegmund 2007)."""
+"""Parameters that a break counts for beside its line: its place is searched for (after Zhang & Siegmund 2007)."""
 
 
 class PiecewiseHockney:
@@ -90,20 +92,11 @@ class _Lines:
     def breakpoints(self) -> list[Breakpoint]:
         found = []
         for i, start in enumerate(self.starts[1:]):
-            after = float(self.sizes[start])
-
-            def jump(c: Floats, i: int = i, after: float = after) -> float:
-                return float(c[2 * i + 2] - c[2 * i] + (c[2 * i + 3] - c[2 * i + 1]) * after)
-
+            last, first = float(self.sizes[start - 1]), float(self.sizes[start])
+            jump = partial(_least_step, i, last, first)
             value, low, high = self.estimate.interval(jump)
             found.append(
-                Breakpoint(
-                    last_before=float(self.sizes[start - 1]),
-                    first_after=after,
-                    jump_s=value,
-                    jump_low_s=low,
-                    jump_high_s=high,
-                )
+                Breakpoint(last_before=last, first_after=first, jump_s=value, jump_low_s=low, jump_high_s=high)
             )
         return found
 
@@ -130,6 +123,15 @@ class _Lines:
             if low <= n <= high:
                 return float(n)
         return float("nan")
+
+
+def _least_step(i: int, last: float, first: float, c: Floats) -> float:
+    """Return the step between segments i and i + 1 that is left wherever between two sizes the break lies.
+
+    Lines that cross between the sizes may just bend there: that is no step.
+    """
+    steps = [float(c[2 * i + 2] - c[2 * i] + (c[2 * i + 3] - c[2 * i + 1]) * n) for n in (last, first)]
+    return min(steps, key=abs) if steps[0] * steps[1] > 0 else 0.0
 
 
 def _spread(found: Estimate, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Estimate:

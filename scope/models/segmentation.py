@@ -6,8 +6,8 @@ import numpy as np
 
 from scope.samples.samples import Floats
 
-FEWEST_POINTS = 3
-"""Points that a piece must have: one more than its line has parameters."""
+FEWEST_POINTS = 2
+"""Points that a piece must have: what its line needs. What a piece costs is the criterion's business."""
 MOST_SEGMENTS = 6
 
 

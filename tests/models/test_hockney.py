@@ -45,7 +45,7 @@ def test_exact_data_give_the_exact_line() -> None:
 def test_the_intervals_cover_the_truth_as_often_as_they_say(launches: int) -> None:
     """95 % and more with launches as the unit; with three launches the delta method must hold it as well."""
     random = np.random.default_rng(11)
-    trials = 300
+    trials = 200
     hits = dict.fromkeys(TRUTH, 0)
     for _ in range(trials):
         for parameter in fitted(measured(random, launches)).parameters:

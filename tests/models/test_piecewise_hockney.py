@@ -48,13 +48,15 @@ def test_the_programme_is_exact() -> None:
             assert len(starts) == segments
 
 
+# Between 64 and 128 KiB the two protocols cost the same: a switch there leaves a bend and no step.
 @pytest.mark.parametrize("switch", [1024, 4096, 16384, 65536])
 def test_a_switch_is_found_where_it_is(switch: int) -> None:
     fit = fit_of(np.random.default_rng(22), lambda n: switched(n, switch))
     assert isinstance(fit, Fit)
     (point,) = fit.breakpoints
     assert (point.last_before, point.first_after) == (switch, SIZES[SIZES.index(switch) + 1])
-    truth = rendezvous(point.first_after) - eager(point.first_after)
+    steps = [rendezvous(n) - eager(n) for n in (point.last_before, point.first_after)]
+    truth = min(steps, key=abs) if steps[0] * steps[1] > 0 else 0.0
     assert point.jump_low_s is not None
     assert point.jump_high_s is not None
     assert point.jump_low_s <= truth * 1.02
@@ -68,7 +70,7 @@ def test_a_switch_is_found_where_it_is(switch: int) -> None:
 def test_the_jump_s_interval_covers_the_truth() -> None:
     random = np.random.default_rng(23)
     truth = rendezvous(32768) - eager(32768)
-    trials, hits, found = 200, 0, 0
+    trials, hits, found = 120, 0, 0
     for _ in range(trials):
         fit = fit_of(random, switched)
         if isinstance(fit, Fit) and [p.first_after for p in fit.breakpoints] == [32768]:
@@ -84,8 +86,8 @@ def test_the_jump_s_interval_covers_the_truth() -> None:
 @pytest.mark.parametrize("spread", [0.001, 0.01, 0.05])
 def test_a_straight_line_is_seldom_broken(spread: float) -> None:
     random = np.random.default_rng(24)
-    broken = sum(isinstance(fit_of(random, eager, spread), Fit) for _ in range(200))
-    assert broken / 200 <= 0.03
+    broken = sum(isinstance(fit_of(random, eager, spread), Fit) for _ in range(120))
+    assert broken <= 4
 
 
 def test_two_switches_are_two() -> None:
@@ -121,12 +123,28 @@ def test_a_straight_line_chooses_hockney_and_says_why_it_is_one() -> None:
     assert [result.reason for result in not_fitted] == ["one segment describes the data: this is Hockney's model"]
 
 
+def test_a_bend_is_no_step() -> None:
+    random = np.random.default_rng(30)
+
+    def bent(n: float) -> float:
+        return 1e-6 + min(n, 20000) / 4e9 + max(n - 20000, 0) / 16e9
+
+    for _ in range(30):
+        fit = fit_of(random, bent)
+        assert isinstance(fit, Fit)
+        for point in fit.breakpoints:
+            assert point.jump_low_s is not None
+            assert point.jump_high_s is not None
+            assert point.jump_low_s <= 0.05 * bent(point.first_after)
+            assert point.jump_high_s >= -0.05 * bent(point.first_after)
+
+
 def test_what_no_model_describes_is_not_chosen() -> None:
     random = np.random.default_rng(29)
     wild = [
         summary(noisy(random, 1e-6 * (1 + 20 * (i % 2))), message_bytes=n)
-        for i, n in enumerate([0, 1, 2, 4, 8, 16, 32, 4096])
+        for i, n in enumerate([2**k for k in range(24)])
     ]
     fits, _ = fit_all(wild)
     assert not any(fit.chosen for fit in fits)
-    assert "no model describes the data" in fits[0].reason
+    assert any("no model describes the data" in fit.reason for fit in fits)
