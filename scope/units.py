@@ -63,6 +63,11 @@ def quantity(value: float | None, unit: str) -> str:
     return _join(str(int(value)) if counted else digits(value / factor), name)
 
 
+def signed(value: float, unit: str) -> str:
+    """Write a change with its sign: `+1.43 us`."""
+    return ("+" if value > 0 else "") + quantity(value, unit)
+
+
 def interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
     """Write a value with its interval, all in the value's unit: `12.3 us [12.1, 12.6]`."""
     if value is None:

@@ -60,3 +60,7 @@ def test_digits_do_not_grow_when_rounding_carries():
     assert units.digits(99.96) == "100"
     assert units.digits(0.09996) == "0.100"
     assert units.digits(1.5e9) == "1.50e+09"
+
+
+def test_a_change_has_its_sign():
+    assert [units.signed(value, "s") for value in (1.43e-6, -2e-3, 0.0)] == ["+1.43 us", "-2.00 ms", "0 s"]

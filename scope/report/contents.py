@@ -13,7 +13,7 @@ from scope.findings.finding import Finding
 from scope.machine.machine import Machine
 from scope.models.fit import Models
 from scope.rundirectory import Run, RunDirectory, read_json, read_text
-from scope.statistics.summary import Summaries, Summary
+from scope.statistics.summary import Case, Summaries, Summary
 
 
 class FindingFile(BaseModel):
@@ -51,6 +51,16 @@ class Contents:
             for one in self.headline
             if one.benchmark == benchmark and one.valid and one.median and one.definition != "observed"
         ]
+
+    def choice_key(self, case: Case) -> tuple[int, ...]:
+        """Sort the choices of a parameter as its benchmark lists them: the standard send mode comes first."""
+        known = self.benchmarks.get(case.benchmark)
+        return tuple(
+            one.choices.index(str(case.parameters[one.name]))
+            if case.parameters.get(one.name) in one.choices
+            else -1
+            for one in (known.parameters if known else [])
+        )
 
     def describe(self, benchmark: str) -> str:
         """Return what the benchmark says it measures; empty when the run does not know it."""

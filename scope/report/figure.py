@@ -130,34 +130,18 @@ def table(summaries: Sequence[Summary], names: Sequence[str], with_definition: b
     return Table(columns, rows)
 
 
-def log_axis(title: str, values: Iterable[float], unit: str) -> Plot:
+def log_axis(title: str, values: Iterable[float], unit: str, margin: float = 1.05) -> Plot:
     """Return a logarithmic axis whose ticks carry engineering units."""
     positive = [value for value in values if value > 0]
     low, high = (min(positive), max(positive)) if positive else (1.0, 10.0)
     ticks = _log_ticks(low, high)
-    margin = (high / low) ** 0.04 * 1.05
+    margin *= (high / low) ** 0.04
     return {
         "title": {"text": title},
         "type": "log",
         "tickvals": [number(tick) for tick in ticks],
         "ticktext": [_tick(tick, unit) for tick in ticks],
         "range": [math.log10(low / margin), math.log10(high * margin)],
-    }
-
-
-def linear_axis(title: str, values: Iterable[float], unit: str) -> Plot:
-    """Return a linear axis whose ticks carry engineering units."""
-    present = list(values)
-    low, high = (min(present), max(present)) if present else (0.0, 1.0)
-    step = _step((high - low) or abs(high) or 1.0)
-    first, last = math.floor(low / step), math.ceil(high / step)
-    ticks = [index * step for index in range(first, last + 1)]
-    factor, name = units.scale(unit, max(abs(low), abs(high)))
-    return {
-        "title": {"text": title},
-        "tickvals": [number(tick) for tick in ticks],
-        "ticktext": [f"{number(tick / factor):g} {name}".strip() for tick in ticks],
-        "range": [number(low - 0.06 * (high - low or step)), number(high + 0.06 * (high - low or step))],
     }
 
 

@@ -29,6 +29,8 @@ from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
 from scope.statistics.summary import Summary
 
+_MODELS = 12
+"""Cards of models that are open from the start."""
 _FINDINGS = 12
 """Cards that are open from the start, unless more are grave."""
 
@@ -103,6 +105,7 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "shown_findings": _shown_at_once(contents.findings),
         "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
         "outcomes": [one for one in fitted if one.chosen],
+        "shown_models": _MODELS,
         "rejected": [one for one in fitted if not one.chosen],
         "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in contents.models.not_fitted],
         "columns": COLUMNS,

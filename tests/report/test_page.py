@@ -85,6 +85,26 @@ def test_the_protocol_switch_is_marked_and_not_joined(text):
     assert points["x"][points["x"].index(16384) + 1] is None
 
 
+def test_captions_say_which_model_and_which_break(text):
+    figure = re.search(r'<figure [^>]*id="mpi.latency-latency_s-0".*?</figure>', text, re.DOTALL)
+    assert figure is not None
+    assert "piecewise Hockney" in figure[0]
+    assert "between 16 KiB and 32 KiB" in figure[0]
+
+
+def test_a_placement_that_follows_from_the_ranks_splits_no_curve(golden_copy):
+    """More ranks than cores are not bound; they stand on the same curve all the same."""
+    samples = golden_copy / "samples.jsonl"
+    lines = [json.loads(line) for line in samples.read_text().splitlines()]
+    for line in lines:
+        if line["record"] == "launch" and line["ranks"] == 16:
+            line["placement"] = "none"
+    samples.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    analyze(golden_copy)
+    barrier = browser.figures(page.render(golden_copy))["mpi.barrier-time_s-ranks-0"]["data"]
+    assert [one["x"] for one in barrier if one["meta"]["role"] == "points"] == [[2, 3, 4, 6, 8, 12, 16]]  # type: ignore[index]
+
+
 def test_points_and_bands_are_the_figures_of_the_statistics(text, golden_run):
     """The report computes nothing: what is drawn is what the file says, to six digits."""
     summaries = [one for one in contents.read(golden_run).results("node.stream") if one.metric == "time_s"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from scope import units
 from scope.machine.machine import Machine
@@ -32,22 +32,27 @@ from scope.statistics.summary import Summary
 
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
-    """Yield one figure for each metric of the benchmark that was swept over a size, split where too full."""
+    """Yield the metrics that were swept over a size, split where too full, those of a panel side by side."""
     usable = contents.results(benchmark)
-    for name in dict.fromkeys(one.metric for one in usable):
-        group = [one for one in usable if one.metric == name]
-        variable = swept(group)
-        if variable is None:
-            continue
-        parts = panels(group, variable)
-        for index, part in enumerate(parts):
-            yield _figure(contents, part, variable, f"{benchmark}-{name}-{index}", varying(group)[0])
+    columns = [
+        list(_panels(contents, [one for one in usable if one.metric == name], f"{benchmark}-{name}"))
+        for name in dict.fromkeys(one.metric for one in usable)
+    ]
+    for row in zip_longest(*columns):
+        yield from (figure for figure in row if figure is not None)
+
+
+def _panels(contents: Contents, group: list[Summary], key: str) -> Iterator[Figure]:
+    variable = swept(group)
+    if variable is not None:
+        for index, part in enumerate(panels(group, variable)):
+            yield _figure(contents, part, variable, f"{key}-{index}", varying(group)[0])
 
 
 def _figure(contents: Contents, group: list[Summary], variable: str, key: str, all_factors: list[str]) -> Figure:
     first = group[0]
     names = series_factors(group, variable)
-    lines = series(group, names)
+    lines = sorted(series(group, names), key=lambda line: contents.choice_key(line[0]))
     xs = [float(one.parameters[variable]) for one in group]
     traces: list[Plot] = []
     drawn: list[Fit] = []
@@ -267,18 +272,18 @@ def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) ->
         f"Medians ({DEFINITIONS[first.definition]}) with their 95 % intervals as bands; "
         + ("higher is better." if first.better == "higher" else "lower is better.")
     ]
-    jumps = {(one.last_before, one.first_after): one.jump_s for fit in fits for one in fit.breakpoints}
     models = sorted({model(fit.model) for fit in fits if fit.metric == first.metric})
     if models:
         words.append(
             f"Where a model was chosen the line is the model ({sentence(models)}), else points are joined."
         )
+    jumps = {(one.last_before, one.first_after): one.jump_s for fit in fits for one in fit.breakpoints}
     if jumps:
         steps = [
-            f"between {units.size(before)} and {units.size(after)} ({units.quantity(jump, 's')})"
+            f"by {units.signed(jump, 's')} between {units.size(before)} and {units.size(after)}"
             for (before, after), jump in sorted(jumps.items())
         ]
-        words.append(f"The fitted cost jumps {sentence(steps)}; points are not joined across it.")
+        words.append(f"The fitted time changes {sentence(steps)}; points are not joined across it.")
     words += ["The long-dashed line is the limit of the layer below all others."] if limits else []
     words += ["Vertical lines mark the caches as one core sees them."] if caches else []
     return " ".join(words)

@@ -9,7 +9,7 @@ import numpy as np
 from scope import units
 from scope.models.fit import Ladder
 from scope.report.contents import Contents
-from scope.report.figure import Figure, Plot, Table, linear_axis, number, plain
+from scope.report.figure import Figure, Plot, Table, log_axis, number, plain
 from scope.report.rows import case
 from scope.samples.samples import CaseSamples, Floats, Samples
 from scope.statistics.summary import Summary
@@ -65,7 +65,7 @@ def _figure(summary: Summary, reason: str, launches: list[tuple[int, Floats]], k
         caption=f"Shown because {reason}.",
         traces=[_line(launch, times) for launch, times in launches],
         layout={
-            "xaxis": linear_axis("time", [left, max(right, left)], "s"),
+            "xaxis": log_axis("time", [left, max(right, left)], "s", margin=1.0),
             "yaxis": {"title": {"text": "share of the samples"}, "tickformat": ".0%", "range": [0, 1.02]},
             "showlegend": False,
         },

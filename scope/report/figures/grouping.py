@@ -38,8 +38,16 @@ def panels(summaries: Sequence[Summary], variable: str) -> list[list[Summary]]:
 
 
 def series_factors(summaries: Sequence[Summary], variable: str | None) -> list[str]:
-    """Return the factors that tell series apart: all that vary except what is swept."""
-    return [name for name in varying(summaries)[0] if name != variable]
+    """Return the factors that tell series apart: all that vary except what is swept.
+
+    Where the placement follows from the other factors, as with more ranks than cores, it tells nothing.
+    """
+    names = varying(summaries)[0]
+    others = [name for name in names if name != "placement"]
+    points = {tuple(factors(one).get(name) for name in others) for one in summaries}
+    if len(points) == len(summaries):
+        names = others
+    return [name for name in names if name != variable]
 
 
 def series(summaries: Sequence[Summary], names: Sequence[str]) -> list[list[Summary]]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from scope import units
 from scope.report.contents import Contents
 from scope.report.figure import Figure, Plot, number, origins, plain, series_name, table
-from scope.report.order import case_key, varying
+from scope.report.figures.grouping import series_factors
+from scope.report.order import case_key
 from scope.report.wording import metric
 from scope.statistics.summary import Summary
 
@@ -30,7 +31,7 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
     for one in sorted(phases, key=case_key):
         cases[case_key(one)].append(one)
     groups = list(cases.values())[:_MOST_CASES]
-    factors = varying([group[0] for group in groups])[0]
+    factors = series_factors([group[0] for group in groups], None)
     labels = [series_name(group[0], factors, benchmark) for group in groups]
     yield Figure(
         key=f"{benchmark}-phases",

@@ -9,7 +9,7 @@ from scope.report.contents import Contents
 from scope.report.figure import Comparison, Mark, Panel, label, origins, series_name, shown, table
 from scope.report.figures.grouping import series_factors, spread, swept, values
 from scope.report.figures.ranks import LEVELS
-from scope.report.order import case_key, factors, level, varying
+from scope.report.order import case_key, factors, level
 from scope.report.wording import DEFINITIONS, metric
 from scope.samples.records import Value
 from scope.statistics.summary import Summary
@@ -41,7 +41,9 @@ def choices(contents: Contents, benchmark: str) -> Iterator[Comparison]:
     for transport in values(times, "transport"):
         group = [one for one in times if one.transport == transport]
         if len(values(group, most)) >= _FEWEST_CHOICES:
-            yield _at_sizes(group, variable, f"{benchmark}-choices-{transport}", f"{_words(most)} compared")
+            yield _at_sizes(
+                contents, group, variable, f"{benchmark}-choices-{transport}", f"{_words(most)} compared"
+            )
 
 
 def definitions(contents: Contents, benchmark: str) -> Iterator[Comparison]:
@@ -79,11 +81,12 @@ def singles(contents: Contents, benchmark: str) -> Iterator[Comparison]:
     """Yield each metric of a benchmark that was not swept, one row for each case."""
     usable = contents.results(benchmark)
     for name in dict.fromkeys(one.metric for one in usable):
-        group = sorted((one for one in usable if one.metric == name), key=case_key)
+        group = sorted((one for one in usable if one.metric == name), key=contents.choice_key)
         against_ranks = len(values(group, "ranks")) > 1 and group[0].unit == "s" and level(benchmark) in LEVELS
-        if swept(group) is not None or against_ranks:
+        alone = len(group) == 1 and any(definitions(contents, benchmark))
+        if swept(group) is not None or against_ranks or alone:
             continue
-        names = varying(group)[0]
+        names = series_factors(group, None)
         rows = [(series_name(one, names, benchmark), one) for one in group[:_MOST_ROWS]]
         better = "higher" if group[0].better == "higher" else "lower"
         yield _comparison(
@@ -95,11 +98,12 @@ def singles(contents: Contents, benchmark: str) -> Iterator[Comparison]:
         )
 
 
-def _at_sizes(group: list[Summary], variable: str, key: str, what: str) -> Comparison:
+def _at_sizes(contents: Contents, group: list[Summary], variable: str, key: str, what: str) -> Comparison:
     names = series_factors(group, variable)
+    ordered = sorted(sorted(group, key=case_key), key=contents.choice_key)
     panels: list[Rows] = []
     for size in spread(_common(group, variable), _PANELS):
-        rows = [one for one in sorted(group, key=case_key) if one.parameters[variable] == size]
+        rows = [one for one in ordered if one.parameters[variable] == size]
         panels.append((_size(variable, size), [(series_name(one, names, ""), one) for one in rows]))
     transport = group[0].transport
     return _comparison(
