@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,3 +101,88 @@ def test_a_full_disk_is_one_line_and_keeps_the_samples(golden_copy: Path) -> Non
     assert len(result.stderr.strip().splitlines()) == 1
     assert RunDirectory(golden_copy).samples.read_bytes() == samples
     assert not list(golden_copy.glob(".statistics*")), "no temporary file stays"
+
+
+def thin(record: dict[str, Any], kind: str) -> dict[str, Any] | None:
+    """Leave of a run only what `kind` says."""
+    case = record["record"] == "case"
+    if kind == "one launch of each batch":
+        return record if record["launch"] <= 10 else None
+    if kind == "three launches of each batch":
+        return record if record["launch"] <= 30 else None
+    if kind == "the timer alone":
+        return record if not case or record["benchmark"] == "node.timer" else None
+    if kind == "no case at all":
+        return None if case else record
+    if kind == "nothing succeeded":
+        change = {"status": "crashed", "reason": "signal 11", "series": [], "verification": None, "work": None}
+        return record | change if case else record
+    if kind == "one repetition" and case:
+        shorter = [
+            {
+                **series,
+                "warmup": 0,
+                "elapsed_s": [row[:1] for row in series["elapsed_s"]],
+                **({"entry_s": [row[:1] for row in series["entry_s"]]} if "entry_s" in series else {}),
+                **({"valid": series["valid"][:1]} if "valid" in series else {}),
+                **(
+                    {"observed": {k: [r[:1] for r in rows] for k, rows in o.items()}}
+                    if (o := series.get("observed"))
+                    else {}
+                ),
+            }
+            for series in record["series"]
+        ]
+        return record | {"series": shorter}
+    if kind == "times of zero" and case:
+        return record | {
+            "series": [
+                {**series, "elapsed_s": [[0.0] * len(row) for row in series["elapsed_s"]]}
+                for series in record["series"]
+            ]
+        }
+    if kind == "everything invalid" and case:
+        return record | {
+            "series": [{**series, "valid": [False] * len(series["elapsed_s"][0])} for series in record["series"]]
+        }
+    return record
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "one launch of each batch",
+        "three launches of each batch",
+        "the timer alone",
+        "no case at all",
+        "nothing succeeded",
+        "one repetition",
+        "times of zero",
+        "everything invalid",
+    ],
+)
+def test_thin_runs_are_analysed_too(golden_copy: Path, kind: str) -> None:
+    path = RunDirectory(golden_copy).samples
+    records = [thin(json.loads(line), kind) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records if record is not None))
+    result = scope("analyze", str(golden_copy))
+    assert result.returncode == 0, result.stderr
+    assert not result.stderr
+    summaries = json.loads((golden_copy / "statistics.json").read_text())["summaries"]
+    codes = {finding["code"] for finding in json.loads((golden_copy / "findings.json").read_text())["findings"]}
+    valid = [summary for summary in summaries if summary["valid"]]
+    if kind in ("nothing succeeded", "everything invalid", "no case at all"):
+        assert valid == []
+    else:
+        assert valid
+        assert all(s["median"] is not None for s in valid)
+    assert ("unfinished-run" in codes) == (
+        kind in ("one launch of each batch", "three launches of each batch", "the timer alone", "no case at all")
+    )
+    if kind == "times of zero":
+        assert {s["definition"] for s in valid} == {"observed"}
+        assert any("the clock cannot resolve it" in s["reason"] for s in summaries)
+    if kind == "one launch of each batch":
+        assert {s["interval_basis"] for s in valid} == {"samples"}
+    if kind == "one repetition":
+        assert {s["n"] for s in valid} == {6}

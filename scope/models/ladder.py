@@ -50,7 +50,7 @@ class Results:
 
 def ladders(summaries: list[Summary], machine: Machine, launches: list[LaunchRecord]) -> list[Ladder]:
     """Build every ladder that the measured paths allow; a missing rung says why it is missing."""
-    known = Results([s for s in summaries if s.primary and s.valid and s.median is not None])
+    known = Results([s for s in summaries if s.primary and s.valid and s.median])
     found: list[Ladder] = []
     for path in paths(machine, launches):
         found += [ladder for ladder in (_bandwidth(path, known, machine), _latency(path, known)) if ladder]

@@ -104,7 +104,7 @@ def _summary(
     reason: str,
 ) -> Summary:
     first = launches[0]
-    reason = reason or _why_no_figure(figures)
+    reason = reason or _why_no_figure(figures, may_be_zero=definition == "observed")
     return Summary.model_validate(
         {
             "benchmark": first.benchmark,
@@ -165,10 +165,10 @@ def _why_invalid(launches: list[CaseSamples]) -> str:
     return f"{last.status}: {last.reason}" if last.reason else last.status
 
 
-def _why_no_figure(figures: Figures) -> str:
+def _why_no_figure(figures: Figures, may_be_zero: bool) -> str:
     if figures.n == 0:
         return "no valid sample"
-    if figures.median is None:
+    if figures.median is None or (figures.median <= 0 and not may_be_zero):
         return "the median time is not above zero: the clock cannot resolve it"
     return ""
 
