@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from scope.launch.launcher import Site
+    from scope.launch.everywhere import Cluster
     from scope.launch.supervisor import Limits
     from scope.machine.machine import MpiInstallation, NativeBuild
     from scope.plan.experiment import Experiment
@@ -51,7 +51,7 @@ def command(
 ) -> None:
     """Measure this machine or cluster, say what was found, and write a report.
 
-    Without arguments: the baseline module on this host, in about three minutes.
+    Without arguments: the baseline module on this host, in one to three minutes.
     """
     import sys
 
@@ -105,14 +105,13 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
     mpi = installations.find(experiment.mpi)
     site = launcher.site(mpi, experiment.launcher, where)
     build = built(mpi)
-    hosts = everywhere.hosts_of(site)
-    site = everywhere.with_slots(site, hosts)
-    machine = discover.machine(hosts, build)
+    cluster = everywhere.look_at(site)
+    machine = discover.machine(cluster.hosts, build)
     benchmarks = registry.load(build.program)
-    plan = planning.make(experiment, benchmarks, everywhere.slots(site, hosts), where)
+    plan = planning.make(experiment, benchmarks, cluster.slots, where)
     directory = runs.new_directory(experiment.module, output)
     runs.begin(directory, experiment, machine, benchmarks, plan, words)
-    well = measure(directory, plan, build, site, everywhere.slots(site, hosts), limits)
+    well = measure(directory, plan, build, cluster, limits)
     explain(directory)
     return well
 
@@ -120,39 +119,23 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
 def take_up(folder: Path, limits: Limits) -> bool:
     """Run what an interrupted run still lacks; return whether every case is well."""
     from scope.build import installations
-    from scope.errors import UsageError
     from scope.launch import everywhere, launcher
     from scope.launch import run as runs
     from scope.rundirectory import RunDirectory
 
     directory = RunDirectory(folder.resolve())
     begun = runs.read(directory)
-    before = begun.machine.build
-    if before is None:
-        raise UsageError(f"{directory.machine}: build = null: this run did not measure, so it cannot go on")
-    mpi = installations.find(before.mpi.compiler)
-    build = built(mpi)
-    if build.fingerprint != before.fingerprint:
-        raise UsageError(
-            f"{directory.machine}: build.fingerprint = {before.fingerprint}: the program, its compiler or its MPI"
-            f" changed meanwhile (now {build.fingerprint}); start a new run"
-        )
+    mpi = installations.find(runs.compiler(directory, begun.machine))
     site = launcher.site(mpi, begun.experiment.launcher, str(directory.experiment))
-    hosts = everywhere.hosts_of(site)
-    names, now = sorted(host.name for host in begun.machine.hosts), sorted(host.name for host in hosts)
-    if names != now:
-        raise UsageError(
-            f"{directory.machine}: hosts = {', '.join(names)}: must be the hosts here, {', '.join(now)}"
-        )
-    site = everywhere.with_slots(site, hosts)
-    well = measure(directory, begun.plan, build, site, everywhere.slots(site, hosts), limits)
+    build = built(mpi)
+    cluster = everywhere.look_at(site)
+    runs.refuse_changes(directory, begun.machine, build, cluster.hosts)
+    well = measure(directory, begun.plan, build, cluster, limits)
     explain(directory)
     return well
 
 
-def measure(
-    directory: RunDirectory, plan: Plan, build: NativeBuild, site: Site, slots: int, limits: Limits
-) -> bool:
+def measure(directory: RunDirectory, plan: Plan, build: NativeBuild, cluster: Cluster, limits: Limits) -> bool:
     """Run the plan's launches under supervision; whatever ends them leaves a run that can be resumed."""
     import sys
 
@@ -166,8 +149,8 @@ def measure(
         supervisor = Supervisor(
             run=directory,
             program=build.program,
-            command=lambda job: launcher.command(job, site),
-            slots=slots,
+            command=lambda job: launcher.command(job, cluster.site),
+            slots=cluster.slots,
             limits=limits,
             inherited=(lock,),
         )

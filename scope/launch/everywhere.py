@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from scope.errors import ScopeError, UsageError
 from scope.launch.diagnosis import diagnose
@@ -40,11 +40,28 @@ def run_once_per_host(site: Site, words: Sequence[str]) -> str:
     return answer.stdout
 
 
-def hosts_of(site: Site) -> list[Host]:
-    """Return the facts of every host of a site."""
+@dataclass(frozen=True)
+class Cluster:
+    """A site that was looked at: its hosts' facts, and a number of slots on each."""
+
+    site: Site
+    hosts: list[Host]
+
+    @property
+    def slots(self) -> int:
+        """How many ranks it takes without oversubscription."""
+        most = self.site.ranks_per_host
+        if not self.site.hosts:
+            return min(usable_cores(self.hosts[0]), most or usable_cores(self.hosts[0]))
+        return sum(min(host.slots or 1, most or host.slots or 1) for host in self.site.hosts)
+
+
+def look_at(site: Site) -> Cluster:
+    """Probe every host of a site."""
     if not site.hosts:
-        return [this_host()]
-    return every_host(lambda words: run_once_per_host(site, words))
+        return Cluster(site, [this_host()])
+    hosts = every_host(lambda words: run_once_per_host(site, words))
+    return Cluster(with_slots(site, hosts), hosts)
 
 
 def with_slots(site: Site, hosts: list[Host]) -> Site:
@@ -52,15 +69,5 @@ def with_slots(site: Site, hosts: list[Host]) -> Site:
 
     Host lists may hold addresses that the probe does not know: the smallest host stands for all unnumbered ones.
     """
-    cores = min(usable_cores(host) for host in hosts)
-    counted = tuple(
-        HostSlots(host.name, host.slots or max(cores, site.ranks_per_host or 0)) for host in site.hosts
-    )
-    return replace(site, hosts=counted)
-
-
-def slots(site: Site, hosts: list[Host]) -> int:
-    """Return how many ranks the site takes without oversubscription."""
-    if not site.hosts:
-        return min(usable_cores(hosts[0]), site.ranks_per_host or usable_cores(hosts[0]))
-    return sum(min(host.slots or 1, site.ranks_per_host or host.slots or 1) for host in site.hosts)
+    cores = max(min(usable_cores(host) for host in hosts), site.ranks_per_host or 0)
+    return replace(site, hosts=tuple(HostSlots(host.name, host.slots or cores) for host in site.hosts))

@@ -14,7 +14,7 @@ from typing import Literal
 import scope
 from scope.build.registry import BenchmarkDescription
 from scope.errors import ScopeError, UsageError
-from scope.machine.machine import Machine
+from scope.machine.machine import Host, Machine, NativeBuild
 from scope.plan import experiment as asking
 from scope.plan import plan as planning
 from scope.plan.experiment import Experiment
@@ -84,6 +84,28 @@ def read(directory: RunDirectory) -> Begun:
         machine=read_json(directory.machine, Machine),
         plan=planning.read(directory.plan),
     )
+
+
+def compiler(directory: RunDirectory, machine: Machine) -> str:
+    """Return the MPI compiler that a begun run was built with."""
+    if machine.build is None:
+        raise UsageError(f"{directory.machine}: build = null: this run measured nothing itself and cannot go on")
+    return machine.build.mpi.compiler
+
+
+def refuse_changes(directory: RunDirectory, machine: Machine, build: NativeBuild, hosts: list[Host]) -> None:
+    """Raise UsageError unless a begun run would go on with the same program on the same hosts."""
+    before = machine.build.fingerprint if machine.build else ""
+    if build.fingerprint != before:
+        raise UsageError(
+            f"{directory.machine}: build.fingerprint = {before}: the program, its compiler or its MPI"
+            f" changed meanwhile (now {build.fingerprint}); start a new run"
+        )
+    names, here = sorted(host.name for host in machine.hosts), sorted(host.name for host in hosts)
+    if names != here:
+        raise UsageError(
+            f"{directory.machine}: hosts = {', '.join(names)}: must be the hosts here, {', '.join(here)}"
+        )
 
 
 def finish(directory: RunDirectory, status: Literal["running", "finished", "interrupted", "failed"]) -> None:

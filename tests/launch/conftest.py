@@ -111,15 +111,13 @@ class Trial:
             time.sleep(0.01)
         raise TimeoutError(f"rank {rank} never sampled the case at {position}")
 
-    def signal_when_sampling(self, benchmark: str, rank: int, number: signal.Signals, times: int = 1) -> None:
-        """Send a signal to a rank as soon as it samples this benchmark, in so many attempts."""
-        left = [times]
+    def signal_when_sampling(self, benchmark: str, rank: int, number: signal.Signals) -> None:
+        """Send a signal to a rank as soon as it samples this benchmark for the first time."""
 
         def harm(launch: Launch, attempt: int) -> None:
             position = next((i for i, case in enumerate(launch.cases) if case.benchmark == benchmark), None)
-            if position is None or left[0] == 0:
+            if position is None or (launch.number, attempt) != (1, 1):
                 return
-            left[0] -= 1
             os.kill(self.wait_for(launch, attempt, position, rank).pid, number)
 
         self.harm = harm

@@ -86,7 +86,7 @@ def test_a_rank_that_sleeps_is_the_one_that_did_not_arrive(trial: Trial, monkeyp
 
 
 def test_what_killed_a_launch_is_not_tried_again(trial: Trial) -> None:
-    trial.signal_when_sampling("mpi.barrier", rank=0, number=signal.SIGKILL, times=9)
+    trial.signal_when_sampling(KEPT, rank=0, number=signal.SIGKILL)
     plan = trial.plan("mpi.barrier ranks=2", "mpi.latency", launches=3)
     assert not trial.supervise(trial.endless(plan, "mpi.barrier"))
     statuses = [(record["benchmark"], record["status"]) for record in trial.records()]
