@@ -10,15 +10,27 @@ from scope.machine.machine import Host, Machine
 
 Facts = dict[str, str]
 
+_MEMORY_TOLERANCE = 0.02
+
 
 def obstacles(a: Machine, b: Machine) -> list[Factor]:
     """Return the facts that make two machines two machines: the figures of one say nothing of the other."""
-    return _differences(_identity(a), _identity(b))
+    found = _differences(_identity(a), _identity(b))
+    return [one for one in found if one.name != "memory" or not _about_the_same_memory(a, b)]
 
 
 def factors(a: Machine, b: Machine) -> list[Factor]:
     """Return what may change from run to run on one machine and may explain a difference."""
     return _differences(_circumstances(a), _circumstances(b))
+
+
+def _about_the_same_memory(a: Machine, b: Machine) -> bool:
+    """Say whether memory differs by less than 2 %: a kernel keeps a little more or less of it for itself."""
+    sizes_a, sizes_b = (sorted(host.memory_bytes for host in machine.hosts) for machine in (a, b))
+    return len(sizes_a) == len(sizes_b) and all(
+        abs(one - other) <= _MEMORY_TOLERANCE * max(one, other)
+        for one, other in zip(sizes_a, sizes_b, strict=True)
+    )
 
 
 def _differences(a: Facts, b: Facts) -> list[Factor]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from scope import units
 from scope.report.order import factors
-from scope.report.wording import DEFINITIONS, metric
+from scope.report.wording import definition, metric
 from scope.samples.records import Value
 from scope.statistics.summary import Summary
 
@@ -124,7 +124,7 @@ def table(summaries: Sequence[Summary], names: Sequence[str], with_definition: b
     for one in summaries:
         chosen = factors(one)
         row = [units.parameter(name, chosen[name]) if name in chosen else "" for name in names]
-        row += [metric(one.metric)] + ([DEFINITIONS[one.definition]] if with_definition else [])
+        row += [metric(one.metric)] + ([definition(one.definition)] if with_definition else [])
         row += [shown(one) if one.valid else f"no result: {one.reason}", str(one.n)]
         rows.append(row)
     return Table(columns, rows)

@@ -21,8 +21,14 @@ def length(ladder: Ladder, rung: Rung) -> float:
     return rung.value / largest if rung.value and largest else 0.0
 
 
+def kept(rung: Rung) -> tuple[str, str]:
+    """Return the share kept of the layer below and its interval, `44 %` and `[43, 46]`; empty where unknown."""
+    if rung.retained is None:
+        return "", ""
+    head, _, interval = units.share(rung.retained, rung.retained_low, rung.retained_high).partition(" [")
+    return head, "[" + interval if interval else ""
+
+
 def retained(rung: Rung) -> str:
     """Return what is kept of the layer below with its interval; empty on the lowest rung."""
-    if rung.retained is None:
-        return ""
-    return "keeps " + units.share(rung.retained, rung.retained_low, rung.retained_high)
+    return " ".join(("keeps", *filter(None, kept(rung)))) if rung.retained is not None else ""

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from scope import units
 from scope.report.order import case_key, factors, varying
-from scope.report.wording import DEFINITIONS, metric
+from scope.report.wording import definition, metric
 from scope.samples.records import Value
 from scope.statistics.summary import Summary
 
@@ -62,7 +62,7 @@ def _part(group: list[Summary]) -> Iterator[RenderableType]:
     names, constant = varying(group)
     yield Text.assemble(
         (first.benchmark, "bold"),
-        f"  {metric(first.metric)} ({DEFINITIONS[first.definition]}, {first.better} is better)",
+        f"  {metric(first.metric)} ({definition(first.definition)}, {first.better} is better)",
     )
     yield Text("  " + " ".join(f"{name}={_shown(name, value)}" for name, value in constant.items()), style="dim")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")

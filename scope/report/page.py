@@ -16,7 +16,7 @@ from scope.findings.finding import Finding
 from scope.report import contents as run_contents
 from scope.report import ladders, wording
 from scope.report.contents import Contents
-from scope.report.figure import Comparison, Figure
+from scope.report.figure import Comparison, Figure, origins
 from scope.report.figures import curves, distributions, phases, ranks, residuals, side_by_side
 from scope.report.figures.residuals import subject
 from scope.report.introduction import library, machine_name, moment, sentences
@@ -101,6 +101,7 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "library": library(contents.machine),
         "sentences": sentences(contents),
         "ladders": contents.models.ladders,
+        "origins": origins(contents.summaries),
         "findings": contents.findings,
         "shown_findings": _shown_at_once(contents.findings),
         "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
@@ -192,8 +193,9 @@ def _environment() -> Environment:
         script=lambda: Markup(_template("report.js")),
         caption=ladders.caption,
         length=ladders.length,
+        kept=ladders.kept,
         direction=wording.direction,
-        definition=wording.DEFINITIONS.__getitem__,
+        definition=wording.definition,
         severities=wording.SEVERITIES,
         layers=wording.LAYERS,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -55,10 +56,19 @@ def _run(contents: Contents) -> Group:
             ("Started", moment(run.started_unix_s)),
             ("Finished", finished),
             ("Command", shlex.join(run.command)),
+            ("Seed", _seed(contents.experiment)),
             ("Scope", run.scope_version),
             ("Python", contents.machine.python),
         ],
     )
+
+
+def _seed(experiment: str) -> str:
+    """Return the seed of the shuffled order as the resolved experiment has it."""
+    try:
+        return str(tomllib.loads(experiment).get("seed", "not known"))
+    except tomllib.TOMLDecodeError:
+        return "not known"
 
 
 def _host(host: Host) -> Group:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scope import units
 from scope.report.figure import shown
 from scope.report.order import case_key, factors
-from scope.report.wording import DEFINITIONS, metric
+from scope.report.wording import definition, metric
 from scope.statistics.summary import Summary
 
 COLUMNS = [
@@ -53,7 +53,7 @@ def _cells(one: Summary, index: int) -> list[Cell]:
         (case(one), f"{index:06d}"),
         _text(metric(one.metric)),
         (shown(one) if one.valid else "no result", _number(one.median)),
-        _text(DEFINITIONS[one.definition] + (" ·" if one.primary else "")),
+        _text(definition(one.definition) + (" ·" if one.primary else "")),
         (spread if one.p05 is not None else "–", _number(one.p05)),
         (variation, _number(one.coefficient_of_variation)),
         (f"{one.n}", _number(one.n)),

@@ -52,6 +52,11 @@ METRICS = {
 """Names of metrics; one that is not listed keeps its own without the unit."""
 
 
+def definition(name: str) -> str:
+    """Return the short name of a definition of time."""
+    return DEFINITIONS.get(name, name.replace("_", " "))
+
+
 def metric(name: str) -> str:
     """Return a metric's name as a person reads it: `bandwidth_bytes_per_s` is `bandwidth`."""
     return METRICS.get(name, name.removesuffix("_s").replace("_", " "))

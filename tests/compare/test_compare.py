@@ -141,6 +141,16 @@ def test_another_mpi_is_a_factor_and_no_refusal(tmp_path):
     assert comparison.cases[0].verdict == "no difference"
 
 
+@pytest.mark.parametrize(("share", "verdict"), [(1.005, "no difference"), (0.5, "incomparable")])
+def test_a_little_more_memory_is_the_same_machine(tmp_path, share, verdict):
+    medians = [1e-6 + 1e-8 * number for number in range(6)]
+    other = golden.machine()
+    other["hosts"][0]["memory_bytes"] = int(share * other["hosts"][0]["memory_bytes"])
+    a = write(tmp_path / "a", [summary(1, medians)])
+    b = write(tmp_path / "b", [summary(1, medians)], other)
+    assert [case.verdict for case in compare(a, b).cases] == [verdict]
+
+
 def first_launches(raw: Path, target: Path, slower: float = 1.0) -> Path:
     """A golden run of which only the first launch of each kind is left; its latencies multiplied by `slower`."""
     import json

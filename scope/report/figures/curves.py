@@ -27,7 +27,7 @@ from scope.report.figure import (
 )
 from scope.report.figures.grouping import panels, series, series_factors, swept
 from scope.report.order import varying
-from scope.report.wording import DEFINITIONS, metric, model, sentence
+from scope.report.wording import definition, metric, model, sentence
 from scope.statistics.summary import Summary
 
 
@@ -269,7 +269,7 @@ def _same_transport(name: str, first: Summary) -> bool:
 
 def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) -> str:
     words = [
-        f"Medians ({DEFINITIONS[first.definition]}) with their 95 % intervals as bands; "
+        f"Medians ({definition(first.definition)}) with their 95 % intervals as bands; "
         + ("higher is better." if first.better == "higher" else "lower is better.")
     ]
     models = sorted({model(fit.model) for fit in fits if fit.metric == first.metric})

@@ -9,7 +9,7 @@ from scope.report.contents import Contents
 from scope.report.figure import Figure, Plot, label, log_axis, number, origins, plain, series_name, shown, table
 from scope.report.figures.grouping import MOST_SERIES, panels, series, series_factors, spread, swept, values
 from scope.report.order import level, varying
-from scope.report.wording import DEFINITIONS, metric
+from scope.report.wording import definition, metric
 from scope.statistics.summary import Summary
 
 LEVELS = ("mpi", "operation", "algorithm", "application")
@@ -53,7 +53,7 @@ def _figure(contents: Contents, group: list[Summary], key: str, apart: list[str]
     return Figure(
         key=key,
         title=", ".join([f"{metric(first.metric).capitalize()} by number of processes", *apart]),
-        caption=f"Medians ({DEFINITIONS[first.definition]}) with their 95 % intervals. "
+        caption=f"Medians ({definition(first.definition)}) with their 95 % intervals. "
         + (
             f"Where a model was chosen the line is the model: {models}."
             if fits

@@ -10,7 +10,7 @@ from scope.report.figure import Comparison, Mark, Panel, label, origins, series_
 from scope.report.figures.grouping import series_factors, spread, swept, values
 from scope.report.figures.ranks import LEVELS
 from scope.report.order import case_key, factors, level
-from scope.report.wording import DEFINITIONS, metric
+from scope.report.wording import definition, metric
 from scope.samples.records import Value
 from scope.statistics.summary import Summary
 
@@ -62,7 +62,7 @@ def definitions(contents: Contents, benchmark: str) -> Iterator[Comparison]:
     panels: list[Rows] = []
     for size in sizes:
         rows = [
-            (DEFINITIONS[one.definition] + (" (headline)" if one.primary else ""), one)
+            (definition(one.definition) + (" (headline)" if one.primary else ""), one)
             for one in group
             if variable is None or one.parameters[variable] == size
         ]
@@ -93,7 +93,7 @@ def singles(contents: Contents, benchmark: str) -> Iterator[Comparison]:
             [("", rows)],
             key=f"{benchmark}-{name}",
             title=metric(name).capitalize(),
-            caption=f"Medians ({DEFINITIONS[group[0].definition]}) with their 95 % intervals; {better} is better.",
+            caption=f"Medians ({definition(group[0].definition)}) with their 95 % intervals; {better} is better.",
             names=names,
         )
 
