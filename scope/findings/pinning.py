@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from scope.findings.context import Context
-from scope.findings.finding import Evidence, Finding
+from scope.findings.finding import Evidence, Finding, Severity
 from scope.findings.oversubscription import crowded, usable
 from scope.samples.records import LaunchRecord
 
@@ -20,58 +20,67 @@ def find(context: Context) -> list[Finding]:
         # A host with one processor binds by itself.
         and all((usable(context, p.host) or 2) > 1 for p in launch.processes)
     ]
-    ignored = [launch for launch in free if launch.placement == "core" and _loose(launch)]
-    unbound = [launch for launch in free if launch.placement == "none" and _loose(launch)]
-    stacked = [launch for launch in free if _stacked(launch)]
+    ignored = [launch for launch in free if launch.placement == "core" and _loose(context, launch)]
+    unbound = [launch for launch in free if launch.placement == "none" and _loose(context, launch)]
+    stacked = [launch for launch in free if _stacked(context, launch)]
     found = []
     if stacked:
-        found.append(_stacked_finding(stacked))
+        found.append(_stacked_finding(context, stacked))
     if ignored:
-        found.append(_loose_finding("no-pinning", "warning", "were to be bound to cores, but may move", ignored))
+        found.append(_loose_finding("warning", "were to be bound to cores, but may move", ignored))
     if unbound:
-        found.append(_loose_finding("no-pinning", "advice", "were not bound and may move", unbound))
+        found.append(_loose_finding("advice", "were not bound and may move", unbound))
     return found
 
 
-def _loose(launch: LaunchRecord) -> bool:
-    return any(len(process.cores) > 1 for process in launch.processes)
+def _threads_of_a_core(context: Context, host: str) -> int:
+    """Return how many processors one core shows: a process bound to a core may use all of them."""
+    facts = context.host(host)
+    return max(facts.processor.threads // max(facts.processor.cores, 1), 1) if facts else 1
 
 
-def _stacked(launch: LaunchRecord) -> list[tuple[str, int]]:
-    """Return (host, processor) of the processors to which several processes are bound."""
-    places = Counter((p.host, p.cores[0]) for p in launch.processes if len(p.cores) == 1)
-    return [place for place, processes in places.items() if processes > 1]
+def _loose(context: Context, launch: LaunchRecord) -> bool:
+    return any(len(p.cores) > _threads_of_a_core(context, p.host) for p in launch.processes)
 
 
-def _loose_finding(code: str, severity: str, what: str, launches: list[LaunchRecord]) -> Finding:
+def _stacked(context: Context, launch: LaunchRecord) -> list[tuple[str, tuple[int, ...]]]:
+    """Return (host, processors) of the cores to which several processes are bound."""
+    places = Counter(
+        (p.host, tuple(p.cores))
+        for p in launch.processes
+        if 0 < len(p.cores) <= _threads_of_a_core(context, p.host)
+    )
+    return [(host, cores) for (host, cores), processes in places.items() if processes > len(cores)]
+
+
+def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) -> Finding:
     launch = launches[0]
     process = max(launch.processes, key=lambda p: len(p.cores))
-    return Finding.model_validate(
-        {
-            "code": code,
-            "severity": severity,
-            "title": f"Processes of {len(launches)} launches {what} between {len(process.cores)} processors",
-            "where": {"host": process.host, "ranks": launch.ranks, "launch": launch.launch},
-            "evidence": [
-                Evidence(
-                    what=f"processors of rank {process.rank} in launch {launch.launch}", value=len(process.cores)
-                )
-            ],
-            "advice": "Bind them: `scope run --binding core` (mpiexec --bind-to core). Where the site forbids it, "
-            "more launches (`--launches`) show what it costs.",
-        }
+    return Finding(
+        code="no-pinning",
+        severity=severity,
+        title=f"Processes of {len(launches)} launches {what} between {len(process.cores)} processors",
+        where={"host": process.host, "ranks": launch.ranks, "launch": launch.launch},
+        evidence=[
+            Evidence(what=f"processors of rank {process.rank} in launch {launch.launch}", value=len(process.cores))
+        ],
+        advice=(
+            "Bind them: `scope run --binding core` (mpiexec --bind-to core). Where the site forbids it, more "
+            "launches (`--launches`) show what it costs."
+        ),
     )
 
 
-def _stacked_finding(launches: list[LaunchRecord]) -> Finding:
-    host, core = _stacked(launches[0])[0]
-    ranks = [p.rank for p in launches[0].processes if p.host == host and p.cores == [core]]
+def _stacked_finding(context: Context, launches: list[LaunchRecord]) -> Finding:
+    host, cores = _stacked(context, launches[0])[0]
+    ranks = [p.rank for p in launches[0].processes if p.host == host and tuple(p.cores) == cores]
+    where = f"processor {', '.join(map(str, cores))} of {host}"
     return Finding(
         code="shared-processor",
         severity="warning",
-        title=f"Ranks {', '.join(map(str, ranks))} were all bound to processor {core} of {host}",
+        title=f"Ranks {', '.join(map(str, ranks))} were all bound to {where}",
         where={"host": host, "ranks": launches[0].ranks, "launch": launches[0].launch},
-        evidence=[Evidence(what=f"processes on processor {core} of {host}", value=len(ranks))],
+        evidence=[Evidence(what=f"processes on {where}", value=len(ranks))],
         advice=(
             "Their messages wait for the scheduler (multiples of some milliseconds). Several launchers count from "
             "processor 0 on every host: use `scope run --binding none`, or bind by hand."

@@ -253,6 +253,21 @@ def test_an_unfinished_run_says_what_is_missing(golden_context: Context) -> None
     assert unfinished.severity == "warning"
 
 
+def with_two_threads_per_core(context: Context) -> Context:
+    processor = context.machine.hosts[0].processor.model_copy(update={"threads": 32, "usable": list(range(32))})
+    return with_host(context, processor=processor)
+
+
+def test_both_threads_of_a_core_are_a_binding(golden_context: Context) -> None:
+    def on_both(launch: LaunchRecord) -> LaunchRecord:
+        processes = [p.model_copy(update={"cores": [p.rank, p.rank + 16]}) for p in launch.processes]
+        return launch.model_copy(update={"processes": processes})
+
+    context = with_launches(with_two_threads_per_core(golden_context), on_both)
+    assert all_kinds()["pinning"](context) == []
+    assert all_kinds()["pinning"](cores([0, 1, 2])(context))
+
+
 def test_ranks_on_one_processor_are_named(golden_context: Context) -> None:
     found = all_kinds()["pinning"](cores([0])(golden_context))
     assert [finding.code for finding in found] == ["shared-processor"]

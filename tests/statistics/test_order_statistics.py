@@ -84,3 +84,8 @@ def test_sanitising_drops_the_highest_hundredth_only() -> None:
     clean = sanitised(values)
     assert clean.size == 990
     assert clean.max() == 2.0
+
+
+def test_sanitising_leaves_few_values_alone() -> None:
+    values = np.arange(20.0)
+    assert sanitised(values).size == 20
