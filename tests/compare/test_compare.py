@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from scope.cli.analyze import analyze
 from scope.compare.compare import compare, decide
 from scope.compare.effect import Effect
+from scope.compare.page import render
 from scope.errors import UsageError
 from tests import golden_run as golden
 from tests.compare.runs import drawn, summary, write
@@ -151,38 +154,69 @@ def test_a_little_more_memory_is_the_same_machine(tmp_path, share, verdict):
     assert [case.verdict for case in compare(a, b).cases] == [verdict]
 
 
-def first_launches(raw: Path, target: Path, slower: float = 1.0) -> Path:
-    """A golden run of which only the first launch of each kind is left; its latencies multiplied by `slower`."""
-    import json
-
-    run = Path(shutil.copytree(raw, target))
-    seen: set[tuple[int, str]] = set()
+def changed(raw: Path, target: Path, slower: dict[str, float], launches: int = 6, seed: int | None = None) -> Path:
+    """A golden run with so many launches of each kind left, in which some benchmarks take longer by a factor."""
+    run = golden.write(target, seed) if seed is not None else Path(shutil.copytree(raw, target))
+    seen: Counter[tuple[int, str]] = Counter()
     kept: set[int] = set()
     lines = []
     for line in (run / "samples.jsonl").read_text().splitlines():
         record = json.loads(line)
-        if record["record"] == "launch" and (place := (record["ranks"], record["transport"])) not in seen:
-            seen.add(place)
-            kept.add(record["launch"])
+        if record["record"] == "launch":
+            seen[record["ranks"], record["transport"]] += 1
+            if seen[record["ranks"], record["transport"]] <= launches:
+                kept.add(record["launch"])
         if record["launch"] not in kept:
             continue
-        for series in record.get("series", []) if record.get("benchmark") == "mpi.latency" else []:
-            series["elapsed_s"] = [[slower * value for value in row] for row in series["elapsed_s"]]
+        factor = slower.get(record.get("benchmark", ""), 1.0)
+        for series in record.get("series", []) if factor != 1.0 else []:
+            series["elapsed_s"] = [[factor * value for value in row] for row in series["elapsed_s"]]
         lines.append(json.dumps(record))
     (run / "samples.jsonl").write_text("\n".join(lines) + "\n")
     analyze(run)
     return run
 
 
+def test_from_samples_to_verdict_a_slower_benchmark_is_found_and_no_other(golden_raw, golden_run, tmp_path):
+    """Two independent draws of the golden run, the second with barriers that take 5 % longer."""
+    b = changed(golden_raw, tmp_path / "b", {"mpi.barrier": 1.05}, seed=77)
+    comparison = compare(golden_run, b)
+    judged = {case.verdict: [one.benchmark for one in comparison.cases if one.verdict == case.verdict]
+              for case in comparison.cases}  # fmt: skip
+    assert judged["worse"] == ["mpi.barrier"] * len(golden.BARRIER_RANKS)
+    assert "better" not in judged
+
+
 def test_single_launches_are_compared_by_their_samples_and_say_so(golden_raw, tmp_path):
-    a = first_launches(golden_raw, tmp_path / "a")
-    b = first_launches(golden_raw, tmp_path / "b", slower=1.25)
-    comparison = compare(a, b)
-    worse = [case for case in comparison.cases if case.verdict == "worse"]
+    a = changed(golden_raw, tmp_path / "a", {}, launches=1)
+    b = changed(golden_raw, tmp_path / "b", {"mpi.latency": 1.25}, launches=1)
+    worse = [case for case in compare(a, b).cases if case.verdict == "worse"]
     assert {case.benchmark for case in worse} == {"mpi.latency"}
     assert len(worse) >= 40
     assert {(case.basis, case.test) for case in worse} == {("samples", "rank sum of samples")}
-    assert all("1 launch say" in case.reason or "tested on samples" in case.reason for case in worse)
+    assert all("1 launch say little" in case.reason for case in worse)
+
+
+def test_three_launches_give_the_interval_and_their_samples_the_test(golden_raw, tmp_path):
+    a = changed(golden_raw, tmp_path / "a", {}, launches=3)
+    b = changed(golden_raw, tmp_path / "b", {"mpi.latency": 1.25, "network.tcp": 0.8}, launches=3, seed=78)
+    comparison = compare(a, b)
+    worse = {case.benchmark for case in comparison.cases if case.verdict == "worse"}
+    better = {case.benchmark for case in comparison.cases if case.verdict == "better"}
+    assert (worse, better) == ({"mpi.latency"}, {"network.tcp"})
+    tested = [case for case in comparison.cases if case.test]
+    assert {(case.basis, case.test) for case in tested} == {("launches", "rank sum of samples")}
+
+
+def test_the_page_escapes_what_comes_from_data(tmp_path):
+    evil = "<script>alert(1)</script>"
+    other = golden.machine()
+    other["hosts"][0]["name"] = evil
+    a = write(tmp_path / "a", [summary(1, [1e-6] * 6, reason=evil, valid=False)])
+    b = write(tmp_path / "b", [summary(1, [1e-6] * 6)], other)
+    text = render(compare(a, b))
+    assert "<script" not in text
+    assert text.count("&lt;script&gt;") == 2
 
 
 @pytest.mark.parametrize(
