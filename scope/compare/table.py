@@ -39,22 +39,20 @@ def _heading(comparison: Comparison) -> Iterator[Text]:
 
 
 def _cases(cases: list[ComparedCase]) -> Table:
+    """Put what has a fixed width first, so that the case has the rest of the line."""
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
-    for name in ("verdict", "case", "metric"):
-        grid.add_column(name, no_wrap=name != "case")
-    for name in ("A", "B", "change [95 % interval]", "q"):
+    grid.add_column("verdict", no_wrap=True)
+    for name in ("change [95 % interval]", "A", "B", "q"):
         grid.add_column(name, no_wrap=True, justify="right")
-    grid.add_column("remarks")
+    grid.add_column("case")
     for case in cases:
         grid.add_row(
             Text(case.verdict, style=_STYLES[case.verdict]),
-            Text(case.label),
-            case.metric,
+            change(case),
             units.quantity(case.a_median, case.unit),
             units.quantity(case.b_median, case.unit),
-            change(case),
             "" if case.p_corrected is None else f"{case.p_corrected:.2g}",
-            Text(case.reason),
+            Text.assemble(f"{case.label}: {case.metric}", (f" ({case.reason})" if case.reason else "", "dim")),
         )
     return grid
 
