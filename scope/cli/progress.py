@@ -31,7 +31,8 @@ def listening(plan: Plan, unfinished: Plan) -> Iterator[Listener]:
         TextColumn("{task.fields[left]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    # Drawing takes time from the cores that are measured: twice a second is enough.
+    with Progress(*columns, console=console, transient=True, refresh_per_second=2) as progress:
         yield Bar(progress, len(plan.launches), pace)
 
 

@@ -37,7 +37,10 @@ class Journal:
 
     def read(self) -> bool:
         """Take in complete new lines; return whether there were any."""
-        if not self.path.exists():
+        try:
+            if self.path.stat().st_size == self._offset:
+                return False
+        except FileNotFoundError:
             return False
         with self.path.open("rb") as file:
             file.seek(self._offset)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from scope.errors import ScopeError
+from scope.errors import ScopeError, UsageError
 from scope.launch import arrivals, processes
 from scope.launch.diagnosis import Death, diagnose
 from scope.launch.journal import Journal, identity, unwritable
@@ -24,7 +24,9 @@ from scope.plan import plan as planning
 from scope.plan.plan import Case, Launch, Plan
 from scope.rundirectory import RunDirectory, write_text
 
-POLL_S = 0.05
+POLL_S = 0.1
+SLOTS_S = 0.5
+"""How often progress is read: no oftener than ranks write it, since watching costs time on a measured host."""
 FRUITLESS_ATTEMPTS = 3
 BAD_PLAN, NO_OUTPUT = 2, 3
 """Exit codes of the native program."""
@@ -168,7 +170,7 @@ class Supervisor:
                     pass_fds=self.inherited,
                 )
         except OSError as error:
-            raise ScopeError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
+            raise UsageError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
         try:
             ending = self._watch(process, launch, attempt, todo, Watch(progress))
         finally:
@@ -181,14 +183,16 @@ class Supervisor:
         self, process: subprocess.Popen[bytes], launch: Launch, attempt: int, todo: list[int], watch: Watch
     ) -> Ending:
         """Wait for the end of mpiexec, or for a limit to be exceeded."""
-        advanced_s = time.monotonic()
+        advanced_s = looked_s = time.monotonic()
         told = 0
         while True:
             code = process.poll()
             now_s = time.monotonic()
             if self.journal.read():
                 advanced_s = now_s
-            watch.read(now_s)
+            if now_s - looked_s >= SLOTS_S:
+                watch.read(now_s)
+                looked_s = now_s
             done = [position for position in todo if (launch.number, position) in self.journal.statuses]
             for position in done[told:]:
                 status = self.journal.statuses[launch.number, position]
@@ -196,9 +200,10 @@ class Supervisor:
             told = len(done)
             waited_s = now_s - advanced_s
             if code is not None:
-                return Ending(code, Death(""), self._judge(launch, watch, now_s, None), waited_s)
+                return Ending(code, Death(""), [], waited_s)
             if waited_s > (limit_s := self._limit(launch, attempt, todo[len(done) :])):
-                judged = self._judge(launch, watch, now_s, None)
+                watch.read(now_s)
+                judged = self._judge(launch, watch, now_s)
                 return Ending(None, Death(self._overdue(launch, attempt, limit_s)), judged, waited_s)
             time.sleep(POLL_S)
 
@@ -212,14 +217,14 @@ class Supervisor:
             return f"no process wrote a record within {limit_s:g} s"
         return f"not finished within {limit_s:g} s"
 
-    def _judge(self, launch: Launch, watch: Watch, now_s: float, death: Death | None) -> list[arrivals.Arrival]:
+    def _judge(self, launch: Launch, watch: Watch, now_s: float) -> list[arrivals.Arrival]:
         here = os.uname().nodename
         argument = f"--progress={watch.path}"
         states = {
             rank: processes.state(slot.pid, argument) for rank, slot in watch.slots.items() if slot.host == here
         }
         silence_s = {rank: now_s - seen_s for rank, seen_s in watch.seen_s.items()}
-        return arrivals.judge(launch.ranks, watch.slots, silence_s, states, death)
+        return arrivals.judge(launch.ranks, watch.slots, silence_s, states)
 
     def _with_last_words(self, ending: Ending, folder: Path, launch: Launch) -> Ending:
         """Return the ending with what the launcher said of it, when it ended by itself."""

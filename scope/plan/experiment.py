@@ -157,7 +157,7 @@ def _explain(error: ValidationError, file: Path | None, given: dict[str, Any]) -
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
     value = json.dumps(first["input"], default=str, ensure_ascii=False)[:60]
     option = next((name for name in given if name == key or key.startswith((f"{name}[", f"{name}."))), None)
-    where = f"--{option.rpartition('.')[2].replace('_', '-')}" if option else f"{file}: {key}"
+    where = f"--{option.rpartition('.')[2].removesuffix('_s').replace('_', '-')}" if option else f"{file}: {key}"
     if first["type"] == "extra_forbidden":
         allowed = _keys_beside(location)
         near = did_you_mean(str(location[-1]), allowed)

@@ -87,6 +87,8 @@ def test_a_mistake_is_one_line_with_file_key_value_and_what_is_allowed(
 def test_a_wrong_option_is_named_as_the_option() -> None:
     with pytest.raises(UsageError, match=r"^--launches = -3: must be greater than or equal to 1"):
         resolve(None, {"launches": -3})
+    with pytest.raises(UsageError, match=r"^--time = 0: must be greater than 0"):
+        resolve(None, {"time_s": 0})
     with pytest.raises(UsageError, match=r"^--ranks-per-host = 0"):
         resolve(None, {"launcher.ranks_per_host": 0})
 
