@@ -47,7 +47,7 @@ def _outcome(fit: Fit) -> Outcome:
         parameters=[(_name(one.name), _parameter(one)) for one in fit.parameters] + _segments(fit),
         breakpoints=[
             f"between {units.size(one.last_before)} and {units.size(one.first_after)}: "
-            f"{units.interval(one.jump_s, one.jump_low_s, one.jump_high_s, 's')}"
+            + (units.interval(one.jump_s, one.jump_low_s, one.jump_high_s, "s") if one.jump_s else "slope only")
             for one in fit.breakpoints
         ],
         left_out=fit.left_out,

@@ -280,10 +280,11 @@ def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) ->
     jumps = {(one.last_before, one.first_after): one.jump_s for fit in fits for one in fit.breakpoints}
     if jumps:
         steps = [
-            f"by {units.signed(jump, 's')} between {units.size(before)} and {units.size(after)}"
+            (f"jumps by {units.signed(jump, 's')}" if jump else "bends")
+            + f" between {units.size(before)} and {units.size(after)}"
             for (before, after), jump in sorted(jumps.items())
         ]
-        words.append(f"The fitted time changes {sentence(steps)}; points are not joined across it.")
+        words.append(f"The fitted time {sentence(steps)}; points are not joined across it.")
     words += ["The long-dashed line is the limit of the layer below all others."] if limits else []
     words += ["Vertical lines mark the caches as one core sees them."] if caches else []
     return " ".join(words)
