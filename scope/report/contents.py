@@ -5,24 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from scope.build.registry import BenchmarkDescription
 from scope.errors import UsageError
-from scope.findings.finding import Finding
+from scope.findings.finding import Finding, Findings
 from scope.machine.machine import Machine
 from scope.models.fit import Models
 from scope.rundirectory import Run, RunDirectory, read_json, read_text
 from scope.statistics.summary import Case, Summaries, Summary
-
-
-class FindingFile(BaseModel):
-    """`findings.json`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    format: int
-    findings: list[Finding]
 
 
 @dataclass(frozen=True)
@@ -78,7 +67,7 @@ def read(path: Path) -> Contents:
         benchmarks={one.name: one for one in read_json(directory.benchmarks, list[BenchmarkDescription])},
         summaries=read_summaries(path),
         models=read_json(_derived(directory, directory.models), Models),
-        findings=read_json(_derived(directory, directory.findings), FindingFile).findings,
+        findings=read_json(_derived(directory, directory.findings), Findings).findings,
     )
 
 
