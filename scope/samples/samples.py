@@ -166,6 +166,8 @@ class CaseSamples:
     arrivals: list[Arrival]
     synchronization: ClockSynchronization | None
     """How the clocks of its launch were made one; None when the launch never got so far."""
+    clock_step_s: float
+    """Smallest step of the clock that timed it; 0 when the launch never got so far."""
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -238,4 +240,5 @@ def join(record: CaseRecord, launch: LaunchRecord | None, place: tuple[str, str,
         times=[Times.from_record(series) for series in record.series],
         arrivals=record.arrivals,
         synchronization=launch.clock_synchronization if launch else None,
+        clock_step_s=launch.clock.resolution_s if launch else 0.0,
     )

@@ -93,6 +93,12 @@ def times_under(definition: Definition, times: Times) -> Floats | None:
     return None if found is None else found / times.operations
 
 
+def grain(definition: Definition, times: Times, clock_step_s: float) -> float:
+    """Return the step in which times under a definition come, in s per operation."""
+    hops = 2 if definition == "half_round_trip" else 1
+    return clock_step_s / times.operations / hops
+
+
 def observed(name: str, series: list[Times]) -> tuple[Times, Floats] | None:
     """Return the series that observed `name`, and per repetition its largest value over the ranks kept."""
     for times in series:

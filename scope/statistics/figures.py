@@ -50,8 +50,11 @@ class Figures:
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "p01"}
 
 
-def describe(launches: list[Floats]) -> Figures:
+def describe(launches: list[Floats], grain: float = 0.0) -> Figures:
     """Describe the values of each launch, given in the order in which they were taken.
+
+    Values come in steps of `grain`. A median of rounded values is itself only known to half a step, however often
+    the same value was read: the interval reaches that much further on both sides.
 
     With at least six launches they are the unit: the median is that of the launch medians, and so is its
     interval. With fewer, both are those of all samples together, and the interval says nothing about what
@@ -64,6 +67,8 @@ def describe(launches: list[Floats]) -> Figures:
     medians = np.array([np.median(launch) for launch in launches])
     unit = medians if medians.size >= LAUNCHES_FOR_INTERVAL else values
     interval = median_interval(unit)
+    if interval is not None:
+        interval = replace(interval, low=interval.low - grain / 2, high=interval.high + grain / 2)
     median = float(np.median(unit))
     mean = float(values.mean())
     clean = sanitised(values)

@@ -11,12 +11,23 @@ import numpy as np
 from scope.build.registry import BenchmarkDescription, Definition, MetricDescription
 from scope.errors import UsageError
 from scope.samples.samples import CaseSamples, Floats, Samples, Times
-from scope.statistics.definitions import comparable, observed, series_of, times_under
+from scope.statistics.definitions import comparable, grain, observed, series_of, times_under
 from scope.statistics.figures import Figures, as_rate, describe
 from scope.statistics.summary import Summary
 
-Taking = Callable[[CaseSamples], tuple[Times, Floats] | None]
-"""Takes from one launch of a case its series and one value per repetition."""
+
+@dataclass(frozen=True)
+class Taken:
+    """What one launch of a case says under one definition."""
+
+    series: Times
+    values: Floats
+    """One per repetition."""
+    grain: float
+    """The step in which the values come."""
+
+
+Taking = Callable[[CaseSamples], Taken | None]
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,7 @@ def _summarise_metric(
     collected: Callable[[str, Taking], Collected],
 ) -> list[Summary]:
     if metric.quantity == "observed":
-        values = collected(f"observed {metric.name}", lambda case: observed(metric.name, case.times))
+        values = collected(f"observed {metric.name}", partial(_take_observed, metric.name))
         return [_summary(metric, "observed", True, launches, values, values.figures, reason)]
     work = _work(metric, usable)
     if work == 0:
@@ -82,10 +93,17 @@ def _summarise_metric(
     return summaries
 
 
-def _take(definition: Definition, case: CaseSamples) -> tuple[Times, Floats] | None:
+def _take(definition: Definition, case: CaseSamples) -> Taken | None:
     series = series_of(definition, case.times)
     values = times_under(definition, series) if series else None
-    return (series, values) if series is not None and values is not None else None
+    if series is None or values is None:
+        return None
+    return Taken(series, values, grain(definition, series, case.clock_step_s))
+
+
+def _take_observed(name: str, case: CaseSamples) -> Taken | None:
+    found = observed(name, case.times)
+    return Taken(*found, grain=0.0) if found else None
 
 
 def _figures_of(metric: MetricDescription, time: Figures, work: float | None) -> Figures:
@@ -130,16 +148,14 @@ def _summary(
 
 def _collect(launches: list[CaseSamples], take: Taking) -> Collected:
     """Take the values of all launches that have them, without warm-up and invalid ones; count the latter."""
-    values: list[Floats] = []
-    invalid = after_warmup = 0
-    for case in launches:
-        taken = take(case)
-        if taken is not None:
-            series, every = taken
-            values.append(every[series.counted])
-            invalid += series.invalid
-            after_warmup += series.repetitions - series.warmup
-    return Collected(describe(values), invalid / after_warmup if after_warmup else 0.0)
+    all_taken = [taken for case in launches if (taken := take(case)) is not None]
+    after_warmup = sum(taken.series.repetitions - taken.series.warmup for taken in all_taken)
+    invalid = sum(taken.series.invalid for taken in all_taken)
+    figures = describe(
+        [taken.values[taken.series.counted] for taken in all_taken],
+        max((taken.grain for taken in all_taken), default=0.0),
+    )
+    return Collected(figures, invalid / after_warmup if after_warmup else 0.0)
 
 
 def _is_right(case: CaseSamples) -> bool:

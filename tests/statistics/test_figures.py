@@ -64,3 +64,19 @@ def test_a_rate_is_the_work_over_the_cost_never_a_mean_of_ratios() -> None:
 
 def test_a_time_of_zero_gives_no_rate() -> None:
     assert as_rate(describe([np.zeros(5)]), 8.0).median is None
+
+
+def test_rounded_values_are_known_to_half_a_step_at_best() -> None:
+    launches = [np.full(50, 120e-9) for _ in range(6)]
+    figures = describe(launches, grain=10e-9)
+    assert figures.ci_low == pytest.approx(115e-9)
+    assert figures.ci_high == pytest.approx(125e-9)
+    # The true time of what a coarse clock reads lies inside, whatever it is.
+    rng = np.random.default_rng(5)
+    for true in np.linspace(100.0, 110.0, 21):
+        starts = rng.uniform(0, 10, size=(6, 400))
+        read = [np.floor((row + true) / 10) * 10 - np.floor(row / 10) * 10 for row in starts]
+        figures = describe(read, grain=10.0)
+        assert figures.ci_low is not None
+        assert figures.ci_high is not None
+        assert figures.ci_low - 1e-9 <= true <= figures.ci_high + 1e-9
