@@ -80,7 +80,7 @@ class PlainLines(Listener):
         """Print only what went wrong."""
         self.pace.pass_case(case)
         if status not in MARKS:
-            _print(f"launch {launch.number}: {case.benchmark} {case.settings}: {status}")
+            _print(f"launch {launch.number}: {_name(case)}: {status}")
 
     def launch_ended(self, launch: Launch, trouble: str) -> None:
         """Print only what went wrong."""
@@ -109,7 +109,7 @@ class Bar(Listener):
         self.pace.pass_case(case)
         self._move()
         if status not in MARKS:
-            self._say(launch, f"{case.benchmark} {case.settings}: {status}")
+            self._say(launch, f"{_name(case)}: {status}")
 
     def launch_ended(self, launch: Launch, trouble: str) -> None:
         """Move on; print what went wrong above the bar."""
@@ -132,6 +132,10 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _name(case: Case) -> str:
+    return f"{case.benchmark} {case.settings}".strip()
 
 
 def _batch(launch: Launch) -> str:

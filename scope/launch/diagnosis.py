@@ -33,11 +33,13 @@ class Death:
             words in self.text for words in ("No space left", "Disk quota exceeded", "File too large")
         )
 
-    def no_room(self, path: str) -> str:
+    def no_room(self, path: str, why: str) -> str:
         """Say in one line that `path` cannot be written any further."""
+        if path in self.text:
+            return self.text
         if self.signal == signal.SIGXFSZ:
-            return f"{path}: cannot be written: File too large (ulimit -f)"
-        return self.text if path in self.text else f"{path}: {self.text}"
+            why = "File too large (ulimit -f)"
+        return f"{path}: cannot be written: {why}"
 
 
 def diagnose(output: str) -> Death:

@@ -6,7 +6,9 @@ a record that names the ranks that did not arrive; the rest of its launch goes o
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -28,6 +30,7 @@ POLL_S = 0.1
 SLOTS_S = 0.5
 """How often progress is read: no oftener than ranks write it, since watching costs time on a measured host."""
 FRUITLESS_ATTEMPTS = 3
+SMALLEST_ROOM_BYTES = 64 * 1024
 BAD_PLAN, NO_OUTPUT = 2, 3
 """Exit codes of the native program."""
 
@@ -171,11 +174,13 @@ class Supervisor:
                 )
         except OSError as error:
             raise UsageError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
+        watch = Watch(progress)
         try:
-            ending = self._watch(process, launch, attempt, todo, Watch(progress))
+            ending = self._watch(process, launch, attempt, todo, watch)
         finally:
             processes.end(process, f"--progress={progress}")
-        ending = self._with_last_words(ending, folder, launch)
+        if ending.code is not None:
+            ending = self._with_last_words(ending, folder, launch, watch)
         self._listener.launch_ended(launch, "" if ending.code in (0, 1) else ending.death.text)
         return ending
 
@@ -202,9 +207,8 @@ class Supervisor:
             if code is not None:
                 return Ending(code, Death(""), [], waited_s)
             if waited_s > (limit_s := self._limit(launch, attempt, todo[len(done) :])):
-                watch.read(now_s)
-                judged = self._judge(launch, watch, now_s)
-                return Ending(None, Death(self._overdue(launch, attempt, limit_s)), judged, waited_s)
+                overdue = Death(self._overdue(launch, attempt, limit_s))
+                return Ending(None, overdue, self._judge(launch, watch), waited_s)
             time.sleep(POLL_S)
 
     def _limit(self, launch: Launch, attempt: int, left: list[int]) -> float:
@@ -217,32 +221,33 @@ class Supervisor:
             return f"no process wrote a record within {limit_s:g} s"
         return f"not finished within {limit_s:g} s"
 
-    def _judge(self, launch: Launch, watch: Watch, now_s: float) -> list[arrivals.Arrival]:
+    def _judge(self, launch: Launch, watch: Watch, death: Death | None = None) -> list[arrivals.Arrival]:
+        """Say which ranks did not arrive, by their last signs and what the kernel says of those on this host."""
+        now_s = time.monotonic()
+        watch.read(now_s)
         here = os.uname().nodename
         argument = f"--progress={watch.path}"
         states = {
             rank: processes.state(slot.pid, argument) for rank, slot in watch.slots.items() if slot.host == here
         }
         silence_s = {rank: now_s - seen_s for rank, seen_s in watch.seen_s.items()}
-        return arrivals.judge(launch.ranks, watch.slots, silence_s, states)
+        return arrivals.judge(launch.ranks, watch.slots, silence_s, states, death)
 
-    def _with_last_words(self, ending: Ending, folder: Path, launch: Launch) -> Ending:
-        """Return the ending with what the launcher said of it, when it ended by itself."""
-        if ending.code is None:
-            return ending
+    def _with_last_words(self, ending: Ending, folder: Path, launch: Launch, watch: Watch) -> Ending:
+        """Return the ending of a launch that ended by itself with what its launcher said of it."""
         output = "\n".join((folder / name).read_text(errors="replace") for name in ("stderr.txt", "stdout.txt"))
         death = diagnose(output)
-        watch = Watch(folder / "progress")
-        watch.read(0.0)
-        judged = arrivals.judge(launch.ranks, watch.slots, {}, dict.fromkeys(watch.slots, "gone"), death)
-        return Ending(ending.code, death, judged, ending.seconds)
+        return replace(ending, death=death, arrivals=self._judge(launch, watch, death))
 
     def _refuse_to_go_on(self, ending: Ending) -> None:
         """Raise when another attempt could only end in the same way."""
         if ending.code in (None, 0, 1):
             return
         if ending.code == NO_OUTPUT or ending.death.disk_full:
-            raise ScopeError(ending.death.no_room(str(self.run.samples)))
+            # On a full disk the program's own words find no room either.
+            full = shutil.disk_usage(self.run.path).free < SMALLEST_ROOM_BYTES
+            why = os.strerror(errno.ENOSPC) if full else ending.death.text
+            raise ScopeError(ending.death.no_room(str(self.run.samples), why))
         if ending.code == BAD_PLAN and "plan" in ending.death.text:
             raise ScopeError(ending.death.text)
 

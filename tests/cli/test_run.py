@@ -153,9 +153,10 @@ def test_an_interrupted_run_is_resumed_to_the_same_cases(tmp_path: Path, number:
 
 
 def test_a_run_whose_supervisor_was_killed_is_resumed_when_its_ranks_are_gone(tmp_path: Path) -> None:
-    running = start(
-        tmp_path, "run", *LONG, "--mpi", "embedded", "--budget", "2", "--interval", "1e-9", "-o", "run"
-    )
+    endless = "sampling.budget_s=100.0 sampling.minimum_repetitions=10000000 sampling.maximum_repetitions=10000000"
+    settings = [word.removeprefix("sampling.").replace("=", " = ") for word in endless.split()]
+    (tmp_path / "e.toml").write_text("[sampling]\n" + "\n".join(settings) + "\n")
+    running = start(tmp_path, "run", "e.toml", *LONG, "--mpi", "embedded", "-o", "run")
     run = tmp_path / "run"
     wait_until(lambda: any(line["record"] == "launch" for line in samples(run)))
     running.kill()
@@ -166,7 +167,9 @@ def test_a_run_whose_supervisor_was_killed_is_resumed_when_its_ranks_are_gone(tm
     for pid in ranks:
         os.kill(pid, signal.SIGKILL)
     wait_until(lambda: leftovers(run) == [])
-    (run / "plan.txt").write_text((run / "plan.txt").read_text().replace("budget_s=2.0", "budget_s=0.05"))
+    plan = (run / "plan.txt").read_text()
+    assert endless in plan
+    (run / "plan.txt").write_text(plan.replace(endless, "sampling.budget_s=0.05"))
     assert scope(tmp_path, "run", "--resume", "run").code == 0
     assert cases(run) == planned(run)
 
