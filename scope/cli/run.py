@@ -65,7 +65,7 @@ def command(
     file, patterns = _experiment_and_patterns(what or [])
     options: dict[str, Any] = {
         "module": module,
-        "case": [_selection(text) for text in case] if case else None,
+        "case": [selection(text) for text in case] if case else None,
         "launches": launches,
         "time_s": time,
         "sampling.interval": interval,
@@ -212,7 +212,8 @@ def _experiment_and_patterns(words: list[str]) -> tuple[Path | None, list[str]]:
     return Path(files[0]) if files else None, [word for word in words if not word.endswith(".toml")]
 
 
-def _selection(text: str) -> dict[str, Any]:
+def selection(text: str) -> dict[str, Any]:
+    """Read a case as `--case` spells it; raises UsageError for a word that is no `key=value`."""
     from scope.plan import sweep
 
     benchmark, _, rest = text.strip().partition(" ")

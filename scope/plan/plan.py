@@ -175,13 +175,15 @@ def _asked(
                 f"{source.name}: benchmark = {selection.benchmark}: unknown benchmark{near}; scope list names all"
             )
         benchmark = by_name[selection.benchmark]
+        if not _wanted(benchmark.name, experiment.only):
+            continue
         for point in sweep.expand(selection.factors, benchmark, slots, placement, source):
             yield benchmark, point, source
     if experiment.case:
         return
     modules = MODULES[: MODULES.index(experiment.module) + 1]
     for benchmark in benchmarks:
-        if experiment.only and not any(_matches(benchmark.name, pattern) for pattern in experiment.only):
+        if not _wanted(benchmark.name, experiment.only):
             continue
         for each in benchmark.sweeps:
             if each.module in modules:
@@ -196,6 +198,10 @@ def _check_patterns(patterns: list[str], names: list[str], where: str) -> None:
         if not any(_matches(name, pattern) for name in names):
             near = did_you_mean(pattern, names)
             raise UsageError(f"{where}: only = {pattern}: unknown benchmark{near}; scope list names all")
+
+
+def _wanted(name: str, only: list[str]) -> bool:
+    return not only or any(_matches(name, pattern) for pattern in only)
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from scope.build import registry
+from scope.cli.run import selection
 from scope.launch import launcher, processes
 from scope.launch import progress as progress_file
 from scope.launch.progress import Slot
@@ -47,10 +48,8 @@ class Trial:
 
     def plan(self, *cases: str, launches: int = 1, **options: Any) -> Plan:
         """Make the plan of cases written as in a sweep; every case samples briefly."""
-        from scope.cli.run import _selection
-
         given = {
-            "case": [_selection(case) for case in cases],
+            "case": [selection(case) for case in cases],
             "launches": launches,
             "seed": 3,
             "sampling.budget_s": 0.1,

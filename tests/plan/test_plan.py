@@ -97,7 +97,14 @@ def test_the_same_case_asked_twice_runs_once(benchmarks: list[BenchmarkDescripti
 
 
 def test_only_chooses_by_pattern(benchmarks: list[BenchmarkDescription]) -> None:
-    plan = make(benchmarks, only=["mpi.b*"])
+    for pattern, names in (
+        ("mpi.b*", {"mpi.barrier"}),
+        ("mpi", {"mpi.barrier", "mpi.latency"}),
+        ("mpi.latency", {"mpi.latency"}),
+    ):
+        plan = make(benchmarks, only=[pattern])
+        assert {case.benchmark for launch in plan.launches for case in launch.cases} == names
+    plan = make(benchmarks, only=["mpi.barrier"], case=[*case(), {"benchmark": "mpi.barrier"}])
     assert {case.benchmark for launch in plan.launches for case in launch.cases} == {"mpi.barrier"}
 
 
