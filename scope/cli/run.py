@@ -23,7 +23,9 @@ COMMA = "separated by commas"
 def command(
     what: Annotated[
         list[str] | None,
-        typer.Argument(help="An experiment (a .toml file), and benchmarks: mpi.latency, 'mpi.*' or mpi."),
+        typer.Argument(
+            metavar="WHAT", help="An experiment (a .toml file), and benchmarks: mpi.latency, 'mpi.*' or mpi."
+        ),
     ] = None,
     module: Annotated[str | None, typer.Option(help="baseline, standard or advanced.")] = None,
     case: Annotated[
@@ -44,7 +46,7 @@ def command(
     mpiexec: Annotated[str | None, typer.Option(help="The launcher, if not beside the compiler.")] = None,
     agent: Annotated[str | None, typer.Option(help="A program that stands in for ssh.")] = None,
     launcher_argument: Annotated[list[str] | None, typer.Option(help="A further argument of mpiexec.")] = None,
-    oversubscribe: Annotated[bool, typer.Option(help="Allow more ranks than cores.")] = False,
+    oversubscribe: Annotated[bool, typer.Option("--oversubscribe", help="Allow more ranks than cores.")] = False,
     case_limit: Annotated[float | None, typer.Option(help="Seconds after which a case is ended.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Continue this run; it keeps all its settings.")] = None,
