@@ -48,6 +48,14 @@ def test_the_embedded_one_is_found_by_name() -> None:
     assert Path(found.compiler).parent == Path(sysconfig.get_path("scripts"))
 
 
+def test_a_folder_that_is_called_like_an_mpi_is_not_taken_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "embedded").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert Path(installations.find("embedded").compiler).parent == Path(sysconfig.get_path("scripts"))
+
+
 def test_path_comes_before_the_embedded_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = wrapper(tmp_path, "mpicxx", '#define MPICH_VERSION "9.1"\n')
     launcher(tmp_path, "mpiexec", "HYDRA build details:\n    Version:   9.1")
