@@ -43,7 +43,7 @@ class Broken:
 def find(asked: str | None = None) -> MpiInstallation:
     """Choose one installation: what is asked for, else the first on PATH, else the embedded one.
 
-    `asked` is a name (`openmpi`, `mpich`, `embedded`) or, if it holds a slash, an installation's folder or an mpicxx.
+    `asked` is a name (`openmpi`, `mpich`, `embedded`) or, with a slash in it, a folder or the path of an mpicxx.
     Raises UsageError that names what is here when there is no such installation.
     """
     if asked is not None and "/" in asked:
