@@ -52,8 +52,9 @@ int main(int argc, char **argv) {
   if (posix_memalign((void **)&buffer, 4096, bytes + 1) != 0) return 1;
   memset(buffer, rank, bytes + 1);
 
-  for (int loop = -1; loop < loops; ++loop) { /* loop -1 warms up */
-    MPI_Barrier(MPI_COMM_WORLD);
+  double *elapsed = malloc(loops * sizeof *elapsed);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int loop = -3; loop < loops; ++loop) { /* three loops warm up */
     const double start = MPI_Wtime();
     for (int i = 0; i < iterations; ++i) {
       if (latency)
@@ -61,9 +62,11 @@ int main(int argc, char **argv) {
       else
         window(buffer, bytes, rank);
     }
-    const double elapsed = MPI_Wtime() - start;
-    if (rank == 0 && loop >= 0) printf("%.9e\n", elapsed / iterations / (latency ? 2 : 1));
+    if (loop >= 0) elapsed[loop] = MPI_Wtime() - start;
   }
+  for (int loop = 0; rank == 0 && loop < loops; ++loop)
+    printf("%.9e\n", elapsed[loop] / iterations / (latency ? 2 : 1));
+  free(elapsed);
   free(buffer);
   MPI_Finalize();
   return 0;

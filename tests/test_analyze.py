@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from scope.cli.analyze import analyze
-from scope.cli.run import explain
+from scope.cli.analyze import analyze, explain
 from scope.rundirectory import RunDirectory
 
 DERIVED = ["statistics.json", "models.json", "findings.json"]
@@ -166,7 +165,7 @@ def test_thin_runs_are_analysed_too(golden_copy: Path, kind: str) -> None:
     path = RunDirectory(golden_copy).samples
     records = [thin(json.loads(line), kind) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps(record) + "\n" for record in records if record is not None))
-    explain(RunDirectory(golden_copy))
+    explain(golden_copy)
     summaries = json.loads((golden_copy / "statistics.json").read_text())["summaries"]
     codes = {finding["code"] for finding in json.loads((golden_copy / "findings.json").read_text())["findings"]}
     valid = [summary for summary in summaries if summary["valid"]]

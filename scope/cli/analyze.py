@@ -38,11 +38,17 @@ def analyze(run: Path) -> None:
     write_json(directory.findings, Findings(format=FORMAT, findings=find_all(context)))
 
 
+def explain(run: Path) -> None:
+    """Derive what the samples of a run say, draw its page and print its verdict."""
+    from scope.report import page, verdict
+
+    analyze(run)
+    page.write(run)
+    verdict.show(run)
+
+
 def command(
     run: Annotated[Path, typer.Argument(help="Run directory, for example runs/latest.", show_default=False)],
 ) -> None:
     """Derive statistics, models, findings and the report of a run anew from its samples."""
-    from scope.cli.run import explain
-    from scope.rundirectory import RunDirectory
-
-    explain(RunDirectory(run))
+    explain(run)

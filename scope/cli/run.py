@@ -31,6 +31,7 @@ def command(
     case: Annotated[
         list[str] | None, typer.Option(help="A case: 'mpi.latency message_bytes=0,1Ki mode=standard'.")
     ] = None,
+    ranks: Annotated[str | None, typer.Option(help=f"2,4 - instead of the module's numbers, {COMMA}.")] = None,
     launches: Annotated[int | None, typer.Option(help="How often everything is started anew.")] = None,
     time: Annotated[float | None, typer.Option(help="Seconds for all cases together.")] = None,
     interval: Annotated[float | None, typer.Option(help="How tight a median must be: 0.02 is 2 %.")] = None,
@@ -68,6 +69,7 @@ def command(
     options: dict[str, Any] = {
         "module": module,
         "case": [selection(text) for text in case] if case else None,
+        "ranks": ranks.split(",") if ranks else None,
         "launches": launches,
         "time_s": time,
         "sampling.interval": interval,
@@ -99,6 +101,7 @@ def command(
 def run(experiment: Experiment, where: str, limits: Limits, output: Path | None, words: list[str]) -> bool:
     """Measure as the experiment asks, derive, report; return whether every case is well."""
     from scope.build import installations, registry
+    from scope.cli.analyze import explain
     from scope.launch import everywhere, launcher
     from scope.launch import run as runs
     from scope.machine import discover
@@ -114,13 +117,14 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
     directory = runs.new_directory(experiment.module, output)
     runs.begin(directory, experiment, machine, benchmarks, plan, words)
     well = measure(directory, plan, build, cluster, limits)
-    explain(directory)
+    explain(directory.path)
     return well
 
 
 def take_up(folder: Path, limits: Limits) -> bool:
     """Run what an interrupted run still lacks; return whether every case is well."""
     from scope.build import installations
+    from scope.cli.analyze import explain
     from scope.launch import everywhere, launcher
     from scope.launch import run as runs
     from scope.rundirectory import RunDirectory
@@ -133,7 +137,7 @@ def take_up(folder: Path, limits: Limits) -> bool:
     cluster = everywhere.look_at(site)
     runs.refuse_changes(directory, begun.machine, build, cluster.hosts)
     well = measure(directory, begun.plan, build, cluster, limits)
-    explain(directory)
+    explain(directory.path)
     return well
 
 
@@ -166,16 +170,6 @@ def measure(directory: RunDirectory, plan: Plan, build: NativeBuild, cluster: Cl
             print(f"continue with: scope run --resume {_shortest(directory.path)}", file=sys.stderr)
             raise
     return well
-
-
-def explain(directory: RunDirectory) -> None:
-    """Derive what the samples say, draw the page and print the verdict."""
-    from scope.cli.analyze import analyze
-    from scope.report import page, verdict
-
-    analyze(directory.path)
-    page.write(directory.path, directory.report)
-    verdict.show(directory.path)
 
 
 def built(mpi: MpiInstallation) -> NativeBuild:

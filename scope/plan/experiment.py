@@ -88,7 +88,9 @@ class Experiment(Asked):
     """Seconds for all sampling together; None takes the module's."""
     mpi: str | None = None
     only: list[str] = []
-    """Patterns of benchmark names; empty means all."""
+    """Patterns of benchmark names; empty means all of the module, a full name needs no module."""
+    ranks: list[int] = []
+    """Numbers of ranks instead of those of the module's sweeps."""
     sampling: Sampling = Sampling()
     launcher: Launcher = Launcher()
     case: list[Selection] = []

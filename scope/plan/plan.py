@@ -96,7 +96,7 @@ def make(experiment: Experiment, benchmarks: list[BenchmarkDescription], slots: 
     """
     skipped: list[Skipped] = []
     batches: dict[tuple[int, str, str], dict[str, Case]] = {}
-    for benchmark, combination, source in _asked(experiment, benchmarks, slots, where):
+    for benchmark, combination, source in _asked(experiment, benchmarks, slots, where, skipped):
         case = Case(benchmark.name, combination.parameters, _sampling(experiment.sampling))
         if reason := _misfit(benchmark, combination, slots, experiment, source):
             skipped.append(Skipped(benchmark=benchmark.name, case=_asked_text(combination), reason=reason))
@@ -161,7 +161,11 @@ def expected_s(plan: Plan) -> float:
 
 
 def _asked(
-    experiment: Experiment, benchmarks: list[BenchmarkDescription], slots: int, where: str
+    experiment: Experiment,
+    benchmarks: list[BenchmarkDescription],
+    slots: int,
+    where: str,
+    skipped: list[Skipped],
 ) -> Iterator[tuple[BenchmarkDescription, Combination, Source]]:
     """Yield every point that the experiment, or else the module's sweeps, ask for."""
     by_name = {benchmark.name: benchmark for benchmark in benchmarks}
@@ -181,16 +185,33 @@ def _asked(
             yield benchmark, point, source
     if experiment.case:
         return
-    modules = MODULES[: MODULES.index(experiment.module) + 1]
     for benchmark in benchmarks:
         if not _wanted(benchmark.name, experiment.only):
             continue
+        fitting = [count for count in experiment.ranks if sweep.fits(count, benchmark)]
+        if experiment.ranks and not fitting:
+            counts = ", ".join(map(str, experiment.ranks))
+            reason = f"ranks = {counts}: must be {sweep.allowed_ranks(benchmark)}"
+            skipped.append(Skipped(benchmark=benchmark.name, case="", reason=reason))
+            continue
+        modules = _modules(experiment, benchmark)
         for each in benchmark.sweeps:
             if each.module in modules:
-                source = Source(f"{benchmark.source}: {each.module} sweep", person=False)
+                name = where if fitting else f"{benchmark.source}: {each.module} sweep"
+                source = Source(name, person=bool(fitting))
                 factors = sweep.parse(each.cases, source.name)
+                if fitting:
+                    factors["ranks"] = [str(count) for count in fitting]
                 for point in sweep.expand(factors, benchmark, slots, placement, source):
                     yield benchmark, point, source
+
+
+def _modules(experiment: Experiment, benchmark: BenchmarkDescription) -> list[str]:
+    """Return the modules whose sweeps of a benchmark run: up to the experiment's, or to its own if it is named."""
+    largest = MODULES.index(experiment.module)
+    if benchmark.name in experiment.only:
+        largest = max(largest, MODULES.index(benchmark.module))
+    return MODULES[: largest + 1]
 
 
 def _check_patterns(patterns: list[str], names: list[str], where: str) -> None:

@@ -121,7 +121,7 @@ def rank_counts(words: list[str], benchmark: BenchmarkDescription, slots: int, w
     counts: list[int] = []
     for word in words:
         if word in RANK_RULES:
-            fitting = [count for count in _by_rule(word, slots, benchmark) if _fits(count, benchmark)]
+            fitting = [count for count in _by_rule(word, slots, benchmark) if fits(count, benchmark)]
             counts += fitting or [benchmark.minimum_ranks]
             continue
         try:
@@ -131,7 +131,7 @@ def rank_counts(words: list[str], benchmark: BenchmarkDescription, slots: int, w
                 f"{where}: ranks = {word}: must be a number or one of {', '.join(RANK_RULES)}"
                 f"{did_you_mean(word, list(RANK_RULES))}"
             ) from None
-        if not _fits(count, benchmark):
+        if not fits(count, benchmark):
             raise UsageError(f"{where}: ranks = {word}: must be {allowed_ranks(benchmark)}")
         counts.append(count)
     return list(dict.fromkeys(counts))
@@ -152,10 +152,11 @@ def _by_rule(rule: str, slots: int, benchmark: BenchmarkDescription) -> list[int
     if rule == "squares":
         return [root * root for root in range(1, max(2, math.isqrt(slots)) + 1)]
     most = min(slots, benchmark.maximum_ranks or slots)
-    return [count for count in range(most, 0, -1) if _fits(count, benchmark)][:1]
+    return [count for count in range(most, 0, -1) if fits(count, benchmark)][:1]
 
 
-def _fits(count: int, benchmark: BenchmarkDescription) -> bool:
+def fits(count: int, benchmark: BenchmarkDescription) -> bool:
+    """Return whether a benchmark can use so many ranks."""
     low, high = benchmark.minimum_ranks, benchmark.maximum_ranks
     if count < max(1, low) or (high is not None and count > high):
         return False

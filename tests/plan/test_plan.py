@@ -178,3 +178,26 @@ def test_a_damaged_plan_is_refused_by_line(tmp_path: Path, text: str, words: lis
 
 def test_the_default_experiment_is_the_baseline() -> None:
     assert (Experiment().module, Experiment().launches) == ("baseline", 6)
+
+
+def test_ranks_replace_those_of_the_sweeps(benchmarks: list[BenchmarkDescription]) -> None:
+    plan = make(benchmarks, slots=4, ranks=[2, 3])
+    assert {launch.ranks for launch in plan.launches} == {2, 3}
+    assert "mpi.barrier" in {
+        case.benchmark for launch in plan.launches if launch.ranks == 3 for case in launch.cases
+    }
+    # What fits neither number is left out and says why.
+    assert any(each.benchmark == "algorithm.cannon" and "square" in each.reason for each in plan.skipped)
+    with pytest.raises(UsageError, match="must be at most 2, the slots here"):
+        make(benchmarks, slots=2, ranks=[3])
+
+
+def test_a_benchmark_asked_for_by_name_runs_whatever_its_module(benchmarks: list[BenchmarkDescription]) -> None:
+    sweeps = [{"module": "standard", "cases": "ranks=2"}]
+    late = BenchmarkDescription.model_validate(
+        {**benchmarks[-1].model_dump(), "name": "mpi.ring", "available": True, "reason": "", "sweeps": sweeps}
+    )
+    late = late.model_copy(update={"minimum_ranks": 1, "maximum_ranks": None, "rank_rule": "any"})
+    plan = make([*benchmarks, late], only=["mpi.ring"])
+    assert {case.benchmark for launch in plan.launches for case in launch.cases} == {"mpi.ring"}
+    assert "mpi.ring" not in planning.write(make([*benchmarks, late]))
