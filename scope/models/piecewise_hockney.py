@@ -10,9 +10,11 @@ from scope.models.curve import Curve
 from scope.models.fit import Breakpoint, Fit, NotFitted, Parameter, Segment
 from scope.models.least_squares import Estimate, estimate
 from scope.models.model import make_fit
-from scope.models.segmentation import FEWEST_POINTS, best_divisions
+from scope.models.segmentation import best_divisions
 from scope.samples.samples import Floats
 
+FEWEST_SIZES = 6
+"""Below, a break says more of where sizes were chosen than of the library."""
 COST_OF_A_BREAK = 3
 """Parameters that a break counts for beside its line: its place is searched for (after Zhang & Siegmund 2007)."""
 
@@ -32,8 +34,8 @@ class PiecewiseHockney:
         if curve.variable != "message_bytes":
             return None
         sizes = curve.message_bytes
-        if sizes.size < 2 * FEWEST_POINTS:
-            reason = f"{sizes.size} message sizes; two segments need at least {2 * FEWEST_POINTS}"
+        if sizes.size < FEWEST_SIZES:
+            reason = f"{sizes.size} message sizes; to place a break takes at least {FEWEST_SIZES}"
             return curve.not_fitted(self.name, reason)
         criteria = {
             _criterion(cost, len(starts), sizes.size): starts

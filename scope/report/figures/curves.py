@@ -30,6 +30,9 @@ from scope.report.order import varying
 from scope.report.wording import definition, metric, model, sentence
 from scope.statistics.summary import Summary
 
+_NOTE_ROW = 0.055
+"""Height of a line of notes above a figure, as a share of the figure."""
+
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
     """Yield the metrics that were swept over a size, split where too full, those of a panel side by side."""
@@ -196,12 +199,13 @@ def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[
     seen = {(one.last_before, one.first_after) for fit in fits for one in fit.breakpoints}
     shapes: list[Plot] = []
     annotations: list[Plot] = []
-    for before, after in sorted(seen):
+    for row, (before, after) in enumerate(sorted(seen)):
         left, right = number(place(before, xs)), number(place(after, xs))
         edge = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
         shapes.append(edge | {"type": "rect", "x0": left, "x1": right, "meta": "break-strip"})
         shapes.append(edge | {"type": "line", "x0": right, "x1": right, "meta": "break"})
-        annotations.append(_note(f"{units.size(before)} | {units.size(after)}", right, 1.0))
+        # Neighbouring breaks write above each other, not into each other.
+        annotations.append(_note(f"from {units.size(after)}", right, 1.0 + row % 2 * _NOTE_ROW))
     return shapes, annotations
 
 

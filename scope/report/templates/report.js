@@ -53,9 +53,15 @@
     };
   }
 
+  // Notes stand above the figure, in one row or, where neighbours would collide, in two.
+  function roomForNotes(notes) {
+    if (!notes.length) return 10;
+    return notes.some((note) => note.y > 1) ? 42 : 26;
+  }
+
   function styledLayout(layout, plot) {
     const styled = {
-      height: 300, margin: { l: 8, r: 14, t: layout.annotations?.length ? 26 : 10, b: 8 }, hovermode: "closest", dragmode: "zoom",
+      height: 300, margin: { l: 8, r: 14, t: roomForNotes(layout.annotations ?? []), b: 8 }, hovermode: "closest", dragmode: "zoom",
       ...layout,
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: css("sans"), size: 12, color: css("text") },
