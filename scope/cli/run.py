@@ -32,6 +32,7 @@ def command(
         list[str] | None, typer.Option(help="A case: 'mpi.latency message_bytes=0,1Ki mode=standard'.")
     ] = None,
     ranks: Annotated[str | None, typer.Option(help=f"2,4 - instead of the module's numbers, {COMMA}.")] = None,
+    refine: Annotated[bool, typer.Option("--refine", help="Add message sizes where a curve breaks.")] = False,
     launches: Annotated[int | None, typer.Option(help="How often everything is started anew.")] = None,
     time: Annotated[float | None, typer.Option(help="Seconds for all cases together.")] = None,
     interval: Annotated[float | None, typer.Option(help="How tight a median must be: 0.02 is 2 %.")] = None,
@@ -70,6 +71,7 @@ def command(
         "module": module,
         "case": [selection(text) for text in case] if case else None,
         "ranks": ranks.split(",") if ranks else None,
+        "refine": refine or None,
         "launches": launches,
         "time_s": time,
         "sampling.interval": interval,
@@ -117,6 +119,8 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
     directory = runs.new_directory(experiment.module, output)
     runs.begin(directory, experiment, machine, benchmarks, plan, words)
     well = measure(directory, plan, build, cluster, limits)
+    if experiment.refine:
+        well = measure(directory, closer(directory, plan, experiment.launches), build, cluster, limits)
     explain(directory.path)
     return well
 
@@ -137,8 +141,39 @@ def take_up(folder: Path, limits: Limits) -> bool:
     cluster = everywhere.look_at(site)
     runs.refuse_changes(directory, begun.machine, build, cluster.hosts)
     well = measure(directory, begun.plan, build, cluster, limits)
+    if begun.experiment.refine:
+        plan = closer(directory, begun.plan, begun.experiment.launches)
+        well = measure(directory, plan, build, cluster, limits)
     explain(directory.path)
     return well
+
+
+def closer(directory: RunDirectory, plan: Plan, launches: int) -> Plan:
+    """Return the plan with further message sizes where the curves measured so far break, and write it down."""
+    from scope.cli.analyze import analyze
+    from scope.models.fit import Models
+    from scope.plan import plan as planning
+    from scope.plan.refine import Gap, refined
+    from scope.rundirectory import read_json, write_text
+
+    analyze(directory.path)
+    gaps = [
+        Gap(
+            fit.subject.benchmark,
+            tuple((name, value) for name, value in fit.subject.parameters.items() if isinstance(value, int | str)),
+            fit.subject.ranks,
+            fit.subject.transport,
+            fit.subject.placement,
+            int(point.last_before),
+            int(point.first_after),
+        )
+        for fit in read_json(directory.models, Models).fits
+        if fit.chosen and fit.variable == "message_bytes"
+        for point in fit.breakpoints
+    ]
+    plan = refined(plan, gaps, launches)
+    write_text(directory.plan, planning.write(plan))
+    return plan
 
 
 def measure(directory: RunDirectory, plan: Plan, build: NativeBuild, cluster: Cluster, limits: Limits) -> bool:

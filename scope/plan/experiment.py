@@ -91,6 +91,8 @@ class Experiment(Asked):
     """Patterns of benchmark names; empty means all of the module, a full name needs no module."""
     ranks: list[int] = []
     """Numbers of ranks instead of those of the module's sweeps."""
+    refine: bool = False
+    """Look again between two message sizes where a curve breaks."""
     sampling: Sampling = Sampling()
     launcher: Launcher = Launcher()
     case: list[Selection] = []

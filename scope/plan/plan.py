@@ -109,7 +109,7 @@ def make(experiment: Experiment, benchmarks: list[BenchmarkDescription], slots: 
         raise UsageError(f"{where}: nothing to run: {reasons}")
     seed = experiment.seed if experiment.seed is not None else random.SystemRandom().randrange(2**31)
     ordered = {batch: list(cases.values()) for batch, cases in batches.items()}
-    launches = _shuffled(_with_budget(ordered, experiment), experiment.launches, seed)
+    launches = shuffled(_with_budget(ordered, experiment), experiment.launches, seed)
     return Plan(seed, experiment.module, launches, tuple(dict.fromkeys(skipped)))
 
 
@@ -273,7 +273,7 @@ def _with_budget(
     }
 
 
-def _shuffled(batches: dict[tuple[int, str, str], list[Case]], repetitions: int, seed: int) -> tuple[Launch, ...]:
+def shuffled(batches: dict[tuple[int, str, str], list[Case]], repetitions: int, seed: int) -> tuple[Launch, ...]:
     """Return every batch `repetitions` times, cases shuffled inside it and launches shuffled in rounds.
 
     A round holds each batch once, so that slow drift of the machine meets all batches alike.

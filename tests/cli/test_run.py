@@ -291,3 +291,16 @@ def leftovers(run: Path) -> list[int]:
         for attempt in (run / "launches").iterdir()
         for pid in processes.with_argument(f"--progress={attempt.absolute() / 'progress'}")
     ]
+
+
+def test_a_second_look_measures_inside_the_gap_of_a_break(tmp_path: Path) -> None:
+    # The embedded library copies small messages and hands over large ones: its latency multiplies in between.
+    sizes = [1, 16, 128, 512, 1024, 16384, 65536, 262144, 1048576]
+    swept = f"mpi.latency message_bytes={','.join(map(str, sizes))}"
+    answer = scope(tmp_path, "run", "--case", swept, "--launches", "2", "--refine", "--output", "run", *BRIEF)
+    assert answer.code == 0, answer.errors
+    run = tmp_path / "run"
+    assert cases(run) == planned(run)
+    measured = {record["parameters"]["message_bytes"] for record in samples(run) if record["record"] == "case"}
+    assert measured > set(sizes)
+    assert max(measured) == max(sizes)

@@ -1,0 +1,73 @@
+"""A second look where a curve breaks: further sizes between the last before a break and the first after it.
+
+After SKaMPI's refinement of message sizes (Reussner, Sanders, Prechelt and Müller 1998): measure where a straight
+line between two sizes would be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from scope.plan.plan import Case, Launch, Plan, shuffled
+from scope.plan.sweep import Value
+
+SIZES_IN_A_GAP = 3
+NARROWEST_GAP = 1.5
+"""Sizes closer than this factor are near enough to name a break."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Two neighbouring message sizes of a curve with a break between them, in bytes."""
+
+    benchmark: str
+    parameters: tuple[tuple[str, Value], ...]
+    """All but the size."""
+    ranks: int
+    transport: str
+    placement: str
+    last_before: int
+    first_after: int
+
+    @property
+    def batch(self) -> tuple[int, str, str]:
+        """What one launch fixes for all its cases."""
+        return self.ranks, self.transport, self.placement
+
+    def sizes(self) -> Iterator[int]:
+        """Yield sizes at equal ratios inside the gap."""
+        low = max(self.last_before, 1)
+        ratio = self.first_after / low
+        if ratio >= NARROWEST_GAP:
+            for step in range(1, SIZES_IN_A_GAP + 1):
+                size = round(low * ratio ** (step / (SIZES_IN_A_GAP + 1)))
+                if self.last_before < size < self.first_after:
+                    yield size
+
+
+def refined(plan: Plan, gaps: Iterable[Gap], launches: int) -> Plan:
+    """Return the plan with further launches for the sizes inside the gaps; the same plan when there are none.
+
+    Cases are sampled as those of the same benchmark in the plan, in as many launches, shuffled with its seed.
+    """
+    sampling = {case.benchmark: case.sampling for launch in plan.launches for case in launch.cases}
+    planned = {(launch.batch, _key(case)) for launch in plan.launches for case in launch.cases}
+    batches: dict[tuple[int, str, str], dict[object, Case]] = {}
+    for gap in gaps:
+        for size in gap.sizes():
+            parameters = {**dict(gap.parameters), "message_bytes": size}
+            case = Case(gap.benchmark, parameters, sampling.get(gap.benchmark, {}))
+            if (gap.batch, _key(case)) not in planned:
+                batches.setdefault(gap.batch, {}).setdefault(_key(case), case)
+    further = shuffled({batch: list(cases.values()) for batch, cases in batches.items()}, launches, plan.seed + 1)
+    count = len(plan.launches)
+    return replace(plan, launches=(*plan.launches, *(_numbered(each, count + each.number) for each in further)))
+
+
+def _numbered(launch: Launch, number: int) -> Launch:
+    return replace(launch, number=number)
+
+
+def _key(case: Case) -> object:
+    return case.benchmark, frozenset(case.parameters.items())

@@ -1,0 +1,42 @@
+"""A second look: sizes inside the gap, in launches of their own, nothing twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scope.build.registry import BenchmarkDescription
+from scope.plan import plan as planning
+from scope.plan.experiment import resolve
+from scope.plan.plan import Plan
+from scope.plan.refine import Gap, refined
+
+GAP = Gap("mpi.latency", (("mode", "standard"),), 2, "default", "core", 1024, 16384)
+
+
+def base(benchmarks: list[BenchmarkDescription]) -> Plan:
+    return planning.make(resolve(None, {"seed": 7, "launches": 2, "only": ["mpi.latency"]}), benchmarks, 2, "here")
+
+
+def test_further_launches_hold_the_sizes_inside_the_gap(benchmarks: list[BenchmarkDescription]) -> None:
+    plan = base(benchmarks)
+    more = refined(plan, [GAP], launches=2)
+    assert more.launches[: len(plan.launches)] == plan.launches
+    further = more.launches[len(plan.launches) :]
+    assert [launch.number for launch in further] == [len(plan.launches) + 1, len(plan.launches) + 2]
+    assert {launch.batch for launch in further} == {GAP.batch}
+    for launch in further:
+        assert sorted(case.parameters["message_bytes"] for case in launch.cases) == [2048, 4096, 8192]
+        assert {case.budget_s for case in launch.cases} == {plan.launches[0].cases[0].budget_s}
+    assert refined(plan, [GAP], launches=2) == more
+
+
+def test_what_was_measured_is_not_planned_again(benchmarks: list[BenchmarkDescription]) -> None:
+    more = refined(base(benchmarks), [GAP], launches=1)
+    assert refined(more, [GAP], launches=1) == more
+
+
+def test_a_narrow_gap_and_no_gap_leave_the_plan_alone(benchmarks: list[BenchmarkDescription]) -> None:
+    plan = base(benchmarks)
+    assert refined(plan, [], launches=2) == plan
+    assert refined(plan, [replace(GAP, last_before=12000)], launches=2) == plan
+    assert refined(plan, [replace(GAP, last_before=0, first_after=1)], launches=2) == plan
