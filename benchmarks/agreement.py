@@ -12,8 +12,8 @@ import statistics
 from launches import Pair, seconds
 
 SIZES = {0: (50, 1000), 1024: (25, 1000), 65536: (2, 500), 4194304: (1, 60)}
-"""Iterations in a loop, and loops. A loop lasts about as long as one of Scope's repetitions, so that the medians of
-both see interruptions alike; a mean over a long loop holds them, a median over short ones does not."""
+"""Iterations in a loop, and loops. A loop lasts about as long as one of Scope's repetitions, so that the medians
+of both see interruptions alike; a mean over a long loop holds them, a median over short ones does not."""
 
 
 def main() -> None:
