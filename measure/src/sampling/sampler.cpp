@@ -14,10 +14,16 @@ namespace {
 // A looped repetition lasts so long that a step of the clock is 0.2 % of it, and at least 5 us.
 constexpr double steps_per_repetition = 500;
 constexpr double shortest_repetition_s = 5e-6;
+// What is looped at all is looped so often that costs of every n-th operation (credits returned, queues
+// turned over) fall into each repetition alike.
+constexpr std::int64_t fewest_looped = 32;
 constexpr std::int64_t most_operations = 1'000'000;
 constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
 constexpr int looped_warmup = 3;
+// What is not looped warms up for so long, and at most so often.
+constexpr double single_warmup_s = 100e-6;
+constexpr int most_warmup = 20;
 constexpr double tolerated_late_share = 0.1;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -87,16 +93,21 @@ class Sampling {
 
   // Finds how many operations make a repetition long enough to be timed well.
   void calibrate(const Times& first) {
-    double elapsed_s = largest_over_ranks(setting_.world, first.elapsed_s);
-    repetition_s_ = elapsed_s;
-    if (!benchmark_.loops() || elapsed_s >= looped_repetition_s_) return;
+    repetition_s_ = largest_over_ranks(setting_.world, first.elapsed_s);
+    if (!benchmark_.loops()) return;
     begin_group();
+    // The first operation connects, maps and misses every cache: it says little of the next.
+    double elapsed_s = largest_over_ranks(setting_.world, repeat(Cadence::streaming, 1).elapsed_s);
     while (elapsed_s < looped_repetition_s_ && operations_ < most_operations) {
       const double growth = elapsed_s > 0 ? looped_repetition_s_ / elapsed_s : 10;
       operations_ = std::min<std::int64_t>(
           most_operations, static_cast<std::int64_t>(std::ceil(static_cast<double>(operations_) *
                                                                std::clamp(growth * 1.1, 1.5, 10.0))));
       elapsed_s = largest_over_ranks(setting_.world, repeat(Cadence::streaming, operations_).elapsed_s);
+    }
+    if (operations_ > 1 && operations_ < fewest_looped) {
+      elapsed_s *= static_cast<double>(fewest_looped) / static_cast<double>(operations_);
+      operations_ = fewest_looped;
     }
     check_group();
     repetition_s_ = elapsed_s;
@@ -108,12 +119,8 @@ class Sampling {
     series.push_back({.cadence = Cadence::isolated,
                       .synchronization = synchronization_,
                       .operations = isolated_operations});
-    if (isolated_operations == 1) {
-      series.front().append(first);
-      series.front().warmup = 1;
-    } else {
-      series.front().warmup = looped_warmup;
-    }
+    series.front().warmup = isolated_operations > 1 ? looped_warmup : single_warmup();
+    if (isolated_operations == 1) series.front().append(first);
     if (collective() && benchmark_.loops()) {
       for (const Cadence cadence : {Cadence::streaming, Cadence::barrier_loop}) {
         series.push_back({.cadence = cadence,
@@ -122,6 +129,13 @@ class Sampling {
                           .warmup = 1});
       }
     }
+  }
+
+  // Repetitions of one operation that are warm-up, the very first included.
+  int single_warmup() const {
+    if (!benchmark_.loops()) return 1;
+    const int wanted = static_cast<int>(single_warmup_s / std::max(repetition_s_, 1e-9));
+    return std::min(std::clamp(wanted, 1, most_warmup), std::max(1, policy_.maximum_repetitions - 1));
   }
 
   void begin_group() {
