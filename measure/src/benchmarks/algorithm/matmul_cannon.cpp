@@ -280,6 +280,7 @@ const Registration registration{{
     .metrics = {seconds("time_s"), flops_per_second(), observed_seconds("initialise_s"),
                 observed_seconds("compute_s"), observed_seconds("communicate_s"), observed_seconds("idle_s")},
     .sweeps = {{"baseline", "ranks=squares variant=plain,transposed size=120,240,360"},
+               {"baseline", "ranks=4 transport=tcp variant=plain size=360"},
                {"standard", "ranks=squares variant=plain,transposed size=600,1080"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
       return std::make_unique<Cannon>(parameters, communicator);

@@ -65,7 +65,8 @@ const Registration registration{{
     .definition = Definition::global,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=powers memory=cold size=30,120,360,720,1080"},
-               {"baseline", "ranks=powers memory=warm size=30,360,1080"}},
+               {"baseline", "ranks=powers memory=warm size=30,360,1080"},
+               {"baseline", "ranks=2 transport=tcp memory=cold size=30,360,720"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
       return std::make_unique<MatrixBroadcast>(parameters, communicator);
     },
