@@ -48,7 +48,7 @@ const Registration registration{{
     .parameters = {integer("message_bytes", "B", 1024, 0, 1 << 28, "payload that every process gets")},
     .definition = Definition::global,
     .metrics = {seconds("time_s"), bytes_per_second()},
-    .sweeps = {{"baseline", "ranks=powers message_bytes=0,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi"}},
+    .sweeps = {{"baseline", "ranks=powers message_bytes=1,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
       return std::make_unique<Broadcast>(parameters, communicator);
     },
