@@ -26,6 +26,7 @@ struct Work {
   double bytes = 0;
   double flops = 0;
   double messages = 0;
+  double steps = 0;  // what follows one after another inside it: hops round a ring, accesses of a chain
 };
 
 // What a verification found on this rank.
@@ -80,7 +81,7 @@ class Benchmark {
 // How a figure is made of time. See docs/method/time.md.
 enum class Definition { half_round_trip, global, max_rank, local };
 
-enum class Quantity { time, bytes, flops, messages, observed };
+enum class Quantity { time, time_per_step, bytes, flops, messages, observed };
 
 struct Metric {
   std::string name;
@@ -133,8 +134,15 @@ inline Parameter choice(std::string name, std::vector<std::string> choices, std:
 inline Metric seconds(std::string name) {
   return {std::move(name), "s", true, Quantity::time};
 }
+inline Metric seconds_per_step(std::string name) {
+  return {std::move(name), "s", true, Quantity::time_per_step};
+}
+// A figure that the benchmark observes itself, on every rank; the largest over the ranks counts.
+inline Metric observed(std::string name, std::string unit, bool lower_is_better) {
+  return {std::move(name), std::move(unit), lower_is_better, Quantity::observed};
+}
 inline Metric observed_seconds(std::string name) {
-  return {std::move(name), "s", true, Quantity::observed};
+  return observed(std::move(name), "s", true);
 }
 inline Metric bytes_per_second() {
   return {"bandwidth_bytes_per_s", "B/s", false, Quantity::bytes};

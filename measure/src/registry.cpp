@@ -28,6 +28,8 @@ const char* spelling(Quantity quantity) {
       return "bytes";
     case Quantity::flops:
       return "flops";
+    case Quantity::time_per_step:
+      return "time_per_step";
     case Quantity::messages:
       return "messages";
     case Quantity::observed:

@@ -15,8 +15,9 @@ PATIENCE_S = 60
 Definition = Literal["half_round_trip", "global", "max_rank", "mean_rank", "local", "streaming", "barrier_loop"]
 """What "the time" means; see docs/method/time.md."""
 
-Quantity = Literal["time", "bytes", "flops", "messages", "observed"]
-"""What a metric is made of: the time itself, declared work over the time, or an observed series."""
+Quantity = Literal["time", "time_per_step", "bytes", "flops", "messages", "observed"]
+"""What a metric is made of: the time, the time of each declared step, declared work over the time, or an observed
+series."""
 
 Module = Literal["baseline", "standard", "advanced"]
 

@@ -110,6 +110,8 @@ class Work(Strict):
     bytes: float
     flops: float
     messages: float
+    steps: float = 0.0
+    """What follows one after another inside an operation: hops round a ring, accesses of a chain."""
 
 
 class Extremes(Strict):

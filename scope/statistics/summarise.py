@@ -84,8 +84,9 @@ def _summarise_metric(
     if work == 0:
         return []
     summaries = []
+    steps = work if work is not None and metric.quantity == "time_per_step" else 1.0
     for definition in comparable(metric.definition, launches[0].ranks):
-        times = collected(definition, partial(_take, definition))
+        times = collected(f"{definition} / {steps}", partial(_take, definition, steps))
         primary = definition == metric.definition
         if primary or times.figures.n:
             figures = _figures_of(metric, times.figures, work)
@@ -93,12 +94,12 @@ def _summarise_metric(
     return summaries
 
 
-def _take(definition: Definition, case: CaseSamples) -> Taken | None:
+def _take(definition: Definition, steps: float, case: CaseSamples) -> Taken | None:
     series = series_of(definition, case.times)
     values = times_under(definition, series) if series else None
     if series is None or values is None:
         return None
-    return Taken(series, values, grain(definition, series, case.clock_step_s))
+    return Taken(series, values / steps, grain(definition, series, case.clock_step_s) / steps)
 
 
 def _take_observed(name: str, case: CaseSamples) -> Taken | None:
@@ -107,7 +108,7 @@ def _take_observed(name: str, case: CaseSamples) -> Taken | None:
 
 
 def _figures_of(metric: MetricDescription, time: Figures, work: float | None) -> Figures:
-    if metric.quantity == "time":
+    if metric.quantity in ("time", "time_per_step"):
         return time
     return as_rate(time, work) if work is not None else Figures()
 
@@ -123,6 +124,7 @@ def _summary(
 ) -> Summary:
     first = launches[0]
     reason = reason or _why_no_figure(figures, may_be_zero=definition == "observed")
+    work = next((case.work for case in launches if case.work is not None), None)
     return Summary.model_validate(
         {
             "benchmark": first.benchmark,
@@ -138,7 +140,8 @@ def _summary(
             "origin": first.origin,
             "valid": not reason,
             "reason": reason,
-            "work": next((case.work for case in launches if case.work is not None), None),
+            "work": work,
+            "steps": work.steps if work is not None and metric.quantity == "time_per_step" else 1.0,
             "invalid_share": collected.invalid_share,
             "tight_share": float(np.mean([case.stopped == "interval" for case in launches])),
             **figures.as_dict(),
@@ -193,5 +196,5 @@ def _work(metric: MetricDescription, launches: list[CaseSamples]) -> float | Non
     """Return what one operation moves or computes; None when no launch declared it."""
     for case in launches:
         if case.work is not None and metric.quantity != "time":
-            return float(getattr(case.work, metric.quantity))
+            return float(getattr(case.work, "steps" if metric.quantity == "time_per_step" else metric.quantity))
     return None

@@ -46,6 +46,8 @@ class Summary(Case):
     """Why it is not valid; empty when it is."""
     work: Work | None = None
     """What one operation moves and computes; rates are this over the time."""
+    steps: float = 1.0
+    """What an operation's time is divided by: 1, or the declared steps where the metric is the time of one."""
 
     median: float | None
     """The median of the launch medians where the interval rests on launches, else of all valid samples."""

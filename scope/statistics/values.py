@@ -16,8 +16,9 @@ def identity(summary: Summary) -> tuple[object, ...]:
 def seconds_behind(summary: Summary, case: CaseSamples) -> Floats | None:
     """Return the times of one launch from which the summary was derived, in the order in which they were taken.
 
-    Seconds per operation (a rate is derived from them) or the observed quantity; shape (counted repetitions,).
-    None when the launch has none: it failed, or lacks what the definition needs.
+    Seconds per operation (a rate is derived from them), or per step of it where the metric is that, or the
+    observed quantity; shape (counted repetitions,). None when the launch has none: it failed, or lacks what the
+    definition needs.
     """
     if not case.ok:
         return None
@@ -26,4 +27,4 @@ def seconds_behind(summary: Summary, case: CaseSamples) -> Floats | None:
         return None if taken is None else taken[1][taken[0].counted]
     series = series_of(summary.definition, case.times)
     times = times_under(summary.definition, series) if series is not None else None
-    return None if series is None or times is None else times[series.counted]
+    return None if series is None or times is None else times[series.counted] / summary.steps

@@ -10,6 +10,7 @@ from scope.rundirectory import RunDirectory, read_json
 from scope.samples.reader import read
 from scope.statistics.summarise import summarise
 from scope.statistics.summary import Summary
+from scope.statistics.values import identity, seconds_behind
 from tests import golden_run as golden
 
 
@@ -153,3 +154,27 @@ def test_a_benchmark_nobody_described_is_refused(golden_copy: Path) -> None:
     path.write_text(json.dumps([b for b in json.loads(path.read_text()) if b["name"] != "mpi.barrier"]))
     with pytest.raises(UsageError, match=r"benchmarks\.json: mpi\.barrier: missing"):
         of(golden_copy)
+
+
+def test_the_time_of_a_step_is_that_of_the_operation_over_the_steps(golden_copy: Path) -> None:
+    directory = RunDirectory(golden_copy)
+    benchmarks = json.loads(directory.benchmarks.read_text())
+    broadcast = next(each for each in benchmarks if each["name"] == "mpi.broadcast")
+    broadcast["metrics"].append({**broadcast["metrics"][0], "name": "hop_s", "quantity": "time_per_step"})
+    directory.benchmarks.write_text(json.dumps(benchmarks))
+    lines = [json.loads(line) for line in directory.samples.read_text().splitlines()]
+    for line in lines:
+        if line.get("benchmark") == "mpi.broadcast":
+            line["work"]["steps"] = 4.0
+    directory.samples.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    derived = of(golden_copy)
+    size = 1024
+    whole = find(derived, "mpi.broadcast", "time_s", ranks=2, message_bytes=size)
+    hop = find(derived, "mpi.broadcast", "hop_s", ranks=2, message_bytes=size)
+    assert hop.median == pytest.approx((whole.median or 0) / 4)
+    assert hop.ci_low == pytest.approx((whole.ci_low or 0) / 4)
+    assert hop.launch_medians == pytest.approx([each / 4 for each in whole.launch_medians])
+    case = next(case for case in read(golden_copy).cases if identity(hop) == case.identity)
+    behind, all_behind = seconds_behind(hop, case), seconds_behind(whole, case)
+    assert behind is not None and all_behind is not None
+    assert behind == pytest.approx(all_behind / 4)

@@ -149,6 +149,7 @@ void write_outcome(Json& json, const Outcome& outcome, Definition definition, in
   json.member("bytes", outcome.work.bytes);
   json.member("flops", outcome.work.flops);
   json.member("messages", outcome.work.messages);
+  json.member("steps", outcome.work.steps);
   json.end();
   json.member("stopped", outcome.stopped);
   if (outcome.relative_interval) json.member("relative_interval", *outcome.relative_interval);
