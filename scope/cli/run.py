@@ -115,7 +115,7 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
     cluster = everywhere.look_at(site)
     machine = discover.machine(cluster.hosts, build)
     benchmarks = registry.load(build.program)
-    plan = planning.make(experiment, benchmarks, cluster.slots, where)
+    plan = planning.make(experiment, benchmarks, cluster.place, where)
     directory = runs.new_directory(experiment.module, output)
     runs.begin(directory, experiment, machine, benchmarks, plan, words)
     well = measure(directory, plan, build, cluster, limits)
@@ -182,7 +182,6 @@ def measure(directory: RunDirectory, plan: Plan, build: NativeBuild, cluster: Cl
 
     from scope.cli.progress import listening
     from scope.errors import ScopeError
-    from scope.launch import launcher
     from scope.launch import run as runs
     from scope.launch.supervisor import InterruptedRunError, Supervisor
 
@@ -190,8 +189,8 @@ def measure(directory: RunDirectory, plan: Plan, build: NativeBuild, cluster: Cl
         supervisor = Supervisor(
             run=directory,
             program=build.program,
-            command=lambda job: launcher.command(job, cluster.site),
-            slots=cluster.slots,
+            command=cluster.start,
+            place=cluster.place,
             limits=limits,
             inherited=(lock,),
         )

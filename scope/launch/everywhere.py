@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 
 from scope.errors import ScopeError, UsageError
 from scope.launch.diagnosis import diagnose
-from scope.launch.launcher import HostSlots, Job, Site, command
+from scope.launch.launcher import Command, HostSlots, Job, Site, command
 from scope.machine.discover import every_host, this_host, usable_cores
 from scope.machine.machine import Host
+from scope.machine.node_types import node_types
+from scope.plan.place import ALL, ONE_PER_HOST, Place, split
 
 PATIENCE_S = 120
 
@@ -48,12 +50,28 @@ class Cluster:
     hosts: list[Host]
 
     @property
-    def slots(self) -> int:
-        """How many ranks it takes without oversubscription."""
+    def place(self) -> Place:
+        """What it offers to a plan."""
         most = self.site.ranks_per_host
-        if not self.site.hosts:
-            return min(usable_cores(self.hosts[0]), most or usable_cores(self.hosts[0]))
-        return sum(min(host.slots or 1, most or host.slots or 1) for host in self.site.hosts)
+        counts = [host.slots or 1 for host in self.site.hosts] or [usable_cores(self.hosts[0])]
+        return Place(tuple(min(count, most or count) for count in counts), self._types())
+
+    def start(self, job: Job) -> Command:
+        """Return how a job is started whose binding is a launch's placement (`scope.plan.place`)."""
+        kind, group = split(job.binding)
+        site = self.site
+        if group != ALL:
+            site = replace(site, hosts=tuple(site.hosts[position] for position in self.place.members(group)))
+        if kind == ONE_PER_HOST:
+            return command(replace(job, binding=site.binding, ranks_per_host=1), site)
+        return command(replace(job, binding=kind), site)
+
+    def _types(self) -> tuple[tuple[int, ...], ...]:
+        """Return the types of the site's hosts; none where a listed host is none of those that answered."""
+        facts = [fact for host in self.site.hosts if (fact := _facts_of(host.name, self.hosts)) is not None]
+        if len(facts) < len(self.site.hosts):
+            return ()
+        return tuple(tuple(members) for members in node_types(facts))
 
 
 def look_at(site: Site) -> Cluster:
@@ -62,6 +80,15 @@ def look_at(site: Site) -> Cluster:
         return Cluster(site, [this_host()])
     hosts = every_host(lambda words: run_once_per_host(site, words))
     return Cluster(with_slots(site, hosts), hosts)
+
+
+def _facts_of(name: str, hosts: list[Host]) -> Host | None:
+    """Return the facts of the host that a list calls by its name, the part before its first dot, or an address."""
+    for host in hosts:
+        addresses = [address.partition("/")[0] for link in host.links for address in link.addresses]
+        if name in addresses or name.split(".")[0] == host.name.split(".")[0]:
+            return host
+    return None
 
 
 def with_slots(site: Site, hosts: list[Host]) -> Site:

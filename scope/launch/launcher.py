@@ -45,6 +45,7 @@ class Job:
     ranks: int
     transport: str = "default"
     binding: str = "none"
+    """`core`, `socket` or `none`."""
     oversubscribed: bool = False
     ranks_per_host: int | None = None
 
@@ -58,6 +59,8 @@ class Site:
     hosts: tuple[HostSlots, ...] = ()
     """Empty: this host."""
     ranks_per_host: int | None = None
+    binding: str = "core"
+    """Of ranks of which only the host is prescribed."""
     agent: str | None = None
     interface: str | None = None
     arguments: tuple[str, ...] = ()
@@ -105,6 +108,7 @@ def site(mpi: MpiInstallation, asked: experiment.Launcher, where: str) -> Site:
         mpiexec=_mpiexec(mpi, asked.mpiexec, where),
         hosts=tuple(_hosts(asked, where)),
         ranks_per_host=asked.ranks_per_host,
+        binding=asked.binding,
         agent=_program(asked.agent, f"{where}: launcher.agent") if asked.agent else None,
         interface=asked.interface,
         arguments=tuple(asked.arguments),

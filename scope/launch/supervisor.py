@@ -23,6 +23,7 @@ from scope.launch.journal import Journal, identity, unwritable
 from scope.launch.launcher import Command, Job
 from scope.launch.progress import Watch
 from scope.plan import plan as planning
+from scope.plan.place import Place
 from scope.plan.plan import Case, Launch, Plan
 from scope.rundirectory import RunDirectory, write_text
 
@@ -89,7 +90,7 @@ class Supervisor:
     run: RunDirectory
     program: str
     command: Callable[[Job], Command]
-    slots: int
+    place: Place
     limits: Limits
     origin: str = "measured"
     inherited: tuple[int, ...] = ()
@@ -306,7 +307,7 @@ class Supervisor:
             ranks=launch.ranks,
             transport=launch.transport,
             binding=launch.placement,
-            oversubscribed=launch.ranks > self.slots,
+            oversubscribed=launch.ranks > self.place.room(launch.placement),
         )
 
     def _next_attempt(self, launch: Launch) -> int:

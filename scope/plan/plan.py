@@ -18,6 +18,7 @@ from scope.build.registry import BenchmarkDescription
 from scope.errors import UsageError
 from scope.plan import sweep
 from scope.plan.experiment import Experiment, Sampling, did_you_mean
+from scope.plan.place import ONE_PER_HOST, Place, split, with_kind
 from scope.plan.sweep import Combination, Source, Value
 from scope.rundirectory import Skipped, read_text, refuse_future
 
@@ -88,20 +89,20 @@ class Plan:
     skipped: tuple[Skipped, ...] = ()
 
 
-def make(experiment: Experiment, benchmarks: list[BenchmarkDescription], slots: int, where: str) -> Plan:
-    """Return the plan of an experiment on a machine of so many slots.
+def make(experiment: Experiment, benchmarks: list[BenchmarkDescription], place: Place, where: str) -> Plan:
+    """Return the plan of an experiment at a place.
 
     `where` names the experiment's file in messages. Raises UsageError for what cannot be run as asked, or when
     nothing is left to run.
     """
     skipped: list[Skipped] = []
     batches: dict[tuple[int, str, str], dict[str, Case]] = {}
-    for benchmark, combination, source in _asked(experiment, benchmarks, slots, where, skipped):
+    for benchmark, combination, source in _asked(experiment, benchmarks, place, where, skipped):
         case = Case(benchmark.name, combination.parameters, _sampling(experiment.sampling))
-        if reason := _misfit(benchmark, combination, slots, experiment, source):
+        if reason := _misfit(benchmark, combination, place, experiment, source):
             skipped.append(Skipped(benchmark=benchmark.name, case=_asked_text(combination), reason=reason))
             continue
-        placement = combination.placement if combination.ranks <= slots else "none"
+        placement = _settled(combination, place)
         batch = batches.setdefault((combination.ranks, combination.transport, placement), {})
         batch.setdefault(case.line(), case)
     if not batches:
@@ -144,7 +145,7 @@ def read(path: Path) -> Plan:
         if not line.strip():
             continue
         where = f"{path}:{number}"
-        launch = re.fullmatch(r"launch (\d+) ranks=(\d+) transport=(\w+) placement=(\w+)", line)
+        launch = re.fullmatch(r"launch (\d+) ranks=(\d+) transport=(\w+) placement=([\w:]+)", line)
         if launch:
             launches.append(Launch(int(launch[1]), int(launch[2]), launch[3], launch[4], ()))
         elif launches:
@@ -163,7 +164,7 @@ def expected_s(plan: Plan) -> float:
 def _asked(
     experiment: Experiment,
     benchmarks: list[BenchmarkDescription],
-    slots: int,
+    place: Place,
     where: str,
     skipped: list[Skipped],
 ) -> Iterator[tuple[BenchmarkDescription, Combination, Source]]:
@@ -181,7 +182,7 @@ def _asked(
         benchmark = by_name[selection.benchmark]
         if not _wanted(benchmark.name, experiment.only):
             continue
-        for point in sweep.expand(selection.factors, benchmark, slots, placement, source):
+        for point in sweep.expand(selection.factors, benchmark, place, placement, source):
             yield benchmark, point, source
     if experiment.case:
         return
@@ -202,7 +203,7 @@ def _asked(
                 factors = sweep.parse(each.cases, source.name)
                 if fitting:
                     factors["ranks"] = [str(count) for count in fitting]
-                for point in sweep.expand(factors, benchmark, slots, placement, source):
+                for point in sweep.expand(factors, benchmark, place, placement, source):
                     yield benchmark, point, source
 
 
@@ -231,21 +232,34 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _misfit(
-    benchmark: BenchmarkDescription, point: Combination, slots: int, experiment: Experiment, source: Source
+    benchmark: BenchmarkDescription, point: Combination, place: Place, experiment: Experiment, source: Source
 ) -> str:
     """Return why a point cannot run here; empty when it can. A person's wish for too many ranks is refused."""
     if not benchmark.available:
         return benchmark.reason
-    if point.ranks <= slots or experiment.launcher.oversubscribe:
+    room = place.room(point.placement)
+    if point.ranks <= room:
+        return ""
+    if split(point.placement)[0] == ONE_PER_HOST:
+        return f"one rank on each host: needs {point.ranks} hosts, here {'is' if room == 1 else 'are'} {room}"
+    if experiment.launcher.oversubscribe:
         return ""
     if source.person:
         raise UsageError(
-            f"{source.name}: ranks = {point.ranks}: must be at most {slots}, the slots here;"
+            f"{source.name}: ranks = {point.ranks}: must be at most {room}, the slots here;"
             " --oversubscribe allows more"
         )
     if point.ranks <= sweep.MINIMUM_CONFIGURATION:
         return ""
-    return f"needs {point.ranks} slots, here are {slots}"
+    return f"needs {point.ranks} slots, here are {room}"
+
+
+def _settled(point: Combination, place: Place) -> str:
+    """Return the placement that a point gets: where there is no choice, the one that says so."""
+    if point.ranks > place.room(point.placement):
+        return with_kind(point.placement, "none")
+    alone = split(point.placement)[0] == ONE_PER_HOST and point.ranks == 1
+    return with_kind(point.placement, "core") if alone else point.placement
 
 
 def _asked_text(point: Combination) -> str:

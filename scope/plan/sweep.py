@@ -1,8 +1,11 @@
 """The grammar of sweeps: `ranks=2 transport=default,tcp mode=standard message_bytes=0,1Ki,1Mi`.
 
-Each word is a factor and its values; the cases are the product of all factors. Integers may end in Ki, Mi or Gi.
-Ranks are numbers or a rule: `all` (one per slot), `powers` (1, 2, 4, ... up to the slots), `squares`
-(1, 4, 9, ... up to the slots, and 4 in any case).
+Each word is a factor and its values; the cases are the product of all factors. Integers may end in Ki, Mi or Gi,
+and `1..7` means each from 1 to 7; an integer parameter may count the ranks: `ranks`, `ranks-1`, `1..ranks-1`.
+Ranks are numbers or a rule: `all` (one per slot), `nodes` (one per host), `powers` (1, 2, 4, ... up to the slots),
+`every` (1, 2, 3, ... 16, then 24, 32, 48, 64, ... up to the slots), `squares` (1, 4, 9, ... up to the slots, and 4
+in any case). `placement=node` puts one rank on each host; `nodes=types` takes each sub-cluster of equal hosts by
+itself.
 """
 
 from __future__ import annotations
@@ -16,12 +19,16 @@ from dataclasses import dataclass
 from scope.build.registry import BenchmarkDescription, ParameterDescription
 from scope.errors import UsageError
 from scope.plan.experiment import did_you_mean
+from scope.plan.place import ALL, ONE_PER_HOST, Place, joined, with_kind
 
 Value = int | str
 SUFFIXES = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
-RANK_RULES = ("all", "powers", "squares")
+RANK_RULES = ("all", "nodes", "powers", "every", "squares")
 TRANSPORTS = ("default", "tcp")
-PLACEMENTS = ("core", "socket", "none")
+PLACEMENTS = ("core", "socket", "none", ONE_PER_HOST)
+NODES = (ALL, "types")
+LONGEST_RANGE = 4096
+EACH_COUNT_UP_TO = 16
 MINIMUM_CONFIGURATION = 4
 """Ranks that a module's fixed counts may ask of any machine; on fewer cores they are oversubscribed."""
 
@@ -67,7 +74,7 @@ def integer(text: str) -> int:
 
 
 def expand(
-    factors: dict[str, list[str]], benchmark: BenchmarkDescription, slots: int, placement: str, source: Source
+    factors: dict[str, list[str]], benchmark: BenchmarkDescription, place: Place, placement: str, source: Source
 ) -> Iterator[Combination]:
     """Yield every combination of the factors' values; parameters that are not swept have their default.
 
@@ -75,7 +82,7 @@ def expand(
     """
     where = f"{source.name}: {benchmark.name}"
     parameters = {parameter.name: parameter for parameter in benchmark.parameters}
-    allowed = [*parameters, "ranks", "transport", "placement"]
+    allowed = [*parameters, "ranks", "transport", "placement", "nodes"]
     for key, words in factors.items():
         if key not in allowed:
             raise UsageError(
@@ -85,15 +92,36 @@ def expand(
         if not words:
             raise UsageError(f"{where}: {key} = []: must have at least one value")
     transports = _choices(where, "transport", factors.get("transport", ["default"]), TRANSPORTS)
-    placements = _choices(where, "placement", factors.get("placement", [placement]), PLACEMENTS)
-    counts = rank_counts(factors.get("ranks", ["all"]), benchmark, slots, where)
-    values = [
-        [value(word, parameter, where) for word in factors.get(name, [str(parameter.default)])]
-        for name, parameter in parameters.items()
-    ]
-    for ranks, transport, place in itertools.product(counts, transports, placements):
-        for point in itertools.product(*values):
-            yield Combination(ranks, transport, place, dict(zip(parameters, point, strict=True)))
+    kinds = _choices(where, "placement", factors.get("placement", [placement]), PLACEMENTS)
+    nodes = _choices(where, "nodes", factors.get("nodes", [ALL]), NODES)
+    groups = dict.fromkeys(group for word in nodes for group in (place.groups if word == "types" else (ALL,)))
+    for group, transport, kind in itertools.product(groups, transports, kinds):
+        here = joined(kind, group)
+        for ranks in rank_counts(factors.get("ranks", ["all"]), benchmark, place, here, where):
+            values = [
+                [
+                    each
+                    for word in factors.get(name, [str(parameter.default)])
+                    for each in values_of(word, parameter, ranks, where)
+                ]
+                for name, parameter in parameters.items()
+            ]
+            for point in itertools.product(*values):
+                yield Combination(ranks, transport, here, dict(zip(parameters, point, strict=True)))
+
+
+def values_of(word: str, parameter: ParameterDescription, ranks: int, where: str) -> list[Value]:
+    """Read a word that means one value of a parameter, or a range of integers that may end at the ranks."""
+    match = re.fullmatch(r"(?:(-?\d+)\.\.)?(ranks(?:-\d+)?|-?\d+)", word)
+    if parameter.type == "choice" or match is None or (match[1] is None and "ranks" not in word):
+        return [value(word, parameter, where)]
+    last = ranks - int(match[2].partition("-")[2] or 0) if match[2].startswith("ranks") else int(match[2])
+    first = last if match[1] is None else int(match[1])
+    if last - first >= LONGEST_RANGE:
+        raise UsageError(
+            f"{where}: {parameter.name} = {word}: must be a range of at most {LONGEST_RANGE} integers"
+        )
+    return [value(str(number), parameter, where) for number in range(first, last + 1)]
 
 
 def value(word: str, parameter: ParameterDescription, where: str) -> Value:
@@ -116,12 +144,15 @@ def value(word: str, parameter: ParameterDescription, where: str) -> Value:
     return number
 
 
-def rank_counts(words: list[str], benchmark: BenchmarkDescription, slots: int, where: str) -> list[int]:
-    """Return the numbers of ranks that the words mean for this benchmark on this many slots."""
+def rank_counts(
+    words: list[str], benchmark: BenchmarkDescription, place: Place, placement: str, where: str
+) -> list[int]:
+    """Return the numbers of ranks that the words mean for this benchmark at this place."""
     counts: list[int] = []
     for word in words:
         if word in RANK_RULES:
-            fitting = [count for count in _by_rule(word, slots, benchmark) if fits(count, benchmark)]
+            room = place.room(with_kind(placement, ONE_PER_HOST) if word == "nodes" else placement)
+            fitting = [count for count in _by_rule(word, room, benchmark) if fits(count, benchmark)]
             counts += fitting or [benchmark.minimum_ranks]
             continue
         try:
@@ -149,6 +180,9 @@ def allowed_ranks(benchmark: BenchmarkDescription) -> str:
 def _by_rule(rule: str, slots: int, benchmark: BenchmarkDescription) -> list[int]:
     if rule == "powers":
         return [1 << exponent for exponent in range(slots.bit_length())]
+    if rule == "every":
+        beyond = [count for exponent in range(4, 24) for count in (3 << exponent - 1, 2 << exponent)]
+        return [count for count in [*range(1, EACH_COUNT_UP_TO + 1), *beyond] if count <= slots]
     if rule == "squares":
         return [root * root for root in range(1, max(2, math.isqrt(slots)) + 1)]
     most = min(slots, benchmark.maximum_ranks or slots)

@@ -27,6 +27,9 @@ class Case(BaseModel):
         words = [self.benchmark, *(f"{name}={value}" for name, value in self.parameters.items())]
         extra = [f"{self.ranks} rank{'s' if self.ranks != 1 else ''}"]
         extra += [self.transport] if self.transport != "default" else []
+        kind, _, group = self.placement.partition(":")
+        extra += ["one per host"] if kind == "node" else []
+        extra += [f"on {group}"] if group else []
         return " ".join(words) + ", " + ", ".join(extra)
 
 

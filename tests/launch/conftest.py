@@ -23,6 +23,7 @@ from scope.launch.supervisor import Limits, Supervisor
 from scope.machine.machine import NativeBuild
 from scope.plan import experiment as asking
 from scope.plan import plan as planning
+from scope.plan.place import Place
 from scope.plan.plan import Case, Launch, Plan
 from scope.rundirectory import RunDirectory
 from tests.installed_mpi import build, embedded, embedded_build, mpi  # noqa: F401
@@ -42,7 +43,7 @@ class Trial:
     build: NativeBuild
     run: RunDirectory
     limits: Limits = field(default_factory=lambda: Limits(start_s=20, case_s=20, end_s=10))
-    slots: int = 2
+    place: Place = field(default_factory=lambda: Place((2,)))
     heard: list[str] = field(default_factory=list)
     harm: Callable[[Launch, int], None] | None = None
 
@@ -57,7 +58,7 @@ class Trial:
             **options,
         }
         experiment = asking.resolve(None, given)
-        return planning.make(experiment, registry.load(self.build.program), self.slots, "the test")
+        return planning.make(experiment, registry.load(self.build.program), self.place, "the test")
 
     def endless(self, plan: Plan, benchmark: str) -> Plan:
         """Let the cases of one benchmark sample until a fault or a limit ends them."""
@@ -74,7 +75,7 @@ class Trial:
             run=self.run,
             program=self.build.program,
             command=lambda job: launcher.command(job, site),
-            slots=self.slots,
+            place=self.place,
             limits=self.limits,
         )
         return supervisor.supervise(plan, self)

@@ -159,14 +159,14 @@ def test_a_launcher_that_is_not_there_is_named() -> None:
 def test_slots_are_counted() -> None:
     here = this_host()
     cores = usable_cores(here)
-    assert everywhere.look_at(site("mpich")).slots == cores
-    assert everywhere.look_at(site("mpich", ranks_per_host=1)).slots == 1
+    assert everywhere.look_at(site("mpich")).place.slots == (cores,)
+    assert everywhere.look_at(site("mpich", ranks_per_host=1)).place.slots == (1,)
     unnumbered = everywhere.with_slots(
         site("mpich", hosts=(HostSlots("a", None), HostSlots("b", 7))), [here, here]
     )
     assert unnumbered.hosts == (HostSlots("a", cores), HostSlots("b", 7))
-    assert everywhere.Cluster(unnumbered, [here, here]).slots == cores + 7
-    assert everywhere.Cluster(site("mpich", hosts=HOSTS, ranks_per_host=1), [here, here]).slots == 2
+    assert everywhere.Cluster(unnumbered, [here, here]).place.room("core") == cores + 7
+    assert everywhere.Cluster(site("mpich", hosts=HOSTS, ranks_per_host=1), [here, here]).place.room("core") == 2
 
 
 def test_every_host_answers_the_probe(mpi: MpiInstallation) -> None:

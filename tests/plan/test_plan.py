@@ -11,11 +11,12 @@ from scope.build.registry import BenchmarkDescription
 from scope.errors import UsageError
 from scope.plan import plan as planning
 from scope.plan.experiment import Experiment, resolve
+from scope.plan.place import Place
 from scope.plan.plan import Plan
 
 
 def make(benchmarks: list[BenchmarkDescription], slots: int = 2, **options: object) -> Plan:
-    return planning.make(resolve(None, {"seed": 7, **options}), benchmarks, slots, "the experiment")
+    return planning.make(resolve(None, {"seed": 7, **options}), benchmarks, Place((slots,)), "the experiment")
 
 
 def case(**keys: object) -> list[dict[str, object]]:
@@ -201,3 +202,21 @@ def test_a_benchmark_asked_for_by_name_runs_whatever_its_module(benchmarks: list
     plan = make([*benchmarks, late], only=["mpi.ring"])
     assert {case.benchmark for launch in plan.launches for case in launch.cases} == {"mpi.ring"}
     assert "mpi.ring" not in planning.write(make([*benchmarks, late]))
+
+
+def test_one_rank_on_each_host_needs_as_many_hosts(benchmarks: list[BenchmarkDescription]) -> None:
+    asked = case(placement=["core", "node"], message_bytes=[0])
+    plan = make(benchmarks, launches=1, case=asked)
+    assert [launch.placement for launch in plan.launches] == ["core"]
+    assert [skipped.reason for skipped in plan.skipped] == ["one rank on each host: needs 2 hosts, here is 1"]
+    experiment = resolve(None, {"seed": 7, "launches": 1, "case": asked})
+    on_two = planning.make(experiment, benchmarks, Place((2, 2)), "here")
+    assert {launch.placement for launch in on_two.launches} == {"core", "node"}
+
+
+def test_a_sub_cluster_survives_the_file(benchmarks: list[BenchmarkDescription], tmp_path: Path) -> None:
+    experiment = resolve(None, {"launches": 1, "case": [{"benchmark": "mpi.barrier", "nodes": ["types"]}]})
+    plan = planning.make(experiment, benchmarks, Place((2, 4), ((0,), (1,))), "here")
+    assert {(launch.placement, launch.ranks) for launch in plan.launches} == {("core:type1", 2), ("core:type2", 4)}
+    (tmp_path / "plan.txt").write_text(planning.write(plan))
+    assert planning.read(tmp_path / "plan.txt").launches == plan.launches

@@ -7,6 +7,7 @@ from dataclasses import replace
 from scope.build.registry import BenchmarkDescription
 from scope.plan import plan as planning
 from scope.plan.experiment import resolve
+from scope.plan.place import Place
 from scope.plan.plan import Plan
 from scope.plan.refine import Gap, refined
 
@@ -14,7 +15,9 @@ GAP = Gap("mpi.latency", (("mode", "standard"),), 2, "default", "core", 1024, 16
 
 
 def base(benchmarks: list[BenchmarkDescription]) -> Plan:
-    return planning.make(resolve(None, {"seed": 7, "launches": 2, "only": ["mpi.latency"]}), benchmarks, 2, "here")
+    return planning.make(
+        resolve(None, {"seed": 7, "launches": 2, "only": ["mpi.latency"]}), benchmarks, Place((2,)), "here"
+    )
 
 
 def test_further_launches_hold_the_sizes_inside_the_gap(benchmarks: list[BenchmarkDescription]) -> None:

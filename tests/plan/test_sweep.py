@@ -7,6 +7,7 @@ import pytest
 from scope.build.registry import BenchmarkDescription
 from scope.errors import UsageError
 from scope.plan import sweep
+from scope.plan.place import Place
 from scope.plan.sweep import Source
 
 PERSON = Source("here", person=True)
@@ -41,7 +42,7 @@ def test_other_integers_are_refused(text: str) -> None:
 
 def test_the_product_of_all_factors_is_run_and_defaults_filled_in(benchmarks: list[BenchmarkDescription]) -> None:
     factors = {"transport": ["default", "tcp"], "message_bytes": ["0", "1Ki", "1Mi"]}
-    points = list(sweep.expand(factors, named(benchmarks, "mpi.latency"), 2, "core", PERSON))
+    points = list(sweep.expand(factors, named(benchmarks, "mpi.latency"), Place((2,)), "core", PERSON))
     assert len(points) == 6
     assert {point.transport for point in points} == {"default", "tcp"}
     assert {point.ranks for point in points} == {2}
@@ -56,6 +57,9 @@ def test_the_product_of_all_factors_is_run_and_defaults_filled_in(benchmarks: li
         ("mpi.barrier", ["all", "2", "powers"], 4, [4, 2]),
         ("mpi.barrier", ["all"], 1, [2]),
         ("mpi.barrier", ["powers"], 1, [2]),
+        ("mpi.barrier", ["every"], 5, [2, 3, 4, 5]),
+        ("mpi.barrier", ["every"], 100, [*range(2, 17), 24, 32, 48, 64, 96]),
+        ("mpi.barrier", ["nodes"], 5, [2]),
         ("mpi.latency", ["all"], 64, [2]),
         ("algorithm.cannon", ["squares"], 2, [1, 4]),
         ("algorithm.cannon", ["squares"], 30, [1, 4, 9, 16, 25]),
@@ -66,7 +70,7 @@ def test_the_product_of_all_factors_is_run_and_defaults_filled_in(benchmarks: li
 def test_rank_rules(
     benchmarks: list[BenchmarkDescription], name: str, words: list[str], slots: int, counts: list[int]
 ) -> None:
-    assert sweep.rank_counts(words, named(benchmarks, name), slots, "x") == counts
+    assert sweep.rank_counts(words, named(benchmarks, name), Place((slots,)), "core", "x") == counts
 
 
 @pytest.mark.parametrize(
@@ -87,16 +91,70 @@ def test_rank_rules(
         ({"transport": ["ib"]}, ["transport = ib", "default, tcp"]),
         ({"ranks": ["3"]}, ["ranks = 3", "must be 2"]),
         ({"ranks": ["-2"]}, ["ranks = -2", "must be 2"]),
-        ({"ranks": ["al"]}, ["ranks = al", "all, powers, squares", "did you mean all?"]),
+        ({"ranks": ["al"]}, ["ranks = al", "all, nodes, powers, every, squares", "did you mean all?"]),
     ],
 )
 def test_a_mistake_names_benchmark_key_value_and_what_is_allowed(
     benchmarks: list[BenchmarkDescription], factors: dict[str, list[str]], words: list[str]
 ) -> None:
     with pytest.raises(UsageError) as refusal:
-        list(sweep.expand(factors, named(benchmarks, "mpi.latency"), 2, "core", PERSON))
+        list(sweep.expand(factors, named(benchmarks, "mpi.latency"), Place((2,)), "core", PERSON))
     message = str(refusal.value)
     assert message.startswith("here: mpi.latency: ")
     assert "\n" not in message
     for word in words:
         assert word in message
+
+
+CLUSTER = Place(slots=(4, 4, 8), types=((0, 1), (2,)))
+"""Two small hosts and a large one."""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ranks=all", [("core", 16)]),
+        ("ranks=nodes placement=node", [("node", 3)]),
+        ("ranks=all nodes=types", [("core:type1", 8), ("core:type2", 8)]),
+        ("ranks=all nodes=all,types", [("core", 16), ("core:type1", 8), ("core:type2", 8)]),
+        ("ranks=nodes placement=node nodes=types", [("node:type1", 2), ("node:type2", 2)]),
+    ],
+)
+def test_sub_clusters_of_equal_hosts_are_taken_by_themselves(
+    benchmarks: list[BenchmarkDescription], text: str, expected: list[tuple[str, int]]
+) -> None:
+    barrier = named(benchmarks, "mpi.barrier")
+    points = sweep.expand(sweep.parse(text, "x"), barrier, CLUSTER, "core", PERSON)
+    assert [(point.placement, point.ranks) for point in points] == expected
+
+
+def test_on_equal_hosts_the_types_are_all(benchmarks: list[BenchmarkDescription]) -> None:
+    alike = Place(slots=(4, 4), types=((0, 1),))
+    factors = {"nodes": ["all", "types"], "ranks": ["all"]}
+    points = list(sweep.expand(factors, named(benchmarks, "mpi.barrier"), alike, "core", PERSON))
+    assert [(point.placement, point.ranks) for point in points] == [("core", 8)]
+
+
+@pytest.mark.parametrize(
+    ("word", "ranks", "values"),
+    [
+        ("3..6", 2, [3, 4, 5, 6]),
+        ("1..ranks-1", 4, [1, 2, 3]),
+        ("1..ranks-1", 1, []),
+        ("ranks-2", 9, [7]),
+        ("ranks", 9, [9]),
+        ("1Ki", 9, [1024]),
+    ],
+)
+def test_integers_may_be_ranges_and_count_the_ranks(
+    benchmarks: list[BenchmarkDescription], word: str, ranks: int, values: list[int]
+) -> None:
+    parameter = next(p for p in named(benchmarks, "mpi.latency").parameters if p.name == "message_bytes")
+    assert sweep.values_of(word, parameter, ranks, "x") == values
+
+
+@pytest.mark.parametrize("word", ["1..", "..3", "0..99999", "1..ranks+1", "ranks*2", "ranks-9"])
+def test_other_ranges_are_refused(benchmarks: list[BenchmarkDescription], word: str) -> None:
+    parameter = next(p for p in named(benchmarks, "mpi.latency").parameters if p.name == "message_bytes")
+    with pytest.raises(UsageError, match="message_bytes = "):
+        sweep.values_of(word, parameter, 4, "x")
