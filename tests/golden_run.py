@@ -4,7 +4,7 @@ Its machine has one host of 16 cores. What an analysis must find in it:
 
 - mpi.latency (standard, default transport): t = 0.4 us + n / 10 GB/s up to 16 KiB, then 3 us + n / 12 GB/s:
   a protocol switch between 16 KiB and 32 KiB that costs 2.05 us at 32 KiB;
-- network.tcp: t = 5 us + n / 1.8 GB/s; mpi.latency over TCP: t = 6.5 us + n / 1.5 GB/s (30 % dearer);
+- network.latency over TCP: t = 5 us + n / 1.8 GB/s; mpi.latency over TCP: t = 6.5 us + n / 1.5 GB/s (30 % dearer);
 - node.stream copy: 40 GB/s in cache (256 KiB), 12 GB/s from memory;
 - mpi.bandwidth: 11 GB/s and 1.6 GB/s (TCP) for long messages;
 - mpi.barrier: 1 us + 50 ns p + 0.4 us ceil(log2 p); mpi.broadcast: that + n / 8 GB/s ceil(log2 p);
@@ -111,9 +111,9 @@ def node_cases() -> Iterator[Synthetic]:
 
 def network_cases() -> Iterator[Synthetic]:
     for message_bytes in TCP_SIZES:
-        chosen = {"message_bytes": message_bytes, "nodelay": "on", "wait": "polling"}
+        chosen = {"protocol": "tcp", "message_bytes": message_bytes, "nodelay": "on", "wait": "polling"}
         moved = work(float(message_bytes), 0.0, 1.0)
-        yield Synthetic("network.tcp", chosen, 2, line(TCP, message_bytes), moved, halved=True)
+        yield Synthetic("network.latency", chosen, 2, line(TCP, message_bytes), moved, halved=True)
 
 
 def library_cases() -> Iterator[Synthetic]:
@@ -515,9 +515,10 @@ def benchmarks() -> list[dict[str, Any]]:
             (1, None),
         ),
         benchmark(
-            "network.tcp",
+            "network.latency",
             "TCP between two processes of its own",
             [
+                choice("protocol", ["tcp", "shm"], "what carries the messages"),
                 message,
                 choice("nodelay", ["on", "off"], "TCP_NODELAY"),
                 choice("wait", ["polling", "blocking"], "how a process waits"),

@@ -144,7 +144,8 @@ const char* spelling(Definition definition) {
 
 Registration::Registration(Declaration declaration, std::source_location where) {
   const std::string source = below_benchmarks(where.file_name());
-  const std::string specification = source.substr(0, source.rfind('.')) + ".md";
+  const std::string name = declaration.name.substr(declaration.name.rfind('.') + 1);
+  const std::string specification = source.substr(0, source.rfind('/') + 1) + name + ".md";
   auto& benchmarks = mutable_registry();
   benchmarks.push_back({std::move(declaration), source, specification});
   std::sort(benchmarks.begin(), benchmarks.end(), [](const Registered& left, const Registered& right) {

@@ -12,7 +12,7 @@ namespace scope {
 struct Registered {
   Declaration declaration;
   std::string source;         // relative to src/benchmarks
-  std::string specification;  // the Markdown file beside it
+  std::string specification;  // the Markdown file beside it, called like the benchmark
 };
 
 const std::vector<Registered>& registry();

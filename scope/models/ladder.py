@@ -67,7 +67,7 @@ def _bandwidth(path: Path, known: Results, machine: Machine) -> Ladder | None:
     message_bytes = max(common)
     steps = [_memory_limit(known, message_bytes) if path.memory else _link_limit(path)]
     if not path.memory:
-        steps.append(_measured("network", _at(network, message_bytes), "network.tcp was not measured"))
+        steps.append(_measured("network", _at(network, message_bytes), "network.latency was not measured"))
     mpi = _measured("mpi", _at(library, message_bytes), "not measured")
     steps.append(_with_cache_note(mpi, message_bytes, machine) if path.memory else mpi)
     steps.append(_operation(path, known, message_bytes))
@@ -81,7 +81,7 @@ def _bandwidth(path: Path, known: Results, machine: Machine) -> Ladder | None:
 
 
 def _library_bandwidths(path: Path, known: Results) -> list[Summary]:
-    """Return windows of messages in memory; on a network the ping-pong, which is what `network.tcp` is too."""
+    """Return windows of messages in memory; on a network the ping-pong, which is what `network.latency` is too."""
     windows = known.of("mpi.bandwidth", "bandwidth_bytes_per_s", path.transport, completion="nonblocking")
     echoes = known.of(
         "mpi.latency", "bandwidth_bytes_per_s", path.transport, mode="standard", completion="blocking"
@@ -90,7 +90,7 @@ def _library_bandwidths(path: Path, known: Results) -> list[Summary]:
 
 
 def _network(known: Results, metric: str) -> list[Summary]:
-    return known.of("network.tcp", metric, nodelay="on", wait="polling")
+    return known.of("network.latency", metric, protocol="tcp", nodelay="on", wait="polling")
 
 
 def _memory_limit(known: Results, message_bytes: int) -> Step:

@@ -93,9 +93,9 @@ def rung_summaries(
     mib = 1 << 20
     made = []
     for n, factor in ((1, 1.0), (mib, 100.0)):
-        tcp = {"message_bytes": n, "nodelay": "on", "wait": "polling"}
+        tcp = {"protocol": "tcp", "message_bytes": n, "nodelay": "on", "wait": "polling"}
         mpi = {"message_bytes": n, "mode": "standard", "completion": "blocking", "transport": "tcp"}
-        for benchmark, time_s, given in (("network.tcp", network_s, tcp), ("mpi.latency", mpi_s, mpi)):
+        for benchmark, time_s, given in (("network.latency", network_s, tcp), ("mpi.latency", mpi_s, mpi)):
             times = noisy(random, time_s * factor, spread=0.002)
             made.append(summary(times, benchmark, work_bytes=n, **given))
             rates = [n / launch for launch in times]

@@ -103,7 +103,7 @@ def test_what_killed_a_launch_is_not_tried_again(trial: Trial) -> None:
         ("corrupt-payload:mpi.latency", "mpi.latency message_bytes=1Ki"),
         ("corrupt-payload:mpi.broadcast", "mpi.broadcast message_bytes=1Ki"),
         ("wrong-result:algorithm.matmul_cannon", "algorithm.matmul_cannon ranks=1 size=120"),
-        ("corrupt-payload:network.tcp", "network.tcp message_bytes=1Ki"),
+        ("corrupt-payload:network.latency", "network.latency message_bytes=1Ki"),
     ],
 )
 def test_wrong_data_fails_the_case_and_the_run(

@@ -15,7 +15,7 @@ from tests.measure.conftest import Ended, Measure
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "measure" / "src" / "benchmarks"
 PAYLOADS = [
-    ("network.tcp", 2),
+    ("network.latency", 2),
     ("mpi.latency message_bytes=1000", 2),
     ("mpi.bandwidth message_bytes=1000", 2),
     ("mpi.broadcast message_bytes=1000", 3),

@@ -1,0 +1,94 @@
+// network.latency: the ping-pong of what lies under MPI.
+//
+// Timed: a message from the client (rank 0) to the server (rank 1) and its echo, on the client's clock; half
+// of it is the latency. A naive reader would forget TCP_NODELAY, or compare a transport that sleeps in the
+// kernel with a library that polls: both are parameters. After thesis 6.5.2.
+#include <array>
+
+#include "benchmarks/network/transport_parameters.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope {
+namespace {
+
+class PingPong final : public Benchmark {
+ public:
+  PingPong(const Parameters& parameters, const Communicator& communicator)
+      : client_(communicator.root()),
+        partner_(partner_in(communicator)),
+        transport_(connect(parameters, partner_)),
+        bytes_(parameters.integer("message_bytes")),
+        buffers_{Buffer(bytes_), Buffer(bytes_)} {}
+
+  Work work() const override { return {.bytes = static_cast<double>(bytes_), .messages = 1, .steps = 2}; }
+
+  void fill(std::uint64_t seed) override {
+    for (auto& buffer : buffers_) buffer.clear();
+    if (client_) write_pattern(current().bytes(), seed);
+  }
+
+  void run(Repetition& repetition) override {
+    const double repeated = transport_->repeated();
+    if (client_) {
+      repetition.time([&] {
+        transport_->send(current().bytes());
+        turn();
+        transport_->receive(current().bytes());
+      });
+    } else {
+      repetition.time([&] {
+        turn();
+        transport_->receive(current().bytes());
+        transport_->send(current().bytes());
+      });
+    }
+    transport_->settle(partner_);
+    repetition.observe("repeated_packets", transport_->repeated() - repeated);
+  }
+
+  // Echoes are sent from where the message arrived: one wrong byte anywhere stays wrong to the end.
+  Check verify(std::uint64_t seed) override {
+    return {static_cast<std::int64_t>(bytes_), pattern_problem(current().bytes(), seed)};
+  }
+
+  std::span<std::byte> received() override { return current().bytes(); }
+
+ private:
+  Buffer& current() { return buffers_[place_]; }
+  void turn() { place_ = 1 - place_; }
+
+  bool client_;
+  Partner partner_;
+  std::unique_ptr<Transport> transport_;
+  std::size_t bytes_;
+  std::array<Buffer, 2> buffers_;
+  int place_ = 0;
+};
+
+const Registration registration{{
+    .name = "network.latency",
+    .summary = "ping-pong over a transport without the message-passing library",
+    .minimum_ranks = 2,
+    .maximum_ranks = 2,
+    .parameters = network_parameters(1),
+    .definition = Definition::half_round_trip,
+    .metrics = {seconds("latency_s"), bytes_per_second(), observed("repeated_packets", "", true)},
+    .sweeps = {{"baseline", "ranks=2 protocol=tcp message_bytes=1,64,1Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+               {"baseline", "ranks=2 protocol=shm message_bytes=1,64Ki,4Mi"},
+               {"baseline", "ranks=2 protocol=cma message_bytes=1Mi,4Mi"},
+               {"baseline", "ranks=2 protocol=tcp nodelay=off message_bytes=1"},
+               {"baseline", "ranks=2 protocol=tcp wait=blocking message_bytes=1"},
+               {"standard",
+                "ranks=2 protocol=tcp,udp,unix,shm,cma "
+                "message_bytes=1,8,64,256,1Ki,4Ki,8Ki,16Ki,32Ki,64Ki,256Ki,1Mi,4Mi"},
+               {"standard", "ranks=2 protocol=tcp,udp,unix wait=blocking message_bytes=1,1Ki,64Ki,1Mi"},
+               {"standard", "ranks=2 protocol=tcp nodelay=off message_bytes=1,1Ki,64Ki"},
+               {"advanced", "ranks=2 protocol=ethernet message_bytes=1,64,1Ki,16Ki,64Ki,1Mi"},
+               {"advanced", "ranks=2 protocol=udp,ethernet flow=none message_bytes=1,64Ki,1Mi"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<PingPong>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope

@@ -1,0 +1,190 @@
+#include "transports/datagrams.hpp"
+
+#include <poll.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <stdexcept>
+
+namespace scope {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto patience = 50ms;
+constexpr int greetings = 20;
+constexpr int greeting_interval_ms = 100;
+constexpr double most_credits = 512;
+
+bool before(std::uint32_t one, std::uint32_t other) {
+  return static_cast<std::int32_t>(one - other) < 0;
+}
+
+bool transient(int error) {
+  // ENOBUFS: the interface's queue is full. ECONNREFUSED: the answer to a greeting before its time.
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ENOBUFS ||
+         error == ECONNREFUSED;
+}
+
+}  // namespace
+
+Datagrams::Datagrams(Socket socket, const Partner& partner, const TransportOptions& options,
+                     std::vector<std::byte> prefix, Channels channels, std::size_t largest_payload)
+    : Transport(options.sleeps),
+      socket_(std::move(socket)),
+      prefix_(std::move(prefix)),
+      channels_(channels),
+      largest_payload_(largest_payload),
+      credits_(0) {
+  // Who sleeps wakes up to see whether something must be sent again.
+  const timeval limit{0, std::chrono::microseconds(patience).count()};
+  setsockopt(socket_.descriptor(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  const double room = 2 * partner.swap(socket_.buffer_bytes());  // the kernel counts its bookkeeping too
+  if (options.credits) {
+    const double packet = 2.0 * (static_cast<double>(largest_payload_) + bookkeeping_bytes);
+    credits_ = static_cast<std::uint32_t>(std::clamp(room / packet, 2.0, most_credits));
+  }
+  partner.agree([&] {
+    hear_each_other(partner);
+    return true;
+  });
+}
+
+// Empty packets until one has come from the other: nothing on the way stops them, now that it is still
+// untimed.
+void Datagrams::hear_each_other(const Partner&) {
+  for (int greeting = 0; greeting < greetings; ++greeting) {
+    transmit(next_, {}, false, false);
+    pollfd ready{socket_.descriptor(), POLLIN, 0};
+    while (poll(&ready, 1, greeting_interval_ms) == 1) {
+      std::array<std::byte, 256> packet;
+      const ssize_t count = recv(socket_.descriptor(), packet.data(), packet.size(), MSG_DONTWAIT);
+      Header header{};
+      if (count < static_cast<ssize_t>(prefix_.size() + sizeof header)) continue;
+      std::memcpy(&header, packet.data() + prefix_.size(), sizeof header);
+      if (header.channel != channels_.heard) continue;
+      transmit(next_, {}, false, false);  // the other may have missed the first
+      return;
+    }
+  }
+  throw std::runtime_error("no packet arrives from the other process: filtered, or not on one link");
+}
+
+bool Datagrams::transmit(std::uint32_t sequence, std::span<const std::byte> payload, bool gap,
+                         bool may_sleep) {
+  Header header{channels_.sent, sequence, expected_, static_cast<std::uint16_t>(payload.size()),
+                static_cast<std::uint16_t>(gap ? 1 : 0)};
+  std::array<iovec, 3> parts = {iovec{prefix_.data(), prefix_.size()}, iovec{&header, sizeof header},
+                                iovec{const_cast<std::byte*>(payload.data()), payload.size()}};
+  msghdr message{};
+  const bool bare = prefix_.empty();
+  message.msg_iov = parts.data() + (bare ? 1 : 0);
+  message.msg_iovlen = bare ? 2 : 3;
+  if (sendmsg(socket_.descriptor(), &message, MSG_NOSIGNAL | (may_sleep ? 0 : MSG_DONTWAIT)) < 0) {
+    if (!transient(errno)) fail("send");
+    return false;
+  }
+  due_ = 0;
+  return true;
+}
+
+void Datagrams::acknowledge(bool gap) {
+  transmit(next_, {}, gap, false);
+}
+
+std::size_t Datagrams::send_some(std::span<const std::byte> rest, bool may_sleep) {
+  if (current_ != next_) {
+    if (transmit(current_, unacknowledged_[current_ - oldest_], false, may_sleep)) {
+      ++current_;
+      ++repeated_;
+    }
+    return 0;
+  }
+  if (credits_ > 0 && next_ - oldest_ >= credits_) return 0;
+  const auto payload = rest.first(std::min(rest.size(), largest_payload_));
+  if (!transmit(next_, payload, false, may_sleep)) return 0;
+  unacknowledged_.push_back(payload);
+  current_ = ++next_;
+  return payload.size();
+}
+
+std::size_t Datagrams::receive_some(std::span<std::byte> rest, bool may_sleep) {
+  Header header;
+  std::array<std::byte, 32> prefix;
+  std::array<iovec, 3> parts = {iovec{prefix.data(), prefix_.size()}, iovec{&header, sizeof header},
+                                iovec{rest.data(), rest.size()}};
+  msghdr message{};
+  const bool bare = prefix_.empty();
+  message.msg_iov = parts.data() + (bare ? 1 : 0);
+  message.msg_iovlen = bare ? 2 : 3;
+  const ssize_t count = recvmsg(socket_.descriptor(), &message, may_sleep ? 0 : MSG_DONTWAIT);
+  if (count < 0) {
+    if (!transient(errno)) fail("receive");
+    start_again_when_silent();
+    return 0;
+  }
+  if (count < static_cast<ssize_t>(prefix_.size() + sizeof header) || header.channel != channels_.heard)
+    return 0;
+  take_acknowledgement(header);
+  if (header.bytes == 0) return 0;
+  if (header.sequence == expected_ && header.bytes <= rest.size()) {
+    ++expected_;
+    gap_told_ = false;
+    if (++due_ >= std::max(1u, credits_ / 2) && credits_ > 0) acknowledge(false);
+    return header.bytes;
+  }
+  if (before(header.sequence, expected_)) {
+    acknowledge(false);  // it was sent again because our word was lost
+  } else if (before(expected_, header.sequence) && !gap_told_) {
+    acknowledge(true);
+    gap_told_ = true;
+  }
+  return 0;
+}
+
+void Datagrams::take_acknowledgement(const Header& header) {
+  while (before(oldest_, header.acknowledged) && !unacknowledged_.empty()) {
+    unacknowledged_.pop_front();
+    ++oldest_;
+  }
+  if (before(current_, oldest_)) current_ = oldest_;
+  if (header.gap != 0 && header.acknowledged == oldest_) current_ = oldest_;
+}
+
+void Datagrams::start_again_when_silent() {
+  if (unacknowledged_.empty()) return;
+  const auto now = Clock::now();
+  if (silent_oldest_ != oldest_ || silent_next_ != next_) {
+    silent_oldest_ = oldest_;
+    silent_next_ = next_;
+    silent_since_ = now;
+  } else if (now - silent_since_ > patience) {
+    current_ = oldest_;
+    silent_since_ = now;
+  }
+  // Who only receives has nothing else that would send them.
+  if (current_ != next_) send_some({}, false);
+}
+
+void Datagrams::wait(bool, bool receiving) {
+  // Who only sends must hear the acknowledgements.
+  if (!receiving) receive_some({}, sleeps());
+  if (!sleeps()) Transport::wait(false, receiving);
+}
+
+void Datagrams::settle(const Partner& partner) {
+  std::array<MPI_Request, 2> requests;
+  MPI_Irecv(nullptr, 0, MPI_BYTE, partner.rank, 1, partner.comm, &requests[0]);
+  MPI_Isend(nullptr, 0, MPI_BYTE, partner.rank, 1, partner.comm, &requests[1]);
+  for (int done = 0; done == 0;) {
+    MPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE);
+    if (done == 0) receive_some({}, false);
+  }
+  // The other has left its run, and so has all that was sent to it.
+  unacknowledged_.clear();
+  oldest_ = current_ = next_;
+}
+
+}  // namespace scope

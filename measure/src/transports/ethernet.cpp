@@ -1,0 +1,128 @@
+// Raw Ethernet frames through a packet socket: the wire without IP, on the interface that TCP would use.
+//
+// Ethertype 0x88B5 is left by IEEE 802 for experiments. Needs CAP_NET_RAW. Inside one host the frames go over
+// the loopback interface.
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <linux/filter.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "transports/datagrams.hpp"
+#include "transports/route.hpp"
+
+namespace scope {
+namespace {
+
+constexpr std::uint16_t ethertype = 0x88B5;
+using Mac = std::array<std::uint8_t, ETH_ALEN>;
+
+struct Interface {
+  Mac address{};
+  int index = 0;
+  int mtu = 0;
+};
+
+std::string name_of(const sockaddr_in& address) {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) fail("getifaddrs");
+  std::string name;
+  for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
+    const auto* own = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
+    if (own->sin_addr.s_addr == address.sin_addr.s_addr) name = entry->ifa_name;
+  }
+  freeifaddrs(first);
+  if (name.empty()) throw std::runtime_error("no interface has the address that TCP uses");
+  return name;
+}
+
+Interface interface_of(const Socket& socket, const sockaddr_in& address) {
+  Interface found;
+  ifreq request{};
+  std::strncpy(request.ifr_name, name_of(address).c_str(), IFNAMSIZ - 1);
+  const auto ask = [&](unsigned long what) {
+    if (ioctl(socket.descriptor(), what, &request) != 0) fail("ioctl on an interface");
+  };
+  ask(SIOCGIFHWADDR);
+  std::memcpy(found.address.data(), request.ifr_hwaddr.sa_data, ETH_ALEN);
+  ask(SIOCGIFMTU);
+  found.mtu = request.ifr_mtu;
+  ask(SIOCGIFINDEX);
+  found.index = request.ifr_ifindex;
+  return found;
+}
+
+// Lets through only frames whose header begins with this channel: others of this ethertype, and our own that
+// the loopback brings back, cost no copy.
+void hear_only(const Socket& socket, std::uint32_t channel) {
+  std::array<sock_filter, 4> program = {
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ETH_HLEN),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(channel), 0, 1),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, 0),
+  };
+  const sock_fprog filter{program.size(), program.data()};
+  if (setsockopt(socket.descriptor(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0)
+    fail("SO_ATTACH_FILTER");
+}
+
+Socket packet_socket() {
+  Socket opened(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+  if (!opened.open()) {
+    if (errno == EPERM) throw std::runtime_error("protocol=ethernet needs CAP_NET_RAW (root)");
+    fail("packet socket");
+  }
+  return opened;
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> connect_ethernet(const Partner& partner, const TransportOptions& options) {
+  Socket socket;
+  partner.agree([&] {
+    socket = packet_socket();
+    return true;
+  });
+  const Route route = route_to(partner);
+  Interface own;
+  const Interface other = partner.agree([&] {
+    own = interface_of(socket, route.here);
+    return own;
+  });
+  // The port of the call that found the route tells this pair from others, the top bit the two directions.
+  const std::uint32_t port = partner.leads ? route.here.sin_port : route.there.sin_port;
+  const std::uint32_t leader = 0x80000000u | port;
+  const std::uint32_t follower = port;
+  const std::uint32_t heard = partner.leads ? follower : leader;
+  partner.agree([&] {
+    hear_only(socket, heard);
+    socket.size_buffers(options.socket_buffer_bytes);
+    sockaddr_ll address{};
+    address.sll_family = AF_PACKET;
+    address.sll_protocol = htons(ethertype);
+    address.sll_ifindex = own.index;
+    if (bind(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) fail("bind");
+    return true;
+  });
+  std::vector<std::byte> prefix(ETH_HLEN);
+  std::memcpy(prefix.data(), other.address.data(), ETH_ALEN);
+  std::memcpy(prefix.data() + ETH_ALEN, own.address.data(), ETH_ALEN);
+  const std::uint16_t type = htons(ethertype);
+  std::memcpy(prefix.data() + 2 * ETH_ALEN, &type, sizeof type);
+  const std::size_t payload =
+      std::min({own.mtu, other.mtu, int{UINT16_MAX} - ETH_HLEN}) - sizeof(Datagrams::Header);
+  return std::make_unique<Datagrams>(std::move(socket), partner, options, std::move(prefix),
+                                     Datagrams::Channels{heard == follower ? leader : follower, heard},
+                                     payload);
+}
+
+}  // namespace scope

@@ -1,0 +1,58 @@
+// The other process of a pair, and how two processes agree on a connection before anything is timed.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <type_traits>
+
+#include "benchmark.hpp"
+
+namespace scope {
+
+struct Partner {
+  MPI_Comm comm;
+  int rank;     // of the other
+  bool leads;   // this one listens, the other calls
+  bool nearby;  // on the same host
+
+  template <class Card>
+  Card swap(const Card& mine) const {
+    static_assert(std::is_trivially_copyable_v<Card>);
+    Card theirs;
+    MPI_Sendrecv(&mine, sizeof mine, MPI_BYTE, rank, 0, &theirs, sizeof theirs, MPI_BYTE, rank, 0, comm,
+                 MPI_STATUS_IGNORE);
+    return theirs;
+  }
+
+  // Does `step` on both sides and hands each what the other's returned. A problem of one is told to both:
+  // neither waits for a partner that has given up. Throws Unavailable.
+  template <class Step>
+  auto agree(Step&& step) const {
+    struct Card {
+      std::array<char, 240> problem;
+      std::invoke_result_t<Step> value;
+    };
+    Card mine{};
+    try {
+      mine.value = step();
+    } catch (const std::exception& error) {
+      std::strncpy(mine.problem.data(), error.what(), mine.problem.size() - 1);
+    }
+    const Card theirs = swap(mine);
+    if (mine.problem[0] != 0) throw Unavailable(mine.problem.data());
+    if (theirs.problem[0] != 0) throw Unavailable("partner: " + std::string(theirs.problem.data()));
+    return theirs.value;
+  }
+};
+
+// The process on the other side of the communicator: the first half of the ranks leads the second.
+Partner partner_in(const Communicator& communicator);
+
+// Throws Unavailable unless both are on one host.
+void need_one_host(const Partner& partner, const std::string& protocol);
+
+}  // namespace scope

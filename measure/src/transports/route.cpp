@@ -1,0 +1,140 @@
+#include "transports/route.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <poll.h>
+
+#include <array>
+#include <cerrno>
+#include <stdexcept>
+
+namespace scope {
+namespace {
+
+constexpr int connect_limit_ms = 2000;
+constexpr int most_addresses = 16;
+
+// IPv4 addresses (network byte order) of this host's interfaces: real ones first, loopback last.
+struct Addresses {
+  int count = 0;
+  std::array<in_addr_t, most_addresses> list{};
+
+  void add(in_addr_t address) {
+    if (count < most_addresses) list[count++] = address;
+  }
+};
+
+bool loops_back(in_addr_t address) {
+  return ntohl(address) >> 24 == 127;
+}
+
+Addresses own_addresses() {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) fail("getifaddrs");
+  Addresses addresses;
+  Addresses loopback;
+  for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
+    const in_addr_t address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr)->sin_addr.s_addr;
+    (loops_back(address) ? loopback : addresses).add(address);
+  }
+  freeifaddrs(first);
+  for (int i = 0; i < loopback.count; ++i) addresses.add(loopback.list[i]);
+  return addresses;
+}
+
+// In the order in which to try them: the loopback to a server on one's own host, else the server's interfaces
+// in their order, without the loopback.
+Addresses addresses_to_try(const Addresses& servers, bool nearby) {
+  Addresses ordered;
+  for (int i = 0; i < servers.count; ++i) {
+    if (loops_back(servers.list[i]) == nearby) ordered.add(servers.list[i]);
+  }
+  for (int i = 0; nearby && i < servers.count; ++i) ordered.add(servers.list[i]);
+  return ordered;
+}
+
+sockaddr_in address_of(in_addr_t host, in_port_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = host;
+  address.sin_port = port;
+  return address;
+}
+
+sockaddr_in own_address(const Socket& socket) {
+  sockaddr_in address{};
+  socklen_t length = sizeof address;
+  if (getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), &length) != 0)
+    fail("getsockname");
+  return address;
+}
+
+Socket listen_anywhere(int socket_buffer_bytes) {
+  Socket listener = open_socket(AF_INET, SOCK_STREAM);
+  listener.size_buffers(socket_buffer_bytes);
+  const sockaddr_in address = address_of(htonl(INADDR_ANY), 0);
+  if (bind(listener.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    fail("bind");
+  if (listen(listener.descriptor(), 1) != 0) fail("listen");
+  return listener;
+}
+
+// Not open when the address does not answer in time.
+Socket connect_to(in_addr_t host, in_port_t port, int socket_buffer_bytes) {
+  Socket connection = open_socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK);
+  connection.size_buffers(socket_buffer_bytes);
+  const sockaddr_in address = address_of(host, port);
+  if (connect(connection.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    if (errno != EINPROGRESS) return Socket();
+    pollfd wait{connection.descriptor(), POLLOUT, 0};
+    if (poll(&wait, 1, connect_limit_ms) != 1 || connection.get(SOL_SOCKET, SO_ERROR) != 0) return Socket();
+  }
+  fcntl(connection.descriptor(), F_SETFL, fcntl(connection.descriptor(), F_GETFL) & ~O_NONBLOCK);
+  return connection;
+}
+
+struct Server {
+  in_port_t port;
+  Addresses addresses;
+};
+
+Socket connect_to_any(const Server& server, bool nearby, int socket_buffer_bytes) {
+  const Addresses addresses = addresses_to_try(server.addresses, nearby);
+  for (int i = 0; i < addresses.count; ++i) {
+    Socket connection = connect_to(addresses.list[i], server.port, socket_buffer_bytes);
+    if (connection.open()) return connection;
+  }
+  throw std::runtime_error("no address of the other's host can be reached by TCP");
+}
+
+}  // namespace
+
+Socket call_by_tcp(const Partner& partner, int socket_buffer_bytes) {
+  Socket listener;
+  const Server server = partner.agree([&] {
+    if (!partner.leads) return Server{};
+    listener = listen_anywhere(socket_buffer_bytes);
+    return Server{own_address(listener).sin_port, own_addresses()};
+  });
+  Socket connection;
+  partner.agree([&] {
+    if (!partner.leads) connection = connect_to_any(server, partner.nearby, socket_buffer_bytes);
+    return true;
+  });
+  // The kernel has completed the call already; nobody waits here for a caller that gave up.
+  partner.agree([&] {
+    if (partner.leads) connection = accept_one(listener);
+    return true;
+  });
+  return connection;
+}
+
+Route route_to(const Partner& partner) {
+  const Socket connection = call_by_tcp(partner, 0);
+  const sockaddr_in here = own_address(connection);
+  return {here, partner.swap(here)};
+}
+
+}  // namespace scope

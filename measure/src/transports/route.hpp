@@ -1,0 +1,23 @@
+// The way of IP between two hosts: found by calling, once, with TCP.
+#pragma once
+
+#include <netinet/in.h>
+
+#include "transports/partner.hpp"
+#include "transports/socket.hpp"
+
+namespace scope {
+
+// Both ends of a TCP connection to the partner: its own host's loopback, or the first interface that answers.
+// The buffers are sized before the connection is made, because the window's scale is agreed then.
+Socket call_by_tcp(const Partner& partner, int socket_buffer_bytes);
+
+struct Route {
+  sockaddr_in here;
+  sockaddr_in there;
+};
+
+// The addresses that a TCP connection to the partner uses.
+Route route_to(const Partner& partner);
+
+}  // namespace scope

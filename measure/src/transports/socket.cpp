@@ -1,0 +1,91 @@
+#include "transports/socket.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace scope {
+namespace {
+
+constexpr int accept_limit_ms = 2000;
+
+std::size_t moved(ssize_t count, const char* what) {
+  if (count >= 0) return static_cast<std::size_t>(count);
+  if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) fail(what);
+  return 0;
+}
+
+}  // namespace
+
+void fail(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+Socket::~Socket() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+Socket::Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+Socket& Socket::operator=(Socket&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+void Socket::set(int level, int option, int value) const {
+  if (setsockopt(descriptor_, level, option, &value, sizeof value) != 0) fail("setsockopt");
+}
+
+int Socket::get(int level, int option) const {
+  int value = 0;
+  socklen_t length = sizeof value;
+  if (getsockopt(descriptor_, level, option, &value, &length) != 0) fail("getsockopt");
+  return value;
+}
+
+void Socket::size_buffers(int bytes) const {
+  if (bytes == 0) return;
+  set(SOL_SOCKET, SO_SNDBUF, bytes);
+  set(SOL_SOCKET, SO_RCVBUF, bytes);
+}
+
+double Socket::buffer_bytes() const {
+  return get(SOL_SOCKET, SO_RCVBUF) / 2.0;  // Linux doubles what was asked, for its bookkeeping: socket(7)
+}
+
+Socket open_socket(int family, int type, int protocol) {
+  Socket made(socket(family, type | SOCK_CLOEXEC, protocol));
+  if (!made.open()) fail("socket");
+  return made;
+}
+
+Socket accept_one(const Socket& listener) {
+  pollfd ready{listener.descriptor(), POLLIN, 0};
+  if (poll(&ready, 1, accept_limit_ms) != 1) throw std::runtime_error("accept: nobody called in time");
+  Socket accepted(accept4(listener.descriptor(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!accepted.open()) fail("accept");
+  return accepted;
+}
+
+std::size_t SocketStream::send_some(std::span<const std::byte> rest, bool may_sleep) {
+  const int flags = MSG_NOSIGNAL | (may_sleep ? 0 : MSG_DONTWAIT);
+  return moved(::send(connection_.descriptor(), rest.data(), rest.size(), flags), "send");
+}
+
+std::size_t SocketStream::receive_some(std::span<std::byte> rest, bool may_sleep) {
+  const ssize_t count =
+      recv(connection_.descriptor(), rest.data(), rest.size(), may_sleep ? 0 : MSG_DONTWAIT);
+  if (count == 0) throw std::runtime_error("receive: the other process closed the connection");
+  return moved(count, "receive");
+}
+
+void SocketStream::wait(bool sending, bool receiving) {
+  if (!sleeps()) return Transport::wait(sending, receiving);
+  pollfd ready{connection_.descriptor(),
+               static_cast<short>((sending ? POLLOUT : 0) | (receiving ? POLLIN : 0)), 0};
+  poll(&ready, 1, -1);
+}
+
+}  // namespace scope

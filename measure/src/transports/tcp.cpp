@@ -1,0 +1,29 @@
+// TCP over IPv4, the transport under most message-passing libraries without special hardware.
+#include <netinet/tcp.h>
+
+#include "transports/route.hpp"
+
+namespace scope {
+namespace {
+
+class Tcp final : public SocketStream {
+ public:
+  using SocketStream::SocketStream;
+
+  double repeated() const override {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    getsockopt(connection().descriptor(), IPPROTO_TCP, TCP_INFO, &info, &length);
+    return info.tcpi_total_retrans;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> connect_tcp(const Partner& partner, const TransportOptions& options) {
+  Socket connection = call_by_tcp(partner, options.socket_buffer_bytes);
+  connection.set(IPPROTO_TCP, TCP_NODELAY, options.nodelay ? 1 : 0);
+  return std::make_unique<Tcp>(std::move(connection), options);
+}
+
+}  // namespace scope

@@ -1,0 +1,98 @@
+#include "transports/transport.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+
+#include "transports/relax.hpp"
+
+namespace scope {
+
+using Connect = std::unique_ptr<Transport>(const Partner&, const TransportOptions&);
+Connect connect_tcp, connect_udp, connect_unix, connect_shm, connect_cma, connect_ethernet;
+
+namespace {
+
+struct Protocol {
+  const char* name;
+  Connect* connect;
+  bool sockets;    // can sleep in the kernel, and has socket buffers
+  bool datagrams;  // needs flow control of its own
+};
+
+constexpr std::array protocols = {
+    Protocol{"tcp", connect_tcp, true, false},   Protocol{"udp", connect_udp, true, true},
+    Protocol{"unix", connect_unix, true, false}, Protocol{"shm", connect_shm, false, false},
+    Protocol{"cma", connect_cma, false, false},  Protocol{"ethernet", connect_ethernet, true, true},
+};
+
+constexpr int spins_before_yield = 64;
+
+void refuse_what_it_has_not(const Protocol& protocol, const TransportOptions& options) {
+  const std::string name = std::string("protocol=") + protocol.name + " ";
+  if (options.sleeps && !protocol.sockets) throw Unavailable(name + "wait=blocking: it only polls");
+  if (options.socket_buffer_bytes > 0 && !protocol.sockets) {
+    throw Unavailable(name + "socket_buffer_bytes=" + std::to_string(options.socket_buffer_bytes) +
+                      ": it has no socket");
+  }
+  if (!options.nodelay && protocol.connect != connect_tcp)
+    throw Unavailable(name + "nodelay=off: only TCP has it");
+  if (!options.credits && !protocol.datagrams) throw Unavailable(name + "flow=none: its flow is controlled");
+}
+
+}  // namespace
+
+std::vector<std::string> transport_names() {
+  std::vector<std::string> names;
+  for (const auto& protocol : protocols) names.push_back(protocol.name);
+  return names;
+}
+
+std::unique_ptr<Transport> connect(const std::string& name, const Partner& partner,
+                                   const TransportOptions& options) {
+  const auto* protocol =
+      std::find_if(protocols.begin(), protocols.end(), [&](const Protocol& p) { return name == p.name; });
+  if (protocol == protocols.end()) throw Unavailable("protocol=" + name + ": is not known here");
+  refuse_what_it_has_not(*protocol, options);
+  return protocol->connect(partner, options);
+}
+
+void Transport::send(std::span<const std::byte> message) {
+  while (!message.empty()) {
+    const std::size_t moved = send_some(message, sleeps_);
+    moved > 0 ? void(message = message.subspan(moved)) : wait(true, false);
+  }
+}
+
+void Transport::receive(std::span<std::byte> message) {
+  while (!message.empty()) {
+    const std::size_t moved = receive_some(message, sleeps_);
+    moved > 0 ? void(message = message.subspan(moved)) : wait(false, true);
+  }
+}
+
+void Transport::exchange(std::span<const std::byte> sent, int sends, std::span<std::byte> arrived,
+                         int receives) {
+  auto to_send = sent;
+  auto to_receive = arrived;
+  while (sends > 0 || receives > 0) {
+    // In one direction alone a call may sleep; in both, neither may hold up the other.
+    const bool may_sleep = sleeps_ && (sends == 0 || receives == 0);
+    const std::size_t out = sends > 0 ? send_some(to_send, may_sleep) : 0;
+    const std::size_t in = receives > 0 ? receive_some(to_receive, may_sleep) : 0;
+    if (out == 0 && in == 0) wait(sends > 0, receives > 0);
+    to_send = to_send.subspan(out);
+    to_receive = to_receive.subspan(in);
+    if (out > 0 && to_send.empty() && --sends > 0) to_send = sent;
+    if (in > 0 && to_receive.empty() && --receives > 0) to_receive = arrived;
+  }
+}
+
+void Transport::wait(bool, bool) {
+  relax();
+  // A partner without a processor of its own needs this one.
+  if (++waits_ % spins_before_yield == 0) sched_yield();
+}
+
+}  // namespace scope

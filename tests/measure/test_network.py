@@ -1,0 +1,113 @@
+"""The transports under MPI: each delivers every byte, says when it cannot, and counts what is lost."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scope.machine.machine import NativeBuild
+from tests.measure.conftest import Measure
+
+BENCHMARKS = ("latency", "bandwidth", "bidirectional", "message_rate", "bisection")
+LOCAL = ("unix", "shm", "cma")
+PROTOCOLS = ("tcp", "udp", *LOCAL, "ethernet")
+SIZES = (1, 48, 49, 8193, 300_001)
+"""A shared line is full at 48 B, a slot of the queue at 8 KiB; the last takes several datagrams and slots."""
+
+root = pytest.mark.skipif(os.geteuid() != 0, reason="packet sockets need root")
+
+
+def lines(protocols: tuple[str, ...], names: tuple[str, ...], sizes: tuple[int, ...], more: str = "") -> list[str]:
+    return [
+        f"network.{name} protocol={protocol} message_bytes={size} {more}".strip()
+        for protocol in protocols
+        for name in names
+        for size in sizes
+    ]
+
+
+@pytest.mark.parametrize("protocol", [*PROTOCOLS[:-1], pytest.param("ethernet", marks=root)])
+def test_every_transport_delivers_every_byte(protocol: str, measure: Measure) -> None:
+    ended = measure(2, lines((protocol,), BENCHMARKS, SIZES))
+    assert ended.code == 0, ended.errors
+    assert [case.status for case in ended.cases] == ["ok"] * len(BENCHMARKS) * len(SIZES)
+    for case in ended.cases:
+        receivers = 1 if case.benchmark in ("network.bandwidth", "network.message_rate") else 2
+        assert case.verification is not None
+        assert case.verification.checks >= receivers * int(case.parameters["message_bytes"])
+
+
+def test_the_transports_of_every_mpi_s_processes(build: NativeBuild, measure: Measure) -> None:
+    ended = measure(2, lines(PROTOCOLS[:-1], ("latency", "bisection"), (1, 100_000)), native=build)
+    assert ended.code == 0, ended.errors
+    assert {case.status for case in ended.cases} == {"ok"}
+
+
+@pytest.mark.parametrize("ranks", [4, 6])
+def test_every_pair_has_a_connection_of_its_own(ranks: int, measure: Measure) -> None:
+    protocols = PROTOCOLS if os.geteuid() == 0 else PROTOCOLS[:-1]
+    ended = measure(ranks, lines(protocols, ("bisection", "message_rate"), (5000,), "window=4"))
+    assert ended.code == 0, ended.errors
+    assert {case.status for case in ended.cases} == {"ok"}
+    for case in ended.cases:
+        ways = 2 if case.benchmark == "network.bisection" else 1
+        assert case.work is not None
+        assert case.work.bytes == ways * ranks / 2 * 4 * 5000
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_corrupted_payload_fails_its_case_alone(name: str, measure: Measure) -> None:
+    case = f"network.{name} protocol=shm message_bytes=1000"
+    ended = measure(2, [case, "mpi.barrier"], SCOPE_FAULT=f"corrupt-payload:network.{name}")
+    assert ended.code == 1
+    broken, sound = ended.cases
+    assert (broken.status, sound.status) == ("failed", "ok")
+    assert "rank 1 on " in broken.reason
+
+
+def test_sleeping_in_the_kernel_delivers_too(measure: Measure) -> None:
+    protocols = ("tcp", "udp", "unix", *(("ethernet",) if os.geteuid() == 0 else ()))
+    plan = lines(protocols, ("latency",), (1, 300_001), "wait=blocking")
+    plan += lines(protocols, ("bandwidth", "bidirectional"), (1, 300_001), "wait=blocking window=4")
+    ended = measure(2, plan)
+    assert ended.code == 0, ended.errors
+    assert {case.status for case in ended.cases} == {"ok"}
+
+
+def test_what_is_lost_is_counted_and_made_good(measure: Measure) -> None:
+    # 64 datagrams of 64 KB for a buffer of 8 KB: without flow control most are lost, with it none need be.
+    small = "socket_buffer_bytes=8192 message_bytes=4000000 window=2"
+    plan = [f"network.{name} protocol=udp flow=none {small}" for name in ("bandwidth", "bidirectional")]
+    ended = measure(2, plan)
+    assert ended.code == 0, ended.errors
+    for case in ended.cases:
+        assert case.status == "ok"
+        assert case.series[0].observed is not None
+        repeated = case.series[0].observed["repeated_packets"]
+        assert max(max(rank) for rank in repeated) > 0
+
+
+def test_the_granted_buffer_is_recorded(measure: Measure) -> None:
+    asked = 16384
+    ended = measure(2, lines(("tcp", "udp", "unix"), ("bandwidth",), (1000,), f"socket_buffer_bytes={asked}"))
+    for case in ended.cases:
+        assert case.status == "ok"
+        assert case.series[0].observed is not None
+        assert {value for rank in case.series[0].observed["granted_buffer_bytes"] for value in rank} == {asked}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("network.latency protocol=shm wait=blocking", "protocol=shm wait=blocking: it only polls"),
+        ("network.latency protocol=cma socket_buffer_bytes=1024", "socket_buffer_bytes=1024: it has no socket"),
+        ("network.latency protocol=udp nodelay=off", "protocol=udp nodelay=off: only TCP has it"),
+        ("network.bandwidth protocol=unix flow=none", "protocol=unix flow=none: its flow is controlled"),
+    ],
+)
+def test_what_a_transport_has_not_is_unavailable(line: str, reason: str, measure: Measure) -> None:
+    ended = measure(2, [line, "mpi.barrier"])
+    assert ended.code == 0, ended.errors
+    assert [case.status for case in ended.cases] == ["unavailable", "ok"]
+    assert reason in ended.cases[0].reason
