@@ -12,12 +12,12 @@
 #include <optional>
 #include <source_location>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "mpi/communicator.hpp"
 #include "sampling/repetition.hpp"
+#include "unavailable.hpp"
 
 namespace scope {
 
@@ -33,11 +33,6 @@ struct Work {
 struct Check {
   std::int64_t checks = 0;  // values compared
   std::string problem;      // empty when all were right
-};
-
-// A case cannot run here through no fault of its own: said in the record, and the plan goes on.
-class Unavailable : public std::runtime_error {
-  using std::runtime_error::runtime_error;
 };
 
 // The parameters of one case, checked against their declaration, defaults filled in.

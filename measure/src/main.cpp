@@ -7,6 +7,7 @@
 
 #include "case_runner.hpp"
 #include "launch.hpp"
+#include "mpi/child.hpp"
 #include "options.hpp"
 #include "registry.hpp"
 
@@ -60,6 +61,9 @@ int main(int argc, char** argv) {
     scope::write_registry(std::cout);
     return 0;
   }
-  scope::MpiEnvironment mpi(argc, argv);
+  // A test is of every benchmark; elsewhere the price of threads is paid only where they are asked for.
+  const bool threads = options.action == scope::Action::test || options.placement.starts_with("threads");
+  scope::MpiEnvironment mpi(argc, argv, threads);
+  if (options.action == scope::Action::child) return scope::answer_parent();
   return scope::run(options, mpi);
 }

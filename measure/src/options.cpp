@@ -15,10 +15,12 @@ int positive(const std::string& name, const std::string& text) {
   return value;
 }
 
+// `child` is for processes that this program starts itself.
 Action action(const std::string& text) {
   if (text == "run") return Action::run;
   if (text == "test") return Action::test;
   if (text == "list") return Action::list;
+  if (text == "child") return Action::child;
   throw std::invalid_argument("--action=" + text + ": must be run, test or list");
 }
 

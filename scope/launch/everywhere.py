@@ -13,7 +13,7 @@ from scope.launch.launcher import Command, HostSlots, Job, Site, command
 from scope.machine.discover import every_host, this_host, usable_cores
 from scope.machine.machine import Host
 from scope.machine.node_types import node_types
-from scope.plan.place import ALL, ONE_PER_HOST, Place, split
+from scope.plan.place import ALL, ONE_PER_HOST, THREADS, Place, split
 
 PATIENCE_S = 120
 
@@ -64,7 +64,7 @@ class Cluster:
             site = replace(site, hosts=tuple(site.hosts[position] for position in self.place.members(group)))
         if kind == ONE_PER_HOST:
             return command(replace(job, binding=site.binding, ranks_per_host=1), site)
-        return command(replace(job, binding=kind), site)
+        return command(replace(job, binding="none" if kind == THREADS else kind), site)
 
     def _types(self) -> tuple[tuple[int, ...], ...]:
         """Return the types of the site's hosts; none where a listed host is none of those that answered."""

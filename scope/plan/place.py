@@ -1,7 +1,8 @@
 """Where cases can run: the slots of each host, which hosts are alike, and how a launch names its place.
 
-A launch's placement is a binding (`core`, `socket`, `none`), or `node` for one rank on each host. On a cluster of
-several types of node it may end in the type whose hosts alone are used: `core:type2`.
+A launch's placement is a binding (`core`, `socket`, `none`), `node` for one rank on each host, or `threads` for
+ranks that are not bound and whose threads may all call MPI (MPI_THREAD_MULTIPLE). On a cluster of several types of
+node it may end in the type whose hosts alone are used: `core:type2`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 ALL = "all"
 """Every host."""
 ONE_PER_HOST = "node"
+THREADS = "threads"
 
 
 @dataclass(frozen=True)

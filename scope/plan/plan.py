@@ -99,6 +99,8 @@ def make(experiment: Experiment, benchmarks: list[BenchmarkDescription], place: 
     batches: dict[tuple[int, str, str], dict[str, Case]] = {}
     for benchmark, combination, source in _asked(experiment, benchmarks, place, where, skipped):
         case = Case(benchmark.name, combination.parameters, _sampling(experiment.sampling))
+        if not source.person and _on_one_host(combination, place):
+            continue
         if reason := _misfit(benchmark, combination, place, experiment, source):
             skipped.append(Skipped(benchmark=benchmark.name, case=_asked_text(combination), reason=reason))
             continue
@@ -252,6 +254,12 @@ def _misfit(
     if point.ranks <= sweep.MINIMUM_CONFIGURATION:
         return ""
     return f"needs {point.ranks} slots, here are {room}"
+
+
+def _on_one_host(point: Combination, place: Place) -> bool:
+    """Return whether a module asks for several hosts where there is one: nothing that anybody misses."""
+    kind, _ = split(point.placement)
+    return kind == ONE_PER_HOST and point.ranks > 1 and place.room(point.placement) == 1
 
 
 def _settled(point: Combination, place: Place) -> str:

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from scope.build.registry import BenchmarkDescription, ParameterDescription
 from scope.errors import UsageError
 from scope.plan.experiment import did_you_mean
-from scope.plan.place import ALL, ONE_PER_HOST, Place, joined, with_kind
+from scope.plan.place import ALL, ONE_PER_HOST, THREADS, Place, joined, with_kind
 
 Value = int | str
 SUFFIXES = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 RANK_RULES = ("all", "nodes", "powers", "every", "squares")
 TRANSPORTS = ("default", "tcp")
-PLACEMENTS = ("core", "socket", "none", ONE_PER_HOST)
+PLACEMENTS = ("core", "socket", "none", ONE_PER_HOST, THREADS)
 NODES = (ALL, "types")
 LONGEST_RANGE = 4096
 EACH_COUNT_UP_TO = 16

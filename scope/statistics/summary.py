@@ -28,7 +28,7 @@ class Case(BaseModel):
         extra = [f"{self.ranks} rank{'s' if self.ranks != 1 else ''}"]
         extra += [self.transport] if self.transport != "default" else []
         kind, _, group = self.placement.partition(":")
-        extra += ["one per host"] if kind == "node" else []
+        extra += {"node": ["one per host"], "threads": ["MPI_THREAD_MULTIPLE"]}.get(kind, [])
         extra += [f"on {group}"] if group else []
         return " ".join(words) + ", " + ", ".join(extra)
 

@@ -7,9 +7,9 @@
 
 namespace scope {
 
-MpiEnvironment::MpiEnvironment(int& argc, char**& argv) {
+MpiEnvironment::MpiEnvironment(int& argc, char**& argv, bool threads) {
   int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &provided);
 }
 
 MpiEnvironment::~MpiEnvironment() {

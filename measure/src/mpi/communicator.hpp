@@ -8,10 +8,11 @@
 
 namespace scope {
 
-// Initialises MPI for the life of the program; one thread of each process calls it.
+// Initialises MPI for the life of the program.
 class MpiEnvironment {
  public:
-  MpiEnvironment(int& argc, char**& argv);
+  // `threads`: several threads of each process may call MPI at once, where the library can do that.
+  MpiEnvironment(int& argc, char**& argv, bool threads);
   ~MpiEnvironment();
   MpiEnvironment(const MpiEnvironment&) = delete;
   MpiEnvironment& operator=(const MpiEnvironment&) = delete;

@@ -81,6 +81,7 @@ class Repetition {
 
   std::int64_t operations() const { return operations_; }
   const TickClock& ticks() const { return setting_.ticks; }
+  double overhead_s() const { return setting_.overhead_s; }  // of a start/stop pair
   const GlobalClock& clock() const { return setting_.clock; }
   const Times& times() const { return times_; }
 

@@ -1,82 +1,95 @@
 // mpi.bandwidth: how much a stream of messages in one direction carries.
 //
 // Timed: a window of messages from rank 0 to rank 1 and an empty acknowledgement back, on rank 0's clock. The
-// receives of a window are posted together. After thesis 6.5.3 (MPI_Send, MPI_Irecv, MPI_Waitall).
+// receives of a window are posted together; in ready mode, before the sender hears that it may begin. After
+// thesis 6.5.3 (MPI_Send, MPI_Irecv, MPI_Waitall).
 #include <vector>
 
-#include "benchmark.hpp"
-#include "memory/buffer.hpp"
+#include "benchmarks/mpi/send_mode.hpp"
 
 namespace scope {
 namespace {
 
 constexpr int tag = 6;
-constexpr int acknowledgement_tag = 7;
+constexpr int control_tag = 7;
 
+template <class Count>
 class Bandwidth final : public Benchmark {
  public:
   Bandwidth(const Parameters& parameters, const Communicator& communicator)
-      : sender_(communicator.root()),
+      : mode_(send_mode<Count>(parameters.choice("mode"))),
+        ready_(parameters.choice("mode") == "ready"),
+        sender_(communicator.root()),
         blocking_(parameters.choice("completion") == "blocking"),
         comm_(communicator.handle()),
-        bytes_(static_cast<int>(parameters.integer("message_bytes"))),
+        bytes_(static_cast<Count>(parameters.integer("message_bytes"))),
         requests_(parameters.integer("window")),
-        sent_(bytes_),
-        arrived_(bytes_) {
-    sent_.clear();
-    arrived_.clear();
+        message_(bytes_),
+        attached_(parameters.choice("mode"), 2 * parameters.integer("window"), bytes_) {
+    message_.clear();
   }
 
   Work work() const override {
     const auto window = static_cast<double>(requests_.size());
-    return {.bytes = window * bytes_, .messages = window};
+    return {.bytes = window * static_cast<double>(bytes_), .messages = window};
   }
 
-  void fill(std::uint64_t seed) override { sender_ ? write_pattern(sent_.bytes(), seed) : arrived_.clear(); }
+  void fill(std::uint64_t seed) override {
+    sender_ ? write_pattern(message_.bytes(), seed) : message_.clear();
+  }
 
   void run(Repetition& repetition) override {
     if (sender_) {
       repetition.time([&] {
+        if (ready_) hear();
         blocking_ ? send_window() : start_window();
-        MPI_Recv(nullptr, 0, MPI_BYTE, 1, acknowledgement_tag, comm_, MPI_STATUS_IGNORE);
+        hear();
       });
     } else {
       repetition.time([&] {
-        receive_window();
-        MPI_Send(nullptr, 0, MPI_BYTE, 0, acknowledgement_tag, comm_);
+        post_window();
+        if (ready_) tell();
+        MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
+        tell();
       });
     }
   }
 
+  // Every message of a window arrives in the same place, as streams of a program do in a receive buffer.
   Check verify(std::uint64_t seed) override {
     if (sender_) return {};
-    return {bytes_, pattern_problem(arrived_.bytes(), seed)};
+    return {static_cast<std::int64_t>(bytes_), pattern_problem(message_.bytes(), seed)};
   }
 
-  std::span<std::byte> received() override { return sender_ ? std::span<std::byte>() : arrived_.bytes(); }
+  std::span<std::byte> received() override { return sender_ ? std::span<std::byte>() : message_.bytes(); }
 
  private:
   int window() const { return static_cast<int>(requests_.size()); }
+  void tell() { MPI_Send(nullptr, 0, MPI_BYTE, 0, control_tag, comm_); }
+  void hear() { MPI_Recv(nullptr, 0, MPI_BYTE, 1, control_tag, comm_, MPI_STATUS_IGNORE); }
 
   void send_window() {
-    for (int i = 0; i < window(); ++i) MPI_Send(sent_.data(), bytes_, MPI_BYTE, 1, tag, comm_);
+    for (int i = 0; i < window(); ++i) mode_.send(message_.data(), bytes_, MPI_BYTE, 1, tag, comm_);
   }
   void start_window() {
-    for (auto& request : requests_) MPI_Isend(sent_.data(), bytes_, MPI_BYTE, 1, tag, comm_, &request);
+    for (auto& request : requests_) mode_.start(message_.data(), bytes_, MPI_BYTE, 1, tag, comm_, &request);
     MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
   }
-  void receive_window() {
-    for (auto& request : requests_) MPI_Irecv(arrived_.data(), bytes_, MPI_BYTE, 0, tag, comm_, &request);
-    MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
+  void post_window() {
+    for (auto& request : requests_) {
+      PointToPoint<Count>::start_receive(message_.data(), bytes_, MPI_BYTE, 0, tag, comm_, &request);
+    }
   }
 
+  SendMode<Count> mode_;
+  bool ready_;
   bool sender_;
   bool blocking_;
   MPI_Comm comm_;
-  int bytes_;
+  Count bytes_;
   std::vector<MPI_Request> requests_;
-  Buffer sent_;
-  Buffer arrived_;
+  Buffer message_;
+  AttachedBuffer attached_;
 };
 
 const Registration registration{{
@@ -84,19 +97,29 @@ const Registration registration{{
     .summary = "windows of messages in one direction: bandwidth and message rate",
     .minimum_ranks = 2,
     .maximum_ranks = 2,
-    .parameters = {integer("message_bytes", "B", 1 << 20, 1, 1 << 28, "payload of each message"),
+    .parameters = {send_mode_parameter(),
+                   integer("message_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36,
+                           "payload of each message"),
                    integer("window", "", 64, 1, 4096, "messages sent before one acknowledgement"),
                    choice("completion", {"nonblocking", "blocking"},
-                          "the sender's calls: MPI_Isend or MPI_Send")},
+                          "the sender's calls: requests, or calls that return when done")},
     .definition = Definition::local,
     .metrics = {bytes_per_second(), messages_per_second()},
     .sweeps = {{"baseline",
-                "ranks=2 completion=nonblocking message_bytes=1,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+                "ranks=2 placement=core,node completion=nonblocking "
+                "message_bytes=1,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
                {"baseline", "ranks=2 completion=blocking message_bytes=1Ki,64Ki,1Mi"},
-               {"baseline", "ranks=2 transport=tcp completion=nonblocking message_bytes=1Ki,64Ki,1Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Bandwidth>(parameters, communicator);
-    },
+               {"baseline", "ranks=2 transport=tcp completion=nonblocking message_bytes=1Ki,64Ki,1Mi"},
+               {"standard",
+                "ranks=2 placement=core,node mode=standard,buffered,synchronous,ready "
+                "completion=blocking,nonblocking message_bytes=1,1Ki,16Ki,64Ki,1Mi"}},
+    .make =
+        [](const Parameters& parameters, const Communicator& communicator) {
+          return with_count(parameters.integer("message_bytes"),
+                            [&](auto count) -> std::unique_ptr<Benchmark> {
+                              return std::make_unique<Bandwidth<decltype(count)>>(parameters, communicator);
+                            });
+        },
 }};
 
 }  // namespace

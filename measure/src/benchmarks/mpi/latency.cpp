@@ -1,71 +1,33 @@
 // mpi.latency: the ping-pong of the message-passing library, in all its send modes.
 //
 // Timed: a message from rank 0 to rank 1 and its echo, on rank 0's clock; half of it is the latency. In ready
-// mode every receive is posted before its message can be sent, as the standard demands. `sendrecv` exchanges
-// two messages at once, so that half its time must not exceed that of the ping-pong. After thesis 6.5.3,
+// mode every receive is posted before its message can be sent, as the standard demands. After thesis 6.5.3,
 // Fig. 6.2.
 #include <array>
 #include <tuple>
 
-#include "benchmark.hpp"
-#include "memory/buffer.hpp"
+#include "benchmarks/mpi/send_mode.hpp"
 
 namespace scope {
 namespace {
 
 constexpr int tag = 5;
 
-struct SendMode {
-  const char* name;
-  int (*send)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
-  int (*start)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
-};
-constexpr SendMode modes[] = {{"standard", MPI_Send, MPI_Isend},
-                              {"buffered", MPI_Bsend, MPI_Ibsend},
-                              {"synchronous", MPI_Ssend, MPI_Issend},
-                              {"ready", MPI_Rsend, MPI_Irsend}};
-
-// Null for sendrecv, which has no mode of its own.
-const SendMode* find_mode(const std::string& name) {
-  for (const auto& mode : modes) {
-    if (name == mode.name) return &mode;
-  }
-  return nullptr;
-}
-
-// Room for buffered sends, attached as long as it lives.
-class AttachedBuffer {
- public:
-  AttachedBuffer(int message_bytes, bool wanted)
-      : memory_(wanted ? 4 * (std::size_t(message_bytes) + MPI_BSEND_OVERHEAD) : 0) {
-    if (memory_.size() > 0) MPI_Buffer_attach(memory_.data(), static_cast<int>(memory_.size()));
-  }
-  ~AttachedBuffer() {
-    void* address = nullptr;
-    int size = 0;
-    if (memory_.size() > 0) MPI_Buffer_detach(&address, &size);
-  }
-
- private:
-  Buffer memory_;
-};
-
+template <class Count>
 class PingPong final : public Benchmark {
  public:
   PingPong(const Parameters& parameters, const Communicator& communicator)
-      : mode_(find_mode(parameters.choice("mode"))),
+      : mode_(send_mode<Count>(parameters.choice("mode"))),
+        ready_(parameters.choice("mode") == "ready"),
         blocking_(parameters.choice("completion") == "blocking"),
         first_(communicator.root()),
         partner_(1 - communicator.rank()),
         comm_(communicator.handle()),
-        bytes_(static_cast<int>(parameters.integer("message_bytes"))),
-        buffers_{Buffer(bytes_), Buffer(bytes_)},
-        attached_(bytes_, parameters.choice("mode") == "buffered") {
-    if (mode_ == nullptr && !blocking_) {
-      throw Unavailable("mode=sendrecv completion=nonblocking: MPI_Sendrecv has no such form before MPI 4");
-    }
+        bytes_(static_cast<Count>(parameters.integer("message_bytes"))),
+        buffers_{Buffer(bytes_), Buffer(ready_ || !blocking_ ? bytes_ : 0)},
+        attached_(parameters.choice("mode"), 4, bytes_) {
     for (auto& buffer : buffers_) buffer.clear();
-    if (ready() && !first_) post(1);
+    if (ready_ && !first_) post(1);
   }
 
   ~PingPong() override {
@@ -78,7 +40,7 @@ class PingPong final : public Benchmark {
 
   void fill(std::uint64_t seed) override {
     // In ready mode the receiver's next message already has its place in the other buffer.
-    if (first_ || mode_ == nullptr) {
+    if (first_) {
       write_pattern(current().bytes(), seed);
     } else {
       current().clear();
@@ -86,9 +48,7 @@ class PingPong final : public Benchmark {
   }
 
   void run(Repetition& repetition) override {
-    if (mode_ == nullptr) {
-      repetition.time([&] { exchange(); });
-    } else if (ready()) {
+    if (ready_) {
       first_ ? repetition.time([&] { ping_ready(); }) : repetition.time([&] { pong_ready(); });
     } else if (blocking_) {
       time_blocking(repetition);
@@ -103,19 +63,20 @@ class PingPong final : public Benchmark {
   std::span<std::byte> received() override { return current().bytes(); }
 
  private:
-  bool ready() const { return mode_ != nullptr && mode_->send == MPI_Rsend; }
+  using Calls = PointToPoint<Count>;
+
   Buffer& current() { return buffers_[place_]; }
   Buffer& other() { return buffers_[1 - place_]; }
   void turn() { place_ = 1 - place_; }
 
   // The plain loop that everybody writes; what it needs is fetched before it.
   void time_blocking(Repetition& repetition) {
-    const auto send = mode_->send;
+    const auto send = mode_.send;
     void* const buffer = current().data();
     const auto [bytes, partner, comm] = std::tuple(bytes_, partner_, comm_);
     const auto send_message = [=] { send(buffer, bytes, MPI_BYTE, partner, tag, comm); };
     const auto receive_message = [=] {
-      MPI_Recv(buffer, bytes, MPI_BYTE, partner, tag, comm, MPI_STATUS_IGNORE);
+      Calls::receive(buffer, bytes, MPI_BYTE, partner, tag, comm, MPI_STATUS_IGNORE);
     };
     if (first_) {
       repetition.time([=] {
@@ -132,28 +93,28 @@ class PingPong final : public Benchmark {
 
   void ping_nonblocking() {
     std::array<MPI_Request, 2> requests;
-    MPI_Irecv(other().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[0]);
-    mode_->start(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[1]);
+    Calls::start_receive(other().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[0]);
+    mode_.start(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[1]);
     MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
     turn();
   }
   void pong_nonblocking() {
     MPI_Request request;
-    MPI_Irecv(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
+    Calls::start_receive(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    mode_->start(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
+    mode_.start(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 
   void post(int place) {
-    MPI_Irecv(buffers_[place].data(), bytes_, MPI_BYTE, partner_, tag, comm_, &posted_);
+    Calls::start_receive(buffers_[place].data(), bytes_, MPI_BYTE, partner_, tag, comm_, &posted_);
   }
   void send_ready() {
     if (blocking_) {
-      mode_->send(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_);
+      mode_.send(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_);
     } else {
       MPI_Request request;
-      mode_->start(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
+      mode_.start(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
   }
@@ -171,18 +132,13 @@ class PingPong final : public Benchmark {
     send_ready();
   }
 
-  void exchange() {
-    MPI_Sendrecv(current().data(), bytes_, MPI_BYTE, partner_, tag, other().data(), bytes_, MPI_BYTE,
-                 partner_, tag, comm_, MPI_STATUS_IGNORE);
-    turn();
-  }
-
-  const SendMode* mode_;
+  SendMode<Count> mode_;
+  bool ready_;
   bool blocking_;
   bool first_;
   int partner_;
   MPI_Comm comm_;
-  int bytes_;
+  Count bytes_;
   std::array<Buffer, 2> buffers_;
   AttachedBuffer attached_;
   MPI_Request posted_ = MPI_REQUEST_NULL;
@@ -194,31 +150,34 @@ const Registration registration{{
     .summary = "ping-pong in every send mode, blocking and non-blocking: half a round trip",
     .minimum_ranks = 2,
     .maximum_ranks = 2,
-    .parameters = {choice("mode", {"standard", "buffered", "synchronous", "ready", "sendrecv"},
-                          "how messages are sent"),
+    .parameters = {send_mode_parameter(),
                    choice("completion", {"blocking", "nonblocking"},
                           "calls that return when done, or requests"),
-                   integer("message_bytes", "B", 0, 0, 1 << 28, "payload of each message")},
+                   integer("message_bytes", "B", 0, 0, std::int64_t{1} << 36, "payload of each message")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},
-    .sweeps = {{"baseline",
-                "ranks=2 mode=standard completion=blocking "
-                "message_bytes=0,1,8,64,256,1Ki,2Ki,4Ki,8Ki,16Ki,32Ki,64Ki,"
-                "128Ki,256Ki,512Ki,1Mi,2Mi,4Mi"},
-               {"baseline",
-                "ranks=2 transport=tcp mode=standard completion=blocking "
-                "message_bytes=0,1,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
-               {"baseline", "ranks=2 mode=standard completion=nonblocking message_bytes=0,1Ki,64Ki"},
-               {"baseline",
-                "ranks=2 mode=buffered,synchronous,ready completion=blocking,nonblocking "
-                "message_bytes=0,1Ki,64Ki"},
-               {"baseline", "ranks=2 mode=sendrecv completion=blocking message_bytes=0,1Ki,64Ki,1Mi"},
-               {"standard",
-                "ranks=2 mode=standard,buffered,synchronous,ready completion=blocking,nonblocking "
-                "message_bytes=0,1,8,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<PingPong>(parameters, communicator);
-    },
+    .sweeps =
+        {{"baseline",
+          "ranks=2 placement=core,node mode=standard completion=blocking "
+          "message_bytes=0,1,8,64,256,1Ki,2Ki,4Ki,8Ki,16Ki,32Ki,64Ki,"
+          "128Ki,256Ki,512Ki,1Mi,2Mi,4Mi"},
+         {"baseline",
+          "ranks=2 transport=tcp mode=standard completion=blocking "
+          "message_bytes=0,1,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+         {"baseline", "ranks=2 mode=standard completion=nonblocking message_bytes=0,1Ki,64Ki"},
+         {"baseline",
+          "ranks=2 mode=buffered,synchronous,ready completion=blocking,nonblocking "
+          "message_bytes=0,1Ki,64Ki"},
+         {"standard",
+          "ranks=2 placement=core,node mode=standard,buffered,synchronous,ready "
+          "completion=blocking,nonblocking message_bytes=0,1,8,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"}},
+    .make =
+        [](const Parameters& parameters, const Communicator& communicator) {
+          return with_count(parameters.integer("message_bytes"),
+                            [&](auto count) -> std::unique_ptr<Benchmark> {
+                              return std::make_unique<PingPong<decltype(count)>>(parameters, communicator);
+                            });
+        },
 }};
 
 }  // namespace

@@ -1,0 +1,185 @@
+// mpi.datatypes: what it costs to send data that do not lie together.
+//
+// Timed: a ping-pong of so many bytes, on rank 0's clock; half a round trip counts. They lie together, or in
+// blocks with gaps as long as the blocks, described by MPI_Type_vector or MPI_Type_indexed, packed by
+// MPI_Pack, or copied by a plain loop. Packing and unpacking belong to the message and are timed.
+#include <cstring>
+#include <vector>
+
+#include "benchmark.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope {
+namespace {
+
+constexpr int tag = 16;
+
+class Type {
+ public:
+  Type(const std::string& layout, int blocks, int block_bytes) {
+    if (layout == "contiguous") {
+      MPI_Type_contiguous(blocks * block_bytes, MPI_BYTE, &handle_);
+    } else if (layout == "indexed") {
+      std::vector<int> places(blocks);
+      for (int i = 0; i < blocks; ++i) places[i] = 2 * i * block_bytes;
+      MPI_Type_indexed(blocks, std::vector<int>(blocks, block_bytes).data(), places.data(), MPI_BYTE,
+                       &handle_);
+    } else {
+      MPI_Type_vector(blocks, block_bytes, 2 * block_bytes, MPI_BYTE, &handle_);
+    }
+    MPI_Type_commit(&handle_);
+  }
+  ~Type() { MPI_Type_free(&handle_); }
+  Type(const Type&) = delete;
+  Type& operator=(const Type&) = delete;
+
+  MPI_Datatype handle() const { return handle_; }
+
+ private:
+  MPI_Datatype handle_ = MPI_DATATYPE_NULL;
+};
+
+class Datatypes final : public Benchmark {
+ public:
+  Datatypes(const Parameters& parameters, const Communicator& communicator)
+      : layout_(parameters.choice("layout")),
+        first_(communicator.root()),
+        partner_(1 - communicator.rank()),
+        comm_(communicator.handle()),
+        block_bytes_(static_cast<int>(parameters.integer("block_bytes"))),
+        blocks_(blocks(parameters.integer("message_bytes"), block_bytes_)),
+        stride_(layout_ == "contiguous" ? block_bytes_ : 2 * block_bytes_),
+        type_(layout_, blocks_, block_bytes_),
+        data_(static_cast<std::size_t>(blocks_) * stride_),
+        packed_(static_cast<std::size_t>(blocks_) * block_bytes_),
+        expected_(packed_.size()) {
+    data_.clear();
+    packed_.clear();
+  }
+
+  Work work() const override { return {.bytes = static_cast<double>(packed_.size()), .messages = 1}; }
+
+  void fill(std::uint64_t seed) override {
+    data_.clear();
+    if (!first_) return;
+    write_pattern(expected_.bytes(), seed);
+    for (int i = 0; i < blocks_; ++i) std::memcpy(block(i), in(expected_, i), block_bytes_);
+  }
+
+  void run(Repetition& repetition) override {
+    if (layout_ == "hand_packed") {
+      round_trips(repetition, [this] { pack_and_send(); }, [this] { receive_and_unpack(); });
+    } else if (layout_ == "mpi_pack") {
+      round_trips(repetition, [this] { mpi_pack_and_send(); }, [this] { receive_and_mpi_unpack(); });
+    } else {
+      round_trips(
+          repetition, [this] { MPI_Send(data_.data(), 1, type_.handle(), partner_, tag, comm_); },
+          [this] { MPI_Recv(data_.data(), 1, type_.handle(), partner_, tag, comm_, MPI_STATUS_IGNORE); });
+    }
+  }
+
+  // The blocks hold the message, and nothing was written between them.
+  Check verify(std::uint64_t seed) override {
+    Check check{static_cast<std::int64_t>(data_.size()), ""};
+    write_pattern(expected_.bytes(), seed);
+    for (int i = 0; i < blocks_ && check.problem.empty(); ++i) {
+      if (std::memcmp(block(i), in(expected_, i), block_bytes_) != 0) {
+        check.problem = "block " + std::to_string(i) + " is wrong";
+      }
+      for (int gap = block_bytes_; gap < stride_ && check.problem.empty(); ++gap) {
+        if (block(i)[gap] != std::byte{0}) {
+          check.problem = "something was written behind block " + std::to_string(i);
+        }
+      }
+    }
+    return check;
+  }
+
+  std::span<std::byte> received() override { return data_.bytes(); }
+
+ private:
+  static int blocks(std::int64_t message_bytes, int block_bytes) {
+    if (message_bytes % block_bytes == 0) return static_cast<int>(message_bytes / block_bytes);
+    throw Unavailable("message_bytes=" + std::to_string(message_bytes) + " block_bytes=" +
+                      std::to_string(block_bytes) + ": the message must be a multiple of the block");
+  }
+
+  std::byte* block(int i) { return data_.data() + static_cast<std::size_t>(i) * stride_; }
+  std::byte* in(Buffer& together, int i) {
+    return together.data() + static_cast<std::size_t>(i) * block_bytes_;
+  }
+  int packed_bytes() const { return static_cast<int>(packed_.size()); }
+
+  template <class Send, class Receive>
+  void round_trips(Repetition& repetition, Send send, Receive receive) {
+    if (first_) {
+      repetition.time([=] {
+        send();
+        receive();
+      });
+    } else {
+      repetition.time([=] {
+        receive();
+        send();
+      });
+    }
+  }
+
+  void send_packed() { MPI_Send(packed_.data(), packed_bytes(), MPI_BYTE, partner_, tag, comm_); }
+  void receive_packed() {
+    MPI_Recv(packed_.data(), packed_bytes(), MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE);
+  }
+  void pack_and_send() {
+    for (int i = 0; i < blocks_; ++i) std::memcpy(in(packed_, i), block(i), block_bytes_);
+    send_packed();
+  }
+  void receive_and_unpack() {
+    receive_packed();
+    for (int i = 0; i < blocks_; ++i) std::memcpy(block(i), in(packed_, i), block_bytes_);
+  }
+  void mpi_pack_and_send() {
+    int position = 0;
+    MPI_Pack(data_.data(), 1, type_.handle(), packed_.data(), packed_bytes(), &position, comm_);
+    MPI_Send(packed_.data(), position, MPI_PACKED, partner_, tag, comm_);
+  }
+  void receive_and_mpi_unpack() {
+    int position = 0;
+    MPI_Recv(packed_.data(), packed_bytes(), MPI_PACKED, partner_, tag, comm_, MPI_STATUS_IGNORE);
+    MPI_Unpack(packed_.data(), packed_bytes(), &position, data_.data(), 1, type_.handle(), comm_);
+  }
+
+  std::string layout_;
+  bool first_;
+  int partner_;
+  MPI_Comm comm_;
+  int block_bytes_;
+  int blocks_;
+  int stride_;
+  Type type_;
+  Buffer data_;
+  Buffer packed_;
+  Buffer expected_;
+};
+
+const Registration registration{{
+    .name = "mpi.datatypes",
+    .summary = "ping-pong of scattered blocks: derived datatypes against packing by hand",
+    .minimum_ranks = 2,
+    .maximum_ranks = 2,
+    .parameters = {choice("layout", {"vector", "contiguous", "indexed", "hand_packed", "mpi_pack"},
+                          "how the blocks lie and who brings them together"),
+                   integer("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each message"),
+                   integer("block_bytes", "B", 8, 1, 1 << 20, "length of a block, and of the gap behind it")},
+    .definition = Definition::half_round_trip,
+    .metrics = {seconds("time_s"), bytes_per_second()},
+    .sweeps = {{"baseline", "ranks=2 layout=contiguous,vector,hand_packed block_bytes=8 message_bytes=64Ki"},
+               {"standard",
+                "ranks=2 placement=core,node layout=contiguous,vector,indexed,hand_packed,mpi_pack "
+                "block_bytes=8,512 message_bytes=1Ki,64Ki,1Mi"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<Datatypes>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope

@@ -1,0 +1,55 @@
+// What every ping-pong shares: one message that is echoed from where it arrived, so that one wrong byte
+// anywhere stays wrong to the end.
+#pragma once
+
+#include "benchmark.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope {
+
+class Echo : public Benchmark {
+ public:
+  Echo(const Communicator& communicator, std::int64_t message_bytes)
+      : first_(communicator.root()),
+        partner_(1 - communicator.rank()),
+        comm_(communicator.handle()),
+        message_(message_bytes) {
+    message_.clear();
+  }
+
+  Work work() const override { return {.bytes = static_cast<double>(message_.size()), .messages = 1}; }
+
+  void fill(std::uint64_t seed) override {
+    first_ ? write_pattern(message_.bytes(), seed) : message_.clear();
+  }
+
+  Check verify(std::uint64_t seed) override {
+    return {static_cast<std::int64_t>(message_.size()), pattern_problem(message_.bytes(), seed)};
+  }
+
+  std::span<std::byte> received() override { return message_.bytes(); }
+
+ protected:
+  // The plain loop that everybody writes; `send` and `receive` hold what they need by value.
+  template <class Send, class Receive>
+  void time_round_trips(Repetition& repetition, Send send, Receive receive) const {
+    if (first_) {
+      repetition.time([=] {
+        send();
+        receive();
+      });
+    } else {
+      repetition.time([=] {
+        receive();
+        send();
+      });
+    }
+  }
+
+  bool first_;
+  int partner_;
+  MPI_Comm comm_;
+  Buffer message_;
+};
+
+}  // namespace scope

@@ -1,0 +1,85 @@
+// mpi.hot_potato: one message handed on around all processes, the generalised ping-pong of P-COMS.
+//
+// Timed: a full round on every rank's own clock; the slowest rank counts. The time of a hop is the round's
+// over the number of processes, so that two processes give the ping-pong.
+#include "benchmark.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope {
+namespace {
+
+constexpr int tag = 10;
+
+class HotPotato final : public Benchmark {
+ public:
+  HotPotato(const Parameters& parameters, const Communicator& communicator)
+      : first_(communicator.root()),
+        ranks_(communicator.size()),
+        next_((communicator.rank() + 1) % ranks_),
+        previous_((communicator.rank() + ranks_ - 1) % ranks_),
+        comm_(communicator.handle()),
+        message_(parameters.integer("message_bytes")) {
+    message_.clear();
+  }
+
+  Work work() const override {
+    const double hops = ranks_;
+    return {.bytes = hops * static_cast<double>(message_.size()), .messages = hops, .steps = hops};
+  }
+
+  void fill(std::uint64_t seed) override {
+    first_ ? write_pattern(message_.bytes(), seed) : message_.clear();
+  }
+
+  void run(Repetition& repetition) override {
+    const int bytes = static_cast<int>(message_.size());
+    const auto hand_on = [&] { MPI_Send(message_.data(), bytes, MPI_BYTE, next_, tag, comm_); };
+    const auto take = [&] {
+      MPI_Recv(message_.data(), bytes, MPI_BYTE, previous_, tag, comm_, MPI_STATUS_IGNORE);
+    };
+    if (first_) {
+      repetition.time([&] {
+        hand_on();
+        take();
+      });
+    } else {
+      repetition.time([&] {
+        take();
+        hand_on();
+      });
+    }
+  }
+
+  // Handed on from where it arrived: one wrong byte anywhere stays wrong to the end.
+  Check verify(std::uint64_t seed) override {
+    return {static_cast<std::int64_t>(message_.size()), pattern_problem(message_.bytes(), seed)};
+  }
+
+  std::span<std::byte> received() override { return message_.bytes(); }
+
+ private:
+  bool first_;
+  int ranks_;
+  int next_;
+  int previous_;
+  MPI_Comm comm_;
+  Buffer message_;
+};
+
+const Registration registration{{
+    .name = "mpi.hot_potato",
+    .summary = "one message around all processes: time per hop",
+    .minimum_ranks = 2,
+    .parameters = {integer("message_bytes", "B", 1024, 0, 1 << 30, "payload that is handed on")},
+    .definition = Definition::local,
+    .metrics = {seconds_per_step("hop_s"), bytes_per_second()},
+    .sweeps = {{"baseline", "ranks=all message_bytes=0,64Ki"},
+               {"standard", "ranks=every message_bytes=0,1Ki,64Ki,1Mi"},
+               {"standard", "ranks=nodes placement=node message_bytes=0,1Ki,64Ki,1Mi"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<HotPotato>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope

@@ -1,0 +1,100 @@
+// mpi.message_rate: how many messages per second all pairs together can start and finish.
+//
+// The first half of the processes sends to the second. Timed: a window of messages from every sender and an
+// empty acknowledgement back, on every rank's own clock after a common start; the slowest rank counts.
+#include <vector>
+
+#include "benchmark.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope {
+namespace {
+
+constexpr int tag = 13;
+constexpr int acknowledgement_tag = 14;
+
+class MessageRate final : public Benchmark {
+ public:
+  MessageRate(const Parameters& parameters, const Communicator& communicator)
+      : pairs_(communicator.size() / 2),
+        sender_(communicator.rank() < pairs_),
+        partner_(sender_ ? communicator.rank() + pairs_ : communicator.rank() - pairs_),
+        comm_(communicator.handle()),
+        message_bytes_(static_cast<int>(parameters.integer("message_bytes"))),
+        requests_(parameters.integer("window")),
+        messages_(requests_.size() * message_bytes_) {
+    messages_.clear();
+  }
+
+  Work work() const override {
+    const double messages = static_cast<double>(pairs_) * static_cast<double>(requests_.size());
+    return {.bytes = messages * message_bytes_, .messages = messages};
+  }
+
+  void fill(std::uint64_t seed) override {
+    sender_ ? write_pattern(messages_.bytes(), seed_of(seed)) : messages_.clear();
+  }
+
+  void run(Repetition& repetition) override {
+    if (sender_) {
+      repetition.time([&] {
+        for (int i = 0; i < window(); ++i) {
+          MPI_Isend(place(i), message_bytes_, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
+        }
+        MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
+        MPI_Recv(nullptr, 0, MPI_BYTE, partner_, acknowledgement_tag, comm_, MPI_STATUS_IGNORE);
+      });
+    } else {
+      repetition.time([&] {
+        for (int i = 0; i < window(); ++i) {
+          MPI_Irecv(place(i), message_bytes_, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
+        }
+        MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
+        MPI_Send(nullptr, 0, MPI_BYTE, partner_, acknowledgement_tag, comm_);
+      });
+    }
+  }
+
+  // Each message of a window has a place of its own: none may be lost or come twice.
+  Check verify(std::uint64_t seed) override {
+    if (sender_) return {};
+    return {static_cast<std::int64_t>(messages_.size()), pattern_problem(messages_.bytes(), seed_of(seed))};
+  }
+
+  std::span<std::byte> received() override { return sender_ ? std::span<std::byte>() : messages_.bytes(); }
+
+ private:
+  int window() const { return static_cast<int>(requests_.size()); }
+  std::byte* place(int i) { return messages_.data() + static_cast<std::size_t>(i) * message_bytes_; }
+  std::uint64_t seed_of(std::uint64_t seed) const {
+    return seed * pairs_ + (sender_ ? partner_ - pairs_ : partner_);
+  }
+
+  int pairs_;
+  bool sender_;
+  int partner_;
+  MPI_Comm comm_;
+  int message_bytes_;
+  std::vector<MPI_Request> requests_;
+  Buffer messages_;
+};
+
+const Registration registration{{
+    .name = "mpi.message_rate",
+    .summary = "messages per second of all pairs at once, first half to second half",
+    .minimum_ranks = 2,
+    .rank_rule = RankRule::even,
+    .parameters = {integer("message_bytes", "B", 8, 0, 1 << 20, "payload of each message"),
+                   integer("window", "", 64, 1, 4096, "messages under way from each sender")},
+    .definition = Definition::max_rank,
+    .metrics = {messages_per_second(), bytes_per_second()},
+    .sweeps = {{"baseline", "ranks=all message_bytes=8"},
+               {"standard", "ranks=powers message_bytes=0,8,64,1Ki"},
+               {"standard", "ranks=nodes placement=node message_bytes=8,1Ki"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<MessageRate>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope

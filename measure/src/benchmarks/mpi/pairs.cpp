@@ -1,0 +1,115 @@
+// mpi.pairs: the ping-pong of every pair of processes, one round of a tournament per case.
+//
+// In round r the processes i and j with i + j = r (mod p) are a pair, so that p rounds hold every pair once;
+// who would pair with itself rests. Timed: a round trip on both partners' own clocks. Alone, each pair has
+// the machine for itself; all together, the round loads every link at once, a sample of the bisection.
+#include "benchmark.hpp"
+#include "memory/buffer.hpp"
+#include "synchronization/dissemination.hpp"
+
+namespace scope {
+namespace {
+
+constexpr int tag = 12;
+
+class Pairs final : public Benchmark {
+ public:
+  Pairs(const Parameters& parameters, const Communicator& communicator)
+      : communicator_(communicator),
+        round_(static_cast<int>(parameters.integer("round") % communicator.size())),
+        alone_(parameters.choice("load") == "alone"),
+        message_(parameters.integer("message_bytes")) {
+    message_.clear();
+  }
+
+  Work work() const override {
+    const double pairs = count_pairs();
+    return {.bytes = 2 * pairs * static_cast<double>(message_.size()), .messages = 2 * pairs, .steps = 2};
+  }
+
+  void fill(std::uint64_t seed) override {
+    first(rank()) ? write_pattern(message_.bytes(), seed_of(seed)) : message_.clear();
+  }
+
+  void run(Repetition& repetition) override {
+    if (!alone_) {
+      if (!rests(rank())) exchange(repetition);
+      return;
+    }
+    for (int one = 0; one < communicator_.size(); ++one) {
+      if (!first(one)) continue;
+      dissemination_barrier(communicator_);
+      if (rank() == one || partner(rank()) == one) exchange(repetition);
+    }
+    dissemination_barrier(communicator_);
+  }
+
+  Check verify(std::uint64_t seed) override {
+    if (rests(rank())) return {};
+    return {static_cast<std::int64_t>(message_.size()), pattern_problem(message_.bytes(), seed_of(seed))};
+  }
+
+  std::span<std::byte> received() override {
+    return rests(rank()) ? std::span<std::byte>() : message_.bytes();
+  }
+
+ private:
+  int rank() const { return communicator_.rank(); }
+  int partner(int of) const { return (round_ - of + communicator_.size()) % communicator_.size(); }
+  bool rests(int who) const { return partner(who) == who; }
+  bool first(int who) const { return who < partner(who); }
+  int count_pairs() const {
+    int pairs = 0;
+    for (int who = 0; who < communicator_.size(); ++who) pairs += first(who) ? 1 : 0;
+    return pairs;
+  }
+  std::uint64_t seed_of(std::uint64_t seed) const {
+    return seed * communicator_.size() + std::min(rank(), partner(rank()));
+  }
+
+  void exchange(Repetition& repetition) {
+    const int bytes = static_cast<int>(message_.size());
+    const int other = partner(rank());
+    const MPI_Comm comm = communicator_.handle();
+    void* const buffer = message_.data();
+    const auto send = [=] { MPI_Send(buffer, bytes, MPI_BYTE, other, tag, comm); };
+    const auto receive = [=] { MPI_Recv(buffer, bytes, MPI_BYTE, other, tag, comm, MPI_STATUS_IGNORE); };
+    if (first(rank())) {
+      repetition.time([=] {
+        send();
+        receive();
+      });
+    } else {
+      repetition.time([=] {
+        receive();
+        send();
+      });
+    }
+  }
+
+  const Communicator& communicator_;
+  int round_;
+  bool alone_;
+  Buffer message_;
+};
+
+const Registration registration{{
+    .name = "mpi.pairs",
+    .summary = "ping-pong of every pair of processes, alone or all at once: the matrix of the cluster",
+    .minimum_ranks = 2,
+    .parameters = {integer("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message"),
+                   integer("round", "", 1, 0, 1 << 24,
+                           "pairs i and j with i + j = round modulo the processes"),
+                   choice("load", {"alone", "together"}, "one pair after the other, or all at once")},
+    .definition = Definition::local,
+    .metrics = {seconds_per_step("time_s"), bytes_per_second()},
+    .sweeps = {{"standard", "ranks=nodes placement=node round=0..ranks-1 load=alone message_bytes=1,1Mi"},
+               {"standard", "ranks=nodes placement=node round=0..ranks-1 load=together message_bytes=1Mi"},
+               {"advanced", "ranks=all round=0..ranks-1 load=alone,together message_bytes=1,64Ki,1Mi"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<Pairs>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope

@@ -1,0 +1,58 @@
+// The four ways in which MPI sends (thesis, Fig. 6.2), and the room that buffered sends need.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "benchmark.hpp"
+#include "memory/buffer.hpp"
+#include "mpi/large_count.hpp"
+
+namespace scope {
+
+template <class Count>
+struct SendMode {
+  int (*send)(const void*, Count, MPI_Datatype, int, int, MPI_Comm);
+  int (*start)(const void*, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+};
+
+inline Parameter send_mode_parameter() {
+  return choice("mode", {"standard", "buffered", "synchronous", "ready"}, "how messages are sent");
+}
+
+template <class Count>
+SendMode<Count> send_mode(const std::string& name) {
+  using Calls = PointToPoint<Count>;
+  if (name == "buffered") return {Calls::buffered_send, Calls::start_buffered_send};
+  if (name == "synchronous") return {Calls::synchronous_send, Calls::start_synchronous_send};
+  if (name == "ready") return {Calls::ready_send, Calls::start_ready_send};
+  return {Calls::send, Calls::start_send};
+}
+
+// Room for buffered sends of so many messages, attached as long as it lives; none for other modes.
+class AttachedBuffer {
+ public:
+  AttachedBuffer(const std::string& mode, std::int64_t messages, std::int64_t message_bytes)
+      : memory_(mode == "buffered" ? checked(messages * (message_bytes + MPI_BSEND_OVERHEAD)) : 0) {
+    if (memory_.size() > 0) MPI_Buffer_attach(memory_.data(), static_cast<int>(memory_.size()));
+  }
+  ~AttachedBuffer() {
+    void* address = nullptr;
+    int size = 0;
+    if (memory_.size() > 0) MPI_Buffer_detach(&address, &size);
+  }
+  AttachedBuffer(const AttachedBuffer&) = delete;
+  AttachedBuffer& operator=(const AttachedBuffer&) = delete;
+
+ private:
+  static std::int64_t checked(std::int64_t bytes) {
+    if (bytes <= std::numeric_limits<int>::max()) return bytes;
+    throw Unavailable("mode=buffered: the messages under way need " + std::to_string(bytes) +
+                      " bytes of attached buffer; MPI_Buffer_attach takes at most 2^31-1");
+  }
+
+  Buffer memory_;
+};
+
+}  // namespace scope

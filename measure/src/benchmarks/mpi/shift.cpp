@@ -1,0 +1,92 @@
+// mpi.shift: the circular q-shift of P-COMS; every process i sends to (i + q) mod p.
+//
+// Timed: one shift on every rank's own clock, after a common start; the slowest rank counts.
+#include <array>
+
+#include "benchmark.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope {
+namespace {
+
+constexpr int tag = 11;
+
+class Shift final : public Benchmark {
+ public:
+  Shift(const Parameters& parameters, const Communicator& communicator)
+      : ranks_(communicator.size()),
+        rank_(communicator.rank()),
+        shift_(static_cast<int>(parameters.integer("shift") % ranks_)),
+        nonblocking_(parameters.choice("call") == "nonblocking"),
+        comm_(communicator.handle()),
+        sent_(parameters.integer("message_bytes")),
+        arrived_(sent_.size()) {
+    sent_.clear();
+    arrived_.clear();
+  }
+
+  Work work() const override {
+    return {.bytes = static_cast<double>(sent_.size()) * ranks_, .messages = static_cast<double>(ranks_)};
+  }
+
+  void fill(std::uint64_t seed) override {
+    write_pattern(sent_.bytes(), seed * ranks_ + rank_);
+    arrived_.clear();
+  }
+
+  void run(Repetition& repetition) override {
+    nonblocking_ ? repetition.time([&] { shift_with_requests(); }) : repetition.time([&] { shift(); });
+  }
+
+  Check verify(std::uint64_t seed) override {
+    return {static_cast<std::int64_t>(arrived_.size()),
+            pattern_problem(arrived_.bytes(), seed * ranks_ + from())};
+  }
+
+  std::span<std::byte> received() override { return arrived_.bytes(); }
+
+ private:
+  int to() const { return (rank_ + shift_) % ranks_; }
+  int from() const { return (rank_ + ranks_ - shift_) % ranks_; }
+  int bytes() const { return static_cast<int>(sent_.size()); }
+
+  void shift() {
+    MPI_Sendrecv(sent_.data(), bytes(), MPI_BYTE, to(), tag, arrived_.data(), bytes(), MPI_BYTE, from(), tag,
+                 comm_, MPI_STATUS_IGNORE);
+  }
+  void shift_with_requests() {
+    std::array<MPI_Request, 2> requests;
+    MPI_Irecv(arrived_.data(), bytes(), MPI_BYTE, from(), tag, comm_, &requests[0]);
+    MPI_Isend(sent_.data(), bytes(), MPI_BYTE, to(), tag, comm_, &requests[1]);
+    MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+  }
+
+  int ranks_;
+  int rank_;
+  int shift_;
+  bool nonblocking_;
+  MPI_Comm comm_;
+  Buffer sent_;
+  Buffer arrived_;
+};
+
+const Registration registration{{
+    .name = "mpi.shift",
+    .summary = "circular q-shift: all processes send at once, i to i + q",
+    .minimum_ranks = 2,
+    .parameters = {integer("message_bytes", "B", 1024, 0, 1 << 30, "payload of each process"),
+                   integer("shift", "", 1, 0, 1 << 24, "q, taken modulo the number of processes"),
+                   choice("call", {"sendrecv", "nonblocking"}, "MPI_Sendrecv, or MPI_Irecv and MPI_Isend")},
+    .definition = Definition::max_rank,
+    .metrics = {seconds("time_s"), bytes_per_second()},
+    .sweeps = {{"baseline", "ranks=all shift=1 call=sendrecv message_bytes=1Ki,64Ki"},
+               {"standard", "ranks=powers shift=1 call=sendrecv,nonblocking message_bytes=0,1Ki,64Ki,1Mi"},
+               {"standard", "ranks=nodes placement=node shift=1..ranks-1 message_bytes=1Ki,1Mi"},
+               {"advanced", "ranks=all shift=1..ranks-1 message_bytes=1Ki,64Ki"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<Shift>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope

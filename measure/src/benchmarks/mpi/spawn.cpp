@@ -1,0 +1,78 @@
+// mpi.spawn: how long it takes to start further processes from running ones.
+//
+// Timed: from the common start to the end of MPI_Comm_spawn, when every child has initialised MPI and can be
+// spoken to, on every rank's own clock; the slowest rank counts. Asking the children and parting from them is
+// not timed.
+#include "benchmark.hpp"
+#include "mpi/child.hpp"
+
+namespace scope {
+namespace {
+
+class Spawn final : public Benchmark {
+ public:
+  Spawn(const Parameters& parameters, const Communicator& communicator)
+      : communicator_(communicator), children_(static_cast<int>(parameters.integer("children"))) {
+    if (!universe_has_room()) {
+      throw Unavailable("the library cannot start " + std::to_string(children_) +
+                        " more processes here: it has no slot for them, or no dynamic processes at all");
+    }
+  }
+
+  Work work() const override { return {.steps = static_cast<double>(children_)}; }
+
+  void run(Repetition& repetition) override {
+    MPI_Comm everyone = MPI_COMM_NULL;
+    repetition.time([&] { everyone = spawn_children(children_, communicator_.handle()); });
+    right_ += meet_and_part(everyone);
+    asked_ += children_;
+  }
+
+  Check verify(std::uint64_t) override {
+    const Check check{asked_, right_ == asked_ || !communicator_.root()
+                                  ? ""
+                                  : std::to_string(asked_ - right_) + " children did not answer rightly"};
+    asked_ = 0;
+    right_ = 0;
+    return check;
+  }
+
+  bool loops() const override { return false; }
+
+ private:
+  bool universe_has_room() {
+    MPI_Comm everyone = spawn_children(children_, communicator_.handle());
+    if (everyone == MPI_COMM_NULL) return false;
+    meet_and_part(everyone);
+    return true;
+  }
+
+  // Returns how many children answered rightly (on the root).
+  int meet_and_part(MPI_Comm everyone) {
+    if (everyone == MPI_COMM_NULL) return 0;
+    const int right = communicator_.root() ? ask_children(everyone, 42) : 0;
+    MPI_Comm_disconnect(&everyone);
+    return right;
+  }
+
+  const Communicator& communicator_;
+  int children_;
+  std::int64_t asked_ = 0;
+  std::int64_t right_ = 0;
+};
+
+const Registration registration{{
+    .name = "mpi.spawn",
+    .summary = "starting further processes from running ones, until they can be spoken to",
+    .maximum_ranks = 1,
+    .parameters = {integer("children", "", 1, 1, 4096, "processes that are started at once")},
+    .definition = Definition::max_rank,
+    .metrics = {seconds("time_s"), seconds_per_step("time_per_child_s")},
+    .sweeps = {{"advanced", "ranks=1 children=1,2,4"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<Spawn>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope

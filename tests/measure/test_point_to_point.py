@@ -1,0 +1,163 @@
+"""Point-to-point benchmarks of MPI, each on real ranks under every MPI, and each seen to notice wrong data."""
+
+from __future__ import annotations
+
+import pytest
+
+from scope.machine.machine import NativeBuild
+from scope.samples.records import CaseRecord
+from tests.measure.conftest import Measure
+
+PAIR = [
+    *(
+        f"mpi.bandwidth mode={mode} completion={completion} window=8 message_bytes={size}"
+        for mode in ("standard", "buffered", "synchronous", "ready")
+        for completion in ("blocking", "nonblocking")
+        for size in (1, 70_000)
+    ),
+    *(f"mpi.comms{number} message_bytes={size}" for number in (1, 2) for size in (0, 1, 1000, 1_000_000)),
+    *(f"mpi.persistent mode={mode} message_bytes=70000" for mode in ("standard", "synchronous")),
+    *(
+        f"mpi.datatypes layout={layout} block_bytes={block} message_bytes={2100 * block}"
+        for layout in ("vector", "contiguous", "indexed", "hand_packed", "mpi_pack")
+        for block in (1, 7, 64)
+    ),
+    *(
+        f"mpi.one_sided operation={operation} epoch={epoch} message_bytes={size}"
+        for operation in ("put", "get", "accumulate")
+        for epoch in ("fence", "lock", "pscw")
+        for size in (8, 1000, 1_000_000)
+    ),
+    *(f"mpi.overheads message_bytes={size}" for size in (0, 100, 100_000)),
+    *(f"mpi.overlap progress={how} message_bytes={size}" for how in ("none", "test") for size in (1, 300_000)),
+    "mpi.threads threads=3 rounds=2 crowd=allowed message_bytes=3000",
+    "mpi.threads threads=2 rounds=2 crowd=allowed communicators=shared message_bytes=70000",
+]
+"""Cases for two ranks."""
+MANY = [
+    *(f"mpi.hot_potato message_bytes={size}" for size in (0, 1, 70_000)),
+    *(
+        f"mpi.shift shift={shift} call={call} message_bytes=3000"
+        for shift in (0, 1, 2, 7)
+        for call in ("sendrecv", "nonblocking")
+    ),
+    *(
+        f"mpi.pairs round={number} load={load} message_bytes=3000"
+        for number in range(6)
+        for load in ("alone", "together")
+    ),
+]
+"""Cases for any number of ranks."""
+
+
+def statuses(cases: list[CaseRecord]) -> list[tuple[str, str]]:
+    return [(case.benchmark, case.reason) for case in cases if case.status != "ok"]
+
+
+def test_a_pair_exchanges_rightly_under_every_mpi(build: NativeBuild, measure: Measure) -> None:
+    ended = measure(2, PAIR, native=build)
+    assert ended.code == 0, ended.errors
+    assert not statuses(ended.cases)
+    assert len(ended.cases) == len(PAIR)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+def test_patterns_of_many_ranks_are_right(ranks: int, measure: Measure) -> None:
+    ended = measure(ranks, [*MANY, *(["mpi.message_rate window=7 message_bytes=9"] if ranks == 2 else [])])
+    assert ended.code == 0, ended.errors
+    assert not statuses(ended.cases)
+
+
+def test_all_rounds_hold_every_pair_once(measure: Measure) -> None:
+    ranks = 5
+    ended = measure(ranks, [f"mpi.pairs round={number} message_bytes=8" for number in range(ranks)])
+    pairs = []
+    for case in ended.cases:
+        times = case.series[0].elapsed_s
+        busy = {rank for rank in range(ranks) if max(times[rank]) > 0}
+        number = int(case.parameters["round"])
+        assert busy == {rank for rank in range(ranks) if 2 * rank % ranks != number % ranks}
+        pairs += [(i, j) for i in range(ranks) for j in range(i) if (i + j) % ranks == number]
+    assert len(pairs) == len(set(pairs)) == ranks * (ranks - 1) // 2
+
+
+@pytest.mark.parametrize(
+    ("case", "ranks"),
+    [
+        ("mpi.comms1 message_bytes=1000", 2),
+        ("mpi.comms2 message_bytes=1000", 2),
+        ("mpi.hot_potato message_bytes=1000", 3),
+        ("mpi.shift message_bytes=1000", 3),
+        ("mpi.pairs message_bytes=1000 round=3", 3),
+        ("mpi.message_rate message_bytes=1000", 4),
+        ("mpi.persistent message_bytes=1000", 2),
+        ("mpi.datatypes message_bytes=1000", 2),
+        ("mpi.datatypes layout=hand_packed message_bytes=1000", 2),
+        ("mpi.overheads message_bytes=1000", 2),
+        ("mpi.overlap message_bytes=1000", 2),
+        ("mpi.threads message_bytes=1000 rounds=2", 2),
+        ("mpi.one_sided operation=put message_bytes=1000", 2),
+        ("mpi.one_sided operation=accumulate message_bytes=1000", 2),
+    ],
+)
+def test_a_corrupted_payload_is_noticed(case: str, ranks: int, measure: Measure) -> None:
+    ended = measure(ranks, [case], SCOPE_FAULT=f"corrupt-payload:{case.split()[0]}")
+    assert ended.code == 1
+    assert [record.status for record in ended.cases] == ["failed"]
+    assert f"rank {ranks - 1} on " in ended.cases[0].reason
+
+
+def test_wrong_data_that_rank_0_fetched_are_noticed(measure: Measure) -> None:
+    case = "mpi.one_sided operation=get message_bytes=1000"
+    ended = measure(2, [case], SCOPE_FAULT="wrong-result:mpi.one_sided")
+    assert [record.status for record in ended.cases] == ["failed"]
+
+
+@pytest.mark.parametrize(
+    ("case", "reason"),
+    [
+        ("mpi.datatypes message_bytes=1001 block_bytes=10", "must be a multiple of the block"),
+        ("mpi.one_sided operation=accumulate message_bytes=1004", "must be a multiple of 8"),
+        ("mpi.bandwidth mode=buffered message_bytes=1000000000", "MPI_Buffer_attach takes at most 2^31-1"),
+        ("mpi.threads threads=1000", "needs 2000 processors on this host"),
+        ("mpi.latency message_bytes=2200000000", "large-count calls of MPI 4"),
+    ],
+)
+def test_what_cannot_be_is_unavailable_with_the_reason(case: str, reason: str, measure: Measure) -> None:
+    ended = measure(2, [case, "mpi.latency message_bytes=8"])
+    assert ended.code == 0, ended.errors
+    first, second = ended.cases
+    assert first.status == "unavailable"
+    assert reason in first.reason
+    assert second.status == "ok"
+
+
+def test_threads_need_a_library_that_was_told_of_them(measure: Measure) -> None:
+    ended = measure(2, ["mpi.threads rounds=2 sampling.budget_s=0.01"], action="run")
+    assert "placement=threads" in ended.cases[0].reason
+    ended = measure(2, ["mpi.threads rounds=2 sampling.budget_s=0.01"], "--placement=threads", action="run")
+    assert ended.cases[0].status == "ok"
+
+
+def test_children_answer_or_the_library_says_no(build: NativeBuild, measure: Measure) -> None:
+    ended = measure(1, ["mpi.spawn children=2"], native=build)
+    assert ended.code == 0, ended.errors
+    (case,) = ended.cases
+    assert case.status in ("ok", "unavailable")
+    if case.status == "ok":
+        assert case.verification is not None
+        assert case.verification.checks >= 2
+    else:
+        assert "cannot start 2 more processes" in case.reason
+
+
+def test_the_parts_of_a_message_add_up(measure: Measure) -> None:
+    ended = measure(2, ["mpi.overheads message_bytes=8 sampling.budget_s=0.2"], action="run")
+    series = ended.cases[0].series[0]
+    (elapsed,) = series.elapsed_s
+    for index, total_s in enumerate(elapsed):
+        seen = {name: values[0][index] for name, values in series.observed.items()}
+        assert seen["send_overhead_s"] > 0
+        assert seen["receive_overhead_s"] > 0
+        half_s = total_s / series.operations / 2
+        assert seen["wire_latency_s"] < half_s
