@@ -17,8 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import scope
+from scope.build import blas
 from scope.errors import ScopeError, UsageError
-from scope.machine.machine import MpiInstallation, NativeBuild
+from scope.machine.machine import Blas, MpiInstallation, NativeBuild
 from scope.rundirectory import read_json, write_json
 
 PROGRAM = "scope-measure"
@@ -38,19 +39,22 @@ def build(mpi: MpiInstallation) -> NativeBuild:
     or Ninja is missing.
     """
     sources = source_directory()
+    algebra = blas.find(mpi.compiler)
     fingerprint = fingerprint_of(mpi, sources)
     directory = cache_directory() / "build" / fingerprint
     with _lock(directory):
         if (known := _known(directory)) is not None:
-            return known.model_copy(update={"mpi": mpi})
+            # The library may choose other kernels on this host than where the program was compiled.
+            return known.model_copy(update={"mpi": mpi, "blas": algebra})
         log = directory / "build.log"
-        _compile(mpi, sources, directory, log)
+        _compile(mpi, algebra, sources, directory, log)
         made = NativeBuild(
             fingerprint=fingerprint,
             program=str(directory / PROGRAM),
             compiler=_compiler_version(mpi),
             flags=_flags(directory),
             mpi=mpi,
+            blas=algebra,
             built_unix_s=time.time(),
         )
         write_json(directory / "build.json", made)
@@ -74,10 +78,12 @@ def cache_directory() -> Path:
 
 
 def fingerprint_of(mpi: MpiInstallation, sources: Path) -> str:
-    """Return what tells this build from any other: compiler, build type, flags, MPI and every source's text."""
+    """Return what tells this build from any other: compiler, build type, flags, MPI, BLAS and all sources."""
     digest = hashlib.sha256()
     environment = [os.environ.get(name, "") for name in ("CXX", "CXXFLAGS", "LDFLAGS")]
-    for fact in (_compiler_version(mpi), BUILD_TYPE, *environment, mpi.name, mpi.version, mpi.compiler):
+    algebra = blas.find(mpi.compiler)
+    library = [algebra.library, algebra.prefix, algebra.version] if algebra else []
+    for fact in (_compiler_version(mpi), BUILD_TYPE, *environment, mpi.name, mpi.version, mpi.compiler, *library):
         digest.update(fact.encode() + b"\0")
     for path in sorted(path for path in sources.rglob("*") if path.is_file()):
         digest.update(str(path.relative_to(sources)).encode() + b"\0" + path.read_bytes() + b"\0")
@@ -95,7 +101,7 @@ def _known(directory: Path) -> NativeBuild | None:
         return None
 
 
-def _compile(mpi: MpiInstallation, sources: Path, directory: Path, log: Path) -> None:
+def _compile(mpi: MpiInstallation, algebra: Blas | None, sources: Path, directory: Path, log: Path) -> None:
     cmake, ninja = tool("cmake"), tool("ninja")
     shutil.rmtree(directory / "CMakeFiles", ignore_errors=True)
     (directory / "CMakeCache.txt").unlink(missing_ok=True)
@@ -103,6 +109,8 @@ def _compile(mpi: MpiInstallation, sources: Path, directory: Path, log: Path) ->
         *(cmake, "-S", str(sources), "-B", str(directory), "-G", "Ninja"),
         *(f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}", f"-DCMAKE_CXX_COMPILER={mpi.compiler}"),
         *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
+        f"-DSCOPE_BLAS_LIBRARY={algebra.library if algebra else ''}",
+        f"-DSCOPE_BLAS_PREFIX={algebra.prefix if algebra else ''}",
     ]
     try:
         with log.open("w") as output:

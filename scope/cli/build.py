@@ -19,7 +19,7 @@ def command(
     """
     import time
 
-    from scope.build import installations
+    from scope.build import blas, installations
     from scope.cli.run import built
 
     started_s = time.monotonic()
@@ -31,5 +31,6 @@ def command(
     print(f"program   {build.program}")
     print(f"mpi       {build.mpi.name} {build.mpi.version} ({build.mpi.origin}), {build.mpi.compiler}")
     print(f"launcher  {build.mpi.launcher or 'none beside the compiler; scope run needs --mpiexec'}")
+    print(f"blas      {blas.described(build.blas) if build.blas else 'none'}")
     print(f"compiler  {build.compiler}, {build.flags}")
     print(f"took      {seconds:.1f} s")

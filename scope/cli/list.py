@@ -22,19 +22,21 @@ def command(
     """Name the benchmarks, the module that runs each, and why one is not available."""
     import json as writer
 
-    from scope.build import installations, registry
+    from scope.build import blas, installations, registry
     from scope.cli.run import built
     from scope.errors import UsageError
     from scope.plan.plan import MODULES
 
     if module is not None and module not in MODULES:
         raise UsageError(f"--module {module}: must be one of {', '.join(MODULES)}")
-    known = registry.load(built(installations.find(mpi)).program)
+    build = built(installations.find(mpi))
+    known = registry.load(build.program)
     chosen = [each for each in known if _chosen(each, patterns or [], module, MODULES)]
     if json:
         print(writer.dumps([_object(each) for each in chosen], indent=1))
     else:
         _print_table(chosen)
+        print(f"linear algebra: {blas.described(build.blas) if build.blas else 'none'}")
 
 
 def _chosen(benchmark: BenchmarkDescription, patterns: list[str], module: str | None, modules: list[str]) -> bool:

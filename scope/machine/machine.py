@@ -92,15 +92,35 @@ class MpiInstallation(Fact):
     """Path of mpiexec; empty when there is none."""
 
 
+class Blas(Fact):
+    """The library of dense linear algebra that the native program loads, as it describes itself on this host."""
+
+    name: str
+    """`OpenBLAS`, `MKL`, `BLIS`, or `BLAS` where it does not say."""
+    version: str
+    origin: str
+    """`MKLROOT`, `pkg-config openblas`, `compiler's path` or `embedded`."""
+    library: str
+    """Path."""
+    prefix: str
+    """What stands before each of its names."""
+    configuration: str
+    """What the library says of itself; empty where it says nothing."""
+    core: str
+    """The kind of processor whose kernels it chose; empty where it does not say."""
+
+
 class NativeBuild(Fact):
     """One compiled copy of the native program."""
 
     fingerprint: str
-    """Of compiler, flags, MPI and sources."""
+    """Of compiler, flags, MPI, BLAS and sources."""
     program: str
     compiler: str
     flags: str
     mpi: MpiInstallation
+    blas: Blas | None = None
+    """None where none was found, or in a run of before it was looked for."""
     built_unix_s: float
 
 

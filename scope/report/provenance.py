@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scope import units
-from scope.machine.machine import Host, Machine
+from scope.machine.machine import Blas, Host, Machine
 from scope.report.contents import Contents
 from scope.report.figure import Table
 from scope.report.introduction import moment
@@ -125,6 +125,7 @@ def _build(machine: Machine) -> list[Group]:
                 ("Library", f"{build.mpi.name} {build.mpi.version} ({build.mpi.origin})"),
                 ("Compiler wrapper", build.mpi.compiler),
                 ("Launcher", build.mpi.launcher or "none"),
+                ("Linear algebra", _blas(build.blas)),
                 ("Compiler", build.compiler),
                 ("Flags", build.flags),
                 ("Fingerprint", build.fingerprint),
@@ -132,6 +133,13 @@ def _build(machine: Machine) -> list[Group]:
             ],
         )
     ]
+
+
+def _blas(blas: Blas | None) -> str:
+    if blas is None:
+        return "none"
+    kernels = f"kernels for {blas.core}" if blas.core else "kernels not known"
+    return f"{blas.name} {blas.version} ({blas.origin}), {kernels}: {blas.configuration or blas.library}"
 
 
 def _clock(launches: Sequence[LaunchRecord]) -> list[Group]:

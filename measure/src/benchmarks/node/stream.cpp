@@ -126,9 +126,12 @@ const Registration registration{{
                            "size of each array on each rank")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), flops_per_second(), seconds("time_s")},
-    .sweeps = {{"baseline", "ranks=1,all kernel=copy array_bytes=16Ki,256Ki,4Mi,64Mi"},
-               {"baseline", "ranks=1,all kernel=triad array_bytes=16Ki,256Ki,4Mi,64Mi"},
-               {"standard", "ranks=1,all kernel=scale,add array_bytes=16Ki,256Ki,4Mi,64Mi"}},
+    .sweeps = {{"baseline", "nodes=types ranks=1,all kernel=copy array_bytes=16Ki,256Ki,4Mi,64Mi"},
+               {"baseline", "nodes=types ranks=1,all kernel=triad array_bytes=16Ki,4Mi,64Mi"},
+               {"standard", "nodes=types ranks=every kernel=triad array_bytes=64Mi"},
+               {"standard",
+                "nodes=types ranks=1,all kernel=copy,scale,add,triad "
+                "array_bytes=4Ki,16Ki,64Ki,256Ki,1Mi,4Mi,16Mi,64Mi"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
       return std::make_unique<Stream>(parameters, communicator);
     },

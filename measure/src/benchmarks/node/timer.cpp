@@ -58,7 +58,7 @@ const Registration registration{{
     .parameters = {choice("clock", {"register", "clock_gettime", "mpi_wtime"}, "which clock is read")},
     .definition = Definition::local,
     .metrics = {seconds("pair_s")},
-    .sweeps = {{"baseline", "ranks=1 clock=register,clock_gettime,mpi_wtime"}},
+    .sweeps = {{"baseline", "nodes=types ranks=1 clock=register,clock_gettime,mpi_wtime"}},
     .make = [](const Parameters& parameters,
                const Communicator&) { return std::make_unique<Timer>(parameters); },
 }};

@@ -1,0 +1,102 @@
+// node.matrix_multiply: what the BLAS makes of a core: C = A B of square matrices.
+//
+// Timed: one call of SGEMM or DGEMM on every rank at the same time, each on matrices of its own and on its
+// own clock; the slowest rank counts. The BLAS has one thread per rank unless the environment says otherwise.
+#include "benchmark.hpp"
+#include "blas/blas.hpp"
+#include "blas/dense.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope {
+namespace {
+
+template <class Real>
+class Multiply final : public Benchmark {
+ public:
+  Multiply(const Parameters& parameters, const Communicator& communicator)
+      : gemm_(blas::routine<MatrixMultiply<Real>>(sizeof(Real) == sizeof(double) ? "dgemm" : "sgemm")),
+        n_(static_cast<int>(parameters.integer("size"))),
+        ranks_(communicator.size()),
+        rank_(communicator.rank()),
+        a_(bytes()),
+        b_(bytes()),
+        c_(bytes()) {}
+
+  Work work() const override { return {.flops = 2.0 * n_ * n_ * n_ * ranks_}; }
+
+  void fill(std::uint64_t seed) override {
+    fill_random(a_.as<Real>(), seed * ranks_ + rank_);
+    fill_random(b_.as<Real>(), ~(seed * ranks_ + rank_));
+    c_.clear();
+  }
+
+  void run(Repetition& repetition) override {
+    const Real* a = a_.as<Real>().data();
+    const Real* b = b_.as<Real>().data();
+    Real* c = c_.as<Real>().data();
+    const Real one = 1;
+    const Real zero = 0;
+    repetition.time([&] { gemm_("N", "N", &n_, &n_, &n_, &one, a, &n_, b, &n_, &zero, c, &n_, 1, 1); });
+  }
+
+  // |C x - A (B x)| <= 4 n u |A| |B| |x| for any order of summation (Higham 2002, section 3.5): one n u for
+  // C, the rest for the rounding of the check, which is made in double precision.
+  Check verify(std::uint64_t seed) override {
+    const Vector x = probe(n_, seed);
+    const Vector left = multiply(c_.as<Real>().data(), x);
+    const Vector right = multiply(a_.as<Real>().data(), multiply(b_.as<Real>().data(), x));
+    const Vector limit = magnitude(a_.as<Real>(), magnitude(b_.as<Real>(), Vector(n_, 1.0)));
+    const double unit = std::numeric_limits<Real>::epsilon() / 2;
+    for (int i = 0; i < n_; ++i) {
+      if (!(std::abs(left[i] - right[i]) <= 4.0 * n_ * unit * limit[i])) {
+        return {std::int64_t{n_} * n_, "row " + std::to_string(i) + " of the product is wrong: residual " +
+                                           std::to_string(std::abs(left[i] - right[i]))};
+      }
+    }
+    return {std::int64_t{n_} * n_, ""};
+  }
+
+  std::span<std::byte> received() override { return c_.bytes(); }
+
+ private:
+  std::size_t bytes() const { return sizeof(Real) * n_ * n_; }
+
+  // |A| x
+  Vector magnitude(std::span<const Real> a, const Vector& x) const {
+    Vector y(n_);
+    for (int j = 0; j < n_; ++j) {
+      for (int i = 0; i < n_; ++i) y[i] += std::abs(static_cast<double>(a[i + std::size_t(j) * n_])) * x[j];
+    }
+    return y;
+  }
+
+  MatrixMultiply<Real>* gemm_;
+  int n_;
+  int ranks_;
+  int rank_;
+  Buffer a_;
+  Buffer b_;
+  Buffer c_;
+};
+
+const Registration registration{{
+    .name = "node.matrix_multiply",
+    .summary = "matrix multiplication of the BLAS: SGEMM and DGEMM",
+    .parameters = {choice("precision", {"double", "single"}, "DGEMM or SGEMM"),
+                   integer("size", "", 500, 1, 40'000, "rows and columns of each matrix on each rank")},
+    .definition = Definition::max_rank,
+    .metrics = {flops_per_second(), seconds("time_s")},
+    .sweeps = {{"baseline", "nodes=types ranks=1,all size=100,500"},
+               {"standard", "nodes=types ranks=1,all precision=double,single size=50,100,200,500,1000"},
+               {"advanced", "nodes=types ranks=1,all precision=double,single size=2000"}},
+    .unavailable_reason = blas::absent(),
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      if (parameters.choice("precision") == "single") {
+        return std::make_unique<Multiply<float>>(parameters, communicator);
+      }
+      return std::make_unique<Multiply<double>>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope

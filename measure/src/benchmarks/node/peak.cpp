@@ -1,0 +1,202 @@
+// node.peak: how many floating point operations a core can do when nothing else is asked of it.
+//
+// Timed: multiply-adds on registers, enough of them independent to hide their latency, on every rank's own
+// clock; the slowest rank counts. With the widest vectors that this processor has, whatever the flags of the
+// build, it is the rate that no program exceeds; with the instructions that the flags allow, the rate that
+// compiled loops could reach.
+#include <array>
+#include <cstring>
+#include <utility>
+
+#ifdef __aarch64__
+#include <sys/prctl.h>
+#endif
+
+#include "benchmark.hpp"
+
+namespace scope {
+namespace {
+
+// Latency times units is 8 to 10 in the processors of today; with 16 registers there is room for the
+// operands.
+constexpr std::size_t chains = 12;
+constexpr std::int64_t rounds = 5000;
+constexpr std::size_t widest_bytes = 64;
+
+template <class Real>
+using Sums = std::array<Real, chains * widest_bytes / sizeof(Real)>;
+
+template <class Real>
+struct Kernel {
+  std::size_t bytes;  // of a vector
+  void (*run)(Sums<Real>& sums, Real factor, Real term);
+};
+
+template <class Real, std::size_t bytes>
+struct Wide {
+  typedef Real Vector __attribute__((vector_size(bytes)));
+};
+
+// The compiler's own multiply and add, fused where the flags of the build allow it.
+struct Compiled {
+  template <class Vector>
+  [[gnu::always_inline]] static inline void step(Vector& sum, const Vector& factor, const Vector& term) {
+    sum = sum * factor + term;
+  }
+};
+
+// sum += factor * term in one instruction; on x86-64 the registers tell the assembler how wide.
+struct Fused {
+  template <class Vector>
+  [[gnu::always_inline]] static inline void step([[maybe_unused]] Vector& sum,
+                                                 [[maybe_unused]] const Vector& factor,
+                                                 [[maybe_unused]] const Vector& term) {
+    [[maybe_unused]] constexpr bool is_double = sizeof(sum[0]) == sizeof(double);
+#if defined(__x86_64__)
+    if constexpr (is_double) {
+      asm volatile("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(factor), "v"(term));
+    } else {
+      asm volatile("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(factor), "v"(term));
+    }
+#elif defined(__aarch64__)
+    if constexpr (is_double) {
+      asm volatile("fmla %0.2d, %1.2d, %2.2d" : "+w"(sum) : "w"(factor), "w"(term));
+    } else {
+      asm volatile("fmla %0.4s, %1.4s, %2.4s" : "+w"(sum) : "w"(factor), "w"(term));
+    }
+#endif
+  }
+};
+
+template <class Real, std::size_t bytes, class Arithmetic, std::size_t... chain>
+[[gnu::always_inline]] inline void run_chains(Sums<Real>& sums, Real factor, Real term,
+                                              std::index_sequence<chain...>) {
+  using Vector = typename Wide<Real, bytes>::Vector;
+  constexpr std::size_t lanes = bytes / sizeof(Real);
+  Vector sum[chains];
+  (std::memcpy(&sum[chain], &sums[chain * lanes], bytes), ...);
+  const Vector factors = Vector{} + factor;
+  const Vector terms = Vector{} + term;
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    (Arithmetic::step(sum[chain], factors, terms), ...);
+  }
+  (std::memcpy(&sums[chain * lanes], &sum[chain], bytes), ...);
+}
+
+using Chains = std::make_index_sequence<chains>;
+
+template <class Real>
+void compiled(Sums<Real>& sums, Real factor, Real term) {
+  run_chains<Real, 16, Compiled>(sums, factor, term, Chains{});
+}
+
+#if defined(__x86_64__)
+template <class Real>
+[[gnu::target("avx512f")]] void fused_512(Sums<Real>& sums, Real factor, Real term) {
+  run_chains<Real, 64, Fused>(sums, factor, term, Chains{});
+}
+
+template <class Real>
+[[gnu::target("avx2,fma")]] void fused_256(Sums<Real>& sums, Real factor, Real term) {
+  run_chains<Real, 32, Fused>(sums, factor, term, Chains{});
+}
+
+template <class Real>
+Kernel<Real> widest() {
+  if (__builtin_cpu_supports("avx512f")) return {64, fused_512<Real>};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {32, fused_256<Real>};
+  return {16, compiled<Real>};
+}
+#elif defined(__aarch64__)
+template <class Real>
+void fused_128(Sums<Real>& sums, Real factor, Real term) {
+  run_chains<Real, 16, Fused>(sums, factor, term, Chains{});
+}
+
+template <class Real>
+Kernel<Real> widest() {
+#ifdef PR_SVE_GET_VL
+  const int scalable = prctl(PR_SVE_GET_VL);
+  if (scalable > 0 && (scalable & PR_SVE_VL_LEN_MASK) > 16) {
+    throw Unavailable(
+        "this processor's SVE vectors are wider than the NEON vectors that this benchmark knows");
+  }
+#endif
+  return {16, fused_128<Real>};
+}
+#else
+template <class Real>
+Kernel<Real> widest() {
+  throw Unavailable("the widest vectors of this kind of processor are not known to this benchmark");
+}
+#endif
+
+template <class Real>
+class Peak final : public Benchmark {
+ public:
+  Peak(const Parameters& parameters, const Communicator& communicator)
+      : kernel_(parameters.choice("instructions") == "widest" ? widest<Real>()
+                                                              : Kernel<Real>{16, compiled<Real>}),
+        ranks_(communicator.size()) {}
+
+  Work work() const override {
+    return {.flops = 2.0 * static_cast<double>(rounds) * chains * (kernel_.bytes / sizeof(Real)) * ranks_};
+  }
+
+  void fill(std::uint64_t seed) override {
+    for (std::size_t i = 0; i < start_.size(); ++i) start_[i] = start(seed, i);
+  }
+
+  void run(Repetition& repetition) override {
+    const Real factor = 1;
+    const Real term = 2;
+    repetition.time([&] {
+      sums_ = start_;
+      kernel_.run(sums_, factor, term);
+    });
+  }
+
+  // Both kinds add 2 in every round, and all values are small integers: every lane is exact.
+  Check verify(std::uint64_t seed) override {
+    const std::size_t lanes = chains * kernel_.bytes / sizeof(Real);
+    for (std::size_t i = 0; i < lanes; ++i) {
+      if (sums_[i] != start(seed, i) + 2 * rounds) {
+        return {static_cast<std::int64_t>(lanes), "lane " + std::to_string(i) + " holds a wrong sum"};
+      }
+    }
+    return {static_cast<std::int64_t>(lanes), ""};
+  }
+
+  std::span<std::byte> received() override {
+    return std::as_writable_bytes(std::span(sums_).first(chains * kernel_.bytes / sizeof(Real)));
+  }
+
+ private:
+  static Real start(std::uint64_t seed, std::size_t i) { return static_cast<Real>((seed + i) % 1021); }
+
+  Kernel<Real> kernel_;
+  int ranks_;
+  Sums<Real> start_{};
+  Sums<Real> sums_{};
+};
+
+const Registration registration{{
+    .name = "node.peak",
+    .summary = "floating point rate of multiply-adds on registers",
+    .parameters = {choice("precision", {"double", "single"}, "of the numbers"),
+                   choice("instructions", {"widest", "compiled"},
+                          "the processor's widest fused multiply-add, or what the flags of the build give")},
+    .definition = Definition::max_rank,
+    .metrics = {flops_per_second(), seconds("time_s")},
+    .sweeps = {{"baseline", "nodes=types ranks=1,all precision=double instructions=widest"},
+               {"standard", "nodes=types ranks=1,all precision=double,single instructions=widest,compiled"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      if (parameters.choice("precision") == "single") {
+        return std::make_unique<Peak<float>>(parameters, communicator);
+      }
+      return std::make_unique<Peak<double>>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope

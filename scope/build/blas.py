@@ -1,0 +1,143 @@
+"""Which BLAS the native program gets: one of the site where there is one, else the OpenBLAS that comes with Scope.
+
+The program loads it when a benchmark needs it; nothing else depends on it. LAPACK must be in it, or it in LAPACK's
+library.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from scope.machine.machine import Blas
+
+PATIENCE_S = 30
+NEEDED = ("sgemm", "dgemm", "dgetrf", "dpotrf", "dgeqrf", "dsyevd", "dgesdd", "dgesv")
+"""The routines that the benchmarks call."""
+EMBEDDED = ("scipy_openblas32", "libscipy_openblas.so", "scipy_")
+"""Package of the wheel, its library, and what stands before its names."""
+
+_INTERROGATION = """
+import ctypes, json, sys
+path, prefix, *needed = sys.argv[1:]
+library = ctypes.CDLL(path)
+def said(name):
+    function = getattr(library, name, None)
+    if function is None:
+        return ""
+    function.restype = ctypes.c_char_p
+    return (function() or b"").decode(errors="replace").strip()
+missing = [name for name in needed if not hasattr(library, prefix + name + "_")]
+buffer = ctypes.create_string_buffer(200)
+if hasattr(library, "mkl_get_version_string"):
+    library.mkl_get_version_string(buffer, len(buffer))
+print(json.dumps({
+    "missing": missing,
+    "openblas": said(prefix + "openblas_get_config"),
+    "core": said(prefix + "openblas_get_corename"),
+    "blis": said("bli_info_get_version_str"),
+    "mkl": buffer.value.decode(errors="replace").strip(),
+}))
+"""
+
+
+@cache
+def find(compiler: str) -> Blas | None:
+    """Return the first BLAS that loads and has every routine; None when there is none.
+
+    `compiler` is the wrapper whose library folders are searched. The library itself says what it is, on this host.
+    """
+    identified = (_identify(*candidate) for candidate in _candidates(compiler))
+    return next((blas for blas in identified if blas is not None), None)
+
+
+def described(blas: Blas) -> str:
+    """Return what people read of it: name, version, kernels, where it comes from."""
+    kernels = f", kernels for {blas.core}" if blas.core else ""
+    return f"{blas.name} {blas.version} ({blas.origin}){kernels}, {blas.library}".replace("  ", " ")
+
+
+def _candidates(compiler: str) -> Iterator[tuple[str, str, str]]:
+    """Yield (origin, path, prefix), the site's own first."""
+    if root := os.environ.get("MKLROOT"):
+        for folder in ("lib", "lib/intel64"):
+            for library in sorted(Path(root, folder).glob("libmkl_rt.so*")):
+                yield "MKLROOT", str(library), ""
+    for package in ("openblas", "lapack"):
+        for named in _of_pkg_config(package):
+            yield f"pkg-config {package}", named, ""
+    for name in ("libopenblas.so", "libmkl_rt.so", "liblapack.so"):
+        if found := _of_compiler(compiler, name):
+            yield "compiler's path", found, ""
+    package, name, prefix = EMBEDDED
+    for scheme in ("platlib", "purelib"):
+        yield "embedded", str(Path(sysconfig.get_path(scheme), package, "lib", name)), prefix
+
+
+def _of_pkg_config(package: str) -> list[str]:
+    """Return the shared libraries that pkg-config names for a package."""
+    words = _ask(["pkg-config", "--libs", package]).split()
+    folders = [word[2:] for word in words if word.startswith("-L")]
+    folders.append(_ask(["pkg-config", "--variable=libdir", package]))
+    names = [f"lib{word[2:]}.so" for word in words if word.startswith("-l")]
+    return [
+        str(Path(folder, name)) for name in names for folder in folders if folder and Path(folder, name).is_file()
+    ]
+
+
+def _of_compiler(compiler: str, name: str) -> str:
+    """Return the library that the compiler would link; empty where it knows none."""
+    found = _ask([compiler, f"-print-file-name={name}"])
+    return found if Path(found).is_absolute() and Path(found).is_file() else ""
+
+
+def _ask(command: list[str]) -> str:
+    try:
+        answer = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""
+
+
+def _identify(origin: str, path: str, prefix: str) -> Blas | None:
+    """Load the library in a process of its own and ask it; None where it does not load or lacks a routine."""
+    if not Path(path).is_file():
+        return None
+    answer = _ask([sys.executable, "-c", _INTERROGATION, path, prefix, *NEEDED])
+    try:
+        said: dict[str, str] = json.loads(answer)
+    except ValueError:
+        return None
+    if said["missing"]:
+        return None
+    name, version = _name_and_version(said)
+    return Blas(
+        name=name,
+        version=version,
+        origin=origin,
+        library=str(Path(path).resolve()),
+        prefix=prefix,
+        configuration=said["openblas"] or said["mkl"] or said["blis"],
+        core=said["core"],
+    )
+
+
+def _name_and_version(said: dict[str, str]) -> tuple[str, str]:
+    for name, key, pattern in (
+        ("OpenBLAS", "openblas", r"OpenBLAS ([\d.]+\S*)"),
+        ("MKL", "mkl", r"Version ([\d.]+)"),
+        ("BLIS", "blis", r"([\d.]+\S*)"),
+    ):
+        if said[key]:
+            match = re.search(pattern, said[key])
+            return name, match[1] if match else ""
+    return "BLAS", ""
