@@ -1,9 +1,10 @@
-"""What models are fitted to: times over message sizes, process counts or both, all else held fixed."""
+"""What models are fitted to: times over a swept parameter, process counts or both, all else held fixed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from scope.samples.samples import Floats
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 from scope.statistics.summary import Case, Summary
 
+Swept = Literal["message_bytes", "vector_length", "intensity"]
+"""Parameters of benchmarks over which models are fitted."""
 TOLERANCE = 0.02
 """A model that is right within this share of the time is not wrong: no machine is exactly a straight line."""
 UNKNOWN_NOISE = 0.05
@@ -26,8 +29,11 @@ class Curve:
     metric: str
     definition: str
     variable: Variable
-    message_bytes: Floats
+    swept: Floats
+    """The parameter that varies: bytes of a message, elements of a vector, operations per memory reference."""
     ranks: Floats
+    flops: Floats
+    """Floating point operations of each point, over all ranks; 0 where none were declared."""
     time_s: Floats
     low_s: Floats
     high_s: Floats
@@ -39,7 +45,12 @@ class Curve:
     @property
     def x(self) -> Floats:
         """The variable (the message size, where there are two)."""
-        return self.ranks if self.variable == "ranks" else self.message_bytes
+        return self.ranks if self.variable == "ranks" else self.swept
+
+    @property
+    def message_bytes(self) -> Floats:
+        """The message sizes of a curve over them."""
+        return self.swept
 
     def points(self, fitted_s: Floats) -> list[Point]:
         """Put what a model says beside what was measured."""
@@ -71,41 +82,40 @@ class Curve:
 def curves(summaries: list[Summary]) -> list[Curve]:
     """Return every curve of valid times under their headline definition.
 
-    Times over message sizes for everything that has them; over process counts, and over both, for what all
-    processes do together (the definition is `global`).
+    Times over message sizes (vector lengths, intensities) for everything that has them; over process counts, and
+    over both, for what all processes do together (the definition is `global`).
     """
     times = [s for s in summaries if s.primary and s.valid and s.unit == "s" and s.definition != "observed"]
     # A collective of nothing is often no operation at all, and no point of any model.
     times = [
         s for s in times if s.median and not (s.definition == "global" and s.parameters.get("message_bytes") == 0)
     ]
-    sized = [s for s in times if "message_bytes" in s.parameters]
     together = [s for s in times if s.definition == "global"]
-    both = [s for s in together if "message_bytes" in s.parameters]
-    over: list[tuple[Variable, list[list[Summary]]]] = [
-        ("message_bytes", [group for group in _groups(sized, _without_size) if _varies(group, _size)]),
+    over: list[tuple[Variable, list[list[Summary]]]] = [(name, _over(times, name)) for name in get_args(Swept)]
+    over += [
         ("ranks", [group for group in _groups(together, _without_ranks) if _varies(group, _ranks)]),
         (
             "message_bytes_and_ranks",
-            [group for group in _groups(both, _without_both) if _varies(group, _size) and _varies(group, _ranks)],
+            [group for group in _over(together, "message_bytes", and_ranks=True) if _varies(group, _ranks)],
         ),
     ]
     return [_curve(group, variable) for variable, groups in over for group in groups]
 
 
-def _without_size(summary: Summary) -> tuple[object, ...]:
-    parameters = tuple(sorted((k, str(v)) for k, v in summary.parameters.items() if k != "message_bytes"))
-    return (summary.benchmark, parameters, summary.ranks, *_rest(summary))
+def _over(summaries: list[Summary], name: Swept, and_ranks: bool = False) -> list[list[Summary]]:
+    """Group what has a parameter by everything else (but the ranks, where they vary too)."""
+
+    def key(summary: Summary) -> tuple[object, ...]:
+        parameters = tuple(sorted((k, str(v)) for k, v in summary.parameters.items() if k != name))
+        return (summary.benchmark, parameters, None if and_ranks else summary.ranks, *_rest(summary))
+
+    groups = _groups([s for s in summaries if name in s.parameters], key)
+    return [group for group in groups if _varies(group, lambda s: _value(s, name))]
 
 
 def _without_ranks(summary: Summary) -> tuple[object, ...]:
     parameters = tuple(sorted((k, str(v)) for k, v in summary.parameters.items()))
     return (summary.benchmark, parameters, *_rest(summary))
-
-
-def _without_both(summary: Summary) -> tuple[object, ...]:
-    benchmark, parameters, _, *rest = _without_size(summary)
-    return (benchmark, parameters, *rest)
 
 
 def _rest(summary: Summary) -> tuple[object, ...]:
@@ -119,9 +129,8 @@ def _groups(summaries: Iterable[Summary], key: Callable[[Summary], tuple[object,
     return list(groups.values())
 
 
-def _size(summary: Summary) -> float:
-    value = summary.parameters.get("message_bytes", 0)
-    return float(value)
+def _value(summary: Summary, name: str) -> float:
+    return float(summary.parameters.get(name, 0))
 
 
 def _ranks(summary: Summary) -> float:
@@ -133,9 +142,10 @@ def _varies(group: list[Summary], variable: Callable[[Summary], float]) -> bool:
 
 
 def _curve(group: list[Summary], variable: Variable) -> Curve:
-    group = sorted(group, key=lambda s: (_size(s), s.ranks))
+    swept = "message_bytes" if variable in ("ranks", "message_bytes_and_ranks") else variable
+    group = sorted(group, key=lambda s: (_value(s, swept), s.ranks))
     first = group[0]
-    fixed = {k: v for k, v in first.parameters.items() if variable == "ranks" or k != "message_bytes"}
+    fixed = {k: v for k, v in first.parameters.items() if variable == "ranks" or k != swept}
     medians = np.array([s.median for s in group], dtype=np.float64)
     noise = np.array([_relative_noise(s) for s in group])
     typical = float(np.median(noise**2))
@@ -150,8 +160,9 @@ def _curve(group: list[Summary], variable: Variable) -> Curve:
         metric=first.metric,
         definition=first.definition,
         variable=variable,
-        message_bytes=np.array([_size(s) for s in group]),
+        swept=np.array([_value(s, swept) for s in group]),
         ranks=np.array([s.ranks for s in group], dtype=np.float64),
+        flops=np.array([s.work.flops if s.work else 0.0 for s in group]),
         time_s=medians,
         low_s=np.array([s.median if s.ci_low is None else s.ci_low for s in group], dtype=np.float64),
         high_s=np.array([s.median if s.ci_high is None else s.ci_high for s in group], dtype=np.float64),

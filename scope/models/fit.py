@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 from scope.statistics.summary import Case
 
-Variable = Literal["message_bytes", "ranks", "message_bytes_and_ranks"]
+Variable = Literal["message_bytes", "vector_length", "intensity", "ranks", "message_bytes_and_ranks"]
+"""What varies along a curve: a parameter of the benchmark, the number of ranks, or both."""
 
 
 class Part(BaseModel):
@@ -102,7 +103,7 @@ class NotFitted(Part):
 class Rung(Part):
     """One layer of the ladder."""
 
-    layer: Literal["limit", "network", "mpi", "operation", "algorithm"]
+    layer: Literal["limit", "frames", "network", "mpi", "operation", "algorithm"]
     name: str
     """What stands on this rung: a case's label or the name of the limit."""
     value: float | None
@@ -126,9 +127,31 @@ class Ladder(Part):
     path: str
     """For example `shared memory inside a host`, `TCP over the loopback`, `eth0 between hosts`."""
     quantity: Literal["bandwidth_bytes_per_s", "latency_s", "flops_per_s"]
+    exchange: Literal["ping-pong", "stream", ""] = ""
+    """How the messages go: one and its echo, or a window of them in one direction; empty where none is told."""
     message_bytes: int | None
     rungs: list[Rung]
     """From the limit upwards."""
+
+
+class LimitPoint(Part):
+    """The best that a message of this size can have."""
+
+    message_bytes: int
+    value: float
+
+
+class Limit(Part):
+    """What bounds a protocol's messages from the other side of every measurement: a line in its curves."""
+
+    name: str
+    """For example `TCP/IP frames of 1500 B at 1 Gbit/s over eth0`."""
+    protocols: list[str]
+    """Values of the parameter `protocol` that it bounds."""
+    placements: list[str]
+    metric: Literal["bandwidth_bytes_per_s", "latency_s"]
+    unit: str
+    points: list[LimitPoint]
 
 
 class Models(Part):
@@ -137,4 +160,5 @@ class Models(Part):
     format: int
     fits: list[Fit]
     ladders: list[Ladder]
+    limits: list[Limit] = []
     not_fitted: list[NotFitted] = []

@@ -74,6 +74,10 @@ def _segments(fit: Fit) -> list[tuple[str, str]]:
 def _range(fit: Fit) -> str:
     if fit.variable == "ranks":
         return f"{fit.low:g} to {fit.high:g} processes"
+    if fit.variable == "vector_length":
+        return f"{fit.low:g} to {fit.high:g} elements"
+    if fit.variable == "intensity":
+        return f"{fit.low:g} to {fit.high:g} operations per word"
     sizes = f"{units.size(fit.low)} to {units.size(fit.high)}"
     if fit.variable == "message_bytes":
         return sizes
@@ -82,9 +86,9 @@ def _range(fit: Fit) -> str:
 
 def _name(name: str) -> str:
     """Leave out the unit, which stands behind the value."""
-    for unit in ("_bytes_per_s", "_per_s", "_bytes", "_s"):
+    for unit in ("_bytes_per_s", "_flops_per_s", "_per_s", "_bytes", "_s"):
         name = name.removesuffix(unit)
-    return name.replace("n_half", "n_½").replace("per_byte", "per byte")
+    return name.replace("_half", "_½").replace("per_byte", "per byte")
 
 
 def _parameter(one: Parameter) -> str:

@@ -11,6 +11,13 @@ from scope.report.figure import Figure, Plot, Table, number, place, plain, size_
 from scope.report.wording import model
 
 _MOST = 8
+_BY: dict[Variable, str] = {
+    "message_bytes": "message size",
+    "message_bytes_and_ranks": "message size",
+    "vector_length": "vector length",
+    "intensity": "operations per memory reference",
+    "ranks": "number of processes",
+}
 
 
 def figures(contents: Contents) -> Iterator[Figure]:
@@ -25,8 +32,8 @@ def figures(contents: Contents) -> Iterator[Figure]:
 
 def _figure(contents: Contents, fits: Sequence[Fit], variable: Variable, key: str) -> Figure:
     xs = [point.x for fit in fits for point in fit.points]
-    sizes = variable != "ranks"
-    by = "message size" if sizes else "number of processes"
+    sizes = variable in ("message_bytes", "message_bytes_and_ranks")
+    by = _BY[variable]
     counts = sorted(set(xs))
     axis: Plot = size_axis(by, xs) if sizes else {"title": {"text": by}, "tickvals": counts}
     found = {one.origin for one in contents.summaries if one.benchmark in {fit.subject.benchmark for fit in fits}}
@@ -85,6 +92,6 @@ def _row(fit: Fit, point: Point, sizes: bool) -> list[str]:
 def subject(fit: Fit | NotFitted) -> str:
     """Name what a fit is of; a fit over the number of ranks has none of its own."""
     words = [fit.subject.benchmark, *(f"{name}={value}" for name, value in fit.subject.parameters.items())]
-    words += [f"{fit.subject.ranks} ranks"] if fit.variable == "message_bytes" else []
+    words += [f"{fit.subject.ranks} ranks"] if "ranks" not in fit.variable else []
     words += [fit.subject.transport] if fit.subject.transport != "default" else []
     return " ".join(words)

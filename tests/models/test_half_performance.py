@@ -1,0 +1,89 @@
+"""r_inf, n_1/2 and f_1/2 from curves of known truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scope.models.curve import Curve, curves
+from scope.models.fit import Fit, NotFitted
+from scope.models.half_performance import MODEL
+from scope.models.model import fit_all
+from scope.samples.records import Work
+from scope.statistics.summary import Summary
+from tests.models.curves import noisy, summary
+
+R_INF, HALF = 8e9, 12.0
+LENGTHS = [1, 4, 16, 64, 256, 1024]
+INTENSITIES = [1, 2, 3, 4, 6, 8, 10]
+
+
+def loop(x: int, times: list[np.ndarray], name: str, per_unit: float) -> Summary:
+    benchmark = {"vector_length": "node.vector_rate", "intensity": "node.intensity"}[name]
+    made = summary(times, benchmark, "time_s", "max_rank", ranks=1, **{name: x}, kernel="triad")
+    return made.model_copy(update={"work": Work(bytes=0.0, flops=per_unit * x, messages=0.0)})
+
+
+def seconds(x: int, per_unit: float) -> float:
+    return per_unit * (x + HALF) / R_INF
+
+
+def curve(name: str, xs: list[int], per_unit: float, random: np.random.Generator | None = None) -> Curve:
+    points = [
+        loop(
+            x,
+            noisy(random, seconds(x, per_unit)) if random else [np.full(9, seconds(x, per_unit))] * 6,
+            name,
+            per_unit,
+        )
+        for x in xs
+    ]
+    (made,) = curves(points)
+    assert made.variable == name
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "xs", "per_unit", "half"),
+    [("vector_length", LENGTHS, 2.0, "n_half"), ("intensity", INTENSITIES, 2048.0, "f_half")],
+)
+def test_exact_data_give_the_exact_parameters(name: str, xs: list[int], per_unit: float, half: str) -> None:
+    fit = MODEL.fit(curve(name, xs, per_unit))
+    assert isinstance(fit, Fit)
+    assert {p.name: p.value for p in fit.parameters} == pytest.approx({"r_inf_flops_per_s": R_INF, half: HALF})
+    assert (fit.low, fit.high) == (xs[0], xs[-1])
+
+
+def test_the_intervals_cover_the_truth() -> None:
+    random = np.random.default_rng(21)
+    trials, hits = 200, {"r_inf_flops_per_s": 0, "n_half": 0}
+    for _ in range(trials):
+        fit = MODEL.fit(curve("vector_length", LENGTHS, 2.0, random))
+        assert isinstance(fit, Fit)
+        for parameter in fit.parameters:
+            truth = HALF if parameter.name == "n_half" else R_INF
+            hits[parameter.name] += parameter.low <= truth <= parameter.high
+    assert min(hits.values()) / trials > 0.93
+
+
+def test_it_is_chosen_for_its_curves_and_no_others() -> None:
+    lengths = [loop(x, [np.full(9, seconds(x, 2.0))] * 6, "vector_length", 2.0) for x in LENGTHS]
+    messages = [summary([np.full(9, 1e-6 + n * 1e-9)] * 6, message_bytes=n) for n in LENGTHS]
+    fits, _ = fit_all([*lengths, *messages])
+    assert {fit.variable for fit in fits if fit.model == MODEL.name and fit.chosen} == {"vector_length"}
+    assert {fit.variable for fit in fits if fit.model == "hockney"} == {"message_bytes"}
+
+
+def test_two_points_are_no_line() -> None:
+    result = MODEL.fit(curve("intensity", [1, 2], 2.0))
+    assert isinstance(result, NotFitted)
+    assert result.reason == "2 points; a line needs at least 3"
+
+
+def test_a_time_that_does_not_grow_has_no_rate() -> None:
+    points = [loop(x, [np.full(9, 1e-6 * (1 - x / 10))] * 6, "vector_length", 2.0) for x in (1, 2, 3, 4)]
+    result = MODEL.fit(curves(points)[0])
+    assert isinstance(result, Fit)
+    assert result.reason == "more arithmetic would take less time"
+    assert result.left_out == ["r_inf_flops_per_s, n_half: the time per operation cannot be told from 0"]
+    assert result.parameters == []
