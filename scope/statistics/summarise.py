@@ -79,6 +79,8 @@ def _summarise_metric(
 ) -> list[Summary]:
     if metric.quantity == "observed":
         values = collected(f"observed {metric.name}", partial(_take_observed, metric.name))
+        if usable and not any(metric.name in times.observed for case in usable for times in case.times):
+            return []  # a case of the kind that does not have this quantity
         return [_summary(metric, "observed", True, launches, values, values.figures, reason)]
     work = _work(metric, usable)
     if work == 0:

@@ -8,17 +8,14 @@
 #include <utility>
 
 namespace scope {
-namespace {
 
 // splitmix64 (Steele, Lea and Flood, OOPSLA 2014): every word depends on the seed and its place.
-std::uint64_t word(std::uint64_t seed, std::uint64_t place) {
+std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t place) {
   std::uint64_t value = seed * 0x9e3779b97f4a7c15u + place * 0xbf58476d1ce4e5b9u;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
   return value ^ (value >> 31);
 }
-
-}  // namespace
 
 Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -50,16 +47,16 @@ void Buffer::clear() {
 void write_pattern(std::span<std::byte> bytes, std::uint64_t seed) {
   std::size_t at = 0;
   for (; at + 8 <= bytes.size(); at += 8) {
-    const std::uint64_t value = word(seed, at);
+    const std::uint64_t value = pattern_word(seed, at);
     std::memcpy(bytes.data() + at, &value, 8);
   }
-  const std::uint64_t value = word(seed, at);
+  const std::uint64_t value = pattern_word(seed, at);
   std::memcpy(bytes.data() + at, &value, bytes.size() - at);
 }
 
 std::string pattern_problem(std::span<const std::byte> bytes, std::uint64_t seed) {
   for (std::size_t at = 0; at < bytes.size(); at += 8) {
-    const std::uint64_t value = word(seed, at);
+    const std::uint64_t value = pattern_word(seed, at);
     const std::size_t count = bytes.size() - at < 8 ? bytes.size() - at : 8;
     if (std::memcmp(bytes.data() + at, &value, count) != 0) {
       return "bytes " + std::to_string(at) + " to " + std::to_string(at + count - 1) + " of " +

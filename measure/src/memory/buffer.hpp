@@ -33,6 +33,9 @@ class Buffer {
   std::size_t mapped_ = 0;
 };
 
+// A word that depends on every bit of the seed and of its place.
+std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t place);
+
 // Writes the pattern that belongs to `seed`; no two neighbouring words are equal.
 void write_pattern(std::span<std::byte> bytes, std::uint64_t seed);
 

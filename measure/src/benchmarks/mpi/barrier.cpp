@@ -4,18 +4,20 @@
 // raw times. Model 6.15 of the thesis: t = t_oc + t_init p + t_s ceil(log2 p).
 #include <unistd.h>
 
-#include <vector>
-
-#include "benchmark.hpp"
+#include "benchmarks/mpi/collective.hpp"
 
 namespace scope {
 namespace {
 
 constexpr double delay_s = 1e-3;
 
-class Barrier final : public Benchmark {
+class Barrier final : public Collective {
  public:
-  explicit Barrier(const Communicator& communicator) : communicator_(communicator) {}
+  Barrier(const Parameters& parameters, const Communicator& communicator)
+      : Collective(parameters, communicator) {
+    choose({SCOPE_CALL(Barrier, Ibarrier, , a.comm)}, 0);
+    set_arguments({});
+  }
 
   // Messages of one barrier as the thesis counts them for MPICH's butterfly, eq. 6.14.
   Work work() const override {
@@ -30,7 +32,7 @@ class Barrier final : public Benchmark {
 
   void run(Repetition& repetition) override {
     clock_ = &repetition.clock();
-    repetition.time([&] { MPI_Barrier(communicator_.handle()); });
+    Collective::run(repetition);
   }
 
   // One rank comes late: nobody may leave before it has come.
@@ -38,7 +40,7 @@ class Barrier final : public Benchmark {
     const int late = static_cast<int>(seed % communicator_.size());
     if (communicator_.rank() == late) usleep(static_cast<useconds_t>(delay_s * 1e6));
     double came_s = clock_->now();
-    MPI_Barrier(communicator_.handle());
+    operate();
     const double left_s = clock_->now();
     MPI_Bcast(&came_s, 1, MPI_DOUBLE, late, communicator_.handle());
     const bool early = left_s < came_s - delay_s / 2;
@@ -48,19 +50,20 @@ class Barrier final : public Benchmark {
   }
 
  private:
-  const Communicator& communicator_;
   const GlobalClock* clock_ = nullptr;
 };
 
 const Registration registration{{
     .name = "mpi.barrier",
     .summary = "barrier: from the common start to the last exit",
-    .minimum_ranks = 2,
+    .parameters = {call_parameter()},
     .definition = Definition::global,
-    .metrics = {seconds("time_s")},
-    .sweeps = {{"baseline", "ranks=powers"}},
-    .make = [](const Parameters&, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Barrier>(communicator);
+    .metrics = {seconds("time_s"), observed("hidden_share", "", false)},
+    .sweeps = {{"baseline", "ranks=powers"},
+               {"standard", "ranks=every"},
+               {"standard", "ranks=all call=nonblocking,overlapped,persistent"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<Barrier>(parameters, communicator);
     },
 }};
 

@@ -1,0 +1,320 @@
+// What all collectives of the MPI level share: the ways of calling one, and the time that a call hides.
+//
+// A collective is called in one of four ways: blocking; non-blocking and waited for at once; the same with a
+// computation of equal length between the two (overlapped); persistent, started and waited for. Timed is the
+// call (for persistent ones start and wait, not the initialisation), from the agreed start to the last exit.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "benchmark.hpp"
+#include "synchronization/dissemination.hpp"
+
+namespace scope {
+
+// A number for each rank as MPI's calls want them: narrow, or wide where narrow cannot hold them.
+template <class Wide>
+class PerRank {
+ public:
+  PerRank() = default;
+  explicit PerRank(const std::vector<std::int64_t>& numbers)
+      : narrow_(numbers.begin(), numbers.end()), wide_(numbers.begin(), numbers.end()) {}
+  operator const int*() const { return narrow_.data(); }
+  operator const Wide*() const { return wide_.data(); }
+
+ private:
+  std::vector<int> narrow_;
+  std::vector<Wide> wide_;
+};
+
+struct PerRankBlocks {
+  PerRankBlocks() = default;
+  // Blocks of these lengths one after another.
+  explicit PerRankBlocks(const std::vector<std::int64_t>& lengths) : counts(lengths) {
+    std::vector<std::int64_t> places(lengths.size());
+    for (std::size_t rank = 1; rank < lengths.size(); ++rank)
+      places[rank] = places[rank - 1] + lengths[rank - 1];
+    offsets = PerRank<MPI_Aint>(places);
+  }
+  PerRank<MPI_Count> counts;
+  PerRank<MPI_Aint> offsets;
+};
+
+// Whatever some collective takes.
+struct Arguments {
+  const void* send = nullptr;
+  void* receive = nullptr;
+  std::int64_t count = 0;  // of elements: the vector, or the block of one rank
+  PerRankBlocks sends;     // of the calls that take a count for each rank
+  PerRankBlocks receives;
+  MPI_Datatype type = MPI_BYTE;
+  MPI_Op op = MPI_OP_NULL;
+  int root = 0;
+  MPI_Comm comm = MPI_COMM_NULL;
+};
+
+enum class Way { blocking, nonblocking, persistent };
+
+using Call = void (*)(const Arguments& a, Way way, MPI_Request* request);
+
+struct Calls {
+  Call narrow = nullptr;
+  Call wide = nullptr;  // with MPI_Count for int; null where the library has none
+};
+
+#if defined(SCOPE_HAS_PERSISTENT_COLLECTIVES)
+inline constexpr bool has_persistent_collectives = true;
+#define SCOPE_INITIALISE(function, ...) function(__VA_ARGS__, MPI_INFO_NULL, request)
+#else
+inline constexpr bool has_persistent_collectives = false;
+#define SCOPE_INITIALISE(function, ...) static_cast<void>(request)
+#endif
+
+// One function of MPI in its three forms, all of which take the same arguments first. They are written in
+// terms of `a`, the Arguments.
+#define SCOPE_CALL(Blocking, Nonblocking, Suffix, ...)                \
+  [](const Arguments& a, Way way, MPI_Request* request) {             \
+    switch (way) {                                                    \
+      case Way::blocking:                                             \
+        MPI_##Blocking##Suffix(__VA_ARGS__);                          \
+        break;                                                        \
+      case Way::nonblocking:                                          \
+        MPI_##Nonblocking##Suffix(__VA_ARGS__, request);              \
+        break;                                                        \
+      case Way::persistent:                                           \
+        SCOPE_INITIALISE(MPI_##Blocking##_init##Suffix, __VA_ARGS__); \
+        break;                                                        \
+    }                                                                 \
+  }
+
+#if MPI_VERSION >= 4
+#define SCOPE_CALLS(Blocking, Nonblocking, ...)                                                          \
+  Calls {                                                                                                \
+    SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__), SCOPE_CALL(Blocking, Nonblocking, _c, __VA_ARGS__) \
+  }
+#else
+#define SCOPE_CALLS(Blocking, Nonblocking, ...)      \
+  Calls {                                            \
+    SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__) \
+  }
+#endif
+
+class Collective : public Benchmark {
+ public:
+  Collective(const Parameters& parameters, const Communicator& communicator)
+      : communicator_(communicator), mode_(parameters.choice("call")) {
+    if (mode_ == "persistent" && !has_persistent_collectives) {
+      throw Unavailable("call=persistent: the library has no persistent collectives (MPI 4)");
+    }
+  }
+  Collective(const Collective&) = delete;
+  Collective& operator=(const Collective&) = delete;
+  ~Collective() override {
+    if (request_ != MPI_REQUEST_NULL) MPI_Request_free(&request_);
+  }
+
+  void fill(std::uint64_t /*seed*/) override { is_calibrated_ = false; }
+
+  void run(Repetition& repetition) override {
+    if (mode_ == "blocking") {
+      repetition.time([&] { call_(arguments_, Way::blocking, nullptr); });
+    } else if (mode_ == "nonblocking") {
+      repetition.time([&] { call_and_wait(); });
+    } else if (mode_ == "persistent") {
+      // Not in the constructor: all ranks must have got that far.
+      if (request_ == MPI_REQUEST_NULL) call_(arguments_, Way::persistent, &request_);
+      repetition.time([&] { start_and_wait(); });
+    } else {
+      run_overlapped(repetition);
+    }
+  }
+
+ protected:
+  // Says what is called, with counts and offsets up to `largest`. Throws Unavailable where the library
+  // cannot.
+  void choose(const Calls& calls, std::int64_t largest) {
+    const bool wide = largest > INT_MAX;
+    if (wide && calls.wide == nullptr) {
+      throw Unavailable("counts up to " + std::to_string(largest) +
+                        " need the large-count calls of MPI 4, which the library lacks");
+    }
+    call_ = wide ? calls.wide : calls.narrow;
+  }
+
+  void set_arguments(Arguments arguments) {
+    arguments_ = std::move(arguments);
+    arguments_.comm = communicator_.handle();
+  }
+
+  // One operation, called in the way that is measured. Never timed.
+  void operate() {
+    if (mode_ == "blocking") {
+      call_(arguments_, Way::blocking, nullptr);
+    } else {
+      mode_ == "persistent" ? start_and_wait() : call_and_wait();
+    }
+  }
+
+  const Communicator& communicator_;
+
+ private:
+  void call_and_wait() {
+    MPI_Request request = MPI_REQUEST_NULL;
+    call_(arguments_, Way::nonblocking, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+
+  void start_and_wait() {
+    MPI_Start(&request_);
+    MPI_Wait(&request_, MPI_STATUS_IGNORE);
+  }
+
+  void run_overlapped(Repetition& repetition) {
+    if (!is_calibrated_) calibrate(repetition.ticks());
+    repetition.time([&] {
+      MPI_Request request = MPI_REQUEST_NULL;
+      call_(arguments_, Way::nonblocking, &request);
+      compute(quanta_);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    });
+    const double total_s =
+        largest_over_ranks({repetition.times().elapsed_s / static_cast<double>(repetition.operations())})[0];
+    const double shorter_s = std::max(std::min(communication_s_, computation_s_), 1e-9);
+    repetition.observe("hidden_share", (communication_s_ + computation_s_ - total_s) / shorter_s);
+  }
+
+  // Takes the times of the communication and of a computation of equal length, each alone. Once for each
+  // group of repetitions, so that both are of the same minute as the whole.
+  void calibrate(const TickClock& ticks) {
+    communication_s_ = typical([&] {
+      dissemination_barrier(communicator_);
+      return seconds_of(ticks, [&] { call_and_wait(); });
+    });
+    constexpr std::int64_t probe = 2000;
+    const double quantum_s = typical([&] { return seconds_of(ticks, [&] { compute(probe); }); }) / probe;
+    quanta_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(communication_s_ / quantum_s));
+    computation_s_ = typical([&] { return seconds_of(ticks, [&] { compute(quanta_); }); });
+    is_calibrated_ = true;
+  }
+
+  template <class Action>
+  static double seconds_of(const TickClock& ticks, Action&& action) {
+    const Ticks start = ticks.now();
+    action();
+    return ticks.seconds(ticks.now() - start);
+  }
+
+  // The median of three times, each that of the slowest rank.
+  template <class Take>
+  double typical(Take&& take) {
+    std::array<double, 3> times{};
+    for (double& time : times) time = take();
+    times = largest_over_ranks(times);
+    std::sort(times.begin(), times.end());
+    return times[1];
+  }
+
+  std::array<double, 3> largest_over_ranks(std::array<double, 3> mine) const {
+    std::array<double, 3> largest{};
+    MPI_Allreduce(mine.data(), largest.data(), 3, MPI_DOUBLE, MPI_MAX, communicator_.handle());
+    return largest;
+  }
+
+  // Steps that depend on each other and touch no memory; their result is kept, so that none is left out.
+  void compute(std::int64_t quanta) {
+    double value = computed_;
+    for (std::int64_t i = 0; i < quanta; ++i) value = value * 0.999 + 0.001;
+    computed_ = value;
+  }
+
+  std::string mode_;
+  Call call_ = nullptr;
+  Arguments arguments_;
+  MPI_Request request_ = MPI_REQUEST_NULL;  // of the persistent call
+  bool is_calibrated_ = false;
+  double communication_s_ = 0;
+  double computation_s_ = 0;
+  std::int64_t quanta_ = 0;
+  double computed_ = 2;
+};
+
+inline Parameter call_parameter() {
+  return choice("call", {"blocking", "nonblocking", "overlapped", "persistent"},
+                "blocking, non-blocking, non-blocking around a computation of equal length, or persistent");
+}
+inline Parameter root_parameter() {
+  return integer("root", "", 0, 0, INT_MAX, "the rank that has or gets everything");
+}
+inline Parameter block_parameter() {
+  return choice("blocks", {"equal", "proportional", "one_empty", "one_has_all"},
+                "share of each rank: all the same, growing with the rank, none for one, all for one");
+}
+inline Parameter message_parameter(const std::string& meaning) {
+  return integer("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, meaning);
+}
+inline std::vector<Metric> collective_metrics() {
+  return {seconds("time_s"), bytes_per_second(), observed("hidden_share", "", false)};
+}
+
+inline int checked_root(const Parameters& parameters, const Communicator& communicator) {
+  const std::int64_t root = parameters.integer("root");
+  if (root >= communicator.size()) {
+    throw Unavailable("root=" + std::to_string(root) + ": must be below the number of ranks, " +
+                      std::to_string(communicator.size()));
+  }
+  return static_cast<int>(root);
+}
+
+// The length of each rank's block, `total` in all. The empty or only one is before the root in rank order.
+inline std::vector<std::int64_t> block_lengths(const std::string& blocks, std::int64_t total, int ranks,
+                                               int root) {
+  std::vector<std::int64_t> lengths(ranks);
+  const std::int64_t weights = std::int64_t{ranks} * (ranks + 1) / 2;
+  const auto up_to = [&](std::int64_t weight) {
+    return total / weights * weight + total % weights * weight / weights;
+  };
+  const int special = (root + ranks - 1) % ranks;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    if (blocks == "equal" || ranks == 1) {
+      lengths[rank] = total / ranks;
+    } else if (blocks == "proportional") {
+      lengths[rank] = up_to((rank + 1) * (rank + 2) / 2) - up_to(rank * (rank + 1) / 2);
+    } else if (blocks == "one_has_all") {
+      lengths[rank] = rank == special ? total : 0;
+    } else if (rank != special) {
+      const std::int64_t place = rank < special ? rank : rank - 1;
+      lengths[rank] = total / (ranks - 1) + (place < total % (ranks - 1) ? 1 : 0);
+    }
+  }
+  return lengths;
+}
+
+// Throws Unavailable where the buffers of all ranks of this host would not fit its memory. Collective.
+inline void require_memory(std::int64_t bytes, const Communicator& communicator) {
+  constexpr std::int64_t unquestioned = std::int64_t{64} << 20;
+  std::int64_t largest = 0;
+  MPI_Allreduce(&bytes, &largest, 1, MPI_INT64_T, MPI_MAX, communicator.handle());
+  if (largest <= unquestioned) return;
+  MPI_Comm host = MPI_COMM_NULL;
+  MPI_Comm_split_type(communicator.handle(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  double needed = static_cast<double>(bytes);
+  MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, host);
+  MPI_Comm_free(&host);
+  std::ifstream facts("/proc/meminfo");
+  for (std::string word; facts >> word;) {
+    double kibibytes = 0;
+    if (word == "MemAvailable:" && facts >> kibibytes && needed > kibibytes * 1024) {
+      throw Unavailable("the buffers need " + std::to_string(static_cast<std::int64_t>(needed / 1e6)) +
+                        " MB of this host, which has " +
+                        std::to_string(static_cast<std::int64_t>(kibibytes * 1024 / 1e6)) + " MB left");
+    }
+  }
+}
+
+}  // namespace scope

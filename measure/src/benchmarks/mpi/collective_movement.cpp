@@ -1,0 +1,222 @@
+// The collectives that move data: one row each of a table.
+//
+// Timed: see collective.hpp. Buffers are the same in every repetition, and so warm. Every byte received is
+// compared, with new contents for each group of repetitions; each block has a pattern of its own, so that
+// blocks in each other's places are noticed. Effective bandwidth after the thesis, eq. 6.1: the payloads of
+// all p processes over the time. A process's payload is all that it sends or gets, whichever is more; of the
+// root's operations it is what each process gets from or gives to the root.
+#include "benchmarks/mpi/collective.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope {
+namespace {
+
+// Who has data for whom.
+enum class Pattern { same_from_root, from_root, to_root, from_all_to_all, each_to_each };
+
+struct Row {
+  const char* name;
+  const char* summary;
+  const char* message;  // what message_bytes means
+  Pattern pattern;
+  bool takes_blocks;  // lengths may differ
+  Calls calls;
+};
+
+const Row rows[] = {
+    {"mpi.broadcast", "broadcast: all get the root's message", "what every process gets",
+     Pattern::same_from_root, false, SCOPE_CALLS(Bcast, Ibcast, a.receive, a.count, a.type, a.root, a.comm)},
+    {"mpi.scatter", "scatter: each process gets its block from the root", "block of one process",
+     Pattern::from_root, false,
+     SCOPE_CALLS(Scatter, Iscatter, a.send, a.count, a.type, a.receive, a.count, a.type, a.root, a.comm)},
+    {"mpi.scatterv", "scatter of blocks that may differ in length", "mean block of one process",
+     Pattern::from_root, true,
+     SCOPE_CALLS(Scatterv, Iscatterv, a.send, a.sends.counts, a.sends.offsets, a.type, a.receive, a.count,
+                 a.type, a.root, a.comm)},
+    {"mpi.gather", "gather: the root gets the blocks of all processes", "block of one process",
+     Pattern::to_root, false,
+     SCOPE_CALLS(Gather, Igather, a.send, a.count, a.type, a.receive, a.count, a.type, a.root, a.comm)},
+    {"mpi.gatherv", "gather of blocks that may differ in length", "mean block of one process",
+     Pattern::to_root, true,
+     SCOPE_CALLS(Gatherv, Igatherv, a.send, a.count, a.type, a.receive, a.receives.counts, a.receives.offsets,
+                 a.type, a.root, a.comm)},
+    {"mpi.allgather", "allgather: all get the blocks of all processes", "block of one process",
+     Pattern::from_all_to_all, false,
+     SCOPE_CALLS(Allgather, Iallgather, a.send, a.count, a.type, a.receive, a.count, a.type, a.comm)},
+    {"mpi.allgatherv", "allgather of blocks that may differ in length", "mean block of one process",
+     Pattern::from_all_to_all, true,
+     SCOPE_CALLS(Allgatherv, Iallgatherv, a.send, a.count, a.type, a.receive, a.receives.counts,
+                 a.receives.offsets, a.type, a.comm)},
+    {"mpi.alltoall", "all-to-all: each process has a block for each", "block from one process to one",
+     Pattern::each_to_each, false,
+     SCOPE_CALLS(Alltoall, Ialltoall, a.send, a.count, a.type, a.receive, a.count, a.type, a.comm)},
+    {"mpi.alltoallv", "all-to-all of blocks that may differ in length", "mean block from one process to one",
+     Pattern::each_to_each, true,
+     SCOPE_CALLS(Alltoallv, Ialltoallv, a.send, a.sends.counts, a.sends.offsets, a.type, a.receive,
+                 a.receives.counts, a.receives.offsets, a.type, a.comm)},
+};
+
+bool is_rooted(const Row& row) {
+  return row.pattern != Pattern::from_all_to_all && row.pattern != Pattern::each_to_each;
+}
+
+// Blocks one after another in a buffer, each with the number that tells its pattern from the others'.
+struct Blocks {
+  std::vector<std::int64_t> lengths;
+  std::vector<std::uint64_t> numbers;
+
+  std::int64_t total() const {
+    std::int64_t sum = 0;
+    for (const std::int64_t length : lengths) sum += length;
+    return sum;
+  }
+
+  template <class Visit>  // visit(part of the buffer, number)
+  void for_each(Buffer& buffer, Visit&& visit) const {
+    std::int64_t place = 0;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      visit(buffer.bytes().subspan(place, lengths[i]), numbers[i]);
+      place += lengths[i];
+    }
+  }
+};
+
+class Movement final : public Collective {
+ public:
+  Movement(const Row& row, const Parameters& parameters, const Communicator& communicator)
+      : Collective(parameters, communicator),
+        row_(row),
+        root_(is_rooted(row) ? checked_root(parameters, communicator) : 0),
+        block_(parameters.integer("message_bytes")) {
+    const int ranks = communicator.size();
+    const std::string blocks = row.takes_blocks ? parameters.choice("blocks") : "equal";
+    const auto lengths = block_lengths(blocks, block_ * ranks, ranks, root_);
+    choose(row.calls, row.takes_blocks ? block_ * ranks : block_);
+    lay_out(lengths);
+    const std::int64_t sent = in_place() ? 0 : sent_.total();
+    require_memory(sent + received_.total(), communicator);
+    send_ = Buffer(sent);
+    receive_ = Buffer(received_.total());
+    Arguments arguments{.send = send_.data(), .receive = receive_.data(), .count = block_, .root = root_};
+    if (row.takes_blocks) {
+      arguments.count = lengths[communicator.rank()];
+      arguments.sends = PerRankBlocks(sent_.lengths);
+      arguments.receives = PerRankBlocks(received_.lengths);
+    }
+    set_arguments(std::move(arguments));
+  }
+
+  Work work() const override {
+    const double ranks = communicator_.size();
+    const double each = is_rooted(row_) ? 1 : ranks;
+    return {.bytes = static_cast<double>(block_) * ranks * each,
+            .messages = (is_rooted(row_) ? 1 : ranks) * (ranks - 1)};
+  }
+
+  void fill(std::uint64_t seed) override {
+    Collective::fill(seed);
+    receive_.clear();
+    sent_.for_each(in_place() ? receive_ : send_, [&](std::span<std::byte> bytes, std::uint64_t number) {
+      write_pattern(bytes, seed_of(seed, number));
+    });
+  }
+
+  Check verify(std::uint64_t seed) override {
+    Check check{received_.total(), ""};
+    received_.for_each(receive_, [&](std::span<std::byte> bytes, std::uint64_t number) {
+      const std::string problem = pattern_problem(bytes, seed_of(seed, number));
+      if (check.problem.empty() && !problem.empty()) {
+        check.problem = "block " + std::to_string(number) + ": " + problem;
+      }
+    });
+    return check;
+  }
+
+  std::span<std::byte> received() override { return receive_.bytes(); }
+
+ private:
+  bool in_place() const { return row_.pattern == Pattern::same_from_root; }
+
+  // Says which blocks this rank sends and gets, when `lengths` are those of the ranks.
+  void lay_out(const std::vector<std::int64_t>& lengths) {
+    const auto ranks = static_cast<std::uint64_t>(communicator_.size());
+    const auto me = static_cast<std::uint64_t>(communicator_.rank());
+    const bool root = communicator_.rank() == root_;
+    const Blocks mine{{lengths[me]}, {me}};
+    Blocks all{lengths, {}};
+    for (std::uint64_t rank = 0; rank < ranks; ++rank) all.numbers.push_back(rank);
+    switch (row_.pattern) {
+      case Pattern::same_from_root:
+        received_ = {{block_}, {0}};
+        if (root) sent_ = received_;
+        break;
+      case Pattern::from_root:
+        if (root) sent_ = all;
+        received_ = mine;
+        break;
+      case Pattern::to_root:
+        sent_ = mine;
+        if (root) received_ = all;
+        break;
+      case Pattern::from_all_to_all:
+        sent_ = mine;
+        received_ = all;
+        break;
+      case Pattern::each_to_each:
+        // The length depends on the distance, so that all send and get equally much.
+        for (std::uint64_t other = 0; other < ranks; ++other) {
+          sent_.lengths.push_back(lengths[(other + ranks - me) % ranks]);
+          sent_.numbers.push_back(me * ranks + other);
+          received_.lengths.push_back(lengths[(me + ranks - other) % ranks]);
+          received_.numbers.push_back(other * ranks + me);
+        }
+        break;
+    }
+  }
+
+  std::uint64_t seed_of(std::uint64_t seed, std::uint64_t number) const { return pattern_word(seed, number); }
+
+  const Row& row_;
+  int root_;
+  std::int64_t block_;
+  Blocks sent_;
+  Blocks received_;
+  Buffer send_{0};
+  Buffer receive_{0};
+};
+
+Declaration declaration(const Row& row) {
+  Declaration made;
+  made.name = row.name;
+  made.summary = row.summary;
+  made.parameters = {message_parameter(row.message)};
+  if (is_rooted(row)) made.parameters.push_back(root_parameter());
+  if (row.takes_blocks) made.parameters.push_back(block_parameter());
+  made.parameters.push_back(call_parameter());
+  made.definition = Definition::global;
+  made.metrics = collective_metrics();
+  const bool main =
+      row.pattern == Pattern::same_from_root || (row.pattern == Pattern::each_to_each && !row.takes_blocks);
+  made.sweeps = {
+      {"baseline",
+       main ? "ranks=powers message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi" : "ranks=all message_bytes=1Ki,64Ki"},
+      {"standard", "ranks=every message_bytes=1,8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+      {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}};
+  if (row.takes_blocks) {
+    made.sweeps.push_back(
+        {"standard", "ranks=all blocks=proportional,one_empty,one_has_all message_bytes=1Ki,64Ki"});
+  }
+  made.make = [&row](const Parameters& parameters,
+                     const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+    return std::make_unique<Movement>(row, parameters, communicator);
+  };
+  return made;
+}
+
+[[maybe_unused]] const bool registered = [] {
+  for (const Row& row : rows) Registration{declaration(row)};
+  return true;
+}();
+
+}  // namespace
+}  // namespace scope

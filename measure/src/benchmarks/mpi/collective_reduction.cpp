@@ -1,0 +1,207 @@
+// The collectives that combine the vectors of all processes: one row each of a table.
+//
+// Timed: see collective.hpp. Buffers are warm. Every element of the result is compared, with new contents for
+// each group of repetitions; each rank contributes differently, so that one that is missing or counted twice
+// is noticed. Sums are of doubles that hold whole numbers: exact in any order. MPI_LOR is the thesis's
+// operation of a single cycle. Effective bandwidth after the thesis, eq. 6.1: the vectors of all p processes
+// over the time.
+#include "benchmarks/mpi/collective.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope {
+namespace {
+
+// Which part of the combined vector a process gets.
+enum class Result { all_on_root, all, up_to_me, before_me, my_block };
+
+struct Row {
+  const char* name;
+  const char* summary;
+  const char* message;  // what message_bytes means
+  Result result;
+  bool takes_blocks;  // lengths may differ
+  Calls calls;
+};
+
+const Row rows[] = {
+    {"mpi.reduce", "reduce: the root gets the combined vector", "vector of one process", Result::all_on_root,
+     false, SCOPE_CALLS(Reduce, Ireduce, a.send, a.receive, a.count, a.type, a.op, a.root, a.comm)},
+    {"mpi.allreduce", "allreduce: all get the combined vector", "vector of one process", Result::all, false,
+     SCOPE_CALLS(Allreduce, Iallreduce, a.send, a.receive, a.count, a.type, a.op, a.comm)},
+    {"mpi.scan", "scan: each process gets what the ranks up to it combine to", "vector of one process",
+     Result::up_to_me, false, SCOPE_CALLS(Scan, Iscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
+    {"mpi.exscan", "exscan: each process gets what the ranks before it combine to", "vector of one process",
+     Result::before_me, false,
+     SCOPE_CALLS(Exscan, Iexscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
+    {"mpi.reduce_scatter_block", "reduce-scatter: each process gets its block of the combined vector",
+     "block that one process gets", Result::my_block, false,
+     SCOPE_CALLS(Reduce_scatter_block, Ireduce_scatter_block, a.send, a.receive, a.count, a.type, a.op,
+                 a.comm)},
+    {"mpi.reduce_scatter", "reduce-scatter of blocks that may differ in length",
+     "mean block that one process gets", Result::my_block, true,
+     SCOPE_CALLS(Reduce_scatter, Ireduce_scatter, a.send, a.receive, a.receives.counts, a.type, a.op,
+                 a.comm)},
+};
+
+// Rank r contributes a + r b to a sum; a and b are whole and depend on the element.
+struct Sum {
+  using Item = double;
+  static MPI_Datatype type() { return MPI_DOUBLE; }
+  static MPI_Op op() { return MPI_SUM; }
+  static Item contribution(std::uint64_t word, std::uint64_t rank, std::uint64_t /*ranks*/) {
+    return static_cast<Item>(first(word) + rank * second(word));
+  }
+  // What the first `count` ranks make together.
+  static Item combination(std::uint64_t word, std::uint64_t count, std::uint64_t /*ranks*/) {
+    return static_cast<Item>(count * first(word) + count * (count - 1) / 2 * second(word));
+  }
+
+ private:
+  static std::uint64_t first(std::uint64_t word) { return word % 65536; }
+  static std::uint64_t second(std::uint64_t word) { return (word >> 32) % 256; }
+};
+
+// One rank, or none, says yes.
+struct LogicalOr {
+  using Item = int;
+  static MPI_Datatype type() { return MPI_INT; }
+  static MPI_Op op() { return MPI_LOR; }
+  static Item contribution(std::uint64_t word, std::uint64_t rank, std::uint64_t ranks) {
+    return word % (ranks + 1) == rank ? 1 : 0;
+  }
+  static Item combination(std::uint64_t word, std::uint64_t count, std::uint64_t ranks) {
+    return word % (ranks + 1) < count ? 1 : 0;
+  }
+};
+
+template <class Operator>
+class Reduction final : public Collective {
+ public:
+  using Item = typename Operator::Item;
+
+  Reduction(const Row& row, const Parameters& parameters, const Communicator& communicator)
+      : Collective(parameters, communicator),
+        ranks_(communicator.size()),
+        rank_(communicator.rank()),
+        contributors_(ranks_) {
+    const std::int64_t count = checked_elements(parameters.integer("message_bytes"));
+    const std::int64_t length = row.result == Result::my_block ? count * communicator.size() : count;
+    const int root = row.result == Result::all_on_root ? checked_root(parameters, communicator) : 0;
+    const auto lengths = block_lengths(row.takes_blocks ? parameters.choice("blocks") : "equal",
+                                       count * communicator.size(), communicator.size(), root);
+    choose(row.calls, row.takes_blocks ? length : count);
+    std::int64_t items = count;
+    if (row.result == Result::all_on_root && communicator.rank() != root) items = 0;
+    if (row.result == Result::up_to_me) contributors_ = rank_ + 1;
+    if (row.result == Result::before_me) contributors_ = rank_;
+    if (row.result == Result::before_me && rank_ == 0) items = 0;  // undefined there
+    if (row.result == Result::my_block) {
+      items = lengths[rank_];
+      for (std::uint64_t rank = 0; rank < rank_; ++rank) first_ += lengths[rank];
+    }
+    constexpr std::int64_t item_bytes = sizeof(Item);
+    // An exscan may write to the buffer of rank 0.
+    const std::int64_t room = row.result == Result::before_me ? count : items;
+    require_memory((length + room) * item_bytes, communicator);
+    vector_ = Buffer(length * item_bytes);
+    combined_ = Buffer(room * item_bytes);
+    items_ = items;
+    Arguments arguments{.send = vector_.data(),
+                        .receive = combined_.data(),
+                        .count = count,
+                        .type = Operator::type(),
+                        .op = Operator::op(),
+                        .root = root};
+    if (row.takes_blocks) arguments.receives = PerRankBlocks(lengths);
+    set_arguments(std::move(arguments));
+  }
+
+  Work work() const override {
+    return {.bytes = static_cast<double>(vector_.size()) * static_cast<double>(ranks_),
+            .messages = static_cast<double>(ranks_) - 1};
+  }
+
+  void fill(std::uint64_t seed) override {
+    Collective::fill(seed);
+    combined_.clear();
+    const auto vector = vector_.as<Item>();
+    for (std::size_t i = 0; i < vector.size(); ++i) {
+      vector[i] = Operator::contribution(pattern_word(seed, i), rank_, ranks_);
+    }
+  }
+
+  Check verify(std::uint64_t seed) override {
+    const auto combined = combined_.as<Item>().first(items_);
+    for (std::size_t i = 0; i < combined.size(); ++i) {
+      const Item right = Operator::combination(pattern_word(seed, first_ + i), contributors_, ranks_);
+      if (combined[i] != right) {
+        return {static_cast<std::int64_t>(combined.size()),
+                "element " + std::to_string(i) + " of " + std::to_string(combined.size()) + " is " +
+                    std::to_string(combined[i]) + ", must be " + std::to_string(right)};
+      }
+    }
+    return {static_cast<std::int64_t>(combined.size()), ""};
+  }
+
+  std::span<std::byte> received() override { return combined_.bytes().first(items_ * sizeof(Item)); }
+
+ private:
+  static std::int64_t checked_elements(std::int64_t bytes) {
+    constexpr std::int64_t item_bytes = sizeof(Item);
+    if (bytes % item_bytes != 0) {
+      throw Unavailable("message_bytes=" + std::to_string(bytes) + ": must be a multiple of " +
+                        std::to_string(item_bytes) + ", the size of an element of this operator");
+    }
+    return bytes / item_bytes;
+  }
+
+  std::uint64_t ranks_;
+  std::uint64_t rank_;
+  std::uint64_t contributors_;  // the result combines the vectors of so many ranks, from rank 0 on
+  std::uint64_t first_ = 0;     // element of the vector that the result begins with
+  std::size_t items_ = 0;
+  Buffer vector_{0};
+  Buffer combined_{0};
+};
+
+Declaration declaration(const Row& row) {
+  Declaration made;
+  made.name = row.name;
+  made.summary = row.summary;
+  made.parameters = {message_parameter(row.message),
+                     choice("operator", {"sum", "lor"}, "MPI_SUM of doubles, or MPI_LOR of ints")};
+  if (row.result == Result::all_on_root) made.parameters.push_back(root_parameter());
+  if (row.takes_blocks) made.parameters.push_back(block_parameter());
+  made.parameters.push_back(call_parameter());
+  made.definition = Definition::global;
+  made.metrics = collective_metrics();
+  const bool main = row.result == Result::all_on_root || row.result == Result::all;
+  made.sweeps = {
+      {"baseline",
+       main ? "ranks=powers message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi" : "ranks=all message_bytes=1Ki,64Ki"},
+      {"standard", "ranks=every message_bytes=8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+      {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}};
+  if (main) {
+    made.sweeps.push_back({"standard", "ranks=every operator=lor message_bytes=8,1Ki,64Ki,1Mi"});
+  }
+  if (row.takes_blocks) {
+    made.sweeps.push_back(
+        {"standard", "ranks=all blocks=proportional,one_empty,one_has_all message_bytes=1Ki,64Ki"});
+  }
+  made.make = [&row](const Parameters& parameters,
+                     const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+    if (parameters.choice("operator") == "lor") {
+      return std::make_unique<Reduction<LogicalOr>>(row, parameters, communicator);
+    }
+    return std::make_unique<Reduction<Sum>>(row, parameters, communicator);
+  };
+  return made;
+}
+
+[[maybe_unused]] const bool registered = [] {
+  for (const Row& row : rows) Registration{declaration(row)};
+  return true;
+}();
+
+}  // namespace
+}  // namespace scope

@@ -1,0 +1,180 @@
+"""Every collective, in every way of calling it, at every number of processes; and every check seen to fail."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scope.build import registry
+from scope.machine.machine import NativeBuild
+from scope.samples.records import CaseRecord
+from tests.measure.conftest import Ended, Measure
+
+ROOTED = ["broadcast", "scatter", "scatterv", "gather", "gatherv"]
+MOVEMENTS = [*ROOTED, "allgather", "allgatherv", "alltoall", "alltoallv"]
+REDUCTIONS = ["reduce", "allreduce", "scan", "exscan", "reduce_scatter_block", "reduce_scatter"]
+UNEQUAL = ["scatterv", "gatherv", "allgatherv", "alltoallv", "reduce_scatter"]
+CALLS = ["blocking", "nonblocking", "overlapped", "persistent"]
+
+
+def in_every_way(root: int) -> Iterator[str]:
+    """Every collective and call, with a size that no number of processes divides."""
+    for call in CALLS:
+        yield f"mpi.barrier call={call}"
+        for name in MOVEMENTS:
+            at = f" root={root}" if name in ROOTED else ""
+            yield f"mpi.{name} call={call} message_bytes=1001{at}"
+        yield from (f"mpi.{name} call={call} message_bytes=1000" for name in REDUCTIONS)
+
+
+def of_every_shape() -> Iterator[str]:
+    """The smallest sizes, the other operator, and blocks that differ, some of them empty."""
+    for size in (0, 1):
+        yield from (f"mpi.{name} message_bytes={size}" for name in MOVEMENTS)
+    for operator, size in (("sum", 0), ("sum", 8), ("lor", 4), ("lor", 1004)):
+        yield from (f"mpi.{name} operator={operator} message_bytes={size}" for name in REDUCTIONS)
+    for blocks in ("proportional", "one_empty", "one_has_all"):
+        yield from (f"mpi.{name} blocks={blocks} message_bytes=1000" for name in UNEQUAL)
+
+
+def wrong(ended: Ended) -> list[str]:
+    """Return what is not right of a launch that should be all right."""
+    return [ended.errors] * (ended.code != 0) + [
+        f"{case.benchmark} {case.parameters}: {case.reason}" for case in ended.cases if case.status != "ok"
+    ]
+
+
+def is_stale(case: CaseRecord, build: NativeBuild) -> bool:
+    """Say whether MPICH 4.0 is known to give stale data: of persistent scatter, gather and allgather."""
+    names = ("mpi.scatter", "mpi.gather", "mpi.allgather")
+    known = case.benchmark in names and case.parameters["call"] == "persistent"
+    return known and build.mpi.name == "mpich" and build.mpi.version.startswith("4.0")
+
+
+@pytest.mark.parametrize("ranks", range(1, 18))
+def test_every_collective_is_right_at_every_number_of_processes(ranks: int, measure: Measure) -> None:
+    plan = [*in_every_way(ranks - 1), *of_every_shape()]
+    ended = measure(ranks, plan)
+    assert wrong(ended) == []
+    assert len(ended.cases) == len(plan)
+    for case in ended.cases:
+        assert case.verification is not None
+        gets_something = ranks > 1 or case.benchmark != "mpi.exscan"
+        if case.parameters.get("message_bytes") != 0 and gets_something:
+            assert case.verification.checks > 0
+
+
+def test_every_collective_is_right_under_every_mpi(build: NativeBuild, measure: Measure) -> None:
+    ended = measure(2, [*in_every_way(1), *of_every_shape()], native=build)
+    assert ended.cases
+    for case in ended.cases:
+        if case.status == "unavailable":
+            assert "has no persistent collectives" in case.reason
+        elif is_stale(case, build):
+            assert case.status in ("ok", "failed")
+        else:
+            assert case.status == "ok", f"{case.benchmark} {case.parameters}: {case.reason}"
+
+
+def test_five_processes_under_every_mpi(build: NativeBuild, measure: Measure) -> None:
+    plan = [line for line in in_every_way(3) if "call=blocking" in line]
+    ended = measure(5, plan, native=build)
+    assert wrong(ended) == []
+    assert len(ended.cases) == len(plan)
+
+
+def test_a_corrupted_payload_is_noticed_in_every_row_and_call(measure: Measure) -> None:
+    rows = [line for line in in_every_way(2) if "barrier" not in line]
+    # The last rank must be the root of what only the root gets.
+    plan = [f"{line} root=2" if line.startswith("mpi.reduce ") else line for line in rows]
+    faults = " ".join(f"corrupt-payload:mpi.{name}" for name in (*MOVEMENTS, *REDUCTIONS))
+    ended = measure(3, [*plan, "mpi.barrier"], SCOPE_FAULT=faults)
+    *broken, sound = ended.cases
+    assert sound.status == "ok"
+    assert len(broken) == len(plan)
+    for case in broken:
+        assert case.status == "failed", f"{case.benchmark} {case.parameters}"
+        assert "rank 2 on " in case.reason
+
+
+@pytest.mark.parametrize("operator", ["sum", "lor"])
+def test_a_wrong_result_is_noticed_in_every_row(operator: str, measure: Measure) -> None:
+    # What rank 0 gets of an exscan is undefined.
+    combining = [name for name in REDUCTIONS if name != "exscan"]
+    plan = [f"mpi.{name} message_bytes=1001" for name in MOVEMENTS]
+    plan += [f"mpi.{name} operator={operator} message_bytes=1000" for name in combining]
+    plan += [f"mpi.{name} blocks=proportional message_bytes=1000 call=nonblocking" for name in UNEQUAL]
+    faults = " ".join(f"wrong-result:mpi.{name}" for name in (*MOVEMENTS, *combining))
+    ended = measure(3, plan, SCOPE_FAULT=faults)
+    assert len(ended.cases) == len(plan)
+    for case in ended.cases:
+        assert case.status == "failed", f"{case.benchmark} {case.parameters}"
+        assert "rank 0 on " in case.reason
+
+
+BROKEN_BARRIERS = """
+#include <mpi.h>
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request) {
+  return comm == MPI_COMM_NULL ? MPI_ERR_COMM : PMPI_Ibarrier(MPI_COMM_SELF, request);
+}
+int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request) {
+  return comm == MPI_COMM_NULL ? MPI_ERR_COMM : PMPI_Barrier_init(MPI_COMM_SELF, info, request);
+}
+"""
+
+
+def test_a_barrier_that_does_not_wait_is_noticed(
+    measure: Measure, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    source, library = tmp_path / "broken.c", tmp_path / "broken.so"
+    source.write_text(BROKEN_BARRIERS)
+    compiler = embedded_build.mpi.compiler.replace("mpicxx", "mpicc")
+    subprocess.run([compiler, "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    plan = [f"mpi.barrier call={call}" for call in CALLS]
+    ended = measure(2, plan, LD_PRELOAD=str(library))
+    assert [case.status for case in ended.cases] == ["ok", "failed", "failed", "failed"], ended.errors
+    assert "left the barrier" in ended.cases[1].reason
+
+
+def test_what_hides_behind_a_computation_is_observed_by_overlapped_calls_alone(measure: Measure) -> None:
+    plan = [f"mpi.allreduce call={call} sampling.budget_s=0.05" for call in ("blocking", "overlapped")]
+    blocking, overlapped = measure(2, plan, action="run").cases
+    assert blocking.series[0].observed == {}
+    shares = overlapped.series[0].observed["hidden_share"]
+    assert len(shares) == 2
+    # All ranks agree on the slowest one's time; no more than the shorter of the two can be hidden, but for noise.
+    assert shares[0] == shares[1]
+    assert sorted(shares[0])[len(shares[0]) // 2] < 1.5
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("mpi.reduce message_bytes=1001", "message_bytes=1001: must be a multiple of 8, the size of an element"),
+        ("mpi.reduce message_bytes=1001 operator=lor", "must be a multiple of 4"),
+        ("mpi.broadcast root=2", "root=2: must be below the number of ranks, 2"),
+        (f"mpi.broadcast message_bytes={3 << 30}", "need the large-count calls of MPI 4, which the library lacks"),
+        (f"mpi.gatherv message_bytes={3 << 29}", "counts up to 3221225472 need the large-count calls"),
+        (f"mpi.allreduce message_bytes={1 << 40}", "need the large-count calls"),
+    ],
+)
+def test_what_does_not_fit_is_unavailable_with_its_reason(line: str, reason: str, measure: Measure) -> None:
+    ended = measure(2, [line])
+    assert ended.code == 0
+    assert [case.status for case in ended.cases] == ["unavailable"]
+    assert reason in ended.cases[0].reason
+
+
+def test_buffers_that_the_host_cannot_hold_are_unavailable(measure: Measure) -> None:
+    # 2 x 17 x 17 x 2 GiB.
+    (case,) = measure(17, [f"mpi.alltoall message_bytes={(1 << 31) - 1}"]).cases
+    assert case.status == "unavailable"
+    assert "MB of this host" in case.reason
+
+
+def test_the_tables_are_all_registered(embedded_build: NativeBuild) -> None:
+    listed = {benchmark.name for benchmark in registry.load(embedded_build.program)}
+    assert {f"mpi.{name}" for name in ("barrier", *MOVEMENTS, *REDUCTIONS)} <= listed
