@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from scope import units
 from scope.findings.context import Context
 from scope.findings.finding import Evidence, Finding
-from scope.models.fit import Ladder, Rung
+from scope.findings.rungs import Lossy, lossy
+from scope.models.fit import Rung
 
 WORTH_A_LINE = 0.7
 MUCH = 0.3
@@ -16,39 +15,29 @@ MUCH = 0.3
 
 def find(context: Context) -> list[Finding]:
     """Find operations that certainly retain less than 70 % of the library's bandwidth."""
-    return [
-        _finding(context, ladder, below, rung)
-        for ladder in context.models.ladders
-        if ladder.quantity == "bandwidth_bytes_per_s"
-        for below, rung in pairwise(ladder.rungs)
-        if rung.layer == "operation"
-        and rung.retained is not None
-        and (rung.retained_high or rung.retained) < WORTH_A_LINE
-    ]
+    found = lossy(context, "bandwidth_bytes_per_s", ("operation",), WORTH_A_LINE)
+    return [_finding(context, one) for one in found]
 
 
-def _finding(context: Context, ladder: Ladder, below: Rung, rung: Rung) -> Finding:
+def _finding(context: Context, found: Lossy) -> Finding:
+    rung = found.rung
     retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
     warm = _same_but_warm(context, rung)
     return Finding(
         code="operation-below-ping-pong",
-        severity="advice" if (rung.retained or 0) >= MUCH else "warning",
+        severity="advice" if found.retained >= MUCH else "warning",
         title=(
             f"Broadcasting a matrix reaches {units.quantity(rung.value, 'B/s')}, {retained} of what the library's "
-            f"messages do ({ladder.path})"
+            f"messages do ({found.ladder.path})"
         ),
-        where={"path": ladder.path, "layer": "operation", "message_bytes": ladder.message_bytes or 0},
-        evidence=[
-            Evidence(what=below.name, value=below.value or 0.0, unit="B/s"),
-            Evidence(what=rung.name, value=rung.value or 0.0, unit="B/s"),
-            *([warm] if warm else []),
-        ],
+        where=found.where,
+        evidence=[*found.evidence, *([warm] if warm else [])],
         advice=(
             "Allocate buffers once and use them again: fresh memory is paid for page by page inside the "
             "operation. Where that cannot be, large pages help: `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` with "
             "transparent huge pages set to madvise or always."
         ),
-        lost=1 - (rung.retained or 0),
+        lost=1 - found.retained,
     )
 
 

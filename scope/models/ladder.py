@@ -16,7 +16,12 @@ from scope.models.ratios import Figure, ratio
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 
-Layer = Literal["limit", "network", "mpi", "operation", "algorithm"]
+Layer = Literal["limit", "frames", "network", "mpi", "operation", "algorithm"]
+Exchange = Literal["ping-pong", "stream"]
+
+NETWORK: dict[Exchange, str] = {"ping-pong": "network.latency", "stream": "network.bandwidth"}
+"""What stands under the library for each way of exchanging messages."""
+AS_LIBRARIES = {"nodelay": "on", "wait": "polling", "flow": "credits", "socket_buffer_bytes": "0"}
 
 
 @dataclass(frozen=True)
@@ -36,38 +41,54 @@ class Results:
 
     summaries: list[Summary] = field(default_factory=list)
 
-    def of(self, benchmark: str, metric: str, transport: str | None = None, **parameters: str) -> list[Summary]:
-        """Return those of a benchmark's metric with these parameters (where the benchmark has them)."""
+    def of(self, benchmark: str, metric: str, path: Path | None = None, **parameters: str) -> list[Summary]:
+        """Return those of a benchmark's metric on a path with these parameters (where the benchmark has them)."""
         return [
             s
             for s in self.summaries
             if s.benchmark == benchmark
             and s.metric == metric
-            and transport in (None, s.transport)
-            and all(s.parameters.get(name, value) == value for name, value in parameters.items())
+            and (path is None or (s.transport == path.transport and _placed(s, path)))
+            and all(str(s.parameters.get(name, value)) == value for name, value in parameters.items())
         ]
+
+    def below(self, exchange: Exchange, metric: str, path: Path, protocol: str) -> list[Summary]:
+        """Return what a protocol does on a path without the library, set as libraries set it."""
+        found = self.of(NETWORK[exchange], metric, None, protocol=protocol, **AS_LIBRARIES)
+        return [s for s in found if _placed(s, path)]
 
 
 def ladders(summaries: list[Summary], machine: Machine, launches: list[LaunchRecord]) -> list[Ladder]:
     """Build every ladder that the measured paths allow; a missing rung says why it is missing."""
     known = Results([s for s in summaries if s.primary and s.valid and s.median])
-    found: list[Ladder] = []
+    first: list[Ladder] = []
+    more: list[Ladder] = []
     for path in paths(machine, launches):
-        found += [ladder for ladder in (_bandwidth(path, known, machine), _latency(path, known)) if ladder]
-    return found + _efficiency(known, machine)
+        # A path's own exchange comes first: windows in memory, the thesis's ping-pong on a network.
+        order: list[Exchange] = ["stream", "ping-pong"] if path.memory else ["ping-pong", "stream"]
+        found = [_bandwidth(path, exchange, known, machine) for exchange in order]
+        kept = [ladder for ladder in found if ladder]
+        first += [*kept[:1], *filter(None, [_latency(path, known)])]
+        more += [
+            ladder for ladder in kept[1:] if any(rung.layer == "network" and rung.value for rung in ladder.rungs)
+        ]
+    return first + _efficiency(known, machine) + more
 
 
-def _bandwidth(path: Path, known: Results, machine: Machine) -> Ladder | None:
-    library = _library_bandwidths(path, known)
-    network = [] if path.memory else _network(known, "bandwidth_bytes_per_s")
+def _bandwidth(path: Path, exchange: Exchange, known: Results, machine: Machine) -> Ladder | None:
+    library = _library(path, exchange, "bandwidth_bytes_per_s", known)
+    network = _network(path, exchange, "bandwidth_bytes_per_s", known)
     sizes = {_bytes(s) for s in library}
-    common = sizes & {_bytes(s) for s in network} or sizes
+    common = sizes & set(network) or sizes
     if not common:
         return None
     message_bytes = max(common)
-    steps = [_memory_limit(known, message_bytes) if path.memory else _link_limit(path)]
-    if not path.memory:
-        steps.append(_measured("network", _at(network, message_bytes), "network.latency was not measured"))
+    steps = [
+        _memory_limit(known, message_bytes) if path.memory else _link_limit(path),
+        *_frames(path, exchange, "bandwidth_bytes_per_s", message_bytes, known),
+    ]
+    if network or not path.memory:
+        steps.append(_measured("network", network.get(message_bytes), f"{NETWORK[exchange]} was not measured"))
     mpi = _measured("mpi", _at(library, message_bytes), "not measured")
     steps.append(_with_cache_note(mpi, message_bytes, machine) if path.memory else mpi)
     steps.append(_operation(path, known, message_bytes))
@@ -75,22 +96,45 @@ def _bandwidth(path: Path, known: Results, machine: Machine) -> Ladder | None:
     return Ladder(
         path=path.name,
         quantity="bandwidth_bytes_per_s",
+        exchange=exchange,
         message_bytes=message_bytes,
         rungs=_rungs(steps, "B/s", higher_is_better=True),
     )
 
 
-def _library_bandwidths(path: Path, known: Results) -> list[Summary]:
-    """Return windows of messages in memory; on a network the ping-pong, which is what `network.latency` is too."""
-    windows = known.of("mpi.bandwidth", "bandwidth_bytes_per_s", path.transport, completion="nonblocking")
-    echoes = known.of(
-        "mpi.latency", "bandwidth_bytes_per_s", path.transport, mode="standard", completion="blocking"
-    )
-    return (windows or echoes) if path.memory else (echoes or windows)
+def _library(path: Path, exchange: Exchange, metric: str, known: Results) -> list[Summary]:
+    """Return what the library does the same way: a window of messages, or a ping-pong."""
+    if exchange == "stream":
+        return known.of("mpi.bandwidth", metric, path, completion="nonblocking")
+    return known.of("mpi.latency", metric, path, mode="standard", completion="blocking")
 
 
-def _network(known: Results, metric: str) -> list[Summary]:
-    return known.of("network.latency", metric, protocol="tcp", nodelay="on", wait="polling")
+def _network(path: Path, exchange: Exchange, metric: str, known: Results) -> dict[int, Summary]:
+    """Return, for each size, the best of the protocols that the library may take on this path."""
+    best: dict[int, Summary] = {}
+    for protocol in path.protocols:
+        for s in known.below(exchange, metric, path, protocol):
+            other = best.get(_bytes(s))
+            if other is None or _better(s, other):
+                best[_bytes(s)] = s
+    return best
+
+
+def _better(one: Summary, other: Summary) -> bool:
+    if one.median is None or other.median is None:  # pragma: no cover - only summaries with a median are kept
+        return False
+    return one.median > other.median if one.better == "higher" else one.median < other.median
+
+
+def _placed(summary: Summary, path: Path) -> bool:
+    return summary.placement in path.placements
+
+
+def _frames(path: Path, exchange: Exchange, metric: str, message_bytes: int, known: Results) -> list[Step]:
+    """Take raw frames where they were measured (root only): what the wire gives before any protocol."""
+    raw = [] if path.inside else known.below(exchange, metric, path, "ethernet")
+    summary = _at(raw, message_bytes)
+    return [_measured("frames", summary, "")] if summary else []
 
 
 def _memory_limit(known: Results, message_bytes: int) -> Step:
@@ -130,7 +174,7 @@ def _link_limit(path: Path) -> Step:
 
 def _operation(path: Path, known: Results, message_bytes: int) -> Step:
     """Take the broadcast to one other process whose matrix is nearest to the message; cold where there is."""
-    times = [s for s in known.of("operation.broadcast", "time_s", path.transport) if s.ranks == 2 and s.work]
+    times = [s for s in known.of("operation.broadcast", "time_s", path) if s.ranks == 2 and s.work]
     if not times:
         return Step(
             "operation", "operation.broadcast", None, "operation.broadcast was not measured here on 2 ranks"
@@ -148,7 +192,7 @@ def _operation(path: Path, known: Results, message_bytes: int) -> Step:
 def _algorithm(path: Path, known: Results, machine: Machine) -> Step:
     times = [
         s
-        for s in known.of("algorithm.matmul_cannon", "communicate_s", path.transport)
+        for s in known.of("algorithm.matmul_cannon", "communicate_s", path)
         if s.ranks > 1 and s.work and s.work.bytes
     ]
     if not times:
@@ -172,21 +216,22 @@ def _crowd(ranks: int, machine: Machine) -> str:
 
 def _latency(path: Path, known: Results) -> Ladder | None:
     """Build the ladder of the smallest message both layers sent; in shared memory there is no layer below."""
-    if path.memory:
-        return None
-    network = _network(known, "latency_s")
-    library = known.of("mpi.latency", "latency_s", path.transport, mode="standard", completion="blocking")
-    sizes = {_bytes(s) for s in network} & {_bytes(s) for s in library}
+    network = _network(path, "ping-pong", "latency_s", known)
+    library = _library(path, "ping-pong", "latency_s", known)
+    sizes = set(network) & {_bytes(s) for s in library}
     if not sizes:
         return None
     message_bytes = min(sizes)
     steps = [
-        _wire_time(path, message_bytes),
-        _measured("network", _at(network, message_bytes), "not measured"),
+        *([] if path.memory else [_wire_time(path, message_bytes)]),
+        *_frames(path, "ping-pong", "latency_s", message_bytes, known),
+        _measured("network", network[message_bytes], ""),
         _measured("mpi", _at(library, message_bytes), "not measured"),
     ]
     rungs = _rungs(steps, "s", higher_is_better=False)
-    return Ladder(path=path.name, quantity="latency_s", message_bytes=message_bytes, rungs=rungs)
+    return Ladder(
+        path=path.name, quantity="latency_s", exchange="ping-pong", message_bytes=message_bytes, rungs=rungs
+    )
 
 
 def _wire_time(path: Path, message_bytes: int) -> Step:
@@ -200,7 +245,7 @@ def _wire_time(path: Path, message_bytes: int) -> Step:
 
 def _efficiency(known: Results, machine: Machine) -> list[Ladder]:
     """Hold an algorithm on p processes against p times what one process computes."""
-    rates = known.of("algorithm.matmul_cannon", "flops_per_s", "default")
+    rates = [s for s in known.of("algorithm.matmul_cannon", "flops_per_s") if s.transport == "default"]
     alone = {_variant(s): s for s in rates if s.ranks == 1}
     together = [s for s in rates if s.ranks > 1 and _variant(s) in alone]
     if not together:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 IP_HEADER_BYTES = 20
+IPV6_HEADER_BYTES = 40
+UDP_HEADER_BYTES = 8
 TCP_HEADER_BYTES = 20
 TCP_TIMESTAMPS_BYTES = 12
 """The timestamps option with its padding, which Linux sends by default."""
+VLAN_TAG_BYTES = 4
+"""IEEE 802.1Q: between the addresses and the type, beyond the MTU."""
+DATAGRAM_BYTES = 16
+"""What Scope's own UDP datagrams and raw frames carry to number themselves (`network.latency`, Rules)."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,25 @@ RAW = Protocol("Ethernet", 0)
 TCP_IP = Protocol("TCP/IP", IP_HEADER_BYTES + TCP_HEADER_BYTES)
 TCP_IP_TIMESTAMPS = Protocol("TCP/IP with timestamps", TCP_IP.header_bytes + TCP_TIMESTAMPS_BYTES)
 TCP_IP_ACKNOWLEDGED = Protocol("TCP/IP, every packet acknowledged", TCP_IP.header_bytes, acknowledged=True)
+UDP_IP = Protocol("UDP/IP", IP_HEADER_BYTES + UDP_HEADER_BYTES)
+TCP_IPV6 = Protocol("TCP/IPv6", IPV6_HEADER_BYTES + TCP_HEADER_BYTES)
+UDP_IPV6 = Protocol("UDP/IPv6", IPV6_HEADER_BYTES + UDP_HEADER_BYTES)
+
+MEASURED = {
+    "tcp": TCP_IP_TIMESTAMPS,
+    "udp": Protocol("UDP/IP, numbered", UDP_IP.header_bytes + DATAGRAM_BYTES),
+    "ethernet": Protocol("Ethernet, numbered", DATAGRAM_BYTES),
+}
+"""The headers that the protocols of the `network.*` benchmarks put on a wire."""
+
+
+def tagged(frame: Frame) -> Frame:
+    """Return a frame with a VLAN tag: four bytes of header more, and a shortest frame longer by as much."""
+    return replace(
+        frame,
+        header_bytes=frame.header_bytes + VLAN_TAG_BYTES,
+        minimum_bytes=frame.minimum_bytes + VLAN_TAG_BYTES,
+    )
 
 
 def message_wire_bytes(message_bytes: int, protocol: Protocol, frame: Frame = Frame()) -> int:

@@ -16,6 +16,8 @@ class Path:
     transport: str
     inside: bool
     """Whether both processes are on one host."""
+    placements: frozenset[str]
+    """How the launches placed their processes that took this way."""
     link: Link | None
     """What stands between the hosts (or the loopback); None for shared memory or where it cannot be told."""
 
@@ -24,32 +26,36 @@ class Path:
         """Whether messages go through memory alone."""
         return self.inside and self.transport == "default"
 
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """The protocols of the `network.*` benchmarks that stand under the library here; the best one counts."""
+        return ("shm", "cma") if self.memory else ("tcp",)
+
 
 def paths(machine: Machine, launches: list[LaunchRecord]) -> list[Path]:
-    """Return the paths between rank 0 and rank 1 that were measured, one for each transport, the default first."""
-    inside: dict[str, bool] = {}
+    """Return the paths between rank 0 and rank 1 that were measured, the default first, inside before outside."""
+    placements: dict[tuple[str, bool], set[str]] = {}
     for launch in launches:
         hosts = {process.rank: process.host for process in launch.processes}
         if launch.ranks == 2 and 0 in hosts and 1 in hosts:
-            inside[launch.transport] = hosts[0] == hosts[1]
+            placements.setdefault((launch.transport, hosts[0] == hosts[1]), set()).add(launch.placement)
     return [
-        _path(transport, inside[transport], machine)
-        for transport in sorted(inside, key=lambda t: (t != "default", t))
+        _path(transport, inside, frozenset(placements[transport, inside]), machine)
+        for transport, inside in sorted(placements, key=lambda way: (way[0] != "default", way[0], not way[1]))
     ]
 
 
-def _path(transport: str, inside: bool, machine: Machine) -> Path:
+def _path(transport: str, inside: bool, placements: frozenset[str], machine: Machine) -> Path:
     if inside and transport == "default":
-        return Path("shared memory inside a host", transport, inside, None)
+        return Path("shared memory inside a host", transport, inside, placements, None)
     name = "TCP" if transport == "tcp" else transport
     if inside:
         loopback = next((link for host in machine.hosts for link in host.links if link.kind == "loopback"), None)
-        return Path(f"{name} over the loopback", transport, inside, loopback)
+        return Path(f"{name} over the loopback", transport, inside, placements, loopback)
     link = link_between(machine)
     way = link.name if link else "the network"
-    return Path(
-        f"{way} between hosts" if transport == "default" else f"{name} over {way}", transport, inside, link
-    )
+    between = f"{way} between hosts" if transport == "default" else f"{name} over {way}"
+    return Path(between, transport, inside, placements, link)
 
 
 def link_between(machine: Machine) -> Link | None:

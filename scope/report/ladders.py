@@ -11,6 +11,7 @@ _QUANTITIES = {"bandwidth_bytes_per_s": "Bandwidth", "latency_s": "Latency", "fl
 def caption(ladder: Ladder) -> str:
     """Say what the ladder shows: `Bandwidth, shared memory inside a host, 4 MiB`."""
     words = [_QUANTITIES[ladder.quantity], ladder.path]
+    words += ["a stream of messages"] if ladder.exchange == "stream" and "memory" not in ladder.path else []
     words += [units.size(ladder.message_bytes)] if ladder.message_bytes is not None else []
     return ", ".join(words)
 

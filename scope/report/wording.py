@@ -28,6 +28,7 @@ MEANINGS = {
 
 LAYERS = {
     "limit": "Limit",
+    "frames": "Raw frames",
     "node": "Node",
     "network": "Network",
     "mpi": "Message passing",

@@ -11,7 +11,7 @@ import numpy as np
 
 from scope.build.registry import BenchmarkDescription
 from scope.findings.context import Context
-from scope.machine.machine import Host, Machine
+from scope.machine.machine import Host, Link, Machine
 from scope.models.derive import derive
 from scope.plan.plan import read as read_plan
 from scope.rundirectory import Run, RunDirectory, read_json
@@ -124,3 +124,27 @@ def rung_summaries(
 
 def host_like(host: Host, name: str) -> Host:
     return host.model_copy(update={"name": name, "boot_id": name})
+
+
+def between_hosts(context: Context, rate_bits_per_s: float | None) -> Context:
+    """Put the two ranks of every launch on two hosts that an Ethernet link of this rate joins."""
+    first = context.machine.hosts[0]
+    link = Link(
+        name="eth0",
+        kind="ethernet",
+        rate_bits_per_s=rate_bits_per_s,
+        mtu_bytes=1500,
+        addresses=["10.0.0.1"],
+        driver="mlx5_core",
+        up=True,
+    )
+    linked = first.model_copy(update={"links": [*first.links, link]})
+    machine = context.machine.model_copy(
+        update={"hosts": [host_like(linked, name) for name in ("node1", "node2")]}
+    )
+
+    def apart(launch: LaunchRecord) -> LaunchRecord:
+        processes = [p.model_copy(update={"host": f"node{1 + p.rank % 2}"}) for p in launch.processes]
+        return launch.model_copy(update={"processes": processes})
+
+    return with_launches(replace(context, machine=machine), apart)

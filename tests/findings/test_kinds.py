@@ -14,9 +14,12 @@ from scope.samples.records import LaunchRecord
 from scope.samples.samples import CutLine, Times
 from tests.findings.contexts import (
     Change,
+    between_hosts,
     context_of,
     latencies,
+    noisy,
     rung_summaries,
+    summary,
     with_host,
     with_launches,
     with_samples,
@@ -112,6 +115,11 @@ def rungs(*values: float) -> Change:
     return lambda context: with_summaries(context, rung_summaries(*values))
 
 
+def on_a_link(rate_bits_per_s: float | None, *values: float) -> Change:
+    """Rungs of 1 MiB over TCP between two hosts: 1.05 GB/s for 10 us."""
+    return lambda context: with_summaries(between_hosts(context, rate_bits_per_s), rung_summaries(*values))
+
+
 # kind: (code, contexts in which it must fire, contexts in which it must not)
 KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
     "autocorrelation": ("autocorrelated-samples", [lambda c: with_times(c, sorted_times)], [as_it_is]),
@@ -133,6 +141,15 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
         [as_it_is, lambda c: with_host(c, governor="")],
     ),
     "invalid_windows": ("late-windows", [lambda c: with_times(c, late)], [as_it_is]),
+    "layer_bottleneck": (
+        "layer-bottleneck",
+        [on_a_link(10e9, 10e-6, 10.3e-6), on_a_link(100e9, 10e-6, 10.5e-6), on_a_link(10e9, 10e-6, 20e-6)],
+        [
+            as_it_is,
+            on_a_link(None, 10e-6, 20e-6),
+            on_a_link(10e9 * 1.78, 10e-6, 20e-6),
+        ],
+    ),
     "library_overhead": (
         "library-overhead",
         [as_it_is, rungs(10e-6, 14e-6)],
@@ -272,3 +289,51 @@ def test_ranks_on_one_processor_are_named(golden_context: Context) -> None:
     found = all_kinds()["pinning"](cores([0])(golden_context))
     assert [finding.code for finding in found] == ["shared-processor"]
     assert "processor 0 of node1" in found[0].title
+
+
+@pytest.mark.parametrize(
+    ("rate", "mpi_s", "layer", "severity"),
+    [
+        (10e9, 10.3e-6, "wire", "information"),
+        (100e9, 10.5e-6, "protocol", "advice"),
+        (10e9, 20e-6, "library", "advice"),
+    ],
+)
+def test_the_layer_that_holds_back_is_named(
+    rate: float, mpi_s: float, layer: str, severity: str, golden_context: Context
+) -> None:
+    (found,) = all_kinds()["layer_bottleneck"](on_a_link(rate, 10e-6, mpi_s)(golden_context))
+    assert (found.where["layer"], found.severity) == (layer, severity)
+    assert found.title.startswith(f"The {layer} holds long messages back")
+    limit, network, mpi = (evidence.value for evidence in found.evidence[:3])
+    assert isinstance(limit, float)
+    assert limit == pytest.approx(rate / 8 * 1448 / 1538)
+    assert network == pytest.approx(2**20 / 1e-3, rel=0.02)
+    assert mpi == pytest.approx(2**20 / (100 * mpi_s), rel=0.02)
+
+
+def test_start_up_and_half_performance_are_told(golden_context: Context) -> None:
+    context = between_hosts(golden_context, 25e9)
+    findings = all_kinds()["layer_bottleneck"](with_summaries(context, context.summaries))
+    (found,) = (one for one in findings if one.where["path"] == "TCP over eth0")
+    assert found.where["layer"] == "protocol"
+    # What the golden run's lines say: 6.5 us at 1.5 GB/s, of which TCP has 5 us.
+    assert found.where["n_half_bytes"] == pytest.approx(9750, rel=0.05)
+    assert "it is the protocol, 76 % of the start-up" in found.title
+
+
+def test_raw_frames_stand_in_for_a_wire_of_unknown_rate(golden_context: Context) -> None:
+    context = between_hosts(golden_context, None)
+    random = np.random.default_rng(4)
+    given = {
+        "protocol": "ethernet",
+        "message_bytes": 1 << 20,
+        "nodelay": "on",
+        "wait": "polling",
+        "flow": "credits",
+    }
+    rates = [2**20 / launch for launch in noisy(random, 0.95e-3, spread=0.002)]
+    frames = summary(rates, "network.latency", "bandwidth_bytes_per_s", unit="B/s", work_bytes=1 << 20, **given)
+    (found,) = all_kinds()["layer_bottleneck"](with_summaries(context, [*rung_summaries(10e-6, 10.3e-6), frames]))
+    assert found.where["layer"] == "wire"
+    assert "protocol=ethernet" in found.evidence[0].what

@@ -2,13 +2,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from scope.cli.analyze import analyze
+from scope.machine.machine import Machine
 from scope.models.fit import Ladder, Models, Rung
+from scope.models.ladder import ladders as build_ladders
 from scope.models.limits import TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
 from scope.rundirectory import RunDirectory, read_json
+from scope.samples.records import LaunchRecord
+from scope.statistics.summary import Summary
 from tests import golden_run as golden
+from tests.models.curves import noisy, summary
 
 
 def ladders(run: Path) -> dict[tuple[str, str], Ladder]:
@@ -104,3 +110,76 @@ def test_without_stream_there_is_no_limit_but_the_rest_stands(golden_copy: Path)
     assert rungs["mpi"].value is not None
     assert rungs["mpi"].retained is None
     assert rungs["operation"].retained is not None
+
+
+MIB = 1 << 20
+
+
+def network(benchmark: str, protocol: str, rate: float, message_bytes: int = MIB) -> Summary:
+    random = np.random.default_rng(7)
+    given = {"protocol": protocol, "nodelay": "on", "wait": "polling", "flow": "credits", "socket_buffer_bytes": 0}
+    rates = [message_bytes / launch for launch in noisy(random, message_bytes / rate, spread=0.002)]
+    return summary(rates, benchmark, "bandwidth_bytes_per_s", unit="B/s", message_bytes=message_bytes, **given)
+
+
+def of_two_ranks(hosts: tuple[str, str]) -> tuple[Machine, list[LaunchRecord]]:
+    record = golden.launch_record(1, 2, "default", 0.0)
+    for process, host in zip(record["processes"], hosts, strict=True):
+        process["host"] = host
+    launch = LaunchRecord.model_validate(record)
+    return Machine.model_validate(golden.machine()), [launch]
+
+
+def windows(rate: float) -> Summary:
+    random = np.random.default_rng(8)
+    rates = [MIB / launch for launch in noisy(random, MIB / rate, spread=0.002)]
+    given = {"completion": "nonblocking", "window": 64}
+    return summary(rates, "mpi.bandwidth", "bandwidth_bytes_per_s", unit="B/s", message_bytes=MIB, **given)
+
+
+def test_in_memory_the_better_of_queue_and_attach_stands_under_the_library() -> None:
+    machine, launches = of_two_ranks(("node1", "node1"))
+    known = [network("network.bandwidth", "shm", 9e9), network("network.bandwidth", "cma", 12e9), windows(6e9)]
+    (ladder,) = build_ladders(known, machine, launches)
+    rungs = by_layer(ladder)
+    assert ladder.exchange == "stream"
+    assert "protocol=cma" in rungs["network"].name
+    assert rungs["mpi"].retained == pytest.approx(0.5, rel=0.02)
+
+
+def test_a_cable_is_no_rung_of_a_path_inside_a_host() -> None:
+    machine, launches = of_two_ranks(("node1", "node1"))
+    (ladder,) = build_ladders([network("network.bandwidth", "tcp", 3e9), windows(6e9)], machine, launches)
+    assert "network" not in by_layer(ladder)
+
+
+def test_both_exchanges_have_a_ladder_where_both_were_measured() -> None:
+    machine, launches = of_two_ranks(("node1", "node2"))
+    random = np.random.default_rng(9)
+    rates = [MIB / launch for launch in noisy(random, MIB / 0.8e9, spread=0.002)]
+    given = {"mode": "standard", "completion": "blocking"}
+    echo = summary(rates, "mpi.latency", "bandwidth_bytes_per_s", unit="B/s", message_bytes=MIB, **given)
+    known = [
+        network("network.latency", "tcp", 1e9),
+        network("network.bandwidth", "tcp", 1.1e9),
+        echo,
+        windows(1e9),
+    ]
+    known.append(network("network.bandwidth", "ethernet", 1.2e9))
+    first, second = build_ladders(known, machine, launches)
+    assert (first.exchange, second.exchange) == ("ping-pong", "stream")
+    assert by_layer(first)["mpi"].retained == pytest.approx(0.8, rel=0.02)
+    assert list(by_layer(second))[:4] == ["limit", "frames", "network", "mpi"]
+    assert by_layer(second)["network"].retained == pytest.approx(1.1 / 1.2, rel=0.02)
+
+
+def test_limits_are_lines_for_each_protocol(golden_copy: Path) -> None:
+    between_hosts(golden_copy, LINK)
+    lines = read_json(RunDirectory(golden_copy).models, Models).limits
+    latency = next(line for line in lines if line.metric == "latency_s" and line.protocols == ["tcp"])
+    assert "frames of 1500 B at 25.0 Gbit/s over eth0" in latency.name
+    points = {point.message_bytes: point.value for point in latency.points}
+    assert set(points) == set(golden.TCP_SIZES)
+    assert points[1] == pytest.approx(91 * 8 / 25e9)
+    # 4 MiB are 2896 full segments of 1448 B and one of 896 B.
+    assert points[4194304] == pytest.approx((2896 * 1538 + 896 + 52 + 38) * 8 / 25e9)

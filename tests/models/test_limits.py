@@ -1,16 +1,21 @@
 import pytest
 
 from scope.models.limits import (
+    MEASURED,
     RAW,
     TCP_IP,
     TCP_IP_ACKNOWLEDGED,
     TCP_IP_TIMESTAMPS,
+    TCP_IPV6,
+    UDP_IP,
+    UDP_IPV6,
     Frame,
     Protocol,
     asymptotic_bytes_per_s,
     half_performance_bytes,
     message_time_s,
     message_wire_bytes,
+    tagged,
     throughput_bytes_per_s,
 )
 
@@ -75,3 +80,23 @@ def test_jumbo_frames_carry_more_and_timestamps_less() -> None:
 
 def test_the_least_time_of_a_message() -> None:
     assert message_time_s(10e6, 0, TCP_IP) == pytest.approx(84 * 8 / 10e6)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "payload"),
+    [
+        (UDP_IP, 1472),
+        (TCP_IPV6, 1440),
+        (UDP_IPV6, 1452),
+        (MEASURED["tcp"], 1448),
+        (MEASURED["udp"], 1456),
+        (MEASURED["ethernet"], 1484),
+    ],
+)
+def test_every_header_set_takes_its_share_of_a_full_frame(protocol: Protocol, payload: int) -> None:
+    assert asymptotic_bytes_per_s(10e6, protocol) == pytest.approx(10e6 / 8 * payload / 1538)
+
+
+def test_a_vlan_tag_costs_four_bytes_of_every_frame() -> None:
+    assert tagged(Frame()).wire_bytes(1500) == 1542
+    assert tagged(Frame()).wire_bytes(0) == 88

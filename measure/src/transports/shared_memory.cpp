@@ -5,23 +5,26 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstdio>
 
 #include "transports/socket.hpp"
 
 namespace scope {
 namespace {
 
+// The folder behind shm_open, which older systems keep in a library of its own.
 using Name = std::array<char, 64>;
 
 // Opens or makes the memory of this name and maps it.
 std::byte* map(const Name& name, std::size_t bytes, int flags) {
-  const Socket file(shm_open(name.data(), flags, 0600));
-  if (!file.open()) fail("shm_open");
+  const Socket file(open(name.data(), flags | O_CLOEXEC, 0600));
+  if (!file.open()) fail(name.data());
   if ((flags & O_CREAT) != 0) {
     // Reserved now, so that a full /dev/shm is an error here and not a signal later.
     const int problem = posix_fallocate(file.descriptor(), 0, static_cast<off_t>(bytes));
     if (problem != 0) {
-      shm_unlink(name.data());
+      unlink(name.data());
       errno = problem;
       fail("posix_fallocate in /dev/shm");
     }
@@ -36,7 +39,7 @@ std::byte* map(const Name& name, std::size_t bytes, int flags) {
 SharedMemory::SharedMemory(const Partner& partner, std::size_t bytes) : bytes_(bytes) {
   static int made = 0;
   Name own{};
-  std::snprintf(own.data(), own.size(), "/scope-measure-%d-%d", static_cast<int>(getpid()), made++);
+  std::snprintf(own.data(), own.size(), "/dev/shm/scope-measure-%d-%d", static_cast<int>(getpid()), made++);
   try {
     const Name theirs = partner.agree([&] {
       if (partner.leads) data_ = map(own, bytes_, O_RDWR | O_CREAT | O_EXCL);
@@ -48,10 +51,10 @@ SharedMemory::SharedMemory(const Partner& partner, std::size_t bytes) : bytes_(b
     });
   } catch (...) {
     if (data_ != nullptr) munmap(data_, bytes_);
-    if (partner.leads) shm_unlink(own.data());
+    if (partner.leads) unlink(own.data());
     throw;
   }
-  if (partner.leads) shm_unlink(own.data());
+  if (partner.leads) unlink(own.data());
 }
 
 SharedMemory::~SharedMemory() {

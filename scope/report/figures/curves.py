@@ -8,7 +8,7 @@ from itertools import pairwise, zip_longest
 
 from scope import units
 from scope.machine.machine import Machine
-from scope.models.fit import Breakpoint, Fit, Ladder
+from scope.models.fit import Breakpoint, Fit, Ladder, Limit
 from scope.report.contents import Contents
 from scope.report.figure import (
     Figure,
@@ -68,7 +68,11 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
             line, variable, xs, slot, series_name(line[0], names, metric(first.metric)), breaks, fit is None
         )
         traces += [_fitted(fit, xs, slot)] if fit else []
-    limits = _limits(contents.models.ladders, first, xs) if variable == "message_bytes" else []
+    limits = (
+        list(_lines(contents.models.limits, group, xs)) or _limits(contents.models.ladders, first, xs)
+        if variable == "message_bytes"
+        else []
+    )
     traces += limits
     shapes, annotations = _breaks(drawn, xs)
     cache_shapes, cache_annotations = _caches(contents.machine, xs) if variable == "array_bytes" else ([], [])
@@ -264,6 +268,32 @@ def _limits(ladders: Sequence[Ladder], first: Summary, xs: Sequence[float]) -> l
             }
         )
     return traces
+
+
+def _lines(lines: Sequence[Limit], group: Sequence[Summary], xs: Sequence[float]) -> Iterator[Plot]:
+    """Draw what bounds the protocols of this figure, size by size; one-way figures of one pair only."""
+    first = group[0]
+    if first.benchmark not in ("network.latency", "network.bandwidth"):
+        return
+    drawn = {str(one.parameters.get("protocol")) for one in group}
+    for line in lines:
+        if (
+            line.metric != first.metric
+            or first.placement not in line.placements
+            or not drawn & set(line.protocols)
+        ):
+            continue
+        points = [point for point in line.points if min(xs) <= point.message_bytes <= max(xs)]
+        yield {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [number(place(point.message_bytes, xs)) for point in points],
+            "y": [number(point.value) for point in points],
+            "text": [f"limit, {plain(line.name)}: {units.quantity(point.value, line.unit)}" for point in points],
+            "name": f"limit: {plain(line.name)}",
+            "hovertemplate": "%{text}<extra></extra>",
+            "meta": {"role": "limit"},
+        }
 
 
 def _same_transport(name: str, first: Summary) -> bool:
