@@ -69,7 +69,7 @@ def test_more_ranks_than_cores_yield_and_are_not_bound() -> None:
     words = joined(start(crowd, site("openmpi")))
     assert "--map-by slot:OVERSUBSCRIBE --bind-to none --mca mpi_yield_when_idle 1" in words
     command = start(crowd, site("mpich"))
-    assert "-bind-to none" in joined(command)
+    assert "-bind-to" not in joined(command)
     assert command.environment["MPIR_CVAR_POLLS_BEFORE_YIELD"] == "10"
 
 

@@ -21,7 +21,8 @@ class Mpich:
             *(site.mpiexec, "-n", str(job.ranks)),
             *(["-hosts", ",".join(names)] if names else []),
             *(["-ppn", str(per_host)] if per_host else []),
-            *("-bind-to", binding),
+            # Not to bind is the default; hydra 5.0 asked for it cannot start further processes.
+            *(["-bind-to", binding] if binding != "none" else []),
             *(["-launcher", "ssh", "-launcher-exec", site.agent] if site.agent else []),
             *site.arguments,
             *(job.program, *job.arguments),
