@@ -27,6 +27,7 @@ from tests.findings.contexts import (
     with_times,
     with_usable,
 )
+from tests.findings.test_node import KINDS as NODE_KINDS
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +219,7 @@ def test_it_stays_silent_where_it_must(kind: str, code: str, change: Change, gol
 
 
 def test_every_kind_is_tried() -> None:
-    assert set(all_kinds()) == set(KINDS) | {"slow_host"}
+    assert set(all_kinds()) == set(KINDS) | NODE_KINDS | {"slow_host"}
 
 
 def test_worst_first(golden_context: Context) -> None:
@@ -239,6 +240,7 @@ def test_the_golden_run_s_findings(golden_context: Context) -> None:
         "bandwidth-below-layer",
         "protocol-switch",
         "library-overhead",
+        "memory-shared",
         "skipped-cases",
     }
 

@@ -1,0 +1,202 @@
+"""Findings of the node level: faults put into summaries of known truth, and healthy ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scope.findings.context import Context
+from scope.findings.find import all_kinds
+from scope.findings.finding import Finding
+from scope.machine.machine import Blas
+from scope.statistics.summary import Summary
+from tests.findings.contexts import context_of, with_host, with_summaries, with_usable
+from tests.models.curves import noisy, summary
+
+KINDS = {"memory_saturated", "core_contention", "noise", "blas_older_processor", "blas_below_peak"}
+MEMORY = 1 << 26
+
+
+@pytest.fixture(scope="module")
+def context(golden_raw: Path) -> Context:
+    return with_usable(context_of(golden_raw), 16)
+
+
+def rate(truth: float, benchmark: str, metric: str, ranks: int, seed: int, **parameters: object) -> Summary:
+    times = noisy(np.random.default_rng(seed), 1 / truth, spread=0.004)
+    made = [1 / launch for launch in times]
+    unit = "B/s" if metric.startswith("bandwidth") else "flop/s"
+    return summary(made, benchmark, metric, "max_rank", ranks, unit=unit, **parameters)
+
+
+def triads(bandwidth: Callable[[int], float], counts: list[int], array_bytes: int = MEMORY) -> list[Summary]:
+    return [
+        rate(bandwidth(p), "node.stream", "bandwidth_bytes_per_s", p, p, kernel="triad", array_bytes=array_bytes)
+        for p in counts
+    ]
+
+
+def found(kind: str, context: Context, summaries: list[Summary]) -> list[Finding]:
+    return all_kinds()[kind](with_summaries(context, summaries))
+
+
+EVERY = list(range(1, 17))
+
+
+def saturating(p: int) -> float:
+    return min(p, 4) * 12e9
+
+
+def proportional(p: int) -> float:
+    return p * 12e9
+
+
+def test_the_cores_that_saturate_the_memory_are_counted(context: Context) -> None:
+    (finding,) = found("memory_saturated", context, triads(saturating, EVERY))
+    assert finding.code == "memory-saturated"
+    assert finding.where["ranks"] == 4
+    assert finding.title.startswith("4 of 16 cores already take ")
+    assert finding.lost == pytest.approx(0.75, abs=0.02)
+    assert len(finding.evidence) == 16
+    assert finding.advice.endswith(".")
+
+
+def test_one_core_of_two_can_saturate(context: Context) -> None:
+    (finding,) = found("memory_saturated", context, triads(lambda p: 12e9, [1, 2]))
+    assert finding.title.startswith("1 of 2 cores")
+
+
+def test_with_two_counts_the_share_of_a_core_is_told(context: Context) -> None:
+    (finding,) = found("memory_saturated", context, triads(saturating, [1, 16]))
+    assert finding.code == "memory-shared"
+    assert finding.title.startswith("Each of 16 cores gets 25 % [2")
+
+
+@pytest.mark.parametrize(
+    "healthy",
+    [
+        triads(proportional, EVERY),
+        triads(lambda p: p**0.9 * 12e9, EVERY),
+        triads(proportional, [1, 2]),
+        triads(saturating, [16]),
+        triads(saturating, EVERY, array_bytes=1 << 14),
+    ],
+    ids=["proportional", "nearly", "two cores", "one count", "in a cache"],
+)
+def test_memory_that_keeps_up_is_no_finding(context: Context, healthy: list[Summary]) -> None:
+    assert found("memory_saturated", context, healthy) == []
+
+
+def test_oversubscribed_counts_say_nothing_of_the_memory(context: Context) -> None:
+    few = with_usable(context, 2)
+    assert any(launch.ranks == 16 for launch in few.samples.launches)
+    assert found("memory_saturated", few, triads(saturating, [1, 16])) == []
+
+
+def peaks(alone: float, together: float) -> list[Summary]:
+    kind = {"precision": "double", "instructions": "widest"}
+    return [
+        rate(alone, "node.peak", "flops_per_s", 1, 1, **kind),
+        rate(together, "node.peak", "flops_per_s", 16, 2, **kind),
+    ]
+
+
+def test_cores_that_slow_each_other_down_are_found(context: Context) -> None:
+    (finding,) = found("core_contention", context, peaks(50e9, 16 * 50e9 * 0.7))
+    assert finding.title.startswith("Each of 16 cores computes at 7")
+    assert finding.lost == pytest.approx(0.3, abs=0.03)
+
+
+def test_independent_cores_are_no_finding(context: Context) -> None:
+    assert found("core_contention", context, peaks(50e9, 16 * 50e9)) == []
+    assert found("core_contention", context, peaks(50e9, 16 * 50e9 * 0.95)) == []
+    assert found("core_contention", context, peaks(50e9, 16 * 50e9)[:1]) == []
+
+
+def noise(share: float, period_s: float = 0.0) -> list[Summary]:
+    random = np.random.default_rng(8)
+    made = []
+    for metric, unit, truth in (
+        ("noise_share", "1", share),
+        ("longest_detour_s", "s", 40e-6),
+        ("detours_per_s", "1/s", 250.0),
+        ("period_s", "s", period_s),
+    ):
+        made.append(summary(noisy(random, truth), "node.noise", metric, "observed", 16, unit=unit, quanta=50000))
+    return made
+
+
+def test_noise_above_a_percent_is_found_with_its_period(context: Context) -> None:
+    (finding,) = found("noise", context, noise(0.03, 4e-3))
+    assert finding.severity == "advice"
+    assert finding.title.startswith("3.0 % [")
+    assert " on the worst of 16 ranks, every 3.98 ms" in finding.title
+    assert len(finding.evidence) == 4
+    assert found("noise", context, noise(0.08))[0].severity == "warning"
+    assert "every" not in found("noise", context, noise(0.03))[0].title
+
+
+def test_a_quiet_host_is_no_finding(context: Context) -> None:
+    assert found("noise", context, noise(0.002)) == []
+    assert found("noise", context, noise(0.0)) == []
+
+
+def with_blas(context: Context, core: str, *flags: str) -> Context:
+    made = Blas(
+        name="OpenBLAS",
+        version="0.3.30",
+        origin="embedded",
+        library="/l.so",
+        prefix="",
+        configuration="",
+        core=core,
+    )
+    assert context.machine.build is not None
+    build = context.machine.build.model_copy(update={"blas": made})
+    context = replace(context, machine=context.machine.model_copy(update={"build": build}))
+    processor = context.machine.hosts[0].processor.model_copy(
+        update={"flags": list(flags), "architecture": "x86_64"}
+    )
+    return with_host(context, processor=processor)
+
+
+def test_kernels_of_an_older_processor_are_found(context: Context) -> None:
+    (finding,) = all_kinds()["blas_older_processor"](with_blas(context, "Haswell", "avx2", "avx512f"))
+    assert "256 bit" in finding.title
+    assert "512 bit" in finding.title
+    assert "OPENBLAS_CORETYPE=SkylakeX" in finding.advice
+    assert all_kinds()["blas_older_processor"](with_blas(context, "Prescott", "sse2", "avx2"))
+
+
+@pytest.mark.parametrize(
+    ("core", "flags"),
+    [("Haswell", ["avx2"]), ("SkylakeX", ["avx2", "avx512f"]), ("Zen", ["avx2"]), ("Unheard", ["avx512f"])],
+)
+def test_kernels_that_fit_are_no_finding(context: Context, core: str, flags: list[str]) -> None:
+    assert all_kinds()["blas_older_processor"](with_blas(context, core, *flags)) == []
+
+
+def test_without_a_blas_there_is_nothing_to_find(context: Context) -> None:
+    assert all_kinds()["blas_older_processor"](context) == []
+
+
+def products(of_peak: float) -> list[Summary]:
+    peak = rate(100e9, "node.peak", "flops_per_s", 1, 1, precision="double", instructions="widest")
+    small = rate(10e9, "node.matrix_multiply", "flops_per_s", 1, 2, precision="double", size=100)
+    large = rate(of_peak * 100e9, "node.matrix_multiply", "flops_per_s", 1, 3, precision="double", size=500)
+    return [peak, small, large]
+
+
+def test_a_blas_far_below_the_peak_is_found(context: Context) -> None:
+    (finding,) = found("blas_below_peak", context, products(0.46))
+    assert "at 46 % [" in finding.title
+    assert finding.lost == pytest.approx(0.54, abs=0.02)
+
+
+def test_a_tuned_blas_is_no_finding(context: Context) -> None:
+    assert found("blas_below_peak", context, products(0.85)) == []
+    assert found("blas_below_peak", context, products(0.46)[:2]) == []
