@@ -11,8 +11,8 @@
 namespace scope {
 namespace {
 
-constexpr int most_attempts = 20;
-constexpr useconds_t pause_us = 100'000;
+// Children need a while to go and to give back their slots.
+constexpr useconds_t pause_us = 200'000;
 
 class Spawn final : public Benchmark {
  public:
@@ -28,11 +28,7 @@ class Spawn final : public Benchmark {
 
   void run(Repetition& repetition) override {
     MPI_Comm everyone = MPI_COMM_NULL;
-    // The slots of the children before these may not be free yet; an attempt that found none is not counted.
-    for (int attempt = 0; everyone == MPI_COMM_NULL && attempt < most_attempts; ++attempt) {
-      if (attempt > 0) usleep(pause_us);
-      repetition.time([&] { everyone = spawn_children(children_, communicator_.handle()); });
-    }
+    repetition.time([&] { everyone = spawn_children(children_, communicator_.handle()); });
     right_ += meet_and_part(everyone);
     asked_ += children_;
   }
@@ -61,6 +57,7 @@ class Spawn final : public Benchmark {
     if (everyone == MPI_COMM_NULL) return 0;
     const int right = communicator_.root() ? ask_children(everyone, 42) : 0;
     MPI_Comm_disconnect(&everyone);
+    usleep(pause_us);
     return right;
   }
 
