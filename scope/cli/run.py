@@ -118,7 +118,7 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
     plan = planning.make(experiment, benchmarks, cluster.place, where)
     directory = runs.new_directory(experiment.module, output)
     runs.begin(directory, experiment, machine, benchmarks, plan, words)
-    well = measure(directory, plan, build, cluster, limits)
+    well = measure(directory, plan, build, cluster, limits, planning.total_s(experiment))
     if experiment.refine:
         well = measure(directory, closer(directory, plan, experiment.launches), build, cluster, limits)
     explain(directory.path)
@@ -131,6 +131,7 @@ def take_up(folder: Path, limits: Limits) -> bool:
     from scope.cli.analyze import explain
     from scope.launch import everywhere, launcher
     from scope.launch import run as runs
+    from scope.plan import plan as planning
     from scope.rundirectory import RunDirectory
 
     directory = RunDirectory(folder.resolve())
@@ -140,7 +141,7 @@ def take_up(folder: Path, limits: Limits) -> bool:
     build = built(mpi)
     cluster = everywhere.look_at(site)
     runs.refuse_changes(directory, begun.machine, build, cluster.hosts)
-    well = measure(directory, begun.plan, build, cluster, limits)
+    well = measure(directory, begun.plan, build, cluster, limits, planning.total_s(begun.experiment))
     if begun.experiment.refine:
         plan = closer(directory, begun.plan, begun.experiment.launches)
         well = measure(directory, plan, build, cluster, limits)
@@ -176,7 +177,14 @@ def closer(directory: RunDirectory, plan: Plan, launches: int) -> Plan:
     return plan
 
 
-def measure(directory: RunDirectory, plan: Plan, build: NativeBuild, cluster: Cluster, limits: Limits) -> bool:
+def measure(
+    directory: RunDirectory,
+    plan: Plan,
+    build: NativeBuild,
+    cluster: Cluster,
+    limits: Limits,
+    time_s: float | None = None,
+) -> bool:
     """Run the plan's launches under supervision; whatever ends them leaves a run that can be resumed."""
     import sys
 
@@ -192,6 +200,7 @@ def measure(directory: RunDirectory, plan: Plan, build: NativeBuild, cluster: Cl
             command=cluster.start,
             place=cluster.place,
             limits=limits,
+            time_s=time_s,
             inherited=(lock,),
         )
         try:

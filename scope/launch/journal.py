@@ -10,9 +10,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from scope.errors import ScopeError, UsageError
+from scope.plan.budget import Seen
+from scope.plan.plan import identity
 
 FAILURES = {"failed", "timeout", "crashed"}
 
@@ -30,6 +33,10 @@ class Journal:
     """Transport and placement of each (launch, attempt) that wrote its launch line."""
     ended: set[tuple[int, int]] = field(default_factory=set)
     """(launch, attempt) that wrote its end line."""
+    seen: dict[str, Seen] = field(default_factory=dict)
+    """What each case's launches said so far, by `identity`."""
+    spent_s: float = 0.0
+    """Time of all cases together."""
     killers: dict[str, str] = field(default_factory=dict)
     """Cases that ended a launch which had started, by `identity`, and how."""
     _offset: int = 0
@@ -91,18 +98,26 @@ class Journal:
                 self.ended.add(key)
             else:
                 self.statuses[key[0], int(record["position"])] = str(record["status"])
-                if record["status"] in ("timeout", "crashed") and key in self.opened:
-                    case = identity(record["benchmark"], record["parameters"], record["ranks"], self.opened[key])
+                self.spent_s += float(record.get("duration_s", 0.0))
+                circumstances = self.opened.get(key, "")
+                case = identity(record["benchmark"], record["parameters"], record["ranks"], circumstances)
+                if record["status"] in ("timeout", "crashed") and circumstances:
                     self.killers[case] = f"{record['status']} in launch {key[0]}"
+                elif record["status"] == "ok" and record.get("series"):
+                    _take_in(record, self.seen.setdefault(case, Seen()))
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(
                 f"{where}: {line[:60]!r}: is no record; remove the line or start a new run"
             ) from error
 
 
-def identity(benchmark: str, parameters: Mapping[str, Any], ranks: int, circumstances: str) -> str:
-    """Return what makes two records the same case; `circumstances` are transport and placement."""
-    return json.dumps([benchmark, parameters, ranks, circumstances], sort_keys=True)
+def _take_in(record: Mapping[str, Any], seen: Seen) -> None:
+    seen.durations_s.append(float(record["duration_s"]))
+    seen.tight = record["stopped"] != "budget"
+    seen.relative_interval = record.get("relative_interval")
+    series = record["series"][0]
+    if series["elapsed_s"] and series["elapsed_s"][0]:
+        seen.medians_s.append(median(series["elapsed_s"][0]) / series["operations"])
 
 
 class writing:  # noqa: N801 - reads as a verb: with writing(path) as file

@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,9 +19,10 @@ from typing import Any, Protocol
 from scope.errors import ScopeError, UsageError
 from scope.launch import arrivals, processes
 from scope.launch.diagnosis import Death, diagnose
-from scope.launch.journal import Journal, identity, unwritable
+from scope.launch.journal import Journal, unwritable
 from scope.launch.launcher import Command, Job
 from scope.launch.progress import Watch
+from scope.plan import budget
 from scope.plan import plan as planning
 from scope.plan.place import Place
 from scope.plan.plan import Case, Launch, Plan
@@ -92,11 +93,15 @@ class Supervisor:
     command: Callable[[Job], Command]
     place: Place
     limits: Limits
+    time_s: float | None = None
+    """For the whole plan, divided anew before every launch; None leaves every case the plan's budget."""
     origin: str = "measured"
     inherited: tuple[int, ...] = ()
     """Descriptors that stay open while the launcher lives."""
     journal: Journal = field(init=False)
     _listener: Listener = field(init=False)
+    _given_s: dict[str, float] = field(default_factory=dict)
+    """The last budget of each case."""
     _hopeless: set[tuple[int, str, str]] = field(default_factory=set)
     """Batches whose launch did not even start."""
 
@@ -113,8 +118,8 @@ class Supervisor:
         """
         self._listener = listener
         try:
-            for launch in plan.launches:
-                self._run_launch(plan, launch)
+            for index, launch in enumerate(plan.launches):
+                self._run_launch(plan, self._with_time(launch, plan.launches[index:]))
         except KeyboardInterrupt:
             self.journal.mend()
             raise InterruptedRunError("interrupted") from None
@@ -131,6 +136,17 @@ class Supervisor:
         """Return the positions of a launch's cases that have no record yet."""
         done = self.journal.statuses
         return [position for position in range(len(launch.cases)) if (launch.number, position) not in done]
+
+    def _with_time(self, launch: Launch, to_come: Sequence[Launch]) -> Launch:
+        """Return the launch with the budgets that what was seen so far suggests."""
+        if self.time_s is None:
+            return launch
+        self.journal.read()
+        over_s = self.journal.spent_s + planning.START_S * len(self.journal.opened)
+        budgets = budget.divided(to_come, self.journal.seen, self._given_s, self.time_s - over_s)
+        launch = budget.with_budgets(launch, budgets)
+        self._given_s |= {budget.key(launch, case): case.budget_s for case in launch.cases}
+        return launch
 
     def _run_launch(self, plan: Plan, launch: Launch) -> None:
         fruitless = FRUITLESS_ATTEMPTS - 1 if launch.batch in self._hopeless else 0
@@ -283,11 +299,9 @@ class Supervisor:
 
     def _leave_out_killers(self, launch: Launch, attempt: int) -> None:
         """Do not try again what ended an earlier launch."""
-        circumstances = f"{launch.transport} {launch.placement}"
         for position in self.remaining(launch):
             case = launch.cases[position]
-            killer = identity(case.benchmark, case.parameters, launch.ranks, circumstances)
-            if earlier := self.journal.killers.get(killer):
+            if earlier := self.journal.killers.get(budget.key(launch, case)):
                 self._record(launch, attempt, position, "unavailable", f"not tried again: {earlier}", None)
 
     def _job(self, launch: Launch, attempt: int, folder: Path, progress: Path) -> Job:

@@ -7,12 +7,14 @@ cases in a launch and of the launches is shuffled with a seed that the plan keep
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from scope.build.registry import BenchmarkDescription
 from scope.errors import UsageError
@@ -24,8 +26,8 @@ from scope.rundirectory import Skipped, read_text, refuse_future
 
 FORMAT = 1
 MODULES = ["baseline", "standard", "advanced"]
-MODULE_TIME_S = {"baseline": 180.0, "standard": 1800.0, "advanced": 3600.0}
-"""Seconds of sampling and starting when the experiment does not say."""
+MODULE_TIME_S = {"baseline": 200.0, "standard": 1400.0, "advanced": 3600.0}
+"""Seconds of sampling and starting when the experiment does not say: with all else 4 minutes, and 25."""
 START_S = 1.5
 """What starting and ending a launch is taken to cost."""
 CASE_OVERHEAD_S = 0.03
@@ -116,6 +118,11 @@ def make(experiment: Experiment, benchmarks: list[BenchmarkDescription], place: 
     return Plan(seed, experiment.module, launches, tuple(dict.fromkeys(skipped)))
 
 
+def identity(benchmark: str, parameters: Mapping[str, Any], ranks: int, circumstances: str) -> str:
+    """Return what makes two records the same case; `circumstances` are transport and placement."""
+    return json.dumps([benchmark, parameters, ranks, circumstances], sort_keys=True)
+
+
 def write(plan: Plan) -> str:
     """Return the text of `plan.txt`."""
     lines = [header(plan.seed, plan.module)]
@@ -156,6 +163,13 @@ def read(path: Path) -> Plan:
         else:
             raise UsageError(f"{where}: {line[:60]!r}: must be 'launch N ranks=R transport=T placement=P'")
     return Plan(int(head[2]), head[3], tuple(launches))
+
+
+def total_s(experiment: Experiment) -> float | None:
+    """Return the time for all of an experiment in s; None where it gives each case a time of its own."""
+    if experiment.sampling.budget_s is not None:
+        return None
+    return experiment.time_s or MODULE_TIME_S[experiment.module]
 
 
 def expected_s(plan: Plan) -> float:
@@ -282,9 +296,9 @@ def _with_budget(
     batches: dict[tuple[int, str, str], list[Case]], experiment: Experiment
 ) -> dict[tuple[int, str, str], list[Case]]:
     """Divide the experiment's time over its cases; a case that is tight early gives its rest back by ending."""
-    if experiment.sampling.budget_s is not None:
+    time_s = total_s(experiment)
+    if time_s is None:
         return batches
-    time_s = experiment.time_s or MODULE_TIME_S[experiment.module]
     runs = sum(len(cases) for cases in batches.values()) * experiment.launches
     starts_s = START_S * len(batches) * experiment.launches
     share_s = (time_s - starts_s) / runs - CASE_OVERHEAD_S

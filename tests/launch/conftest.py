@@ -69,7 +69,7 @@ class Trial:
         launches = (replace(launch, cases=tuple(map(changed, launch.cases))) for launch in plan.launches)
         return replace(plan, launches=tuple(launches))
 
-    def supervise(self, plan: Plan) -> bool:
+    def supervise(self, plan: Plan, time_s: float | None = None) -> bool:
         site = launcher.site(self.build.mpi, asking.Launcher(), "the test")
         supervisor = Supervisor(
             run=self.run,
@@ -77,6 +77,7 @@ class Trial:
             command=lambda job: launcher.command(job, site),
             place=self.place,
             limits=self.limits,
+            time_s=time_s,
         )
         return supervisor.supervise(plan, self)
 

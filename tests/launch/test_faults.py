@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -45,6 +46,20 @@ def test_binding_is_as_placement_says(any_trial: Trial) -> None:
     for launch in any_trial.records("launch"):
         bound = {len(process["cores"]) for process in launch["processes"]}
         assert (bound == {1}) == (launch["placement"] == "core")
+
+
+def test_time_moves_to_the_cases_whose_intervals_are_wide(trial: Trial) -> None:
+    asked = ("mpi.barrier ranks=2", "mpi.latency ranks=2 message_bytes=8")
+    plan = trial.plan(*asked, launches=3, **{"sampling.budget_s": 0.2})
+    assert trial.supervise(plan, time_s=60.0)
+    given = [
+        sorted(re.findall(r"^(\S+) .*sampling.budget_s=(\S+)", path.read_text(), re.MULTILINE))
+        for path in sorted(trial.run.path.glob("launches/*/plan.txt"))
+    ]
+    assert len(given) == 3
+    assert {budget for _, budget in given[0]} == {"0.2"}
+    # What the first launch said changes the next ones' budgets.
+    assert given[1] != given[0]
 
 
 def test_a_killed_rank_costs_its_case_alone(any_trial: Trial) -> None:

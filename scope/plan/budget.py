@@ -1,0 +1,127 @@
+"""Time divided by information: what earlier launches of a case said decides how long the next ones sample it.
+
+The interval of a case narrows with the square root of its time: half width w after b seconds means w sqrt(b) after
+one. A sum of variances is least for a given time when each case gets time in proportion to that figure (Neyman
+1934, J. Royal Statistical Society 97, 558-625, optimum allocation). No case gets more than it needs: its interval
+as asked, or half of what launches differ among themselves, since the launches are what the figure rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import sqrt
+from statistics import median, stdev
+
+from scope.plan.plan import CASE_OVERHEAD_S, LONGEST_BUDGET_S, SHORTEST_BUDGET_S, START_S, Case, Launch, identity
+
+SHARE_OF_SPREAD = 0.5
+"""An interval within a launch this much narrower than launches differ hardly adds to the figure's."""
+FEWEST_LAUNCHES = 2
+ROOM = 3.0
+"""A case that became tight gets so many times what that took: it ends by itself."""
+
+
+@dataclass
+class Seen:
+    """What the launches so far said of a case."""
+
+    durations_s: list[float] = field(default_factory=list)
+    medians_s: list[float] = field(default_factory=list)
+    """Of the first rank that was kept; only their spread is used."""
+    relative_interval: float | None = None
+    tight: bool = False
+    """Whether the last launch ended before its budget."""
+
+    @property
+    def duration_s(self) -> float:
+        """How long a launch takes for it, preparation and verification included."""
+        return median(self.durations_s)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation between launches over their mean."""
+        if len(self.medians_s) < FEWEST_LAUNCHES:
+            return 0.0
+        mean = sum(self.medians_s) / len(self.medians_s)
+        return stdev(self.medians_s) / mean if mean > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a case asks for in each of its next launches."""
+
+    fixed_s: float
+    """What it takes beside its share; all of it for a case that becomes tight by itself."""
+    after_one_second: float
+    """Relative half width of the interval after one second; 0 for a case that gets no share."""
+    enough_s: float
+
+    def share_s(self, scale: float) -> float:
+        """Return its share for a common scale, at least the shortest and at most what is enough."""
+        return max(SHORTEST_BUDGET_S, min(self.enough_s, scale * self.after_one_second))
+
+    def budget_s(self, scale: float) -> float:
+        """Return how long it may sample."""
+        return self.share_s(scale) if self.after_one_second > 0 else self.enough_s
+
+
+def divided(
+    launches: Sequence[Launch], seen: Mapping[str, Seen], given_s: Mapping[str, float], left_s: float
+) -> dict[str, float]:
+    """Return budgets in s by case (`key`) that fill the time left with the launches still to come.
+
+    `given_s` are the budgets of the last launches, where they are not those of the plan. A case that nobody has
+    seen keeps what the plan gave it and has no entry.
+    """
+    cases = [(key(launch, case), case) for launch in launches for case in launch.cases]
+    needs = {
+        name: _need(seen[name], given_s.get(name, case.budget_s), float(case.sampling.get("interval", 0.0)))
+        for name, case in cases
+        if name in seen
+    }
+    new_s = sum(case.budget_s + CASE_OVERHEAD_S for name, case in cases if name not in seen)
+    asking = [needs[name] for name, _ in cases if name in needs]
+    scale = _scale(asking, left_s - START_S * len(launches) - new_s)
+    return {name: need.budget_s(scale) for name, need in needs.items()}
+
+
+def key(launch: Launch, case: Case) -> str:
+    """Return what a case is called across launches."""
+    return identity(case.benchmark, case.parameters, launch.ranks, f"{launch.transport} {launch.placement}")
+
+
+def with_budgets(launch: Launch, budgets: Mapping[str, float]) -> Launch:
+    """Return the launch with these budgets for its cases."""
+
+    def changed(case: Case) -> Case:
+        budget_s = budgets.get(key(launch, case), case.budget_s)
+        return replace(case, sampling={**case.sampling, "budget_s": float(f"{budget_s:.3g}")})
+
+    return replace(launch, cases=tuple(changed(case) for case in launch.cases))
+
+
+def _need(seen: Seen, budget_s: float, interval: float) -> Need:
+    wanted = max(interval, SHARE_OF_SPREAD * seen.spread)
+    if seen.tight or seen.relative_interval is None or seen.relative_interval <= wanted:
+        enough_s = max(ROOM * seen.duration_s, SHORTEST_BUDGET_S)
+        return Need(seen.duration_s, 0.0, min(enough_s, LONGEST_BUDGET_S))
+    after_one_second = seen.relative_interval * sqrt(budget_s)
+    enough_s = min((after_one_second / wanted) ** 2, LONGEST_BUDGET_S) if wanted > 0 else LONGEST_BUDGET_S
+    return Need(max(0.0, seen.duration_s - budget_s), after_one_second, enough_s)
+
+
+def _scale(needs: list[Need], time_s: float) -> float:
+    """Return the scale at which all shares together, and what lies beside them, fill the time."""
+    sharing = [need for need in needs if need.after_one_second > 0]
+    free_s = time_s - sum(need.fixed_s for need in needs)
+    low, high = 0.0, max((need.enough_s / need.after_one_second for need in sharing), default=0.0)
+    if sum(need.share_s(high) for need in sharing) <= free_s:
+        return high
+    for _ in range(60):
+        middle = (low + high) / 2
+        if sum(need.share_s(middle) for need in sharing) <= free_s:
+            low = middle
+        else:
+            high = middle
+    return low

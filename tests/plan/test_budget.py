@@ -1,0 +1,68 @@
+"""How the time of a run is divided over its cases."""
+
+from __future__ import annotations
+
+import pytest
+
+from scope.plan.budget import Seen, divided, key, with_budgets
+from scope.plan.plan import LONGEST_BUDGET_S, SHORTEST_BUDGET_S, START_S, Case, Launch
+
+GIVEN_S = 0.1
+
+
+def launch(number: int, *names: str) -> Launch:
+    cases = tuple(Case(name, {}, {"budget_s": GIVEN_S, "interval": 0.02}) for name in names)
+    return Launch(number, 2, "default", "core", cases)
+
+
+def seen(interval: float, tight: bool = False, medians: tuple[float, ...] = (), over_s: float = 0.03) -> Seen:
+    taken_s = 0.01 if tight else GIVEN_S + over_s
+    return Seen([taken_s], list(medians), interval, tight)
+
+
+def shares(left_s: float, launches: int = 4, **cases: Seen) -> dict[str, float]:
+    to_come = [launch(number, *cases) for number in range(1, launches + 1)]
+    told = {key(to_come[0], case): cases[case.benchmark] for case in to_come[0].cases}
+    budgets = divided(to_come, told, {}, left_s)
+    return {case.benchmark: case.budget_s for case in with_budgets(to_come[0], budgets).cases}
+
+
+def test_time_goes_where_the_intervals_are_wide() -> None:
+    budgets = shares(4 * (START_S + 2 * 0.03 + 0.6), one=seen(0.2), other=seen(0.1))
+    assert budgets["one"] == pytest.approx(2 * budgets["other"], rel=0.02)
+    assert sum(budgets.values()) == pytest.approx(0.6, rel=0.02)
+
+
+def test_no_case_gets_more_than_its_interval_needs() -> None:
+    budgets = shares(1000.0, one=seen(0.04), other=seen(0.5))
+    # Half the interval takes four times the time.
+    assert budgets["one"] == pytest.approx(4 * GIVEN_S, rel=0.02)
+    assert budgets["other"] == LONGEST_BUDGET_S
+
+
+def test_launches_that_differ_make_a_narrow_interval_within_them_needless() -> None:
+    unsteady = seen(0.04, medians=(1.0, 1.2, 0.8))
+    assert shares(1000.0, one=unsteady)["one"] < 4 * GIVEN_S
+
+
+def test_a_case_that_becomes_tight_ends_by_itself_and_leaves_its_time_to_others() -> None:
+    left_s = 4 * (START_S + 0.03 + 0.5)
+    alone = shares(left_s, one=seen(0.5))
+    beside = shares(left_s, one=seen(0.5), quick=seen(0.01, tight=True))
+    assert beside["quick"] == pytest.approx(0.03)
+    assert beside["one"] == pytest.approx(alone["one"] - 0.01, rel=0.02)
+
+
+def test_without_time_every_case_still_gets_the_shortest() -> None:
+    assert shares(0.0, one=seen(0.5), other=seen(0.1)) == {"one": SHORTEST_BUDGET_S, "other": SHORTEST_BUDGET_S}
+
+
+def test_what_nobody_has_seen_keeps_its_budget() -> None:
+    assert divided([launch(1, "one")], {}, {}, 10.0) == {}
+    assert with_budgets(launch(1, "one"), {}) == launch(1, "one")
+
+
+def test_dear_preparations_are_paid_before_anything_is_shared() -> None:
+    cheap = shares(4 * (START_S + 1.0), one=seen(0.5))
+    dear = shares(4 * (START_S + 1.0), one=seen(0.5, over_s=0.5))
+    assert dear["one"] == pytest.approx(cheap["one"] - 0.47, rel=0.03)
