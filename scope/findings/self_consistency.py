@@ -6,39 +6,27 @@ Performance guidelines after Träff, Gropp & Thakur 2010, "Self-consistent MPI p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, log2
 
-import numpy as np
 from scipy.stats import false_discovery_control, mannwhitneyu
 
 from scope import units
+from scope.findings.collective_guidelines import COLLECTIVE_GUIDELINES, blocking
 from scope.findings.context import Context
 from scope.findings.finding import Evidence, Finding
+from scope.findings.guideline import Comparison, Guideline, of, same_place, size
 from scope.findings.oversubscription import crowded
 from scope.findings.settings import setting
 from scope.statistics.summary import Summary
 
 SMALLEST_EXCESS = 0.05
 FALSE_DISCOVERIES = 0.05
-"""Share of wrong violations among those reported (Benjamini & Hochberg 1995)."""
+"""Share of wrong violations among those reported of a guideline (Benjamini & Hochberg 1995)."""
 FEWEST_LAUNCHES = 4
 """With four launches against four the smallest one-sided p of the rank test is 1/70; with six, 1/924."""
-
-Pairs = Callable[[list[Summary]], Iterator[tuple[Summary, Summary, float]]]
-"""Yields what must not be slower, what it is held against, and how often the latter is done."""
-
-
-@dataclass(frozen=True)
-class Guideline:
-    """left <= times x right."""
-
-    name: str
-    left: str
-    right: str
-    pairs: Pairs
 
 
 @dataclass(frozen=True)
@@ -46,15 +34,18 @@ class Violation:
     """One pair that breaks a guideline, perhaps by chance."""
 
     guideline: Guideline
-    left: Summary
-    right: Summary
-    times: float
+    comparison: Comparison
     p: float
+
+    @property
+    def left(self) -> Summary:
+        """What is too slow."""
+        return self.comparison.left
 
     @property
     def excess(self) -> float:
         """How much longer the left side takes: 0.1 is 10 %."""
-        return (self.left.median or 0.0) / (self.times * (self.right.median or 1.0)) - 1
+        return (self.left.median or 0.0) / (self.comparison.bound_s or 1.0) - 1
 
 
 def find(context: Context) -> list[Finding]:
@@ -83,12 +74,19 @@ def find(context: Context) -> list[Finding]:
 
 
 def violations(times: list[Summary], uncertainty_s: float = 0.0) -> list[Violation]:
-    """Return the confirmed violations of all guidelines among summaries of times."""
+    """Return the confirmed violations of all guidelines among summaries of times.
+
+    The comparisons of a guideline are corrected together: of all guidelines at once the rank test of six launches,
+    whose p is never below 1/924, could confirm nothing that happens in a few cases only.
+    """
+    return [violation for guideline in GUIDELINES for violation in _broken(guideline, times, uncertainty_s)]
+
+
+def _broken(guideline: Guideline, times: list[Summary], uncertainty_s: float) -> list[Violation]:
     tested = [
-        Violation(guideline, left, right, factor, _p(left, right, factor, uncertainty_s))
-        for guideline in GUIDELINES
-        for left, right, factor in guideline.pairs(times)
-        if min(len(left.launch_medians), len(right.launch_medians)) >= FEWEST_LAUNCHES
+        Violation(guideline, comparison, _p(comparison, uncertainty_s))
+        for comparison in guideline.pairs(times)
+        if min(len(comparison.left.launch_medians), comparison.bound_of_launches_s.size) >= FEWEST_LAUNCHES
     ]
     if not tested:
         return []
@@ -100,63 +98,46 @@ def violations(times: list[Summary], uncertainty_s: float = 0.0) -> list[Violati
     ]
 
 
-def _p(left: Summary, right: Summary, factor: float, uncertainty_s: float) -> float:
+def _p(comparison: Comparison, uncertainty_s: float) -> float:
     """Return the one-sided p of the rank test (Mann-Whitney) that the left side is slower."""
-    other = factor * np.array(right.launch_medians) + uncertainty_s
-    return float(mannwhitneyu(left.launch_medians, other, alternative="greater").pvalue)
+    other = comparison.bound_of_launches_s + uncertainty_s
+    return float(mannwhitneyu(comparison.left.launch_medians, other, alternative="greater").pvalue)
 
 
-def _size(summary: Summary) -> int:
-    return int(summary.parameters.get("message_bytes", 0))
-
-
-def _of(times: list[Summary], benchmark: str, **parameters: str) -> list[Summary]:
-    return [
-        s
-        for s in times
-        if s.benchmark == benchmark
-        and all(s.parameters.get(name, value) == value for name, value in parameters.items())
-    ]
-
-
-def _same_place(left: Summary, right: Summary) -> bool:
-    return (left.transport, left.origin) == (right.transport, right.origin)
-
-
-def _exchange_against_ping_pong(times: list[Summary]) -> Iterator[tuple[Summary, Summary, float]]:
-    sends = _of(times, "mpi.latency", mode="standard", completion="blocking")
-    for left in _of(times, "mpi.latency", mode="sendrecv"):
+def _exchange_against_ping_pong(times: list[Summary]) -> Iterator[Comparison]:
+    sends = of(times, "mpi.latency", mode="standard", completion="blocking")
+    for left in of(times, "mpi.latency", mode="sendrecv"):
         yield from (
-            (left, right, 1.0) for right in sends if _same_place(left, right) and _size(left) == _size(right)
+            Comparison(left, right) for right in sends if same_place(left, right) and size(left) == size(right)
         )
 
 
-def _standard_against_synchronous(times: list[Summary]) -> Iterator[tuple[Summary, Summary, float]]:
-    for left in _of(times, "mpi.latency", mode="standard"):
-        for right in _of(times, "mpi.latency", mode="synchronous"):
+def _standard_against_synchronous(times: list[Summary]) -> Iterator[Comparison]:
+    for left in of(times, "mpi.latency", mode="standard"):
+        for right in of(times, "mpi.latency", mode="synchronous"):
             same = left.parameters.get("completion") == right.parameters.get("completion")
-            if same and _same_place(left, right) and _size(left) == _size(right):
-                yield left, right, 1.0
+            if same and same_place(left, right) and size(left) == size(right):
+                yield Comparison(left, right)
 
 
-def _broadcast_against_sends(times: list[Summary]) -> Iterator[tuple[Summary, Summary, float]]:
-    sends = _of(times, "mpi.latency", mode="standard", completion="blocking")
-    for left in _of(times, "mpi.broadcast"):
+def _broadcast_against_sends(times: list[Summary]) -> Iterator[Comparison]:
+    sends = of(times, "mpi.latency", mode="standard", completion="blocking")
+    for left in blocking(times, "mpi.broadcast"):
         for right in sends:
-            if left.ranks > 1 and _same_place(left, right) and _size(left) == _size(right):
-                yield left, right, left.ranks - 1.0
+            if left.ranks > 1 and same_place(left, right) and size(left) == size(right):
+                yield Comparison(left, right, left.ranks - 1.0)
 
 
-def _barrier_against_exchanges(times: list[Summary]) -> Iterator[tuple[Summary, Summary, float]]:
-    exchanges = [s for s in _of(times, "mpi.latency", mode="sendrecv") if _size(s) == 0]
-    for left in _of(times, "mpi.barrier"):
+def _barrier_against_exchanges(times: list[Summary]) -> Iterator[Comparison]:
+    exchanges = [s for s in of(times, "mpi.latency", mode="sendrecv") if size(s) == 0]
+    for left in blocking(times, "mpi.barrier"):
         for right in exchanges:
-            if left.ranks > 1 and _same_place(left, right):
+            if left.ranks > 1 and same_place(left, right):
                 # latency_s is half of an exchange, of which each step of a dissemination needs one.
-                yield left, right, 2.0 * ceil(log2(left.ranks))
+                yield Comparison(left, right, 2.0 * ceil(log2(left.ranks)))
 
 
-def _shorter_against_longer(times: list[Summary]) -> Iterator[tuple[Summary, Summary, float]]:
+def _shorter_against_longer(times: list[Summary]) -> Iterator[Comparison]:
     curves: dict[tuple[object, ...], list[Summary]] = {}
     for s in times:
         if "message_bytes" in s.parameters:
@@ -165,8 +146,8 @@ def _shorter_against_longer(times: list[Summary]) -> Iterator[tuple[Summary, Sum
                 (s.benchmark, rest, s.ranks, s.transport, s.placement, s.origin, s.metric), []
             ).append(s)
     for curve in curves.values():
-        ordered = sorted(curve, key=_size)
-        yield from ((short, long, 1.0) for short, long in pairwise(ordered))
+        ordered = sorted(curve, key=size)
+        yield from (Comparison(short, long) for short, long in pairwise(ordered))
 
 
 GUIDELINES = [
@@ -175,6 +156,7 @@ GUIDELINES = [
     Guideline("broadcast", "MPI_Bcast", "p - 1 sends in turn", _broadcast_against_sends),
     Guideline("barrier", "MPI_Barrier", "ceil(log2 p) rounds of empty MPI_Sendrecv", _barrier_against_exchanges),
     Guideline("monotony", "a message", "the next longer one", _shorter_against_longer),
+    *COLLECTIVE_GUIDELINES,
 ]
 
 
@@ -189,7 +171,7 @@ def _finding(context: Context, guideline: Guideline, broken: list[Violation]) ->
             "guideline": guideline.name,
             "benchmark": worst.left.benchmark,
             "ranks": worst.left.ranks,
-            "message_bytes": _size(worst.left),
+            "message_bytes": size(worst.left),
             "layer": "mpi",
         },
         evidence=[evidence for violation in broken[:5] for evidence in _evidence(violation)],
@@ -203,16 +185,17 @@ def _longer(excess: float) -> str:
 
 
 def _evidence(violation: Violation) -> list[Evidence]:
-    times = "" if violation.times == 1 else f"{violation.times:g} x "
-    bound = violation.times * (violation.right.median or 0.0)
+    one = violation.comparison
+    times = "" if one.times == 1 else f"{one.times:g} x "
+    then = f", then {one.then.label}" if one.then else ""
     return [
-        Evidence(what=violation.left.label, value=violation.left.median or 0.0, unit="s"),
-        Evidence(what=f"{times}{violation.right.label}", value=bound, unit="s"),
+        Evidence(what=one.left.label, value=one.left.median or 0.0, unit="s"),
+        Evidence(what=f"{times}{one.right.label}{then}", value=one.bound_s, unit="s"),
     ]
 
 
 def _advice(context: Context, guideline: Guideline) -> str:
-    if guideline.name in ("broadcast", "barrier"):
+    if guideline in COLLECTIVE_GUIDELINES or guideline.name in ("broadcast", "barrier"):
         return f"A program is faster with the composition: {setting(context.mpi, 'collective algorithm')}."
     if guideline.name == "monotony":
         return f"Padding the message would make it faster; {setting(context.mpi, 'eager limit')}."

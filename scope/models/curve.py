@@ -86,10 +86,8 @@ def curves(summaries: list[Summary]) -> list[Curve]:
     over both, for what all processes do together (the definition is `global`).
     """
     times = [s for s in summaries if s.primary and s.valid and s.unit == "s" and s.definition != "observed"]
-    # A collective of nothing is often no operation at all, and no point of any model.
-    times = [
-        s for s in times if s.median and not (s.definition == "global" and s.parameters.get("message_bytes") == 0)
-    ]
+    # A collective of nothing, or of one process, is often no operation at all, and no point of any model.
+    times = [s for s in times if s.median and not (s.definition == "global" and _is_nothing(s))]
     together = [s for s in times if s.definition == "global"]
     over: list[tuple[Variable, list[list[Summary]]]] = [(name, _over(times, name)) for name in get_args(Swept)]
     over += [
@@ -127,6 +125,10 @@ def _groups(summaries: Iterable[Summary], key: Callable[[Summary], tuple[object,
     for summary in summaries:
         groups.setdefault(key(summary), []).append(summary)
     return list(groups.values())
+
+
+def _is_nothing(summary: Summary) -> bool:
+    return summary.ranks == 1 or summary.parameters.get("message_bytes") == 0
 
 
 def _value(summary: Summary, name: str) -> float:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from scope.models.curve import Curve
-from scope.models.fit import Fit, NotFitted
+from scope.models.fit import Fit, NotFitted, Variable
 from scope.models.least_squares import Derive, Estimate, distinguishable, estimate
 from scope.models.model import Model, make_fit
 from scope.samples.samples import Floats
@@ -24,6 +24,52 @@ class Term:
     column: Floats
     essential: bool
     """Without it the model would be another one."""
+
+
+FEWEST_COUNTS = 3
+"""Process counts that a model over them alone needs."""
+FEWEST_COUNTS_WITH_SIZES, FEWEST_SIZES = 2, 3
+"""Process counts and message sizes that a model over both needs."""
+
+
+@dataclass(eq=False)
+class CostModel:
+    """What all models of collectives share: a sum of costs over process counts, or over sizes and counts."""
+
+    name: str
+    equation: str
+    source: str
+    variable: Variable
+    terms: Callable[[Floats, Floats], list[Term]]
+    """The costs, given message sizes in bytes and process counts, both of the shape (points,)."""
+    combines: bool | None = None
+    """True: only of collectives that combine their data with an operator; False: of the others; None: of all."""
+
+    def fit(self, curve: Curve) -> Fit | NotFitted | None:
+        """Fit the costs that the curve can tell apart; None where the model is not about such curves."""
+        has_operator = "operator" in curve.subject.parameters
+        if curve.variable != self.variable or self.combines not in (None, has_operator):
+            return None
+        if (reason := _too_few(curve)) is not None:
+            return curve.not_fitted(self.name, reason)
+        return fit_terms(self, curve, self.terms(curve.message_bytes, curve.ranks))
+
+
+def _too_few(curve: Curve) -> str | None:
+    counts, sizes = np.unique(curve.ranks).size, np.unique(curve.message_bytes).size
+    if curve.variable == "ranks":
+        if counts >= FEWEST_COUNTS:
+            return None
+        return f"{counts} process counts; at least {FEWEST_COUNTS} are needed"
+    if counts >= FEWEST_COUNTS_WITH_SIZES and sizes >= FEWEST_SIZES:
+        return None
+    needed = f"at least {FEWEST_COUNTS_WITH_SIZES} and {FEWEST_SIZES} are needed"
+    return f"{counts} process counts and {sizes} message sizes; {needed}"
+
+
+def ones(ranks: Floats) -> Floats:
+    """Return the column of a cost that each call has once."""
+    return np.ones_like(ranks)
 
 
 def steps(ranks: Floats) -> Floats:

@@ -192,6 +192,10 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
 }
 
 
+COLLECTIVE_KINDS = {"odd_process_count", "linear_collective", "unequal_blocks"}
+"""Tried in test_collective_kinds.py."""
+
+
 def cases(which: int) -> list[object]:
     return [
         pytest.param(kind, entry[0], change, id=f"{kind}-{number}")
@@ -219,7 +223,7 @@ def test_it_stays_silent_where_it_must(kind: str, code: str, change: Change, gol
 
 
 def test_every_kind_is_tried() -> None:
-    assert set(all_kinds()) == set(KINDS) | NODE_KINDS | {"slow_host"}
+    assert set(all_kinds()) == set(KINDS) | NODE_KINDS | COLLECTIVE_KINDS | {"slow_host"}
 
 
 def test_worst_first(golden_context: Context) -> None:

@@ -84,3 +84,86 @@ def test_three_launches_are_too_few_to_tell() -> None:
 def test_the_clock_s_uncertainty_counts_for_the_library() -> None:
     made = library(1, barrier=1.3)
     assert violations(made, uncertainty_s=10e-6) == []
+
+
+COSTS: dict[str, Callable[[int, int], float]] = {
+    "broadcast": lambda n, p: log2(p) * line(n),
+    "reduce": lambda n, p: 1.1 * log2(p) * line(n),
+    "scan": lambda n, p: 1.3 * log2(p) * line(n),
+    "allreduce": lambda n, p: 1.5 * log2(p) * line(n),
+    "scatter": lambda m, p: log2(p) * line(m) + 0.3 * p * (line(m) - line(0)),
+    "gather": lambda m, p: log2(p) * line(m) + 0.3 * p * (line(m) - line(0)),
+    "allgather": lambda m, p: 1.2 * log2(p) * line(m) + 0.9 * p * (line(m) - line(0)),
+    "alltoall": lambda m, p: 1.3 * log2(p) * line(m) + p * (line(m) - line(0)),
+    "reduce_scatter_block": lambda m, p: log2(p) * line(p * m),
+    "gatherv": lambda m, p: 1.05 * (log2(p) * line(m) + 0.3 * p * (line(m) - line(0))),
+}
+
+
+def collectives(seed: int, call: str = "blocking", **slower: float) -> list[Summary]:
+    """A library in which every collective is cheaper than its composition, but for those slower by a factor."""
+    random = np.random.default_rng(seed)
+    made = []
+    for p in (4, 8):
+        for name, cost in COSTS.items():
+            for n in (64, 512, 4096, 32768, 262144):
+                times = noisy(random, slower.get(name, 1.0) * cost(n, p))
+                parameters = {"message_bytes": n, "call": call}
+                made.append(summary(times, f"mpi.{name}", "time_s", "global", ranks=p, **parameters))
+        barrier = slower.get("barrier", 1.0) * log2(p) * line(0)
+        made.append(summary(noisy(random, barrier), "mpi.barrier", "time_s", "global", ranks=p, call=call))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "guideline"),
+    [
+        ("allreduce", "allreduce"),
+        ("reduce", "reduce"),
+        ("reduce", "reduce by scan"),
+        ("allgather", "allgather"),
+        ("gather", "gather"),
+        ("gather", "equal blocks"),
+        ("scatter", "scatter"),
+        ("allgather", "allgather by all-to-all"),
+        ("reduce_scatter_block", "reduce-scatter"),
+        ("barrier", "barrier by allreduce"),
+    ],
+)
+def test_a_collective_slower_than_its_composition_is_found(name: str, guideline: str) -> None:
+    found = [v for v in violations(collectives(7, **{name: 20.0})) if v.guideline.name == guideline]
+    assert found
+    assert {violation.left.benchmark for violation in found} == {f"mpi.{name}"}
+
+
+@pytest.mark.parametrize(
+    ("slow", "guideline"), [(("blocking", 1.3), "blocking"), (("persistent", 1.3), "persistent")]
+)
+def test_a_slower_way_of_calling_is_found(slow: tuple[str, float], guideline: str) -> None:
+    factors = dict.fromkeys(COSTS, slow[1])
+    made = collectives(8, "nonblocking") + collectives(9, slow[0], **factors)
+    assert guideline in {violation.guideline.name for violation in violations(made)}
+    healthy = collectives(8, "nonblocking", **dict.fromkeys(COSTS, 1.03)) + collectives(9, slow[0])
+    assert guideline not in {violation.guideline.name for violation in violations(healthy)}
+
+
+def test_consistent_collectives_raise_no_alarm() -> None:
+    assert sum(bool(violations(collectives(500 + seed))) for seed in range(20)) == 0
+
+
+def test_other_operators_roots_blocks_and_transports_are_not_mixed() -> None:
+    random = np.random.default_rng(3)
+
+    def one(name: str, time_s: float, **parameters: str | int) -> Summary:
+        transport = str(parameters.pop("transport", "default"))
+        given = {"message_bytes": 64, **parameters}
+        return summary(noisy(random, time_s), f"mpi.{name}", "time_s", "global", 4, transport, **given)
+
+    plain = one("reduce", 9e-6, operator="sum", root=0, call="blocking")
+    for other in (
+        one("allreduce", 1e-6, operator="lor", call="blocking"),
+        one("allreduce", 1e-6, operator="sum", call="nonblocking"),
+        one("allreduce", 1e-6, operator="sum", call="blocking", transport="tcp"),
+    ):
+        assert violations([plain, other]) == []
+    assert violations([plain, one("allreduce", 1e-6, operator="sum", call="blocking")])

@@ -1,0 +1,125 @@
+"""Findings about collectives: injected faults, healthy libraries, and how often those are accused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, log2
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scope.findings.context import Context
+from scope.findings.find import all_kinds
+from scope.findings.finding import Finding
+from scope.statistics.summary import Summary
+from tests.findings.contexts import context_of, with_summaries, with_usable
+from tests.models.curves import noisy, summary
+
+COUNTS = (2, 3, 4, 5, 6, 7, 8, 12, 16)
+
+
+@pytest.fixture(scope="module")
+def golden_context(golden_raw: Path) -> Context:
+    return context_of(golden_raw)
+
+
+def over_counts(truth: Callable[[int], float], benchmark: str = "mpi.allreduce", seed: int = 1) -> list[Summary]:
+    random = np.random.default_rng(seed)
+    given = {"message_bytes": 1024, "call": "blocking"}
+    return [summary(noisy(random, truth(p)), benchmark, "time_s", "global", p, **given) for p in COUNTS]
+
+
+def steps(p: int) -> float:
+    return 1e-6 + 2e-6 * ceil(log2(p))
+
+
+def line(p: int) -> float:
+    return 1e-6 + 2e-6 * p
+
+
+def found(kind: str, context: Context, summaries: list[Summary]) -> list[Finding]:
+    return all_kinds()[kind](with_summaries(context, summaries))
+
+
+def checked(findings: list[Finding]) -> Finding:
+    (one,) = findings
+    assert one.evidence
+    assert one.where
+    assert one.advice.endswith(".")
+    assert "  " not in one.title
+    assert one.lost is not None
+    return one
+
+
+def test_a_dear_odd_number_of_processes_is_found(golden_context: Context) -> None:
+    findings = found("odd_process_count", golden_context, over_counts(lambda p: steps(p) * (1.6 if p == 6 else 1)))
+    one = checked(findings)
+    assert (one.code, one.severity, one.where["ranks"]) == ("odd-process-count", "warning", 6)
+    assert "longer on 6 processes than on 8" in one.title
+    assert one.lost == pytest.approx(1 - 1 / 1.6, abs=0.03)
+
+
+def test_steps_and_lines_are_no_odd_numbers(golden_context: Context) -> None:
+    alarms = sum(
+        bool(found("odd_process_count", golden_context, over_counts(truth, seed=seed)))
+        for truth in (steps, line)
+        for seed in range(50)
+    )
+    assert alarms == 0
+
+
+def test_a_crowded_launch_tells_nothing_of_odd_numbers(golden_context: Context) -> None:
+    counts = {launch.ranks for launch in golden_context.samples.launches}
+    odd = next(p for p in sorted(counts) if p in COUNTS and 2 ** ceil(log2(p)) != p)
+    slow = over_counts(lambda p: steps(p) * (1.6 if p == odd else 1))
+    assert found("odd_process_count", golden_context, slow)
+    assert found("odd_process_count", with_usable(golden_context, 2), slow) == []
+
+
+@pytest.mark.parametrize("benchmark", ["mpi.barrier", "mpi.broadcast", "mpi.reduce", "mpi.allreduce"])
+def test_a_collective_that_grows_with_every_process_is_found(benchmark: str, golden_context: Context) -> None:
+    one = checked(found("linear_collective", golden_context, over_counts(line, benchmark)))
+    assert one.code == "linear-collective"
+    assert one.where["benchmark"] == benchmark
+
+
+def test_what_must_be_linear_or_has_steps_is_not_accused(golden_context: Context) -> None:
+    assert found("linear_collective", golden_context, over_counts(line, "mpi.alltoall")) == []
+    alarms = sum(
+        bool(found("linear_collective", golden_context, over_counts(steps, seed=seed))) for seed in range(50)
+    )
+    assert alarms == 0
+
+
+def test_a_line_over_few_processes_is_not_worth_a_word(golden_context: Context) -> None:
+    few = [s for s in over_counts(line) if s.ranks <= 6]
+    assert found("linear_collective", golden_context, few) == []
+
+
+def divided(slower: dict[str, float], seed: int = 1) -> list[Summary]:
+    random = np.random.default_rng(seed)
+    return [
+        summary(
+            noisy(random, 20e-6 * slower.get(blocks, 1.0)),
+            *("mpi.gatherv", "time_s", "global", 8),
+            message_bytes=1024,
+            blocks=blocks,
+            call="blocking",
+        )
+        for blocks in ("equal", "proportional", "one_empty", "one_has_all")
+    ]
+
+
+def test_a_penalty_of_unequal_blocks_is_found(golden_context: Context) -> None:
+    one = checked(found("unequal_blocks", golden_context, divided({"proportional": 1.6})))
+    assert (one.code, one.severity) == ("unequal-blocks", "advice")
+    assert "takes 60 % longer" in one.title or one.lost == pytest.approx(1 - 1 / 1.6, abs=0.03)
+
+
+def test_equal_costs_and_a_division_that_must_cost_raise_no_alarm(golden_context: Context) -> None:
+    alarms = sum(
+        bool(found("unequal_blocks", golden_context, divided({"one_has_all": 3.0, "proportional": 1.1}, seed)))
+        for seed in range(50)
+    )
+    assert alarms == 0
