@@ -1,7 +1,7 @@
 #include "transports/datagrams.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
@@ -14,9 +14,18 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto patience = 50ms;
+constexpr unsigned looks_between_clocks = 64;
 constexpr int greetings = 20;
 constexpr int greeting_interval_ms = 100;
-constexpr double most_credits = 512;
+
+// What a packet takes of the receiver's socket buffer: its payload and, at most, this, and a quarter for what
+// the kernel rounds up.
+constexpr double bookkeeping_bytes = 2048;
+constexpr double usable_share = 0.8;
+
+double cost(std::size_t payload) {
+  return static_cast<double>(payload) + bookkeeping_bytes;
+}
 
 bool before(std::uint32_t one, std::uint32_t other) {
   return static_cast<std::int32_t>(one - other) < 0;
@@ -37,15 +46,14 @@ Datagrams::Datagrams(Socket socket, const Partner& partner, const TransportOptio
       prefix_(std::move(prefix)),
       channels_(channels),
       largest_payload_(largest_payload),
-      credits_(0) {
+      credit_bytes_(0) {
   // Who sleeps wakes up to see whether something must be sent again.
   const timeval limit{0, std::chrono::microseconds(patience).count()};
   setsockopt(socket_.descriptor(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  if (!options.sleeps) fcntl(socket_.descriptor(), F_SETFL, O_NONBLOCK);
   const double room = 2 * partner.swap(socket_.buffer_bytes());  // the kernel counts its bookkeeping too
-  if (options.credits) {
-    const double packet = 2.0 * (static_cast<double>(largest_payload_) + bookkeeping_bytes);
-    credits_ = static_cast<std::uint32_t>(std::clamp(room / packet, 2.0, most_credits));
-  }
+  // Two packets at least, or nothing would overlap; a buffer too small for them loses some.
+  if (options.credits) credit_bytes_ = std::max(usable_share * room, 2 * cost(largest_payload_));
   partner.agree([&] {
     hear_each_other(partner);
     return true;
@@ -72,21 +80,30 @@ void Datagrams::hear_each_other(const Partner&) {
   throw std::runtime_error("no packet arrives from the other process: filtered, or not on one link");
 }
 
+// The calls with a vector alone are cheaper than those with a message header, but cannot be told not to wait.
+template <class WithHeader, class Bare>
+ssize_t Datagrams::move(WithHeader with_header, Bare bare, std::array<iovec, 3>& parts,
+                        bool may_sleep) const {
+  iovec* first = parts.data() + (prefix_.empty() ? 1 : 0);
+  const std::size_t count = prefix_.empty() ? 2 : 3;
+  if (!sleeps()) return bare(socket_.descriptor(), first, static_cast<int>(count));
+  msghdr message{};
+  message.msg_iov = first;
+  message.msg_iovlen = count;
+  return with_header(socket_.descriptor(), &message, may_sleep ? 0 : MSG_DONTWAIT);
+}
+
 bool Datagrams::transmit(std::uint32_t sequence, std::span<const std::byte> payload, bool gap,
                          bool may_sleep) {
   Header header{channels_.sent, sequence, expected_, static_cast<std::uint16_t>(payload.size()),
                 static_cast<std::uint16_t>(gap ? 1 : 0)};
   std::array<iovec, 3> parts = {iovec{prefix_.data(), prefix_.size()}, iovec{&header, sizeof header},
                                 iovec{const_cast<std::byte*>(payload.data()), payload.size()}};
-  msghdr message{};
-  const bool bare = prefix_.empty();
-  message.msg_iov = parts.data() + (bare ? 1 : 0);
-  message.msg_iovlen = bare ? 2 : 3;
-  if (sendmsg(socket_.descriptor(), &message, MSG_NOSIGNAL | (may_sleep ? 0 : MSG_DONTWAIT)) < 0) {
+  if (move(sendmsg, writev, parts, may_sleep) < 0) {
     if (!transient(errno)) fail("send");
     return false;
   }
-  due_ = 0;
+  due_bytes_ = 0;
   return true;
 }
 
@@ -102,10 +119,11 @@ std::size_t Datagrams::send_some(std::span<const std::byte> rest, bool may_sleep
     }
     return 0;
   }
-  if (credits_ > 0 && next_ - oldest_ >= credits_) return 0;
   const auto payload = rest.first(std::min(rest.size(), largest_payload_));
+  if (credit_bytes_ > 0 && on_the_way_bytes_ + cost(payload.size()) > credit_bytes_) return 0;
   if (!transmit(next_, payload, false, may_sleep)) return 0;
   unacknowledged_.push_back(payload);
+  on_the_way_bytes_ += cost(payload.size());
   current_ = ++next_;
   return payload.size();
 }
@@ -115,14 +133,10 @@ std::size_t Datagrams::receive_some(std::span<std::byte> rest, bool may_sleep) {
   std::array<std::byte, 32> prefix;
   std::array<iovec, 3> parts = {iovec{prefix.data(), prefix_.size()}, iovec{&header, sizeof header},
                                 iovec{rest.data(), rest.size()}};
-  msghdr message{};
-  const bool bare = prefix_.empty();
-  message.msg_iov = parts.data() + (bare ? 1 : 0);
-  message.msg_iovlen = bare ? 2 : 3;
-  const ssize_t count = recvmsg(socket_.descriptor(), &message, may_sleep ? 0 : MSG_DONTWAIT);
+  const ssize_t count = move(recvmsg, readv, parts, may_sleep);
   if (count < 0) {
     if (!transient(errno)) fail("receive");
-    start_again_when_silent();
+    if (may_sleep || ++vain_looks_ % looks_between_clocks == 0) start_again_when_silent();
     return 0;
   }
   if (count < static_cast<ssize_t>(prefix_.size() + sizeof header) || header.channel != channels_.heard)
@@ -132,7 +146,10 @@ std::size_t Datagrams::receive_some(std::span<std::byte> rest, bool may_sleep) {
   if (header.sequence == expected_ && header.bytes <= rest.size()) {
     ++expected_;
     gap_told_ = false;
-    if (++due_ >= std::max(1u, credits_ / 2) && credits_ > 0) acknowledge(false);
+    due_bytes_ += cost(header.bytes);
+    // Half of the credits come back at once; one packet's come with the answer, or when the next arrives.
+    if (credit_bytes_ > 0 && due_bytes_ > cost(largest_payload_) && 2 * due_bytes_ >= credit_bytes_)
+      acknowledge(false);
     return header.bytes;
   }
   if (before(header.sequence, expected_)) {
@@ -146,6 +163,7 @@ std::size_t Datagrams::receive_some(std::span<std::byte> rest, bool may_sleep) {
 
 void Datagrams::take_acknowledgement(const Header& header) {
   while (before(oldest_, header.acknowledged) && !unacknowledged_.empty()) {
+    on_the_way_bytes_ -= cost(unacknowledged_.front().size());
     unacknowledged_.pop_front();
     ++oldest_;
   }
@@ -184,6 +202,7 @@ void Datagrams::settle(const Partner& partner) {
   }
   // The other has left its run, and so has all that was sent to it.
   unacknowledged_.clear();
+  on_the_way_bytes_ = 0;
   oldest_ = current_ = next_;
 }
 

@@ -6,6 +6,9 @@
 // stops when the receiver's socket buffer may be full; without, it sends on and pays for what is lost.
 #pragma once
 
+#include <sys/uio.h>
+
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -29,9 +32,6 @@ class Datagrams final : public Transport {
     std::uint32_t sent;
     std::uint32_t heard;
   };
-  // What a packet costs in the receiver's socket buffer beside its payload, at most.
-  static constexpr std::size_t bookkeeping_bytes = 1024;
-
   // `prefix` stands before the header of every packet, for example an Ethernet header. Both sides know the
   // same channels and payload size.
   Datagrams(Socket socket, const Partner& partner, const TransportOptions& options,
@@ -50,6 +50,8 @@ class Datagrams final : public Transport {
   using Clock = std::chrono::steady_clock;
 
   void hear_each_other(const Partner& partner);
+  template <class WithHeader, class Bare>
+  ssize_t move(WithHeader with_header, Bare bare, std::array<iovec, 3>& parts, bool may_sleep) const;
   bool transmit(std::uint32_t sequence, std::span<const std::byte> payload, bool gap, bool may_sleep);
   void acknowledge(bool gap);
   void take_acknowledgement(const Header& header);
@@ -59,18 +61,20 @@ class Datagrams final : public Transport {
   std::vector<std::byte> prefix_;
   Channels channels_;
   std::size_t largest_payload_;
-  std::uint32_t credits_;  // packets on their way at most; 0: no limit
+  double credit_bytes_;  // on their way at most, with the kernel's bookkeeping; 0: no limit
 
   std::deque<std::span<const std::byte>> unacknowledged_;
-  std::uint32_t oldest_ = 0;   // sequence of the first of them
+  std::uint32_t oldest_ = 0;  // sequence of the first of them
+  double on_the_way_bytes_ = 0;
   std::uint32_t current_ = 0;  // sequence of the next to leave
   std::uint32_t next_ = 0;     // sequence of the next new one
   double repeated_ = 0;
 
   std::uint32_t expected_ = 0;  // sequence of the next to arrive
-  std::uint32_t due_ = 0;       // packets that arrived since the last acknowledgement
+  double due_bytes_ = 0;        // arrived since the last acknowledgement
   bool gap_told_ = false;
 
+  unsigned vain_looks_ = 0;
   Clock::time_point silent_since_;
   std::uint32_t silent_oldest_ = 0;
   std::uint32_t silent_next_ = 0;

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "transports/relax.hpp"
-
 namespace scope {
 
 using Connect = std::unique_ptr<Transport>(const Partner&, const TransportOptions&);
@@ -27,7 +25,7 @@ constexpr std::array protocols = {
     Protocol{"cma", connect_cma, false, false},  Protocol{"ethernet", connect_ethernet, true, true},
 };
 
-constexpr int spins_before_yield = 64;
+constexpr int vain_looks_before_yield = 256;
 
 void refuse_what_it_has_not(const Protocol& protocol, const TransportOptions& options) {
   const std::string name = std::string("protocol=") + protocol.name + " ";
@@ -61,14 +59,14 @@ std::unique_ptr<Transport> connect(const std::string& name, const Partner& partn
 void Transport::send(std::span<const std::byte> message) {
   while (!message.empty()) {
     const std::size_t moved = send_some(message, sleeps_);
-    moved > 0 ? void(message = message.subspan(moved)) : wait(true, false);
+    moved > 0 ? moves(message, moved) : wait(true, false);
   }
 }
 
 void Transport::receive(std::span<std::byte> message) {
   while (!message.empty()) {
     const std::size_t moved = receive_some(message, sleeps_);
-    moved > 0 ? void(message = message.subspan(moved)) : wait(false, true);
+    moved > 0 ? moves(message, moved) : wait(false, true);
   }
 }
 
@@ -82,17 +80,16 @@ void Transport::exchange(std::span<const std::byte> sent, int sends, std::span<s
     const std::size_t out = sends > 0 ? send_some(to_send, may_sleep) : 0;
     const std::size_t in = receives > 0 ? receive_some(to_receive, may_sleep) : 0;
     if (out == 0 && in == 0) wait(sends > 0, receives > 0);
-    to_send = to_send.subspan(out);
-    to_receive = to_receive.subspan(in);
+    if (out > 0) moves(to_send, out);
+    if (in > 0) moves(to_receive, in);
     if (out > 0 && to_send.empty() && --sends > 0) to_send = sent;
     if (in > 0 && to_receive.empty() && --receives > 0) to_receive = arrived;
   }
 }
 
 void Transport::wait(bool, bool) {
-  relax();
   // A partner without a processor of its own needs this one.
-  if (++waits_ % spins_before_yield == 0) sched_yield();
+  if (++vain_looks_ % vain_looks_before_yield == 0) sched_yield();
 }
 
 }  // namespace scope

@@ -53,8 +53,14 @@ class Transport {
   bool sleeps() const { return sleeps_; }
 
  private:
+  template <class Bytes>
+  void moves(Bytes& rest, std::size_t bytes) {
+    rest = rest.subspan(bytes);
+    vain_looks_ = 0;
+  }
+
   bool sleeps_;
-  int waits_ = 0;
+  int vain_looks_ = 0;
 };
 
 std::vector<std::string> transport_names();
