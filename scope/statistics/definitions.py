@@ -43,6 +43,9 @@ def _mean(times: Times) -> Floats | None:
 
 
 def _last_exit_since_start(times: Times) -> Floats | None:
+    if times.synchronization == "none" and times.elapsed_s.shape[0] == 1 and times.extremes is None:
+        alone: Floats = times.elapsed_s[0]  # one process: its start is the common one
+        return alone
     if times.entry_s is None or not times.entry_s.size or times.synchronization == "none":
         return None
     if times.extremes is not None:

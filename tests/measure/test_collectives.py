@@ -175,6 +175,13 @@ def test_buffers_that_the_host_cannot_hold_are_unavailable(measure: Measure) -> 
     assert "MB of this host" in case.reason
 
 
+def test_one_process_is_looped_until_the_clock_can_tell_its_time(measure: Measure) -> None:
+    ended = measure(1, ["mpi.broadcast sampling.budget_s=0.02"], action="run")
+    (isolated, *_) = ended.cases[0].series
+    assert isolated.synchronization == "none"
+    assert isolated.operations >= 32
+
+
 def test_the_tables_are_all_registered(embedded_build: NativeBuild) -> None:
     listed = {benchmark.name for benchmark in registry.load(embedded_build.program)}
     assert {f"mpi.{name}" for name in ("barrier", *MOVEMENTS, *REDUCTIONS)} <= listed

@@ -41,6 +41,12 @@ def test_without_an_agreed_start_the_first_entry_is_the_start() -> None:
     np.testing.assert_allclose(times, [(5.0 - 0.0) / 2, (10.0 - 0.5) / 2])
 
 
+def test_one_process_alone_starts_when_it_starts() -> None:
+    alone = series(synchronization="none", ranks_kept=[0], elapsed_s=[[4.0, 6.0]], entry_s=[[0.5, 1.0]])
+    np.testing.assert_allclose(times_under("global", alone), [2.0, 3.0])  # type: ignore[arg-type]
+    assert times_under("global", series(synchronization="none")) is None
+
+
 def test_without_entry_times_there_is_no_global_time() -> None:
     assert times_under("global", series(entry_s=None)) is None
 

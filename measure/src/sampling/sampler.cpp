@@ -115,7 +115,8 @@ class Sampling {
 
   void open_series(const Times& first) {
     auto& series = outcome_.series;
-    const std::int64_t isolated_operations = collective() ? 1 : operations_;
+    // One process alone has no common start to lose by looping.
+    const std::int64_t isolated_operations = collective() && setting_.world.size() > 1 ? 1 : operations_;
     series.push_back({.cadence = Cadence::isolated,
                       .synchronization = synchronization_,
                       .operations = isolated_operations});
