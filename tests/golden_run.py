@@ -126,10 +126,14 @@ def library_cases() -> Iterator[Synthetic]:
         yield latency("standard", message_bytes, latency_s(message_bytes))
     for message_bytes in [0, *TCP_SIZES]:
         yield latency("standard", message_bytes, line(MPI_TCP, message_bytes), transport="tcp")
-    for mode, factor in {"buffered": 1.3, "synchronous": 1.6, "ready": 1.0, "sendrecv": 1.0}.items():
+    for mode, factor in {"buffered": 1.3, "synchronous": 1.6, "ready": 1.0}.items():
         for message_bytes in (0, 1024, 65536):
             noisy = mode == "synchronous" and message_bytes == 1024
             yield latency(mode, message_bytes, factor * latency_s(message_bytes), noise=0.8 if noisy else 0.01)
+    for message_bytes in (0, 1024, 65536):
+        exchange_s = 1.95 * latency_s(message_bytes)
+        moved = work(2.0 * message_bytes, 0.0, 2.0)
+        yield Synthetic("mpi.comms2", {"message_bytes": message_bytes}, 2, exchange_s, moved)
     for transport, start, per_byte in (("default", 5e-6, 1 / 11e9), ("tcp", 30e-6, 1 / 1.6e9)):
         for message_bytes in BANDWIDTH_SIZES:
             chosen = {"completion": "nonblocking", "message_bytes": message_bytes, "window": 64}
@@ -484,7 +488,7 @@ def benchmark(
 
 def benchmarks() -> list[dict[str, Any]]:
     message = integer("message_bytes", "B", 0, "payload of one message")
-    mode = choice("mode", ["standard", "buffered", "synchronous", "ready", "sendrecv"], "how the message is sent")
+    mode = choice("mode", ["standard", "buffered", "synchronous", "ready"], "how the message is sent")
     completion = choice("completion", ["blocking", "nonblocking"], "whether the calls wait")
 
     def time(name: str, definition: str) -> dict[str, Any]:
@@ -539,6 +543,9 @@ def benchmarks() -> list[dict[str, Any]]:
             [completion, message, integer("window", "", 64, "messages under way")],
             [bandwidth("local"), metric("message_rate_per_s", "1/s", "higher", "messages", "local")],
             (2, 2),
+        ),
+        benchmark(
+            "mpi.comms2", "two messages that cross", [message], [time("time_s", "local"), bandwidth("local")], (2, 2)
         ),
         benchmark("mpi.barrier", "the library's barrier", [], [time("time_s", "global")]),
         benchmark(

@@ -31,7 +31,7 @@ def analyze(run: Path) -> None:
     benchmarks = read_json(directory.benchmarks, list[BenchmarkDescription])
     summaries = summarise(samples, benchmarks)
     write_json(directory.statistics, Summaries(format=FORMAT, summaries=summaries))
-    models = derive(summaries, machine, samples.launches)
+    models = derive(summaries, machine, samples)
     write_json(directory.models, models)
     plan = read_plan(directory.plan) if directory.plan.exists() else None
     context = Context(read_json(directory.run, Run), samples, summaries, models, machine, benchmarks, plan)

@@ -70,5 +70,19 @@ def of(times: list[Summary], benchmark: str, **parameters: str | int) -> list[Su
 
 
 def same_place(left: Summary, right: Summary) -> bool:
-    """Say whether two were measured over the same transport."""
-    return (left.transport, left.origin) == (right.transport, right.origin)
+    """Say whether two were measured over the same transport, by as many processes that were placed alike."""
+    return (left.transport, left.origin, left.ranks, left.placement) == (
+        right.transport,
+        right.origin,
+        right.ranks,
+        right.placement,
+    )
+
+
+def slowest_pair(left: Summary, pairs: list[Summary]) -> Summary | None:
+    """Return the slowest of the pairs that a call of many processes may be made of: those of two hosts if any."""
+    return max(
+        (pair for pair in pairs if (left.transport, left.origin) == (pair.transport, pair.origin)),
+        key=lambda pair: pair.median or 0.0,
+        default=None,
+    )

@@ -17,7 +17,7 @@ from scope import units
 from scope.findings.collective_guidelines import COLLECTIVE_GUIDELINES, blocking
 from scope.findings.context import Context
 from scope.findings.finding import Evidence, Finding
-from scope.findings.guideline import Comparison, Guideline, of, same_place, size
+from scope.findings.guideline import Comparison, Guideline, of, same_place, size, slowest_pair
 from scope.findings.oversubscription import crowded
 from scope.findings.settings import setting
 from scope.statistics.summary import Summary
@@ -105,11 +105,10 @@ def _p(comparison: Comparison, uncertainty_s: float) -> float:
 
 
 def _exchange_against_ping_pong(times: list[Summary]) -> Iterator[Comparison]:
-    sends = of(times, "mpi.latency", mode="standard", completion="blocking")
-    for left in of(times, "mpi.latency", mode="sendrecv"):
-        yield from (
-            Comparison(left, right) for right in sends if same_place(left, right) and size(left) == size(right)
-        )
+    for left in of(times, "mpi.comms2"):
+        for right in of(times, "mpi.latency", mode="standard", completion="blocking"):
+            if same_place(left, right) and size(left) == size(right):
+                yield Comparison(left, right, 2.0)
 
 
 def _standard_against_synchronous(times: list[Summary]) -> Iterator[Comparison]:
@@ -123,18 +122,17 @@ def _standard_against_synchronous(times: list[Summary]) -> Iterator[Comparison]:
 def _broadcast_against_sends(times: list[Summary]) -> Iterator[Comparison]:
     sends = of(times, "mpi.latency", mode="standard", completion="blocking")
     for left in blocking(times, "mpi.broadcast"):
-        for right in sends:
-            if left.ranks > 1 and same_place(left, right) and size(left) == size(right):
-                yield Comparison(left, right, left.ranks - 1.0)
+        right = slowest_pair(left, [send for send in sends if size(send) == size(left)])
+        if left.ranks > 1 and right is not None:
+            yield Comparison(left, right, left.ranks - 1.0)
 
 
 def _barrier_against_exchanges(times: list[Summary]) -> Iterator[Comparison]:
-    exchanges = [s for s in of(times, "mpi.latency", mode="sendrecv") if size(s) == 0]
+    exchanges = [s for s in of(times, "mpi.comms2") if size(s) == 0]
     for left in blocking(times, "mpi.barrier"):
-        for right in exchanges:
-            if left.ranks > 1 and same_place(left, right):
-                # latency_s is half of an exchange, of which each step of a dissemination needs one.
-                yield Comparison(left, right, 2.0 * ceil(log2(left.ranks)))
+        right = slowest_pair(left, exchanges)
+        if left.ranks > 1 and right is not None:
+            yield Comparison(left, right, float(ceil(log2(left.ranks))))
 
 
 def _shorter_against_longer(times: list[Summary]) -> Iterator[Comparison]:

@@ -7,18 +7,20 @@ from scope.models.fit import Models
 from scope.models.ladder import ladders
 from scope.models.limit_lines import limits
 from scope.models.model import fit_all
+from scope.models.pair_matrix import pair_matrices
 from scope.rundirectory import FORMAT
-from scope.samples.records import LaunchRecord
+from scope.samples.samples import Samples
 from scope.statistics.summary import Summary
 
 
-def derive(summaries: list[Summary], machine: Machine, launches: list[LaunchRecord]) -> Models:
-    """Fit all models and build all ladders."""
+def derive(summaries: list[Summary], machine: Machine, samples: Samples) -> Models:
+    """Fit all models, build all ladders and take the matrices of pairs apart."""
     fits, not_fitted = fit_all(summaries)
     return Models(
         format=FORMAT,
         fits=fits,
-        ladders=ladders(summaries, machine, launches),
-        limits=limits(summaries, machine, launches),
+        ladders=ladders(summaries, machine, samples.launches),
+        limits=limits(summaries, machine, samples.launches),
         not_fitted=not_fitted,
+        pairs=pair_matrices(samples),
     )

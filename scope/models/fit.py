@@ -154,6 +154,39 @@ class Limit(Part):
     points: list[LimitPoint]
 
 
+class Slow(Part):
+    """A process, a pair or a group of processes whose messages take longer than its equals'."""
+
+    members: list[str]
+    excess: float
+    """Share by which it takes longer: 0.1 is 10 %."""
+    low: float
+    high: float
+    """Its 95 % interval over the launches."""
+
+
+class PairMatrix(Part):
+    """The ping-pong of every pair of processes, and what stands out in it."""
+
+    message_bytes: int
+    load: str
+    """`alone`: one pair at a time; `together`: all pairs of a round at once."""
+    transport: str
+    placement: str
+    origin: str
+    names: list[str]
+    """Of the processes, by rank: their hosts, with the rank where a host has several."""
+    time_s: list[list[float | None]]
+    """Half round trip of each pair, the median over the launches; None where it was not measured."""
+    launches: int
+    slow_processes: list[Slow] = []
+    slow_pairs: list[Slow] = []
+    slow_between: Slow | None = None
+    """The smaller of two groups between which messages are slower than inside them."""
+    reason: str = ""
+    """Why nothing was looked for; empty when it was."""
+
+
 class Models(Part):
     """`models.json`."""
 
@@ -162,3 +195,4 @@ class Models(Part):
     ladders: list[Ladder]
     limits: list[Limit] = []
     not_fitted: list[NotFitted] = []
+    pairs: list[PairMatrix] = []

@@ -31,7 +31,7 @@ def context_of(run: Path) -> Context:
     machine = read_json(directory.machine, Machine)
     benchmarks = read_json(directory.benchmarks, list[BenchmarkDescription])
     summaries = summarise(samples, benchmarks)
-    models = derive(summaries, machine, samples.launches)
+    models = derive(summaries, machine, samples)
     return Context(
         read_json(directory.run, Run), samples, summaries, models, machine, benchmarks, read_plan(directory.plan)
     )
@@ -61,12 +61,12 @@ def with_times(context: Context, change: Callable[[Times], Times]) -> Context:
 
     samples = replace(context.samples, cases=[changed(case) for case in context.samples.cases])
     summaries = summarise(samples, context.benchmarks)
-    models = derive(summaries, context.machine, samples.launches)
+    models = derive(summaries, context.machine, samples)
     return replace(context, samples=samples, summaries=summaries, models=models)
 
 
 def with_summaries(context: Context, summaries: list[Summary]) -> Context:
-    models = derive(summaries, context.machine, context.samples.launches)
+    models = derive(summaries, context.machine, context.samples)
     return replace(context, summaries=summaries, models=models)
 
 
@@ -83,6 +83,15 @@ def latencies(
     sizes = [0, 1, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576]
     given = {"mode": "standard", "completion": "blocking"} | parameters
     return [summary(noisy(random, truth(n), spread=spread), message_bytes=n, **given) for n in sizes]
+
+
+def exchanges(truth: Callable[[int], float], seed: int = 1, spread: float = 0.01) -> list[Summary]:
+    """Summaries of two messages that cross, over sizes, with noise."""
+    random = np.random.default_rng(seed)
+    return [
+        summary(noisy(random, truth(n), spread=spread), "mpi.comms2", "time_s", "local", message_bytes=n)
+        for n in [0, 1, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576]
+    ]
 
 
 def rung_summaries(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil, log2
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,15 +12,10 @@ from scope.findings.context import Context
 from scope.findings.find import all_kinds
 from scope.findings.finding import Finding
 from scope.statistics.summary import Summary
-from tests.findings.contexts import context_of, with_summaries, with_usable
+from tests.findings.contexts import with_summaries, with_usable
 from tests.models.curves import noisy, summary
 
 COUNTS = (2, 3, 4, 5, 6, 7, 8, 12, 16)
-
-
-@pytest.fixture(scope="module")
-def golden_context(golden_raw: Path) -> Context:
-    return context_of(golden_raw)
 
 
 def over_counts(truth: Callable[[int], float], benchmark: str = "mpi.allreduce", seed: int = 1) -> list[Summary]:

@@ -1,19 +1,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from scope.findings.context import Context
 from scope.findings.failed_case import find
 from scope.samples.records import Arrival
-from tests.findings.contexts import context_of, with_samples
-
-
-@pytest.fixture(scope="module")
-def golden_context(golden_raw: Path) -> Context:
-    return context_of(golden_raw)
+from tests.findings.contexts import with_samples
 
 
 def arrival(rank: int, host: str, arrived: bool) -> Arrival:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from scope.samples.samples import CutLine, Times
 from tests.findings.contexts import (
     Change,
     between_hosts,
-    context_of,
+    exchanges,
     latencies,
     noisy,
     rung_summaries,
@@ -28,11 +27,6 @@ from tests.findings.contexts import (
     with_usable,
 )
 from tests.findings.test_node import KINDS as NODE_KINDS
-
-
-@pytest.fixture(scope="module")
-def golden_context(golden_raw: Path) -> Context:
-    return context_of(golden_raw)
 
 
 def as_it_is(context: Context) -> Context:
@@ -101,15 +95,34 @@ def switched(n: int) -> float:
 def consistent(context: Context) -> Context:
     """Sendrecv is a little faster than the ping-pong, synchronous a little slower; longer is dearer."""
     standard = latencies(lambda n: 1e-6 + n / 8e9, seed=5)
-    exchange = latencies(lambda n: 0.95e-6 + n / 9e9, seed=6, mode="sendrecv")
+    exchange = exchanges(lambda n: 1.9e-6 + n / 4.5e9, seed=6)
     synchronous = latencies(lambda n: 1.4e-6 + n / 8e9, seed=7, mode="synchronous")
     return with_summaries(context, [*standard, *exchange, *synchronous])
 
 
 def inconsistent(context: Context) -> Context:
     standard = latencies(lambda n: 1e-6 + n / 8e9, seed=5)
-    exchange = latencies(lambda n: 1.3e-6 + n / 8e9, seed=6, mode="sendrecv")
+    exchange = exchanges(lambda n: 2.6e-6 + n / 4e9, seed=6)
     return with_summaries(context, [*standard, *exchange])
+
+
+def local_and_remote(local_s: float, remote_s: float) -> Change:
+    """A pair on one host and a pair on two, at every size."""
+    remote = [s.model_copy(update={"placement": "node"}) for s in latencies(lambda n: remote_s + n / 8e9, seed=8)]
+    return lambda context: with_summaries(context, [*latencies(lambda n: local_s + n / 8e9, seed=5), *remote])
+
+
+def other_host(**processor: object) -> Change:
+    """Two hosts, of which the second has another processor."""
+
+    def change(context: Context) -> Context:
+        first = context.machine.hosts[0]
+        second = first.model_copy(
+            update={"name": "other", "processor": first.processor.model_copy(update=processor)}
+        )
+        return replace(context, machine=context.machine.model_copy(update={"hosts": [first, second]}))
+
+    return change
 
 
 def rungs(*values: float) -> Change:
@@ -156,12 +169,18 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
         [as_it_is, rungs(10e-6, 14e-6)],
         [rungs(10e-6, 10.5e-6), rungs(10e-6, 9e-6)],
     ),
+    "local_slower": (
+        "local-pair-slower",
+        [local_and_remote(1.3e-6, 1e-6)],
+        [as_it_is, local_and_remote(1e-6, 1e-6), local_and_remote(1e-6, 8e-6)],
+    ),
     "machine_busy": (
         "machine-busy",
         [lambda c: with_host(c, load=6.0)],
         [as_it_is, lambda c: with_host(c, load=1.0)],
     ),
     "missing_cases": ("skipped-cases", [as_it_is], [nothing_skipped]),
+    "node_types": ("node-types", [other_host(model="another")], [as_it_is, other_host()]),
     "noisy_case": ("noisy-case", [as_it_is], [tight]),
     "operation_below_ping_pong": (
         "operation-below-ping-pong",
@@ -192,6 +211,8 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
 }
 
 
+PAIR_KINDS = {"slow_pairs"}
+"""Tried in test_slow_pairs.py."""
 COLLECTIVE_KINDS = {"odd_process_count", "linear_collective", "unequal_blocks"}
 """Tried in test_collective_kinds.py."""
 
@@ -223,7 +244,7 @@ def test_it_stays_silent_where_it_must(kind: str, code: str, change: Change, gol
 
 
 def test_every_kind_is_tried() -> None:
-    assert set(all_kinds()) == set(KINDS) | NODE_KINDS | COLLECTIVE_KINDS | {"slow_host"}
+    assert set(all_kinds()) == set(KINDS) | NODE_KINDS | COLLECTIVE_KINDS | PAIR_KINDS | {"slow_host"}
 
 
 def test_worst_first(golden_context: Context) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from scope.findings.self_consistency import violations
 from scope.statistics.summary import Summary
-from tests.findings.contexts import latencies
+from tests.findings.contexts import exchanges, latencies
 from tests.models.curves import noisy, summary
 
 
@@ -24,7 +24,7 @@ def library(seed: int, **slower: float) -> list[Summary]:
         return slower.get(name, 0.97)
 
     made = latencies(line, seed, 0.01)
-    made += latencies(lambda n: factor("sendrecv") * line(n), seed + 1, 0.01, mode="sendrecv")
+    made += exchanges(lambda n: factor("sendrecv") * 2 * line(n), seed + 1)
     made += latencies(lambda n: line(n) / factor("standard"), seed + 2, 0.01, mode="synchronous")
     for p in (2, 4, 8):
         bound = 2 * ceil(log2(p)) * line(0)
@@ -76,7 +76,7 @@ def test_three_launches_are_too_few_to_tell() -> None:
     random = np.random.default_rng(1)
     pair = [
         summary(noisy(random, time_s, launches=3), message_bytes=64, mode=mode, completion="blocking")
-        for mode, time_s in (("standard", 1e-6), ("sendrecv", 9e-6))
+        for mode, time_s in (("standard", 9e-6), ("synchronous", 1e-6))
     ]
     assert violations(pair) == []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,12 +11,7 @@ from scope.findings.context import Context
 from scope.findings.slow_host import find
 from scope.samples.records import Process
 from scope.samples.samples import CaseSamples
-from tests.findings.contexts import context_of, host_like
-
-
-@pytest.fixture(scope="module")
-def golden_context(golden_raw: Path) -> Context:
-    return context_of(golden_raw)
+from tests.findings.contexts import host_like
 
 
 def cluster(context: Context, hosts: int, factors: dict[int, float], seed: int, spread: float = 0.005) -> Context:

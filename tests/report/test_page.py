@@ -122,7 +122,7 @@ def test_a_failed_case_is_in_no_figure_and_is_named(text):
 
 
 def test_all_modes_definitions_phases_and_caches_are_shown(text):
-    for mode in ("standard", "buffered", "synchronous", "ready", "sendrecv"):
+    for mode in ("standard", "buffered", "synchronous", "ready"):
         assert re.search(rf'<span class="name">[^<]*{mode}', text)
     for definition in ("global (headline)", "slowest rank", "mean over ranks", "streaming", "barrier loop"):
         assert f'<span class="name">{definition}</span>' in text

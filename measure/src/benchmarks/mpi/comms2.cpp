@@ -64,7 +64,7 @@ const Registration registration{{
     .parameters = {integer("message_bytes", "B", 1024, 0, 1 << 30, "payload of each of the two messages")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"), bytes_per_second()},
-    .sweeps = {{"baseline", "ranks=2 placement=core,node message_bytes=1Ki,64Ki,1Mi"},
+    .sweeps = {{"baseline", "ranks=2 placement=core,node message_bytes=0,1Ki,64Ki,1Mi"},
                {"standard",
                 "ranks=2 placement=core,node message_bytes=0,1,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {

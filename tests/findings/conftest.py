@@ -1,0 +1,15 @@
+"""The golden run as findings see it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scope.findings.context import Context
+from tests.findings.contexts import context_of
+
+
+@pytest.fixture(scope="session")
+def golden_context(golden_raw: Path) -> Context:
+    return context_of(golden_raw)

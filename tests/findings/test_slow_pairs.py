@@ -1,0 +1,121 @@
+"""Slow hosts, pairs and links, from samples as the native program writes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from scope.findings.context import Context
+from scope.findings.slow_pairs import find
+from scope.models.pair_matrix import pair_matrices
+from scope.samples.records import LaunchRecord, Process
+from scope.samples.samples import CaseSamples, Floats, Samples, Times
+from tests.models.test_pair_matrix import matrix
+
+HOSTS = 6
+REPETITIONS = 5
+
+
+def rounds(times_s: Floats, launch: int, size: int, load: str, like: CaseSamples) -> list[CaseSamples]:
+    """One launch of all rounds of a tournament, in which the pairs take these times."""
+    count = len(times_s)
+    made = []
+    for number in range(count):
+        partners = (number - np.arange(count)) % count
+        round_trips = 2 * times_s[np.arange(count), partners] * (partners != np.arange(count))
+        series = Times(
+            cadence="isolated",
+            synchronization="none",
+            operations=10,
+            warmup=0,
+            ranks_kept=np.arange(count),
+            elapsed_s=np.repeat(10 * round_trips[:, None], REPETITIONS, axis=1),
+            entry_s=None,
+            valid=np.ones(REPETITIONS, dtype=np.bool_),
+            observed={},
+            extremes=None,
+        )
+        chosen = {"message_bytes": size, "round": number, "load": load}
+        made.append(
+            replace(
+                like,
+                benchmark="mpi.pairs",
+                parameters=chosen,
+                ranks=count,
+                placement="node",
+                launch=launch,
+                attempt=1,
+                status="ok",
+                times=[series],
+            )
+        )
+    return made
+
+
+def measured(context: Context, **matrices: Floats) -> Context:
+    """A run of pairs: `short` and `long` are matrices of all launches."""
+    like = next(case for case in context.samples.cases if case.ok)
+    sizes = {"short": 1, "long": 1 << 20}
+    cases = [
+        case
+        for name, launches in matrices.items()
+        for number, one in enumerate(launches, start=1)
+        for case in rounds(one, number, sizes[name], "alone", like)
+    ]
+    processes = [Process(rank=rank, host=f"h{rank}", pid=rank + 1, cores=[0]) for rank in range(HOSTS)]
+
+    def with_hosts(launch: LaunchRecord) -> LaunchRecord:
+        return launch.model_copy(update={"ranks": HOSTS, "processes": processes})
+
+    samples: Samples = replace(
+        context.samples, cases=cases, launches=[with_hosts(x) for x in context.samples.launches]
+    )
+    models = context.models.model_copy(update={"pairs": pair_matrices(samples)})
+    return replace(context, samples=samples, models=models)
+
+
+def random() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+def test_the_matrix_is_read_back_from_the_rounds(golden_context: Context) -> None:
+    times_s = matrix(random(), HOSTS)
+    (found,) = measured(golden_context, short=times_s).models.pairs
+    assert found.names == [f"h{rank}" for rank in range(HOSTS)]
+    medians = np.median(times_s, axis=0)
+    for i in range(HOSTS):
+        for j in range(HOSTS):
+            assert found.time_s[i][j] == (None if i == j else pytest.approx(medians[i, j]))
+    assert find(measured(golden_context, short=times_s)) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "words"),
+    [
+        ({"host": (1, 1.5)}, "slow-host-messages", "h1"),
+        ({"pair": (0, 2, 1.5)}, "slow-pair", "h0 and h2"),
+        ({"cut": (2, 2.0)}, "slow-link", "h0, h1"),
+    ],
+)
+def test_what_is_slow_is_named(golden_context: Context, fault: dict[str, object], code: str, words: str) -> None:
+    made = measured(golden_context, short=matrix(random(), HOSTS, **fault), long=matrix(random(), HOSTS, **fault))  # type: ignore[arg-type]
+    (finding,) = find(made)
+    assert finding.code == code
+    assert words in finding.title
+    assert finding.lost is not None
+    assert finding.lost > 0.2
+
+
+def test_a_host_whose_long_messages_alone_are_slow_has_a_slow_link(golden_context: Context) -> None:
+    made = measured(golden_context, short=matrix(random(), HOSTS), long=matrix(random(), HOSTS, host=(3, 2.0)))
+    (finding,) = find(made)
+    assert (finding.code, finding.where["host"]) == ("slow-host-link", "h3")
+
+
+def test_too_few_hosts_are_said_to_be_too_few(golden_context: Context) -> None:
+    like = next(case for case in golden_context.samples.cases if case.ok)
+    cases = rounds(matrix(random(), 3)[0], 1, 8, "alone", like)
+    (found,) = pair_matrices(replace(golden_context.samples, cases=cases))
+    assert "3 processes; 4 are needed" in found.reason
