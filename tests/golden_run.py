@@ -545,7 +545,11 @@ def benchmarks() -> list[dict[str, Any]]:
             (2, 2),
         ),
         benchmark(
-            "mpi.comms2", "two messages that cross", [message], [time("time_s", "local"), bandwidth("local")], (2, 2)
+            "mpi.comms2",
+            "two messages that cross",
+            [message],
+            [time("time_s", "local"), bandwidth("local")],
+            (2, 2),
         ),
         benchmark("mpi.barrier", "the library's barrier", [], [time("time_s", "global")]),
         benchmark(
