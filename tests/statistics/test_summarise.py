@@ -176,5 +176,6 @@ def test_the_time_of_a_step_is_that_of_the_operation_over_the_steps(golden_copy:
     assert hop.launch_medians == pytest.approx([each / 4 for each in whole.launch_medians])
     case = next(case for case in read(golden_copy).cases if identity(hop) == case.identity)
     behind, all_behind = seconds_behind(hop, case), seconds_behind(whole, case)
-    assert behind is not None and all_behind is not None
+    assert behind is not None
+    assert all_behind is not None
     assert behind == pytest.approx(all_behind / 4)
