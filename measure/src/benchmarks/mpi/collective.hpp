@@ -10,10 +10,12 @@
 #include <climits>
 #include <cstdint>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "benchmark.hpp"
+#include "sampling/computation.hpp"
 #include "synchronization/dissemination.hpp"
 
 namespace scope {
@@ -180,7 +182,7 @@ class Collective : public Benchmark {
     repetition.time([&] {
       MPI_Request request = MPI_REQUEST_NULL;
       call_(arguments_, Way::nonblocking, &request);
-      compute(quanta_);
+      computation_->run(steps_);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     });
     const double total_s =
@@ -196,10 +198,9 @@ class Collective : public Benchmark {
       dissemination_barrier(communicator_);
       return seconds_of(ticks, [&] { call_and_wait(); });
     });
-    constexpr std::int64_t probe = 2000;
-    const double quantum_s = typical([&] { return seconds_of(ticks, [&] { compute(probe); }); }) / probe;
-    quanta_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(communication_s_ / quantum_s));
-    computation_s_ = typical([&] { return seconds_of(ticks, [&] { compute(quanta_); }); });
+    if (!computation_) computation_.emplace(ticks);
+    steps_ = computation_->steps_for(communication_s_);
+    computation_s_ = typical([&] { return seconds_of(ticks, [&] { computation_->run(steps_); }); });
     is_calibrated_ = true;
   }
 
@@ -226,13 +227,6 @@ class Collective : public Benchmark {
     return largest;
   }
 
-  // Steps that depend on each other and touch no memory; their result is kept, so that none is left out.
-  void compute(std::int64_t quanta) {
-    double value = computed_;
-    for (std::int64_t i = 0; i < quanta; ++i) value = value * 0.999 + 0.001;
-    computed_ = value;
-  }
-
   std::string mode_;
   Call call_ = nullptr;
   Arguments arguments_;
@@ -240,8 +234,8 @@ class Collective : public Benchmark {
   bool is_calibrated_ = false;
   double communication_s_ = 0;
   double computation_s_ = 0;
-  std::int64_t quanta_ = 0;
-  double computed_ = 2;
+  std::optional<Computation> computation_;
+  std::int64_t steps_ = 0;
 };
 
 inline Parameter call_parameter() {
