@@ -85,6 +85,11 @@ static void get(int s, char *to, size_t n) {
   }
 }
 
+static void *sleep_for_ever(void *nothing) {
+  for (;;) pause();
+  return nothing;
+}
+
 static void over_sockets(int type, int latency, int one, int other) {
   int pair[2];
   make_pair(type, pair);
@@ -95,6 +100,9 @@ static void over_sockets(int type, int latency, int one, int other) {
   const pid_t child = fork();
   if (child < 0) die("fork");
   const int first = child != 0;
+  /* A second thread makes every system call a little dearer, and a process of an MPI program has one. */
+  pthread_t idle;
+  if (pthread_create(&idle, NULL, sleep_for_ever, NULL) != 0) die("pthread_create");
   bind_to(first ? one : other);
   const int s = pair[first ? 0 : 1];
   close(pair[first ? 1 : 0]);

@@ -3,7 +3,7 @@
 TCP and UDP against a loop over sockets, the shared-memory queue against one cache line that goes to and fro
 between the same two cores. Interleaved and pinned; the ratio of the medians over launches, with the quartiles of
 the pairs.
-usage: python benchmarks/transport_agreement.py [--mpi NAME] [--launches N]
+usage: python benchmarks/transport_agreement.py [--mpi NAME] [--launches N] [--protocol NAME]
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ ROWS = [
 """Protocol, exchange, message size, and by how much the ratio may be above 1."""
 ITERATIONS = {("tcp", "latency"): 25, ("udp", "latency"): 25, ("shm", "latency"): 100, ("tcp", "stream"): 1}
 """In a loop: about as long as one of Scope's repetitions, so that both medians see interruptions alike."""
+DATAGRAM_BYTES = 16
+"""What Scope's datagrams carry to be numbered; the plain loop's are as long."""
 LOOPS = 1000
 """Ten times fewer for streams, whose loops are long."""
 
@@ -38,6 +40,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--mpi")
     arguments.add_argument("--launches", type=int, default=11)
+    arguments.add_argument("--protocol", choices=["tcp", "udp", "shm"], help="only this one")
     asked = arguments.parse_args()
     pair = Pair(asked.mpi)
     plain = str(Path(pair.directory.name) / "plain_transports")
@@ -46,7 +49,8 @@ def main() -> None:
     columns = f"{'protocol':<10}{'exchange':<10}{'bytes':>9}{'Scope us':>12}{'plain us':>12}{'ratio':>8}"
     print(f"{columns}   quartiles of pairs")
     for protocol, exchange, size, allowed in ROWS:
-        row(pair, plain, protocol, exchange, size, allowed, asked.launches)
+        if asked.protocol in (None, protocol):
+            row(pair, plain, protocol, exchange, size, allowed, asked.launches)
 
 
 def row(pair: Pair, plain: str, protocol: str, exchange: str, size: int, allowed: float, launches: int) -> None:
@@ -54,7 +58,8 @@ def row(pair: Pair, plain: str, protocol: str, exchange: str, size: int, allowed
     benchmark = "network.latency" if exchange == "latency" else "network.bandwidth"
     line = f"{benchmark} protocol={protocol} message_bytes={size} sampling.budget_s=1 sampling.interval=0.002"
     loops = LOOPS if exchange == "latency" else LOOPS // 10
-    words = [str(size), str(ITERATIONS[protocol, exchange]), str(loops), "0", "1"]
+    sent = size + DATAGRAM_BYTES if protocol == "udp" else size
+    words = [str(sent), str(ITERATIONS[protocol, exchange]), str(loops), "0", "1"]
     command = [plain, "line" if protocol == "shm" else protocol, exchange, *words]
     ours: list[float] = []
     theirs: list[float] = []

@@ -12,8 +12,8 @@ from tests.measure.conftest import Measure
 BENCHMARKS = ("latency", "bandwidth", "bidirectional", "message_rate", "bisection")
 LOCAL = ("unix", "shm", "cma")
 PROTOCOLS = ("tcp", "udp", *LOCAL, "ethernet")
-SIZES = (1, 56, 57, 8193, 300_001)
-"""A shared line is full at 56 B, a slot of the queue at 8 KiB; the last takes several datagrams and slots."""
+SIZES = (1, 24, 25, 8193, 300_001)
+"""Half a shared line is full at 24 B, a slot of the queue at 8 KiB; the last takes several datagrams and slots."""
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="packet sockets need root")
 

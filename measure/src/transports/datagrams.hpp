@@ -38,6 +38,7 @@ class Datagrams final : public Transport {
             std::vector<std::byte> prefix, Channels channels, std::size_t largest_payload);
 
   void settle(const Partner& partner) override;
+  bool settles() const override { return true; }
   double repeated() const override { return repeated_; }
   double buffer_bytes() const override { return socket_.buffer_bytes(); }
 
@@ -52,6 +53,8 @@ class Datagrams final : public Transport {
   void hear_each_other(const Partner& partner);
   template <class WithHeader, class Bare>
   ssize_t move(WithHeader with_header, Bare bare, std::array<iovec, 3>& parts, bool may_sleep) const;
+  ssize_t send_in_one(const std::array<iovec, 3>& parts, bool may_sleep) const;
+  ssize_t receive_in_one(const std::array<iovec, 3>& parts, bool may_sleep) const;
   bool transmit(std::uint32_t sequence, std::span<const std::byte> payload, bool gap, bool may_sleep);
   void acknowledge(bool gap);
   void take_acknowledgement(const Header& header);

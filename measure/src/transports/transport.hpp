@@ -37,6 +37,8 @@ class Transport {
 
   // Serves the partner until it has received all. Never timed; both call it.
   virtual void settle(const Partner&) {}
+  // Whether `settle` does anything, after which the two are out of step.
+  virtual bool settles() const { return false; }
 
   // Packets sent again since the connection was made.
   virtual double repeated() const { return 0; }

@@ -29,19 +29,18 @@ class PingPong final : public Benchmark {
 
   void run(Repetition& repetition) override {
     const double repeated = transport_->repeated();
-    if (client_) {
-      repetition.time([&] {
-        transport_->send(current().bytes());
-        turn();
-        transport_->receive(current().bytes());
-      });
-    } else {
-      repetition.time([&] {
-        turn();
-        transport_->receive(current().bytes());
-        transport_->send(current().bytes());
-      });
-    }
+    const auto ping = [&] {
+      transport_->send(current().bytes());
+      turn();
+      transport_->receive(current().bytes());
+    };
+    const auto pong = [&] {
+      turn();
+      transport_->receive(current().bytes());
+      transport_->send(current().bytes());
+    };
+    if (transport_->settles()) client_ ? ping() : pong();
+    client_ ? repetition.time(ping) : repetition.time(pong);
     transport_->settle(partner_);
     repetition.observe("repeated_packets", transport_->repeated() - repeated);
   }

@@ -1,0 +1,76 @@
+"""Transports over a cable between two hosts, and a wire that a shaper narrows: which layer holds back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scope.machine.machine import NativeBuild
+from tests.cli.scope_command import samples
+from tests.launch.test_namespaces import FIRST, SECOND, Cluster, cluster
+
+__all__ = ["cluster"]
+
+APART = ("--hosts", f"{FIRST}:1,{SECOND}:1", "--ranks-per-host", "1")
+
+
+def shaped(hosts: Cluster, rate: str) -> None:
+    """Let each host send no faster than this over the cable."""
+    for host in (FIRST, SECOND):
+        where = ["tc", "-n", hosts.prefix + host, "qdisc", "replace", "dev", "eth0", "root"]
+        words = [*where, "tbf", "rate", rate, "burst", "32kb", "latency", "100ms"]
+        ended = subprocess.run(words, capture_output=True, text=True, timeout=20)
+        if ended.returncode != 0:
+            pytest.skip(f"no shaper here: {ended.stderr.strip()}")
+
+
+def test_frames_and_datagrams_cross_the_cable_and_memory_does_not(
+    cluster: Cluster,
+    embedded_build: NativeBuild,
+    tmp_path: Path,
+) -> None:
+    protocols = "protocol=tcp,udp,ethernet,unix,shm,cma"
+    answer = cluster.run(
+        tmp_path,
+        embedded_build.mpi,
+        *APART,
+        *("--case", f"network.latency {protocols} message_bytes=1,100000"),
+        *("--case", "network.bidirectional protocol=udp,ethernet flow=credits,none message_bytes=100000 window=4"),
+    )
+    assert answer.code == 0, answer.errors
+    cases = [line for line in samples(tmp_path / "run") if line["record"] == "case"]
+    for case in cases:
+        local = case["parameters"]["protocol"] in ("unix", "shm", "cma")
+        assert case["status"] == ("unavailable" if local else "ok"), case["reason"]
+        assert not local or "on different hosts" in case["reason"]
+    assert len(cases) == 16
+
+
+def test_a_narrow_wire_is_found_to_hold_back(
+    cluster: Cluster,
+    embedded_build: NativeBuild,
+    tmp_path: Path,
+) -> None:
+    shaped(cluster, "200mbit")
+    size = "message_bytes=256Ki"
+    answer = cluster.run(
+        tmp_path,
+        embedded_build.mpi,
+        *APART,
+        *(
+            "--case",
+            f"network.latency protocol=tcp,ethernet {size}",
+            "--case",
+            f"mpi.latency transport=tcp {size}",
+        ),
+    )
+    assert answer.code == 0, answer.errors
+    findings = json.loads((tmp_path / "run" / "findings.json").read_text())["findings"]
+    (found,) = (one for one in findings if one["code"] == "layer-bottleneck")
+    assert found["where"]["layer"] == "wire"
+    # Frames were measured in place of a limit: a virtual cable has no rate of its own.
+    assert "protocol=ethernet" in found["evidence"][0]["what"]
+    assert found["evidence"][0]["value"] < 200e6 / 8 * 1.2
