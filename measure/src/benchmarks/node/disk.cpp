@@ -26,9 +26,8 @@ constexpr std::int64_t direct_unit = 4096;
 constexpr double tolerated_resident = 0.05;
 
 std::string scratch_directory() {
-  for (const char* name : {"SCOPE_SCRATCH", "TMPDIR"}) {
-    if (const char* folder = std::getenv(name); folder != nullptr && *folder != '\0') return folder;
-  }
+  const char* folder = std::getenv("SCOPE_SCRATCH");
+  if (folder != nullptr && *folder != '\0') return folder;
   return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
