@@ -21,7 +21,7 @@ class Comms1 final : public Echo {
     void* const buffer = message_.data();
     const auto [bytes, partner, comm] = std::tuple(static_cast<int>(message_.size()), partner_, comm_);
     time_round_trips(
-        repetition, [=] { MPI_Send(buffer, bytes, MPI_BYTE, partner, tag, comm); },
+        repetition, first_, [=] { MPI_Send(buffer, bytes, MPI_BYTE, partner, tag, comm); },
         [=] { MPI_Recv(buffer, bytes, MPI_BYTE, partner, tag, comm, MPI_STATUS_IGNORE); });
   }
 };

@@ -6,8 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "benchmark.hpp"
-#include "memory/buffer.hpp"
+#include "benchmarks/mpi/echo.hpp"
 
 namespace scope {
 namespace {
@@ -68,12 +67,13 @@ class Datatypes final : public Benchmark {
 
   void run(Repetition& repetition) override {
     if (layout_ == "hand_packed") {
-      round_trips(repetition, [this] { pack_and_send(); }, [this] { receive_and_unpack(); });
+      time_round_trips(repetition, first_, [this] { pack_and_send(); }, [this] { receive_and_unpack(); });
     } else if (layout_ == "mpi_pack") {
-      round_trips(repetition, [this] { mpi_pack_and_send(); }, [this] { receive_and_mpi_unpack(); });
+      time_round_trips(
+          repetition, first_, [this] { mpi_pack_and_send(); }, [this] { receive_and_mpi_unpack(); });
     } else {
-      round_trips(
-          repetition, [this] { MPI_Send(data_.data(), 1, type_.handle(), partner_, tag, comm_); },
+      time_round_trips(
+          repetition, first_, [this] { MPI_Send(data_.data(), 1, type_.handle(), partner_, tag, comm_); },
           [this] { MPI_Recv(data_.data(), 1, type_.handle(), partner_, tag, comm_, MPI_STATUS_IGNORE); });
     }
   }
@@ -109,21 +109,6 @@ class Datatypes final : public Benchmark {
     return together.data() + static_cast<std::size_t>(i) * block_bytes_;
   }
   int packed_bytes() const { return static_cast<int>(packed_.size()); }
-
-  template <class Send, class Receive>
-  void round_trips(Repetition& repetition, Send send, Receive receive) {
-    if (first_) {
-      repetition.time([=] {
-        send();
-        receive();
-      });
-    } else {
-      repetition.time([=] {
-        receive();
-        send();
-      });
-    }
-  }
 
   void send_packed() { MPI_Send(packed_.data(), packed_bytes(), MPI_BYTE, partner_, tag, comm_); }
   void receive_packed() {

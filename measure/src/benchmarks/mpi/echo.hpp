@@ -7,6 +7,23 @@
 
 namespace scope {
 
+// The plain loop that everybody writes: who is first sends and waits for the answer, the other answers.
+// `send` and `receive` should hold what they need by value.
+template <class Send, class Receive>
+void time_round_trips(Repetition& repetition, bool first, Send send, Receive receive) {
+  if (first) {
+    repetition.time([=]() mutable {
+      send();
+      receive();
+    });
+  } else {
+    repetition.time([=]() mutable {
+      receive();
+      send();
+    });
+  }
+}
+
 class Echo : public Benchmark {
  public:
   Echo(const Communicator& communicator, std::int64_t message_bytes)
@@ -30,22 +47,6 @@ class Echo : public Benchmark {
   std::span<std::byte> received() override { return message_.bytes(); }
 
  protected:
-  // The plain loop that everybody writes; `send` and `receive` hold what they need by value.
-  template <class Send, class Receive>
-  void time_round_trips(Repetition& repetition, Send send, Receive receive) const {
-    if (first_) {
-      repetition.time([=] {
-        send();
-        receive();
-      });
-    } else {
-      repetition.time([=] {
-        receive();
-        send();
-      });
-    }
-  }
-
   bool first_;
   int partner_;
   MPI_Comm comm_;

@@ -2,8 +2,7 @@
 //
 // Timed: a full round on every rank's own clock; the slowest rank counts. The time of a hop is the round's
 // over the number of processes, so that two processes give the ping-pong.
-#include "benchmark.hpp"
-#include "memory/buffer.hpp"
+#include "benchmarks/mpi/echo.hpp"
 
 namespace scope {
 namespace {
@@ -37,17 +36,7 @@ class HotPotato final : public Benchmark {
     const auto take = [&] {
       MPI_Recv(message_.data(), bytes, MPI_BYTE, previous_, tag, comm_, MPI_STATUS_IGNORE);
     };
-    if (first_) {
-      repetition.time([&] {
-        hand_on();
-        take();
-      });
-    } else {
-      repetition.time([&] {
-        take();
-        hand_on();
-      });
-    }
+    time_round_trips(repetition, first_, hand_on, take);
   }
 
   // Handed on from where it arrived: one wrong byte anywhere stays wrong to the end.

@@ -6,6 +6,7 @@
 #include <array>
 #include <tuple>
 
+#include "benchmarks/mpi/echo.hpp"
 #include "benchmarks/mpi/send_mode.hpp"
 
 namespace scope {
@@ -78,17 +79,7 @@ class PingPong final : public Benchmark {
     const auto receive_message = [=] {
       Calls::receive(buffer, bytes, MPI_BYTE, partner, tag, comm, MPI_STATUS_IGNORE);
     };
-    if (first_) {
-      repetition.time([=] {
-        send_message();
-        receive_message();
-      });
-    } else {
-      repetition.time([=] {
-        receive_message();
-        send_message();
-      });
-    }
+    time_round_trips(repetition, first_, send_message, receive_message);
   }
 
   void ping_nonblocking() {

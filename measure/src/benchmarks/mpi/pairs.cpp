@@ -3,8 +3,7 @@
 // In round r the processes i and j with i + j = r (mod p) are a pair, so that p rounds hold every pair once;
 // who would pair with itself rests. Timed: a round trip on both partners' own clocks. Alone, each pair has
 // the machine for itself; all together, the round loads every link at once, a sample of the bisection.
-#include "benchmark.hpp"
-#include "memory/buffer.hpp"
+#include "benchmarks/mpi/echo.hpp"
 #include "synchronization/dissemination.hpp"
 
 namespace scope {
@@ -74,17 +73,7 @@ class Pairs final : public Benchmark {
     void* const buffer = message_.data();
     const auto send = [=] { MPI_Send(buffer, bytes, MPI_BYTE, other, tag, comm); };
     const auto receive = [=] { MPI_Recv(buffer, bytes, MPI_BYTE, other, tag, comm, MPI_STATUS_IGNORE); };
-    if (first(rank())) {
-      repetition.time([=] {
-        send();
-        receive();
-      });
-    } else {
-      repetition.time([=] {
-        receive();
-        send();
-      });
-    }
+    time_round_trips(repetition, first(rank()), send, receive);
   }
 
   const Communicator& communicator_;

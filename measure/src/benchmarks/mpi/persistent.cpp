@@ -26,7 +26,7 @@ class Persistent final : public Echo {
   }
 
   void run(Repetition& repetition) override {
-    time_round_trips(repetition, [this] { complete(send_); }, [this] { complete(receive_); });
+    time_round_trips(repetition, first_, [this] { complete(send_); }, [this] { complete(receive_); });
   }
 
  private:
