@@ -10,8 +10,15 @@ from scope.errors import UsageError
 from scope.findings.finding import Finding, Findings
 from scope.machine.machine import Machine
 from scope.models.fit import Models
+from scope.report.order import level
+from scope.report.wording import is_share
 from scope.rundirectory import Run, RunDirectory, read_json, read_text
 from scope.statistics.summary import Case, Summaries, Summary
+
+PHASES = ("compute_s", "communicate_s", "initialise_s", "idle_s")
+"""Observed times that are parts of an algorithm's, in reading order."""
+_ASIDE = (*PHASES, "granted_buffer_bytes", "repeated_packets", "resident_share")
+"""What a benchmark observes about its conditions, no result of its own: in the table of all figures only."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +41,21 @@ class Contents:
         return [summary for summary in self.summaries if summary.primary]
 
     def results(self, benchmark: str) -> list[Summary]:
-        """Return the headline figures of a benchmark that are results: valid, and not observed beside."""
-        return [
+        """Return the headline figures of a benchmark that are results: valid, and of the whole, not of a phase.
+
+        A time or a rate of zero is none; a share may well be zero. What a collective of one process costs is left
+        to the table of all figures: it moves nothing, at a rate beyond any scale.
+        """
+        found = [
             one
             for one in self.headline
-            if one.benchmark == benchmark and one.valid and one.median and one.definition != "observed"
+            if one.benchmark == benchmark
+            and one.valid
+            and one.metric not in _ASIDE
+            and one.median is not None
+            and (one.median > 0 or is_share(one.metric))
         ]
+        return [one for one in found if one.ranks > 1 or one.definition != "global" or level(benchmark) != "mpi"]
 
     def choice_key(self, case: Case) -> tuple[int, ...]:
         """Sort the choices of a parameter as its benchmark lists them: the standard send mode comes first."""

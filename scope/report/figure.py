@@ -13,9 +13,12 @@ from typing import Any
 
 from scope import units
 from scope.report.order import factors
-from scope.report.wording import definition, metric
+from scope.report.wording import definition, is_share, metric
 from scope.samples.records import Value
 from scope.statistics.summary import Summary
+
+LOWEST_SHARE = -1.0
+"""Where an axis of shares ends."""
 
 Plot = dict[str, Any]
 """A part of a plotly figure, as JSON."""
@@ -44,6 +47,8 @@ class Figure:
     origins: list[str]
     """Where its samples come from; anything but `measured` is written on the figure."""
     wide: bool = field(default=False)
+    relief: Plot = field(default_factory=dict)
+    """The same in three dimensions, drawn when it is asked for; empty when there is none."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ class Comparison:
     panels: list[Panel]
     table: Table
     origins: list[str]
+    wide: bool = True
 
 
 def number(value: float) -> float:
@@ -93,7 +99,9 @@ def origins(summaries: Iterable[Summary]) -> list[str]:
 
 
 def shown(summary: Summary) -> str:
-    """Write a summary's figure with its interval."""
+    """Write a summary's figure with its interval; a share in percent."""
+    if is_share(summary.metric):
+        return units.share(summary.median, summary.ci_low, summary.ci_high)
     return units.interval(summary.median, summary.ci_low, summary.ci_high, summary.unit)
 
 
@@ -101,6 +109,8 @@ def label(name: str, value: Value) -> str:
     """Name a series by what sets it apart: words as they stand, numbers with their name."""
     if name == "ranks":
         return f"{value} rank{'' if value == 1 else 's'}"
+    if name == "socket_buffer_bytes" and value == 0:
+        return "default socket buffer"
     if name == "transport":
         return "default transport" if value == "default" else str(value)
     if isinstance(value, str):
@@ -134,13 +144,13 @@ def log_axis(title: str, values: Iterable[float], unit: str, margin: float = 1.0
     """Return a logarithmic axis whose ticks carry engineering units."""
     positive = [value for value in values if value > 0]
     low, high = (min(positive), max(positive)) if positive else (1.0, 10.0)
-    ticks = _log_ticks(low, high)
+    ticks = log_ticks(low, high)
     margin *= (high / low) ** 0.04
     return {
         "title": {"text": title},
         "type": "log",
-        "tickvals": [number(tick) for tick in ticks],
-        "ticktext": [_tick(tick, unit) for tick in ticks],
+        "tickvals": [number(value) for value in ticks],
+        "ticktext": [tick(value, unit) for value in ticks],
         "range": [math.log10(low / margin), math.log10(high * margin)],
     }
 
@@ -153,7 +163,7 @@ def size_axis(title: str, values: Iterable[float]) -> Plot:
     exponents = range(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)
     stride = max(1, math.ceil(len(exponents) / 6))
     ticks = [2.0**exponent for exponent in exponents if exponent % stride == 0]
-    places, texts = list(ticks), [units.size(tick) if tick >= 1 else "" for tick in ticks]
+    places, texts = list(ticks), [units.size(value) if value >= 1 else "" for value in ticks]
     left = low
     if chosen and chosen[0] == 0:
         left = place(0.0, positive)
@@ -168,14 +178,38 @@ def size_axis(title: str, values: Iterable[float]) -> Plot:
 
 
 def count_axis(title: str, values: Iterable[float]) -> Plot:
-    """Return a logarithmic axis of numbers that are not bytes, such as the order of a matrix: a tick at each."""
+    """Return a logarithmic axis of numbers that are not bytes, such as the order of a matrix: ticks at those."""
     chosen = sorted({value for value in values if value > 0}) or [1.0]
+    ticks = _apart(chosen)
     return {
         "title": {"text": title},
         "type": "log",
-        "tickvals": chosen,
-        "ticktext": [f"{value:g}" for value in chosen],
+        "tickvals": ticks,
+        "ticktext": [f"{value:g}" for value in ticks],
         "range": [math.log10(chosen[0]) - 0.1, math.log10(chosen[-1]) + 0.1],
+    }
+
+
+def _apart(chosen: Sequence[float]) -> list[float]:
+    """Leave out those that would stand too close to their neighbour on a logarithmic axis; keep the last."""
+    least = (chosen[-1] / chosen[0]) ** 0.09
+    kept: list[float] = [chosen[-1]]
+    for value in reversed(chosen[:-1]):
+        if kept[-1] / value >= least:
+            kept.append(value)
+    return sorted(kept)
+
+
+def share_axis(title: str, values: Iterable[float]) -> Plot:
+    """Return an axis of percent that has 0 and 100 on it and ends at -100, wherever intervals may reach."""
+    known = [0.0, 1.0, *values]
+    low, high = max(min(known), LOWEST_SHARE), max(known)
+    margin = 0.04 * (high - low)
+    return {
+        "title": {"text": title},
+        "tickformat": ".0%",
+        "range": [low - margin, high + margin],
+        "zeroline": True,
     }
 
 
@@ -184,7 +218,7 @@ def place(value: float, values: Iterable[float]) -> float:
     return value if value > 0 else min((one for one in values if one > 0), default=1.0) / 6
 
 
-def _log_ticks(low: float, high: float) -> list[float]:
+def log_ticks(low: float, high: float) -> list[float]:
     """Choose the coarsest ticks of which at least three lie within the values."""
     decades = [10.0**decade for decade in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
     step = _step(high - low or high)
@@ -193,10 +227,11 @@ def _log_ticks(low: float, high: float) -> list[float]:
         [factor * decade for decade in decades for factor in (1.0, 2.0, 5.0)],
         [index * step for index in range(max(1, math.floor(low / step)), math.ceil(high / step) + 1)],
     ]
-    return next((ticks for ticks in choices if sum(low <= tick <= high for tick in ticks) >= 3), choices[-1])
+    return next((ticks for ticks in choices if sum(low <= value <= high for value in ticks) >= 3), choices[-1])
 
 
-def _tick(value: float, unit: str) -> str:
+def tick(value: float, unit: str) -> str:
+    """Write a tick with its engineering unit: `10 us`."""
     factor, name = units.scale(unit, value)
     return f"{number(value / factor):g} {name}".strip()
 

@@ -17,22 +17,22 @@ from scope.report import contents as run_contents
 from scope.report import ladders, wording
 from scope.report.contents import Contents
 from scope.report.figure import Comparison, Figure, origins
-from scope.report.figures import curves, distributions, phases, ranks, residuals, side_by_side
+from scope.report.figures import curves, distributions, pairs, phases, ranks, reliefs, residuals, side_by_side
 from scope.report.figures.residuals import subject
 from scope.report.introduction import library, machine_name, moment, sentences
 from scope.report.order import level, level_rank
 from scope.report.parameters import Outcome, outcomes
 from scope.report.provenance import Facts, provenance
-from scope.report.rows import COLUMNS, Row, rows
+from scope.report.rows import COLUMNS, Row, packed, rows
 from scope.rundirectory import write_text
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
 from scope.statistics.summary import Summary
 
-_MODELS = 12
-"""Cards of models that are open from the start."""
-_FINDINGS = 12
-"""Cards that are open from the start, unless more are grave."""
+_OPEN = 60
+"""A page with more figures starts with its benchmarks closed: a list to choose from."""
+_ALIKE = 3
+"""Findings of one kind and severity that stand by themselves; the others of the kind wait behind a click."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,12 @@ class Section:
     figures: list[Figure | Comparison]
     failed: list[Row]
     """Cases of it that gave no result."""
+    cases: int
+
+    @property
+    def unavailable(self) -> bool:
+        """Whether all that gave no result could not have: nothing went wrong."""
+        return all(row.reason.startswith("unavailable") for row in self.failed)
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,25 @@ class Level:
     name: str
     title: str
     sections: list[Section]
+
+
+@dataclass(frozen=True)
+class Kin:
+    """Findings of one kind and severity, worst first: some shown, the others behind a click."""
+
+    code: str
+    shown: list[Finding]
+    others: list[Finding]
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """What the models say of one benchmark."""
+
+    benchmark: str
+    summary: str
+    outcomes: list[Outcome]
+    residuals: list[Figure | Comparison]
 
 
 def write(run: Path, output: Path | None = None) -> Path:
@@ -72,8 +97,9 @@ def render(run: Path) -> str:
     samples = read_samples(run)
     levels = _levels(contents)
     shown = _filled(list(distributions.figures(contents, samples)))
-    left = list(residuals.figures(contents))
-    listed = [figure for one in levels for section in one.sections for figure in section.figures] + shown + left
+    models = _modelled(contents)
+    drawn = [figure for one in levels for section in one.sections for figure in section.figures]
+    listed = [*drawn, *shown, *(figure for one in models for figure in one.residuals)]
     plots = [figure for figure in listed if isinstance(figure, Figure)]
     return (
         _environment()
@@ -82,17 +108,23 @@ def render(run: Path) -> str:
             **_head(contents, samples),
             levels=levels,
             distributions=shown,
-            residuals=left,
-            figures=_json({figure.key: {"data": figure.traces, "layout": figure.layout} for figure in plots}),
+            models=models,
+            open=len(drawn) <= _OPEN,
+            figures=_json({figure.key: _plot(figure) for figure in plots}),
         )
     )
+
+
+def _plot(figure: Figure) -> dict[str, Any]:
+    relief = {"relief": figure.relief} if figure.relief else {}
+    return {"data": figure.traces, "layout": figure.layout} | relief
 
 
 def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
     """Return everything on the page that is not a figure."""
     used = {one.definition for one in contents.summaries}
     facts: Facts = provenance(contents, samples)
-    fitted: list[Outcome] = outcomes(contents.models.fits)
+    rejected = [fit for fit in contents.models.fits if not fit.chosen]
     return {
         "contents": contents,
         "title": machine_name(contents.machine),
@@ -103,14 +135,14 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "ladders": contents.models.ladders,
         "origins": origins(contents.summaries),
         "findings": contents.findings,
-        "shown_findings": _shown_at_once(contents.findings),
+        "grave": _kinds([one for one in contents.findings if one.severity != "information"]),
+        "rest": _kinds([one for one in contents.findings if one.severity == "information"]),
         "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
-        "outcomes": [one for one in fitted if one.chosen],
-        "shown_models": _MODELS,
-        "rejected": [one for one in fitted if not one.chosen],
+        "rejected": outcomes(rejected),
         "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in contents.models.not_fitted],
         "columns": COLUMNS,
-        "rows": rows(contents.summaries),
+        "rows": len(contents.summaries),
+        "packed": _json(packed(rows(contents.summaries))),
         "facts": facts,
         "skipped": contents.run.skipped,
         "failures": _cases([one for one in contents.headline if not one.valid]),
@@ -118,12 +150,32 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
     }
 
 
-def _shown_at_once(findings: Sequence[Finding]) -> int:
-    """Show errors and warnings at once, and others up to a dozen; the rest waits behind a click."""
-    grave = sum(one.severity in ("error", "warning") for one in findings)
-    rest = sum(one.severity == "advice" for one in findings)
-    shown = max(grave, min(_FINDINGS, grave + rest))
-    return len(findings) if len(findings) <= shown + 1 else max(shown, 1)
+def _kinds(findings: Sequence[Finding]) -> list[Kin]:
+    """Put what is alike together, in the order of the worst of each kind."""
+    kinds: dict[tuple[str, str], list[Finding]] = {}
+    for one in findings:
+        kinds.setdefault((one.severity, one.code), []).append(one)
+    return [
+        Kin(code, alike, [])
+        if severity == "error" or len(alike) <= _ALIKE + 1
+        else Kin(code, alike[:_ALIKE], alike[_ALIKE:])
+        for (severity, code), alike in kinds.items()
+    ]
+
+
+def _modelled(contents: Contents) -> list[Modelled]:
+    chosen = [fit for fit in contents.models.fits if fit.chosen]
+    return [
+        Modelled(
+            name,
+            contents.describe(name),
+            outcomes([fit for fit in chosen if fit.subject.benchmark == name]),
+            _filled(list(residuals.figures(contents, name))),
+        )
+        for name in sorted(
+            {fit.subject.benchmark for fit in chosen}, key=lambda name: (level_rank(level(name)), name)
+        )
+    ]
 
 
 def _levels(contents: Contents) -> list[Level]:
@@ -146,29 +198,32 @@ def _pairs_first(contents: Contents, benchmark: str) -> int:
 
 
 def _section(contents: Contents, benchmark: str) -> Section:
-    figures: list[Figure | Comparison] = [
+    figures: list[Figure | Comparison] = list(pairs.figures(contents, benchmark)) or [
         *curves.figures(contents, benchmark),
         *side_by_side.choices(contents, benchmark),
         *ranks.figures(contents, benchmark),
+        *reliefs.figures(contents, benchmark),
         *side_by_side.definitions(contents, benchmark),
         *side_by_side.singles(contents, benchmark),
         *phases.figures(contents, benchmark),
     ]
-    failed = [one for one in contents.headline if one.benchmark == benchmark and not one.valid]
-    return Section(benchmark, contents.describe(benchmark), _filled(figures), _cases(failed))
+    mine = [one for one in contents.headline if one.benchmark == benchmark]
+    failed = _cases([one for one in mine if not one.valid])
+    number = len({(one.label, one.placement) for one in mine})
+    return Section(benchmark, contents.describe(benchmark), _filled(figures), failed, number)
 
 
 def _filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
-    """Let a plot that has no neighbour take the whole width."""
+    """Let a figure that has no neighbour take the whole width."""
     filled: list[Figure | Comparison] = []
     alone = False
     for index, figure in enumerate(figures):
-        if isinstance(figure, Comparison) or figure.wide:
+        if figure.wide:
             alone = False
             filled.append(figure)
             continue
         following = figures[index + 1] if index + 1 < len(figures) else None
-        paired = isinstance(following, Figure) and not following.wide
+        paired = following is not None and not following.wide
         filled.append(figure if alone or paired else replace(figure, wide=True))
         alone = not alone and paired
     return filled
@@ -198,6 +253,8 @@ def _environment() -> Environment:
         definition=wording.definition,
         severities=wording.SEVERITIES,
         layers=wording.LAYERS,
+        introductions=wording.INTRODUCTIONS,
+        count=wording.count,
     )
     environment.filters.update(
         interval=units.interval,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scope import units
-from scope.report.figure import shown
+from scope.report.figure import number, shown
 from scope.report.order import case_key, factors
-from scope.report.wording import definition, metric
+from scope.report.wording import definition, is_share, metric
 from scope.statistics.summary import Summary
 
 COLUMNS = [
@@ -25,8 +26,8 @@ COLUMNS = [
 ]
 """Name of each column, and whether it holds numbers."""
 
-Cell = tuple[str, str]
-"""What is shown, and what it is sorted by."""
+Cell = tuple[str, float | None]
+"""What is shown, and the number that it is sorted by, where it is one."""
 
 
 @dataclass(frozen=True)
@@ -42,22 +43,33 @@ class Row:
 def rows(summaries: Iterable[Summary]) -> list[Row]:
     """Return the rows in reading order."""
     ordered = sorted(summaries, key=lambda one: (*case_key(one)[:2], one.metric, not one.primary, case_key(one)))
-    return [Row(_cells(one, index), one.valid, one.label, one.reason) for index, one in enumerate(ordered)]
+    return [Row(_cells(one), one.valid, one.label, one.reason) for one in ordered]
 
 
-def _cells(one: Summary, index: int) -> list[Cell]:
-    spread = f"{units.quantity(one.p05, one.unit)} to {units.quantity(one.p95, one.unit)}"
+def packed(listed: Sequence[Row]) -> dict[str, Any]:
+    """Return the rows as the page's script reads them: each word once, in rows the numbers of the words."""
+    words: dict[str, int] = {}
+    lines = []
+    for row in listed:
+        texts = [words.setdefault(text, len(words)) for text, _ in row.cells]
+        keys = [key for (_, key), (_, numeric) in zip(row.cells, COLUMNS, strict=True) if numeric]
+        lines.append([int(row.valid), texts, keys])
+    return {"words": list(words), "rows": lines}
+
+
+def _cells(one: Summary) -> list[Cell]:
+    spread = f"{_quantity(one, one.p05)} to {_quantity(one, one.p95)}"
     variation = units.share(one.coefficient_of_variation)
     return [
         _text(one.benchmark),
-        (case(one), f"{index:06d}"),
+        _text(case(one)),
         _text(metric(one.metric)),
         (shown(one) if one.valid else "no result", _number(one.median)),
         _text(definition(one.definition) + (" ·" if one.primary else "")),
         (spread if one.p05 is not None else "–", _number(one.p05)),
         (variation, _number(one.coefficient_of_variation)),
-        (f"{one.n}", _number(one.n)),
-        (f"{one.launches}", _number(one.launches)),
+        (f"{one.n}", float(one.n)),
+        (f"{one.launches}", float(one.launches)),
         _text(remarks(one)),
     ]
 
@@ -83,9 +95,13 @@ def remarks(one: Summary) -> str:
     return "; ".join(words)
 
 
+def _quantity(one: Summary, value: float | None) -> str:
+    return units.share(value) if is_share(one.metric) else units.quantity(value, one.unit)
+
+
 def _text(text: str) -> Cell:
-    return text, text
+    return text, None
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.9g}"
+def _number(value: float | None) -> float | None:
+    return None if value is None else number(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -22,8 +23,9 @@ from scope.report.terminal import draws
 from scope.report.wording import count, direction
 
 WIDTH = 100
-_LADDERS = 4
-_FINDING_LINES = 12
+_LADDER_LINES = 27
+_FINDING_LINES = 14
+"""Together about a screenful."""
 _LAYER_COLUMNS = 12
 _BAR_COLUMNS = 36
 _FIGURE_COLUMNS = 27
@@ -41,10 +43,13 @@ def show(run: Path, console: Console | None = None) -> None:
 def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
     """Yield the lines, none wider than 100 columns except paths; `blocks` says whether block characters do."""
     yield Text(subject(contents), style="bold")
-    for ladder in contents.models.ladders[:_LADDERS]:
+    ladders = [list(_ladder(ladder, blocks)) for ladder in contents.models.ladders]
+    lengths = list(accumulate(len(lines) + 1 for lines in ladders))
+    shown = max(1, sum(length_so_far <= _LADDER_LINES for length_so_far in lengths))
+    for lines in ladders[:shown]:
         yield Text()
-        yield from _ladder(ladder, blocks)
-    hidden = len(contents.models.ladders) - _LADDERS
+        yield from lines
+    hidden = len(ladders) - shown
     if hidden > 0:
         yield Text(f"  and {count(hidden, 'further ladder')} in the report", style="dim")
     yield Text()
@@ -91,19 +96,25 @@ def _findings(findings: list[Finding]) -> Iterator[Text]:
         yield Text("Nothing was found that needs attention.", style="bold")
         return
     yield Text(count(len(findings), "finding") + ", worst first", style="bold")
-    left = _FINDING_LINES
-    for number, finding in enumerate(findings):
-        lines = list(_finding(finding, with_advice=number == 0))
+    kinds: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        kinds.setdefault((finding.severity, finding.code), []).append(finding)
+    told, left = 0, _FINDING_LINES
+    for alike in kinds.values():
+        lines = list(_finding(alike[0], len(alike) - 1, with_advice=told == 0))
         if len(lines) > left:
-            yield Text(f"  and {count(len(findings) - number, 'more finding')} in the report", style="dim")
+            yield Text(f"  and {count(len(findings) - told, 'more finding')} in the report", style="dim")
             return
+        told += len(alike)
         left -= len(lines)
         yield from lines
 
 
-def _finding(finding: Finding, with_advice: bool) -> Iterator[Text]:
+def _finding(finding: Finding, others: int, with_advice: bool) -> Iterator[Text]:
+    """Tell the worst of its kind, and how many others there are."""
     indent = " " * (2 + _LAYER_COLUMNS)
-    lines = textwrap.wrap(finding.title, WIDTH - len(indent)) or [finding.code]
+    title = finding.title + (f" (and {others} more of this kind)" if others else "")
+    lines = textwrap.wrap(title, WIDTH - len(indent)) or [finding.code]
     for index, line in enumerate(lines):
         lead = (f"  {finding.severity:<{_LAYER_COLUMNS}}", _STYLES[finding.severity]) if index == 0 else indent
         yield Text.assemble(lead, line)

@@ -42,6 +42,19 @@ LAYERS = {
 SEVERITIES = {"error": "Error", "warning": "Warning", "advice": "Advice", "information": "Information"}
 """Names of the severities, worst first."""
 
+INTRODUCTIONS = {
+    "node": "What one host can do by itself, on each kind of host: its memory, its processors, its disk. "
+    "All layers above are held against it.",
+    "network": "Messages without the message-passing library, over each protocol between two processes: what any "
+    "library could reach.",
+    "mpi": "The message-passing library: first what two processes do, then what all do together.",
+    "operation": "What a program's communication costs with everything around it: buffers, first touch, packing.",
+    "algorithm": "Whole parallel algorithms, and where their time goes.",
+    "application": "Programs that do real work.",
+    "storage": "Files that all hosts share.",
+}
+"""What the benchmarks of a layer are about."""
+
 METRICS = {
     "latency_s": "latency",
     "time_s": "time",
@@ -49,8 +62,51 @@ METRICS = {
     "bandwidth_bytes_per_s": "bandwidth",
     "message_rate_per_s": "message rate",
     "flops_per_s": "arithmetic rate",
+    "access_s": "time of an access",
+    "hop_s": "time of a hop",
+    "time_per_child_s": "time per child",
+    "half_round_trip_s": "half round trip",
+    "send_overhead_s": "overhead of the sender",
+    "receive_overhead_s": "overhead of the receiver",
+    "gap_s": "gap between messages",
+    "wire_latency_s": "latency without the overheads",
+    "exchange_s": "exchange alone",
+    "computation_s": "computation alone",
+    "hidden_share": "share hidden behind computation",
+    "noise_share": "share lost to the operating system",
+    "resident_share": "share of the file in memory",
+    "longest_detour_s": "longest detour",
+    "detours_per_s": "detours per second",
+    "period_s": "period of the detours",
+    "repeated_packets": "packets sent again",
+    "granted_buffer_bytes": "socket buffer granted",
+    "compute_s": "compute",
+    "communicate_s": "communicate",
+    "initialise_s": "initialise",
+    "idle_s": "idle",
 }
 """Names of metrics; one that is not listed keeps its own without the unit."""
+
+VARIABLES = {
+    "message_bytes": "message size",
+    "message_bytes_and_ranks": "message size and number of processes",
+    "array_bytes": "array size",
+    "block_bytes": "block size",
+    "file_bytes": "file size",
+    "socket_buffer_bytes": "socket buffer",
+    "vector_length": "vector length",
+    "intensity": "operations per memory reference",
+    "quantum_ns": "length of a quantum in ns",
+    "ranks": "number of processes",
+    "size": "order of the matrix",
+    "shift": "shift q",
+}
+"""Names of what is swept; one that is not listed keeps its own."""
+
+
+def variable_name(name: str) -> str:
+    """Return the name of a parameter that was swept: `message_bytes` is `message size`."""
+    return VARIABLES.get(name, name.replace("_", " "))
 
 
 def definition(name: str) -> str:
@@ -61,6 +117,11 @@ def definition(name: str) -> str:
 def metric(name: str) -> str:
     """Return a metric's name as a person reads it: `bandwidth_bytes_per_s` is `bandwidth`."""
     return METRICS.get(name, name.removesuffix("_s").replace("_", " "))
+
+
+def is_share(name: str) -> bool:
+    """Say whether a metric is a share, which is written in percent."""
+    return name.endswith("_share")
 
 
 def model(name: str) -> str:

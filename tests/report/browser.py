@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
@@ -83,6 +84,10 @@ def printed(page: Path, target: Path) -> bytes:
 
 def figures(html: str) -> dict[str, dict[str, list[dict[str, object]]]]:
     """Return what the page gives to plotly, by figure."""
-    start = html.index('<script type="application/json" id="figures">')
-    text = html[html.index(">", start) + 1 : html.index("</script>", start)]
-    return json.loads(text)  # type: ignore[no-any-return]
+    return data(html, "figures")  # type: ignore[no-any-return]
+
+
+def data(html: str, name: str) -> Any:
+    """Return what the page gives to its script under this name."""
+    start = html.index(f'<script type="application/json" id="{name}">')
+    return json.loads(html[html.index(">", start) + 1 : html.index("</script>", start)])

@@ -11,6 +11,7 @@ from scope.machine.machine import Machine
 from scope.models.fit import Breakpoint, Fit, Ladder, Limit
 from scope.report.contents import Contents
 from scope.report.figure import (
+    LOWEST_SHARE,
     Figure,
     Plot,
     count_axis,
@@ -21,15 +22,22 @@ from scope.report.figure import (
     place,
     plain,
     series_name,
+    share_axis,
     shown,
     size_axis,
     table,
 )
-from scope.report.figures.grouping import panels, series, series_factors, swept
-from scope.report.order import varying
-from scope.report.wording import definition, metric, model, sentence
+from scope.report.figures.grouping import FEWEST_POINTS, panels, series, series_factors, spread, swept, values
+from scope.report.order import level, varying
+from scope.report.wording import definition, is_share, metric, model, sentence, variable_name
 from scope.statistics.summary import Summary
 
+_NOTE_SHARE = 0.22
+"""Share of the axis that a note takes."""
+_MOST_BREAKS = 4
+"""More are counted, not told one by one."""
+_MOST_RANKS = 4
+"""Numbers of processes that are drawn over the size."""
 _NOTE_ROW = 0.055
 """Height of a line of notes above a figure, as a share of the figure."""
 
@@ -46,10 +54,23 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
 
 
 def _panels(contents: Contents, group: list[Summary], key: str) -> Iterator[Figure]:
-    variable = swept(group)
-    if variable is not None:
-        for index, part in enumerate(panels(group, variable)):
-            yield _figure(contents, part, variable, f"{key}-{index}", varying(group)[0])
+    """Yield the series that have points enough; what is left may have been swept over something else."""
+    index = 0
+    if level(group[0].benchmark) != "node":
+        # The other numbers of processes are in the figures over processes.
+        drawn = spread(values(group, "ranks"), _MOST_RANKS)
+        group = [one for one in group if one.ranks in drawn]
+    names = varying(group)[0]
+    while (variable := swept(group)) is not None:
+        factors = series_factors(group, variable)
+        lines = series(group, factors)
+        long = [one for line in lines if len(line) >= FEWEST_POINTS for one in line]
+        if not long:
+            return
+        for part in panels(long, variable):
+            yield _figure(contents, part, variable, f"{key}-{index}", names)
+            index += 1
+        group = [one for line in lines if len(line) < FEWEST_POINTS for one in line]
 
 
 def _figure(contents: Contents, group: list[Summary], variable: str, key: str, all_factors: list[str]) -> Figure:
@@ -76,20 +97,23 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
     traces += limits
     shapes, annotations = _breaks(drawn, xs)
     cache_shapes, cache_annotations = _caches(contents.machine, xs) if variable == "array_bytes" else ([], [])
-    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value]
+    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value is not None]
     ys += [y for trace in limits for y in trace["y"]]
-    title = f"{metric(first.metric).capitalize()} by {_words(variable)}"
+    title = f"{metric(first.metric).capitalize()} by {variable_name(variable)}"
     fixed = [label(name, varying(group)[1][name]) for name in all_factors if name in varying(group)[1]]
     return Figure(
         key=key,
         title=", ".join([title, *fixed]),
-        caption=_caption(first, drawn, bool(limits), bool(cache_shapes)),
+        caption=_caption(first, drawn, bool(limits), bool(cache_shapes))
+        + (" What lies below -100 % is cut off." if is_share(first.metric) and min(ys) < LOWEST_SHARE else ""),
         traces=traces,
         layout={
-            "xaxis": size_axis(_words(variable), xs)
+            "xaxis": size_axis(variable_name(variable), xs)
             if variable.endswith("bytes")
-            else count_axis(_words(variable), xs),
-            "yaxis": log_axis(metric(first.metric), ys, first.unit),
+            else count_axis(variable_name(variable), xs),
+            "yaxis": share_axis(metric(first.metric), ys)
+            if is_share(first.metric)
+            else log_axis(metric(first.metric), ys, first.unit),
             "shapes": shapes + cache_shapes,
             "annotations": annotations + cache_annotations,
         },
@@ -118,7 +142,11 @@ def _series(
     text: list[str] = []
     for piece in pieces:
         places = [number(place(float(one.parameters[variable]), xs)) for one in piece]
-        lows = [number(one.ci_low if one.ci_low else one.median or 0.0) for one in piece]
+        lows = [number(one.ci_low if one.ci_low is not None else one.median or 0.0) for one in piece]
+        if not is_share(line[0].metric):  # a logarithmic axis has no place for zero and below
+            lows = [
+                low if low > 0 else number((one.median or 0.0) / 100) for low, one in zip(lows, piece, strict=True)
+            ]
         highs = [number(one.ci_high if one.ci_high else one.median or 0.0) for one in piece]
         band_x += [*places, *reversed(places), places[0], None]
         band_y += [*highs, *reversed(lows), highs[0], None]
@@ -203,13 +231,18 @@ def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[
     seen = {(one.last_before, one.first_after) for fit in fits for one in fit.breakpoints}
     shapes: list[Plot] = []
     annotations: list[Plot] = []
-    for row, (before, after) in enumerate(sorted(seen)):
+    span = max(xs) / place(min(xs), xs)
+    noted, row = [0.0, 0.0], 0
+    for before, after in sorted(seen):
         left, right = number(place(before, xs)), number(place(after, xs))
         edge = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
         shapes.append(edge | {"type": "rect", "x0": left, "x1": right, "meta": "break-strip"})
         shapes.append(edge | {"type": "line", "x0": right, "x1": right, "meta": "break"})
         # Neighbouring breaks write above each other, not into each other.
-        annotations.append(_note(f"from {units.size(after)}", right, 1.0 + row % 2 * _NOTE_ROW))
+        if right >= noted[row % 2] * span**_NOTE_SHARE:
+            noted[row % 2] = right
+            annotations.append(_note(f"from {units.size(after)}", right, 1.0 + row % 2 * _NOTE_ROW))
+            row += 1
     return shapes, annotations
 
 
@@ -312,7 +345,12 @@ def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) ->
             f"Where a model was chosen the line is the model ({sentence(models)}), else points are joined."
         )
     jumps = {(one.last_before, one.first_after): one.jump_s for fit in fits for one in fit.breakpoints}
-    if jumps:
+    if len(jumps) > _MOST_BREAKS:
+        words.append(
+            f"The fitted times break at {len(jumps)} places, which are marked and listed under Models; "
+            "points are not joined across those of their own series."
+        )
+    elif jumps:
         steps = [
             (f"jumps by {units.signed(jump, 's')}" if jump else "bends")
             + f" between {units.size(before)} and {units.size(after)}"
@@ -334,7 +372,3 @@ def _note(text: str, x: float, y: float) -> Plot:
         "yanchor": "bottom",
         "showarrow": False,
     }
-
-
-def _words(name: str) -> str:
-    return {"message_bytes": "message size", "array_bytes": "array size"}.get(name, name.replace("_", " "))

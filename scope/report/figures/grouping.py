@@ -11,8 +11,11 @@ from scope.statistics.summary import Summary
 
 MOST_SERIES = 6
 """More lines than this in one figure cannot be told apart."""
+FEWEST_POINTS = 3
+"""Fewer make no curve."""
 
-_FEWEST_POINTS = 3
+_NUMBERED = ("round", "root")
+"""Numbers that are names: nothing grows with them."""
 _SPLIT_FIRST = ("transport", "placement", "ranks")
 
 
@@ -21,10 +24,10 @@ def swept(summaries: Sequence[Summary]) -> str | None:
     taken: dict[str, set[float]] = defaultdict(set)
     for one in summaries:
         for name, value in one.parameters.items():
-            if isinstance(value, int | float) and not isinstance(value, bool):
+            if isinstance(value, int | float) and not isinstance(value, bool) and name not in _NUMBERED:
                 taken[name].add(float(value))
     most = max(taken, key=lambda key: (len(taken[key]), key.endswith("bytes")), default=None)
-    return most if most is not None and len(taken[most]) >= _FEWEST_POINTS else None
+    return most if most is not None and len(taken[most]) >= FEWEST_POINTS else None
 
 
 def panels(summaries: Sequence[Summary], variable: str) -> list[list[Summary]]:

@@ -6,15 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from scope import units
-from scope.report.contents import Contents
+from scope.report.contents import PHASES, Contents
 from scope.report.figure import Figure, Plot, number, origins, plain, series_name, table
 from scope.report.figures.grouping import series_factors
 from scope.report.order import case_key
 from scope.report.wording import metric
 from scope.statistics.summary import Summary
 
-_ORDER = {"compute_s": 0, "communicate_s": 1, "initialise_s": 4, "idle_s": 8}
-"""Known phases in reading order, each with a look of its own."""
+_SLOTS = dict(zip(PHASES, (0, 1, 4, 8), strict=True))
+"""The look of each phase."""
 _MOST_CASES = 24
 
 
@@ -23,8 +23,8 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
     usable = [
         one for one in contents.headline if one.benchmark == benchmark and one.valid and one.median is not None
     ]
-    phases = [one for one in usable if one.definition == "observed" and one.unit == "s"]
-    names = sorted({one.metric for one in phases}, key=lambda name: (_rank(name), name))
+    phases = [one for one in usable if one.metric in PHASES]
+    names = sorted({one.metric for one in phases}, key=PHASES.index)
     if len(names) < 2:
         return
     cases: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
@@ -38,7 +38,7 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         title="Phases",
         caption="Each phase's share of the sum of the phases; the hover and the table have the times. A phase is "
         "the longest over the ranks, so that the phases of one case may overlap and their sum exceed its time.",
-        traces=[_bars(name, _ORDER.get(name, index), groups, labels) for index, name in enumerate(names)],
+        traces=[_bars(name, _SLOTS[name], groups, labels) for name in names],
         layout={
             "barmode": "stack",
             "barnorm": "percent",
@@ -66,7 +66,3 @@ def _bars(name: str, slot: int, groups: list[list[Summary]], labels: list[str]) 
         "name": metric(name),
         "meta": {"slot": slot, "role": "bar"},
     }
-
-
-def _rank(name: str) -> int:
-    return list(_ORDER).index(name) if name in _ORDER else len(_ORDER)

@@ -30,7 +30,8 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         if variable is not None:
             chosen = spread(values(group, variable), _SIZES)
             group = [one for one in group if one.parameters[variable] in chosen]
-        for index, part in enumerate(panels(group, "ranks")):
+        group = _varied(group)
+        for index, part in enumerate(panels(group, "ranks") if group else []):
             same = varying(part)[1]
             apart = [label(factor, same[factor]) for factor in varying(group)[0] if factor in same]
             yield _figure(contents, part, f"{benchmark}-{name}-ranks-{index}", apart)
@@ -75,6 +76,12 @@ def _figure(contents: Contents, group: list[Summary], key: str, apart: list[str]
         table=table(group, [*names, "ranks"]),
         origins=origins(group),
     )
+
+
+def _varied(group: list[Summary]) -> list[Summary]:
+    """Keep the series that were measured with at least two numbers of processes."""
+    lines = series(group, series_factors(group, "ranks"))
+    return [one for line in lines if len({one.ranks for one in line}) > 1 for one in line]
 
 
 def _points(line: list[Summary], slot: int, name: str, joined: bool) -> Plot:

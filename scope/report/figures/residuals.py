@@ -7,42 +7,47 @@ from collections.abc import Iterator, Sequence
 from scope import units
 from scope.models.fit import Fit, NotFitted, Point, Variable
 from scope.report.contents import Contents
-from scope.report.figure import Figure, Plot, Table, number, place, plain, size_axis
-from scope.report.wording import model
+from scope.report.figure import Figure, Plot, Table, count_axis, number, place, plain, size_axis
+from scope.report.wording import model, variable_name
 
 _MOST = 8
-_BY: dict[Variable, str] = {
-    "message_bytes": "message size",
-    "message_bytes_and_ranks": "message size",
-    "vector_length": "vector length",
-    "intensity": "operations per memory reference",
-    "ranks": "number of processes",
-}
+"""Series in a figure."""
 
 
-def figures(contents: Contents) -> Iterator[Figure]:
-    """Yield the relative residuals of the chosen fits, one figure for each variable."""
-    for variable in dict.fromkeys(fit.variable for fit in contents.models.fits):
-        fits = [fit for fit in contents.models.fits if fit.chosen and fit.variable == variable and fit.points]
-        for index in range(0, len(fits), _MOST):
-            yield _figure(
-                contents, fits[index : index + _MOST], variable, f"residuals-{variable}-{index // _MOST}"
-            )
+def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+    """Yield the relative residuals of the chosen fits of a benchmark, as many in a figure as can be told apart."""
+    mine = [
+        fit for fit in contents.models.fits if fit.chosen and fit.points and fit.subject.benchmark == benchmark
+    ]
+    for variable in dict.fromkeys(fit.variable for fit in mine):
+        for index, part in enumerate(_parts([fit for fit in mine if fit.variable == variable])):
+            yield _figure(contents, part, variable, f"residuals-{benchmark}-{variable}-{index}")
+
+
+def _parts(fits: Sequence[Fit]) -> list[list[Fit]]:
+    """Divide the fits so that no figure has more series than can be told apart, if no single fit has."""
+    parts: list[list[Fit]] = []
+    for fit in fits:
+        if not parts or len(_series([*parts[-1], fit])) > _MOST:
+            parts.append([])
+        parts[-1].append(fit)
+    return parts
 
 
 def _figure(contents: Contents, fits: Sequence[Fit], variable: Variable, key: str) -> Figure:
     xs = [point.x for fit in fits for point in fit.points]
     sizes = variable in ("message_bytes", "message_bytes_and_ranks")
-    by = _BY[variable]
-    counts = sorted(set(xs))
-    axis: Plot = size_axis(by, xs) if sizes else {"title": {"text": by}, "tickvals": counts}
+    by = variable_name("message_bytes" if sizes else variable)
+    axis: Plot = size_axis(by, xs) if sizes else count_axis(by, xs)
+    drawn = _series(fits)
+    drawn = drawn[:: -(-len(drawn) // _MOST)]
     found = {one.origin for one in contents.summaries if one.benchmark in {fit.subject.benchmark for fit in fits}}
     return Figure(
         key=key,
         title=f"Residuals by {by}" + (" and number of processes" if variable == "message_bytes_and_ranks" else ""),
         caption="Measured over fitted time, less one. Points that scatter around zero without a pattern are what "
         "a fitting model leaves; a slope or a step is what it misses.",
-        traces=[_trace(name, points, slot, xs, sizes) for slot, (name, points) in enumerate(_series(fits))],
+        traces=[_trace(name, points, slot, xs, sizes) for slot, (name, points) in enumerate(drawn)],
         layout={
             "xaxis": axis,
             "yaxis": {"title": {"text": "residual"}, "tickformat": ".0%", "zeroline": True},
@@ -52,7 +57,6 @@ def _figure(contents: Contents, fits: Sequence[Fit], variable: Variable, key: st
             [_row(fit, point, sizes) for fit in fits for point in fit.points],
         ),
         origins=sorted(found),
-        wide=True,
     )
 
 

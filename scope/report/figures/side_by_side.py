@@ -16,6 +16,8 @@ from scope.statistics.summary import Summary
 
 _PANELS = 4
 _MOST_ROWS = 40
+_HALF_ROWS = 6
+"""So many rows take half the width of the page."""
 _FEWEST_CHOICES = 3
 
 Row = tuple[str, Summary]
@@ -95,6 +97,7 @@ def singles(contents: Contents, benchmark: str) -> Iterator[Comparison]:
             title=metric(name).capitalize(),
             caption=f"Medians ({definition(group[0].definition)}) with their 95 % intervals; {better} is better.",
             names=names,
+            wide=len(rows) > _HALF_ROWS,
         )
 
 
@@ -124,7 +127,13 @@ def _common(group: list[Summary], variable: str) -> list[Value]:
 
 
 def _comparison(
-    panels: Sequence[Rows], key: str, title: str, caption: str, names: Sequence[str], with_definition: bool = False
+    panels: Sequence[Rows],
+    key: str,
+    title: str,
+    caption: str,
+    names: Sequence[str],
+    with_definition: bool = False,
+    wide: bool = True,
 ) -> Comparison:
     summaries = [one for _, rows in panels for _, one in rows]
     return Comparison(
@@ -134,6 +143,7 @@ def _comparison(
         panels=[Panel(head, _marks(rows)) for head, rows in panels if rows],
         table=table(summaries, names, with_definition),
         origins=origins(summaries),
+        wide=wide,
     )
 
 
@@ -160,4 +170,10 @@ def _size(variable: str, value: Value) -> str:
 
 
 def _words(name: str) -> str:
-    return {"mode": "send modes", "clock": "clocks", "kernel": "kernels"}.get(name, name + "s")
+    known = {
+        "mode": "send modes",
+        "blocks": "divisions into blocks",
+        "call": "ways of calling",
+        "wait": "ways of waiting",
+    }
+    return known.get(name, name + "s")

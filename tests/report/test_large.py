@@ -1,0 +1,141 @@
+"""What only larger runs have: matrices of pairs, collectives over two variables, pages that start folded."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scope.models.fit import PairMatrix, Slow
+from scope.report import contents, page
+from scope.report.figures import pairs, reliefs
+from tests.report import browser
+
+
+def matrix(count: int, **found: Any) -> PairMatrix:
+    """A matrix in which the pair (i, j) takes 1 us, and one more for each process between them."""
+    times = [[abs(i - j) * 1e-6 if i != j else None for j in range(count)] for i in range(count)]
+    return PairMatrix(
+        message_bytes=1024, load="alone", transport="default", placement="node", origin="measured",
+        names=[f"node{index}" for index in range(count)], time_s=times, launches=6, **found,
+    )  # fmt: skip
+
+
+def drawn(golden_run: Path, one: PairMatrix) -> Any:
+    known = contents.read(golden_run)
+    known.models.pairs.clear()
+    known.models.pairs.append(one)
+    return next(pairs.figures(known, "mpi.pairs"), None)
+
+
+def test_a_matrix_shows_every_pair_and_its_table_too(golden_run):
+    figure = drawn(golden_run, matrix(5))
+    (cells,) = figure.traces
+    assert [[None if z is None else round(10**z * 1e6) for z in row] for row in cells["z"]] == [
+        [abs(i - j) if i != j else None for j in range(5)] for i in range(5)
+    ]
+    assert figure.table.rows[4] == ["node4", "4.00 us", "3.00 us", "2.00 us", "1.00 us", ""]
+    assert "Nothing stands out" in figure.caption
+    assert figure.layout["shapes"] == []
+
+
+def test_what_is_slow_is_framed_and_named(golden_run):
+    slow = Slow(members=["node2"], excess=0.5, low=0.4, high=0.6)
+    pair = Slow(members=["node0", "node4"], excess=1.0, low=0.9, high=1.1)
+    group = Slow(members=["node0", "node1"], excess=2.0, low=1.9, high=2.1)
+    figure = drawn(golden_run, matrix(6, slow_processes=[slow], slow_pairs=[pair], slow_between=group))
+    frames = {(one["x0"], one["x1"], one["y0"], one["y1"]) for one in figure.layout["shapes"]}
+    assert frames == {
+        *((-0.5, 5.5, 1.5, 2.5), (1.5, 2.5, -0.5, 5.5)),
+        *((-0.5, 0.5, 3.5, 4.5), (3.5, 4.5, -0.5, 0.5)),
+        (-0.5, 1.5, -0.5, 1.5),
+    }
+    for words in ("node2 with every partner, by 50 % [40, 60]", "node0 and node4 with each other",
+                  "between node0 and node1 and all others"):  # fmt: skip
+        assert words in figure.caption
+    assert [text for text in figure.layout["xaxis"]["ticktext"] if "◂" in text] == ["<b>node2 ◂</b>"]
+
+
+def test_a_large_matrix_has_no_text_in_its_cells_and_a_table_of_the_slowest(golden_run):
+    slow = Slow(members=["node41"], excess=0.5, low=0.4, high=0.6)
+    figure = drawn(golden_run, matrix(100, slow_processes=[slow]))
+    assert "text" not in figure.traces[0]
+    assert len(figure.layout["xaxis"]["tickvals"]) < 25
+    assert 41 in figure.layout["xaxis"]["tickvals"]
+    assert figure.table.rows[0] == ["node0", "node99", "99.0 us"]
+    assert "of 4950" in figure.table.columns[-1]
+
+
+def test_a_pair_alone_and_a_matrix_without_times_have_no_figure(golden_run):
+    assert drawn(golden_run, matrix(2)) is None
+    empty: list[list[float | None]] = [[None] * 4] * 4
+    assert drawn(golden_run, matrix(4).model_copy(update={"time_s": empty})) is None
+
+
+def test_why_nothing_was_looked_for_is_said(golden_run):
+    figure = drawn(golden_run, matrix(3, reason="3 processes; 4 are needed"))
+    assert "No slow process or pair was looked for: 3 processes; 4 are needed." in figure.caption
+
+
+def test_a_collective_over_both_has_the_medians_and_the_model(golden_run):
+    known = contents.read(golden_run)
+    (figure,) = list(reliefs.figures(known, "mpi.broadcast"))
+    medians = {
+        (one.parameters["message_bytes"], one.ranks): one.median
+        for one in known.results("mpi.broadcast")
+        if one.metric == "time_s"
+    }
+    sizes, counts = (sorted({key[index] for key in medians}) for index in (0, 1))
+    (cells,) = figure.traces
+    shown = {
+        (size, count): 10 ** cells["z"][row][column]
+        for row, count in enumerate(counts)
+        for column, size in enumerate(sizes)
+        if cells["z"][row][column] is not None
+    }
+    assert shown == pytest.approx(medians, rel=1e-4)  # type: ignore[comparison-overlap]
+    surface, points = figure.relief["data"]
+    assert len(points["z"]) == len(medians)
+    fit = next(
+        one
+        for one in known.models.fits
+        if one.chosen and one.variable == "message_bytes_and_ranks" and one.subject.benchmark == "mpi.broadcast"
+    )
+    point = next(one for one in fit.points if one.x == 1024 and one.ranks == 8)
+    assert 10 ** surface["z"][counts.index(8)][sizes.index(1024)] == pytest.approx(point.fitted, rel=1e-4)
+    assert "logarithmic broadcast" in figure.caption
+
+
+def test_a_page_with_many_figures_starts_folded(golden_run, monkeypatch):
+    whole = page.render(golden_run)
+    assert whole.count('<details class="benchmark"') == len(
+        re.findall(r'<details class="benchmark"[^>]* open', whole)
+    )
+    monkeypatch.setattr(page, "_OPEN", 3)
+    folded = page.render(golden_run)
+    assert re.findall(r'<details class="benchmark"[^>]* open', folded) == []
+
+
+@pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine")
+def test_what_is_folded_is_drawn_when_it_is_opened(golden_run, tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "_OPEN", 3)
+    written = page.write(golden_run, tmp_path / "report.html")
+    closed = browser.opened(written)
+    distributions = sum(key.startswith("distribution") for key in browser.figures(written.read_text()))
+    assert closed.attribute("data-drawn") == str(distributions)
+    opener = "<script>document.querySelectorAll('[data-open]').forEach((one) => one.click());"
+    opener += "document.getElementById('search').value = 'barrier streaming';"
+    opener += "document.getElementById('search').dispatchEvent(new Event('input'))</script></body>"
+    written.write_text(written.read_text().replace("</body>", opener))
+    opened = browser.opened(written)
+    assert opened.attribute("data-errors") is None
+    assert opened.dom.count('data-drawn="yes"') > distributions
+    body = opened.dom[opened.dom.index('id="all"') :]
+    body = body[body.index("<tbody>") : body.index("</tbody>")]
+    rows = json.loads((golden_run / "statistics.json").read_text())["summaries"]
+    assert body.count("<tr") == sum(
+        one["benchmark"] == "mpi.barrier" and one["definition"] == "streaming" for one in rows
+    )
