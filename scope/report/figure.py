@@ -13,7 +13,7 @@ from typing import Any
 
 from scope import units
 from scope.report.order import factors
-from scope.report.wording import definition, is_share, metric
+from scope.report.wording import PLACEMENTS, definition, is_share, metric
 from scope.samples.records import Value
 from scope.statistics.summary import Summary
 
@@ -111,6 +111,9 @@ def label(name: str, value: Value) -> str:
         return f"{value} rank{'' if value == 1 else 's'}"
     if name == "socket_buffer_bytes" and value == 0:
         return "default socket buffer"
+    if name == "placement":
+        kind, _, group = str(value).partition(":")
+        return PLACEMENTS.get(kind, kind) + (f", on {group}" if group else "")
     if name == "transport":
         return "default transport" if value == "default" else str(value)
     if isinstance(value, str):

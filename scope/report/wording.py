@@ -39,6 +39,15 @@ LAYERS = {
 }
 """Names of the layers."""
 
+PLACEMENTS = {
+    "core": "bound to cores",
+    "socket": "bound to sockets",
+    "none": "not bound",
+    "node": "one per host",
+    "threads": "MPI_THREAD_MULTIPLE",
+}
+"""How processes stand on the hosts."""
+
 SEVERITIES = {"error": "Error", "warning": "Warning", "advice": "Advice", "information": "Information"}
 """Names of the severities, worst first."""
 

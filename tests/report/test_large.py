@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from scope.models.fit import PairMatrix, Slow
 from scope.report import contents, page
-from scope.report.figures import pairs, reliefs
+from scope.report.figures import curves, pairs, reliefs
 from tests.report import browser
 
 
@@ -139,3 +140,43 @@ def test_what_is_folded_is_drawn_when_it_is_opened(golden_run, tmp_path, monkeyp
     assert body.count("<tr") == sum(
         one["benchmark"] == "mpi.barrier" and one["definition"] == "streaming" for one in rows
     )
+
+
+def test_a_collective_of_one_process_is_no_result(golden_run):
+    known = contents.read(golden_run)
+    first = next(one for one in known.results("mpi.broadcast") if one.metric == "time_s")
+    alone = replace(known, summaries=[first, first.model_copy(update={"ranks": 1})])
+    assert [one.ranks for one in alone.results("mpi.broadcast")] == [first.ranks]
+
+
+def test_a_share_is_drawn_in_percent_even_where_it_is_zero(golden_run):
+    known = contents.read(golden_run)
+    times = [one for one in known.results("mpi.latency") if one.metric == "latency_s"]
+    line = [one for one in times if one.transport == "default" and one.parameters["mode"] == "standard"][:4]
+    shares = zip(line, (0.0, 0.25, 0.5, 1.0), (-40.0, 0.2, 0.4, 0.9), strict=True)
+    changed = [
+        one.model_copy(
+            update={"metric": "hidden_share", "unit": "1", "median": share, "ci_low": low, "ci_high": share}
+        )
+        for one, share, low in shares
+    ]
+    (figure,) = curves.figures(replace(known, summaries=changed), "mpi.latency")
+    low, high = figure.layout["yaxis"]["range"]
+    assert -1.1 < low < -1.0
+    assert 1.0 < high < 1.1
+    assert "cut off" in figure.caption
+    assert figure.table.rows[1][-2].startswith("25 %")
+    points = next(one for one in figure.traces if one["meta"]["role"] == "points")
+    assert [y for y in points["y"] if y is not None] == [0.0, 0.25, 0.5, 1.0]
+
+
+def test_series_swept_over_something_else_have_a_figure_of_their_own(golden_run):
+    known = contents.read(golden_run)
+    times = [one for one in known.results("mpi.latency") if one.metric == "latency_s"]
+    line = [one for one in times if one.transport == "default" and one.parameters["mode"] == "standard"][:4]
+    windows = [
+        line[0].model_copy(update={"parameters": line[0].parameters | {"window": window}}) for window in (2, 4, 8)
+    ]
+    whole = [one.model_copy(update={"parameters": one.parameters | {"window": 1}}) for one in line]
+    found = list(curves.figures(replace(known, summaries=[*whole, *windows]), "mpi.latency"))
+    assert [one.layout["xaxis"]["title"]["text"] for one in found] == ["message size", "window"]

@@ -60,7 +60,7 @@ def _panels(contents: Contents, group: list[Summary], key: str) -> Iterator[Figu
         # The other numbers of processes are in the figures over processes.
         drawn = spread(values(group, "ranks"), _MOST_RANKS)
         group = [one for one in group if one.ranks in drawn]
-    names = varying(group)[0]
+    names = series_factors(group, None)
     while (variable := swept(group)) is not None:
         factors = series_factors(group, variable)
         lines = series(group, factors)

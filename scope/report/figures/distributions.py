@@ -25,6 +25,8 @@ _REASONS: list[Reason] = [
     ("its samples depend on each other the most", 1, lambda one: one.autocorrelation or 0.0),
 ]
 _FROM_LADDER = 3
+_FEWEST_SAMPLES = 10
+"""Fewer have no distribution to draw."""
 
 
 def figures(contents: Contents, samples: Samples) -> Iterator[Figure]:
@@ -39,7 +41,11 @@ def figures(contents: Contents, samples: Samples) -> Iterator[Figure]:
 
 def selected(contents: Contents) -> list[tuple[Summary, str]]:
     """Choose cases by figures that the statistics have, each once, with the reason why it is shown."""
-    times = [one for one in contents.headline if one.valid and one.unit == "s" and one.definition != "observed"]
+    times = [
+        one
+        for one in contents.headline
+        if one.valid and one.unit == "s" and one.definition != "observed" and one.n >= _FEWEST_SAMPLES
+    ]
     chosen: dict[str, tuple[Summary, str]] = {}
     for one in times:
         if one.label in _rungs(contents.models.ladders) and len(chosen) < _FROM_LADDER:
@@ -83,8 +89,8 @@ def _line(launch: int, times: Floats) -> Plot:
         "type": "scatter",
         "mode": "lines",
         "line": {"shape": "hv"},
-        "x": [number(float(value)) for value in times[chosen]],
-        "y": [number(float(value)) for value in (chosen + 1) / times.size],
+        "x": [number(float(value)) for value in (times[0], *times[chosen])],
+        "y": [0.0, *(number(float(value)) for value in (chosen + 1) / times.size)],
         "name": f"launch {launch}",
         "hovertemplate": plain(f"launch {launch}") + ": %{y:.0%}<extra></extra>",
         "meta": {"slot": 0, "role": "ecdf"},

@@ -16,7 +16,7 @@ FEWEST_POINTS = 3
 
 _NUMBERED = ("round", "root")
 """Numbers that are names: nothing grows with them."""
-_SPLIT_FIRST = ("transport", "placement", "ranks")
+_SPLIT_FIRST = ("transport", "placement")
 
 
 def swept(summaries: Sequence[Summary]) -> str | None:

@@ -33,7 +33,7 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         group = _varied(group)
         for index, part in enumerate(panels(group, "ranks") if group else []):
             same = varying(part)[1]
-            apart = [label(factor, same[factor]) for factor in varying(group)[0] if factor in same]
+            apart = [label(factor, same[factor]) for factor in series_factors(group, "ranks") if factor in same]
             yield _figure(contents, part, f"{benchmark}-{name}-ranks-{index}", apart)
 
 
