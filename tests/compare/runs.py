@@ -16,7 +16,9 @@ from tests import golden_run
 def summary(number: int, medians: Any, **changes: Any) -> Summary:
     """One latency of a made-up size with these launch medians."""
     values = sorted(float(value) for value in medians)
-    figures = {name: None for name in Summary.model_fields if name not in ("tight_share", "invalid_share")}
+    figures = {
+        name: None for name in Summary.model_fields if name not in ("tight_share", "invalid_share", "steps")
+    }
     return Summary.model_validate(
         figures
         | {

@@ -65,6 +65,10 @@ class Sampling {
       sample_group(size);
       size = decide(seconds_since(start));
     }
+    // A budget may end a case during its warm-up; calibration has warmed it, and the last repetition counts.
+    for (auto& series : outcome_.series) {
+      series.warmup = std::min(series.warmup, std::max(0, static_cast<int>(series.size()) - 1));
+    }
     outcome_.work = benchmark_.work();
     return std::move(outcome_);
   }

@@ -18,10 +18,13 @@ namespace {
 
 constexpr int tag = 17;
 constexpr int control_tag = 18;
-constexpr int tries = 16;   // single calls that are timed per repetition
-constexpr int window = 64;  // messages behind one gap
+// Single calls that are timed per repetition, and messages behind one gap: fewer of long ones.
+constexpr int most_tries = 16;
+constexpr int most_in_window = 64;
+constexpr int fewest = 4;
+constexpr std::int64_t bytes_per_part = 1 << 22;
 // A message has certainly arrived after so many round trips, and no sooner than so long.
-constexpr double patience = 4;
+constexpr double patience = 2;
 constexpr double least_patience_s = 20e-6;
 
 class Overheads final : public Benchmark {
@@ -31,7 +34,8 @@ class Overheads final : public Benchmark {
         partner_(1 - communicator.rank()),
         comm_(communicator.handle()),
         message_(parameters.integer("message_bytes")),
-        requests_(window) {
+        tries_(parts(most_tries)),
+        requests_(parts(most_in_window)) {
     message_.clear();
   }
 
@@ -52,13 +56,13 @@ class Overheads final : public Benchmark {
     const Stopwatch watch{repetition.ticks(), repetition.overhead_s()};
     double send_s = 0;
     double receive_s = 0;
-    for (int i = 0; i < tries; ++i) {
+    for (int i = 0; i < tries_; ++i) {
       // Each rank is sender and receiver in turn; the overhead is that of this rank.
       (first_ ? send_s : receive_s) += first_ ? timed_send(watch) : timed_receive(watch, half_round_trip_s);
       (first_ ? receive_s : send_s) += first_ ? timed_receive(watch, half_round_trip_s) : timed_send(watch);
     }
-    send_s /= tries;
-    receive_s /= tries;
+    send_s /= tries_;
+    receive_s /= tries_;
     const double gap_s = first_ ? send_window(watch) : receive_window();
     repetition.observe("send_overhead_s", send_s);
     repetition.observe("receive_overhead_s", receive_s);
@@ -87,6 +91,11 @@ class Overheads final : public Benchmark {
   };
 
   int bytes() const { return static_cast<int>(message_.size()); }
+  int window() const { return static_cast<int>(requests_.size()); }
+  int parts(int most) const {
+    const std::int64_t fitting = bytes_per_part / std::max<std::int64_t>(1, bytes());
+    return static_cast<int>(std::clamp<std::int64_t>(fitting, fewest, most));
+  }
   void send() { MPI_Send(message_.data(), bytes(), MPI_BYTE, partner_, tag, comm_); }
   void receive() { MPI_Recv(message_.data(), bytes(), MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE); }
   void tell() { MPI_Send(nullptr, 0, MPI_BYTE, partner_, control_tag, comm_); }
@@ -119,16 +128,16 @@ class Overheads final : public Benchmark {
       for (auto& request : requests_) {
         MPI_Isend(message_.data(), bytes(), MPI_BYTE, partner_, tag, comm_, &request);
       }
-      MPI_Waitall(window, requests_.data(), MPI_STATUSES_IGNORE);
+      MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
       hear();
-    }) / window;
+    }) / window();
   }
   double receive_window() {
     for (auto& request : requests_) {
       MPI_Irecv(message_.data(), bytes(), MPI_BYTE, partner_, tag, comm_, &request);
     }
     tell();
-    MPI_Waitall(window, requests_.data(), MPI_STATUSES_IGNORE);
+    MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
     tell();
     return 0;
   }
@@ -145,6 +154,7 @@ class Overheads final : public Benchmark {
   int partner_;
   MPI_Comm comm_;
   Buffer message_;
+  int tries_;
   std::vector<MPI_Request> requests_;
 };
 

@@ -19,6 +19,10 @@ class Pairs final : public Benchmark {
         alone_(parameters.choice("load") == "alone"),
         message_(parameters.integer("message_bytes")) {
     message_.clear();
+    if (count_pairs() == 0) {
+      throw Unavailable("round=" + std::to_string(round_) + ": no two of " +
+                        std::to_string(communicator.size()) + " ranks are a pair");
+    }
   }
 
   Work work() const override {
