@@ -46,7 +46,12 @@ bool oversubscribed(const std::string& host, const Communicator& world) {
 Launch::Launch(const Options& options, const Communicator& world, const MpiEnvironment& mpi,
                const Faults& faults, Progress& progress)
     : world_(world),
-      facts_{faults.host(world.rank()), mpi.library(), mpi.standard(), {}, 0},
+      facts_{.host = faults.host(world.rank()),
+             .library = mpi.library(),
+             .mpi_standard = mpi.standard(),
+             .settings = mpi.settings(),
+             .quality = {},
+             .clock_error_s = 0},
       ticks_(calibrated_clock(options.clock, facts_.host, world)),
       clock_(world, ticks_, facts_.host, faults.clock_skew(world.rank())),
       setting_{world, ticks_, clock_, 0, 0, oversubscribed(host_name(), world)} {

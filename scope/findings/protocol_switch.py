@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.context import Context
 from scope.findings.finding import Evidence, Finding
-from scope.findings.settings import setting
+from scope.findings.settings import how_to_set, setting
 from scope.models.fit import Breakpoint, Fit
 
 SMALLEST_STEP = 0.1
@@ -45,7 +45,8 @@ def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
     return Finding(
         code="protocol-switch",
         severity="advice" if abs(share) >= LARGE_STEP else "information",
-        title=f"{fit.subject.label}: messages above {last} are {step} ({units.share(abs(share))}) {word}",
+        title=f"{fit.subject.label}: messages above {last} are {step} ({units.share(abs(share))}) {word}"
+        + _named(point),
         where={
             "benchmark": fit.subject.benchmark,
             "transport": fit.subject.transport,
@@ -55,6 +56,8 @@ def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
         },
         evidence=[
             Evidence(what=f"fitted step at {first}", value=point.jump_s, unit="s"),
+            *(Evidence(what=f"the library's {one.name}", value=one.value, unit="B") for one in point.settings),
+            *([_agreement(point.agreement)] if point.agreement is not None else []),
             Evidence(what=f"BIC of {fit.model}: {fit.reason}", value=fit.bic),
             *(
                 Evidence(what=f"measured at {units.size(p.x)}", value=p.measured, unit="s")
@@ -67,12 +70,27 @@ def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
     )
 
 
+def _named(point: Breakpoint) -> str:
+    if not point.settings:
+        return ""
+    likeliest = point.settings[0]
+    return f"; the library's {likeliest.name} is {units.size(likeliest.value)}"
+
+
+def _agreement(share: float) -> Evidence:
+    return Evidence(what="launches that break between the same sizes", value=units.share(share))
+
+
 def _advice(context: Context, fit: Fit, point: Breakpoint, last: str, first: str) -> str:
     if not fit.subject.benchmark.startswith("mpi."):
         return (
             f"Below the library, between {last} and {first}: buffers, packets or pages of the kernel change here."
         )
     where = f"The library changes its protocol or algorithm between {last} and {first}"
+    how = setting(context.mpi, "eager limit")
+    if point.settings:
+        named = [f"{how_to_set(context.mpi, one.name)} (now {one.value})" for one in point.settings]
+        how = "what switches there is moved with " + " or ".join(named)
     if point.jump_s > 0:
-        return f"{where}. A higher limit may keep such messages cheap; {setting(context.mpi, 'eager limit')}."
-    return f"{where}, and the new one is cheaper: try a lower limit; {setting(context.mpi, 'eager limit')}."
+        return f"{where}. A higher limit may keep such messages cheap; {how}."
+    return f"{where}, and the new one is cheaper: try a lower limit; {how}."

@@ -45,6 +45,15 @@ _ANY: dict[Topic, str] = {
 }
 
 
+_HOW_TO_SET = {"openmpi": "`--mca {name} BYTES`", "mpich": "`{name}=BYTES` in the environment"}
+
+
+def how_to_set(mpi: str, name: str) -> str:
+    """Return how a control variable of a library is given another value."""
+    way = _HOW_TO_SET["mpich"] if name.startswith("UCX_") else _HOW_TO_SET.get(mpi, "`{name}`")
+    return way.format(name=name)
+
+
 def setting(mpi: str, topic: Topic) -> str:
     """Return how a library (by its name in `machine.json`) is told; general words for one that is not known."""
     return _SETTINGS.get(mpi, _ANY)[topic]

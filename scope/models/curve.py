@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -41,6 +41,8 @@ class Curve:
     """Standard error of each median: half its own noise, half the typical noise of the curve, and `TOLERANCE`."""
     launches_s: Floats | None
     """Medians of each launch, shape (points, launches); None unless all points have the same six or more."""
+    beside: dict[str, Curve] = field(default_factory=dict)
+    """What else was taken of the same cases, by metric; of observed times only."""
 
     @property
     def x(self) -> Floats:
@@ -83,9 +85,11 @@ def curves(summaries: list[Summary]) -> list[Curve]:
     """Return every curve of valid times under their headline definition.
 
     Times over message sizes (vector lengths, intensities) for everything that has them; over process counts, and
-    over both, for what all processes do together (the definition is `global`).
+    over both, for what all processes do together (the definition is `global`). Times that a benchmark observed
+    itself follow, over message sizes, each with the others of the same cases beside it.
     """
-    times = [s for s in summaries if s.primary and s.valid and s.unit == "s" and s.definition != "observed"]
+    headlines = [s for s in summaries if s.primary and s.valid and s.unit == "s"]
+    times = [s for s in headlines if s.definition != "observed"]
     # A collective of nothing, or of one process, is often no operation at all, and no point of any model.
     times = [s for s in times if s.median and not (s.definition == "global" and _is_nothing(s))]
     together = [s for s in times if s.definition == "global"]
@@ -97,27 +101,43 @@ def curves(summaries: list[Summary]) -> list[Curve]:
             [group for group in _over(together, "message_bytes", and_ranks=True) if _varies(group, _ranks)],
         ),
     ]
-    return [_curve(group, variable) for variable, groups in over for group in groups]
+    return [_curve(group, variable) for variable, groups in over for group in groups] + _observed(headlines)
+
+
+def _observed(headlines: list[Summary]) -> list[Curve]:
+    """Return the curves of observed times over message sizes, with what was taken of the same cases."""
+    observed = {(s.benchmark, s.metric) for s in headlines if s.definition == "observed"}
+    of_them = [s for s in headlines if s.benchmark in {benchmark for benchmark, _ in observed}]
+    cases: dict[tuple[object, ...], list[Curve]] = {}
+    for group in _over([s for s in of_them if s.median is not None], "message_bytes"):
+        cases.setdefault(_case_key(group[0], "message_bytes"), []).append(_curve(group, "message_bytes"))
+    return [
+        replace(curve, beside={other.metric: other for other in same if other is not curve})
+        for same in cases.values()
+        for curve in same
+        if curve.definition == "observed"
+    ]
 
 
 def _over(summaries: list[Summary], name: Swept, and_ranks: bool = False) -> list[list[Summary]]:
     """Group what has a parameter by everything else (but the ranks, where they vary too)."""
 
     def key(summary: Summary) -> tuple[object, ...]:
-        parameters = tuple(sorted((k, str(v)) for k, v in summary.parameters.items() if k != name))
-        return (summary.benchmark, parameters, None if and_ranks else summary.ranks, *_rest(summary))
+        return (*_case_key(summary, name, and_ranks), summary.metric, summary.definition)
 
     groups = _groups([s for s in summaries if name in s.parameters], key)
     return [group for group in groups if _varies(group, lambda s: _value(s, name))]
 
 
 def _without_ranks(summary: Summary) -> tuple[object, ...]:
-    parameters = tuple(sorted((k, str(v)) for k, v in summary.parameters.items()))
-    return (summary.benchmark, parameters, *_rest(summary))
+    return (*_case_key(summary, None, and_ranks=True), summary.metric, summary.definition)
 
 
-def _rest(summary: Summary) -> tuple[object, ...]:
-    return (summary.transport, summary.placement, summary.origin, summary.metric, summary.definition)
+def _case_key(summary: Summary, name: Swept | None, and_ranks: bool = False) -> tuple[object, ...]:
+    """Return what all points of a curve over a parameter (and over the ranks) have in common."""
+    parameters = tuple(sorted((k, str(v)) for k, v in summary.parameters.items() if k != name))
+    ranks = None if and_ranks else summary.ranks
+    return (summary.benchmark, parameters, ranks, summary.transport, summary.placement, summary.origin)
 
 
 def _groups(summaries: Iterable[Summary], key: Callable[[Summary], tuple[object, ...]]) -> list[list[Summary]]:
@@ -168,7 +188,7 @@ def _curve(group: list[Summary], variable: Variable) -> Curve:
         time_s=medians,
         low_s=np.array([s.median if s.ci_low is None else s.ci_low for s in group], dtype=np.float64),
         high_s=np.array([s.median if s.ci_high is None else s.ci_high for s in group], dtype=np.float64),
-        sigma_s=medians * np.sqrt((noise**2 + typical) / 2 + TOLERANCE**2),
+        sigma_s=np.abs(medians) * np.sqrt((noise**2 + typical) / 2 + TOLERANCE**2),
         launches_s=_launches(group),
     )
 

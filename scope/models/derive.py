@@ -5,6 +5,7 @@ from __future__ import annotations
 from scope.machine.machine import Machine
 from scope.models.fit import Models
 from scope.models.ladder import ladders
+from scope.models.library_settings import name_breaks
 from scope.models.limit_lines import limits
 from scope.models.model import fit_all
 from scope.models.pair_matrix import pair_matrices
@@ -18,7 +19,7 @@ def derive(summaries: list[Summary], machine: Machine, samples: Samples) -> Mode
     fits, not_fitted = fit_all(summaries)
     return Models(
         format=FORMAT,
-        fits=fits,
+        fits=name_breaks(fits, samples.launches, machine.environment),
         ladders=ladders(summaries, machine, samples.launches),
         limits=limits(summaries, machine, samples.launches),
         not_fitted=not_fitted,

@@ -49,6 +49,13 @@ class Segment(Part):
     per_byte_s: Parameter
 
 
+class LibrarySetting(Part):
+    """A setting of the MPI library or of a transport, with the size in bytes at which it switches."""
+
+    name: str
+    value: int
+
+
 class Breakpoint(Part):
     """Where one segment ends and the next begins: the last size of the one, the first of the other."""
 
@@ -59,6 +66,10 @@ class Breakpoint(Part):
     lies; 0 where the lines cross between them, so that the curve may just bend."""
     jump_low_s: float | None = None
     jump_high_s: float | None = None
+    agreement: float | None = None
+    """Share of the launches that, each by itself, break between the same two sizes; None with too few launches."""
+    settings: list[LibrarySetting] = []
+    """Settings of the library that switch between these sizes, the likeliest first."""
 
 
 class Fit(Part):
@@ -78,6 +89,8 @@ class Fit(Part):
     parameters: list[Parameter]
     left_out: list[str] = []
     """Parameters of the model that the data cannot tell, each with the reason."""
+    notes: list[str] = []
+    """What to know of the parameters, for example up to which size they hold."""
     segments: list[Segment] = []
     breakpoints: list[Breakpoint] = []
     points: list[Point]

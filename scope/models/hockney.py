@@ -21,7 +21,7 @@ class Hockney:
 
     def fit(self, curve: Curve) -> Fit | NotFitted | None:
         """Fit the line; a bandwidth is given only where the slope's interval excludes zero."""
-        if curve.variable != "message_bytes":
+        if curve.variable != "message_bytes" or curve.definition == "observed":
             return None
         sizes = curve.message_bytes
         if sizes.size < FEWEST_SIZES:

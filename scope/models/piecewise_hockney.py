@@ -31,7 +31,7 @@ class PiecewiseHockney:
 
     def fit(self, curve: Curve) -> Fit | NotFitted | None:
         """Find the segments and fit their lines; one segment is left to Hockney's model."""
-        if curve.variable != "message_bytes":
+        if curve.variable != "message_bytes" or curve.definition == "observed":
             return None
         sizes = curve.message_bytes
         if sizes.size < FEWEST_SIZES:
@@ -47,14 +47,29 @@ class PiecewiseHockney:
             return curve.not_fitted(self.name, "one segment describes the data: this is Hockney's model")
         lines = _Lines(curve, starts)
         fit = make_fit(self, curve, lines.estimate, lines.whole_curve())
-        return fit.model_copy(
-            update={"bic": bic, "segments": lines.segments(), "breakpoints": lines.breakpoints()}
-        )
+        agreement = _agreement(curve, starts)
+        breakpoints = [
+            point.model_copy(update={"agreement": share})
+            for point, share in zip(lines.breakpoints(), agreement, strict=True)
+        ]
+        return fit.model_copy(update={"bic": bic, "segments": lines.segments(), "breakpoints": breakpoints})
 
 
 def _criterion(cost: float, segments: int, points: int) -> float:
     parameters = 2 * segments + COST_OF_A_BREAK * (segments - 1)
     return cost + parameters * float(np.log(points))
+
+
+def _agreement(curve: Curve, starts: list[int]) -> list[float | None]:
+    """Return, for each break, the share of launches that would break there too, divided into as many segments."""
+    if curve.launches_s is None:
+        return [None] * (len(starts) - 1)
+    each = [
+        dict(enumerate(starts for _, starts in best_divisions(curve.message_bytes, times_s, curve.sigma_s)))
+        for times_s in curve.launches_s.T
+    ]
+    found = [divisions.get(len(starts) - 1, []) for divisions in each]
+    return [sum(start in launch for launch in found) / len(found) for start in starts[1:]]
 
 
 class _Lines:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scope import units
-from scope.models.fit import Fit, Parameter
+from scope.models.fit import Breakpoint, Fit, Parameter
 from scope.report.figures.residuals import subject
 from scope.report.wording import model
 
@@ -25,6 +25,7 @@ class Outcome:
     breakpoints: list[str]
     left_out: list[str]
     """Parameters that the data cannot tell, each with the reason."""
+    notes: list[str]
     relative_error: str
     bic: str
     chosen: bool
@@ -48,14 +49,23 @@ def _outcome(fit: Fit) -> Outcome:
         breakpoints=[
             f"between {units.size(one.last_before)} and {units.size(one.first_after)}: "
             + (units.interval(one.jump_s, one.jump_low_s, one.jump_high_s, "s") if one.jump_s else "slope only")
+            + _certainty(one)
             for one in fit.breakpoints
         ],
         left_out=fit.left_out,
+        notes=fit.notes,
         relative_error=units.share(fit.relative_error),
         bic=f"{fit.bic:.0f}",
         chosen=fit.chosen,
         reason=fit.reason,
     )
+
+
+def _certainty(point: Breakpoint) -> str:
+    """Say how many launches break there, and which settings lie there."""
+    launches = f", in {units.share(point.agreement)} of the launches" if point.agreement is not None else ""
+    names = ", ".join(f"{one.name} = {one.value}" for one in point.settings)
+    return launches + (f" ({names})" if names else "")
 
 
 def _segments(fit: Fit) -> list[tuple[str, str]]:

@@ -26,6 +26,8 @@ class Group:
     pairs: list[tuple[str, str]]
     table: Table | None = None
     text: str = ""
+    counted: str = "launches"
+    """What the rows of the table are."""
 
 
 def provenance(contents: Contents, samples: Samples) -> list[Group]:
@@ -39,6 +41,7 @@ def provenance(contents: Contents, samples: Samples) -> list[Group]:
             sorted(contents.machine.environment.items()) or [("", "no variable that steers MPI is set")],
         ),
         *_clock(samples.launches),
+        *_settings(samples.launches),
         *_launches(samples),
         *([Group("Experiment as it was resolved", [], text=contents.experiment)] if contents.experiment else []),
     ]
@@ -159,6 +162,16 @@ def _clock(launches: Sequence[LaunchRecord]) -> list[Group]:
         ("Error after synchronisation", units.quantity(synchronised.error_s, "s")),
     ]  # fmt: skip
     return [Group("Clock, the worst of all launches", pairs)]
+
+
+def _settings(launches: Sequence[LaunchRecord]) -> list[Group]:
+    """Return what the library said of itself; a setting that differs between launches has all its values."""
+    names = sorted({name for one in launches for name in one.settings})
+    if not names:
+        return []
+    values = {name: dict.fromkeys(str(one.settings.get(name, "–")) for one in launches) for name in names}
+    table = Table(["setting", "value"], [[name, ", ".join(values[name])] for name in names])
+    return [Group("What the library says of its settings", [], table, counted="settings")]
 
 
 def _launches(samples: Samples) -> list[Group]:

@@ -78,6 +78,8 @@ class LaunchRecord(Strict):
     started_unix_s: float
     library: str
     mpi_standard: str
+    settings: dict[str, Value] = {}
+    """What the library says of its own settings (MPI_T control variables): eager limits, algorithms."""
     processes: list[Process]
     clock: Clock
     clock_synchronization: ClockSynchronization

@@ -278,6 +278,19 @@ def test_a_switch_is_named_with_its_sizes(golden_context: Context) -> None:
     assert "btl_sm_eager_limit" in switch.advice
 
 
+def test_a_switch_is_named_after_the_library_s_own_setting(golden_context: Context) -> None:
+    def told(launch: LaunchRecord) -> LaunchRecord:
+        return launch.model_copy(update={"settings": {"btl_sm_eager_limit": 4096, "btl_tcp_eager_limit": 65536}})
+
+    context = with_summaries(with_launches(golden_context, told), latencies(switched))
+    (switch,) = all_kinds()["protocol_switch"](context)
+    assert switch.title.endswith("; the library's btl_sm_eager_limit is 4 KiB")
+    assert ("the library's btl_sm_eager_limit", 4096) in [(e.what, e.value) for e in switch.evidence]
+    assert "`--mca btl_sm_eager_limit BYTES` (now 4096)" in switch.advice
+    assert "tcp" not in switch.advice
+    assert ("launches that break between the same sizes", "100 %") in [(e.what, e.value) for e in switch.evidence]
+
+
 def test_advice_depends_on_the_library(golden_context: Context) -> None:
     build = golden_context.machine.build
     assert build is not None

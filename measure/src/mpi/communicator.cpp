@@ -8,8 +8,12 @@
 namespace scope {
 
 MpiEnvironment::MpiEnvironment(int& argc, char**& argv, bool threads) {
+  const ToolsInterface tools;
   int provided = 0;
   MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &provided);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) settings_ = tools.settings();
 }
 
 MpiEnvironment::~MpiEnvironment() {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "mpi/control_variables.hpp"
+
 namespace scope {
 
 // Initialises MPI for the life of the program.
@@ -19,6 +21,11 @@ class MpiEnvironment {
 
   std::string library() const;   // what the library says of itself, one line
   std::string standard() const;  // for example 3.1
+  // Of the library, as rank 0 sees them; empty on the others.
+  const std::vector<ControlVariable>& settings() const { return settings_; }
+
+ private:
+  std::vector<ControlVariable> settings_;
 };
 
 // A communicator of its own, so that no message of ours meets another's.

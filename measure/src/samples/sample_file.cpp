@@ -248,6 +248,12 @@ void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, 
   json.moment(unix_seconds());
   json.member("library", facts.library);
   json.member("mpi_standard", facts.mpi_standard);
+  json.key("settings");
+  json.object();
+  for (const auto& [name, value] : facts.settings) {
+    std::visit([&](const auto& content) { json.member(name, content); }, value);
+  }
+  json.end();
   json.key("clock");
   json.object();
   json.member("source", ticks.source());

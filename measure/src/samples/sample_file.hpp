@@ -22,7 +22,8 @@ struct LaunchFacts {
   std::string host;  // of this rank
   std::string library;
   std::string mpi_standard;
-  ClockQuality quality;  // the worst of all ranks
+  std::vector<ControlVariable> settings;  // of the library; empty but on rank 0
+  ClockQuality quality;                   // the worst of all ranks
   double clock_error_s;
 };
 
