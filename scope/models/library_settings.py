@@ -53,7 +53,8 @@ def _named(
     fit: Fit, point: Breakpoint, launches: list[LaunchRecord], environment: Mapping[str, str]
 ) -> Breakpoint:
     subject = fit.subject
-    same = [one for one in launches if (one.transport, one.placement) == (subject.transport, subject.placement)]
+    kind = (subject.transport, subject.placement, subject.ranks)
+    same = [one for one in launches if (one.transport, one.placement, one.ranks) == kind]
     sizes = {**_agreed(same), **_of_ucx(environment)}
     collective = subject.benchmark.removeprefix("mpi.")
     collective = collective if collective in _COLLECTIVES else ""

@@ -9,10 +9,10 @@ import numpy as np
 from scope import units
 from scope.models.curve import Curve
 from scope.models.fit import Fit, NotFitted, Parameter
-from scope.models.least_squares import Estimate, estimate
+from scope.models.least_squares import estimate
 from scope.models.model import make_fit
 from scope.models.piecewise_hockney import MODEL as PIECEWISE
-from scope.samples.samples import Floats
+from scope.models.piecewise_hockney import Lines, divide
 
 FEWEST_SIZES = 3
 PART_OF = {"send_overhead_s": "o_s_s", "receive_overhead_s": "o_r_s", "wire_latency_s": "L_s"}
@@ -23,13 +23,14 @@ WHOLE = "half_round_trip_s"
 class LogGP:
     """t(n) = o_s + L + o_r for a short message; a long one occupies its sender for G n more.
 
-    The curve that is fitted is the gap between messages that follow each other: g, as long as the size makes no
-    difference, then a line with the slope G. o_s, o_r and L are the intercepts of what was observed up to the
-    first step of the round trip: above, the library waits for the receiver; the overheads contain the transfer.
+    The curve that is fitted is the gap between messages that follow each other, as straight lines with jumps where
+    the library changes its protocol: g is the first line's value for an empty message, G the slope of the last.
+    o_s, o_r and L are the intercepts of what was observed up to the first step of the round trip: above, the
+    library waits for the receiver, and the overheads contain the transfer.
     """
 
     name = "loggp"
-    equation = "t(n) = o_s_s + L_s + o_r_s; gap(n) = g_s up to a size, then a + G_s_per_byte n"
+    equation = "t(n) = o_s_s + L_s + o_r_s; gap(n) = g_s + ... for short, ... + G_s_per_byte n for long messages"
     source = (
         "Alexandrov et al. 1995, LogGP (SPAA), after Culler et al. 1993, LogP (PPoPP); measured after Kielmann et "
         "al. 2000, Fast measurement of LogP parameters (IPDPS workshops)"
@@ -44,11 +45,13 @@ class LogGP:
             return curve.not_fitted(self.name, reason)
         if not (curve.time_s > 0).all():
             return curve.not_fitted(self.name, "a gap is not above zero: the clock cannot resolve it")
-        gap = _gap(curve)
+        bic, starts = divide(curve)
+        lines = Lines(curve, starts)
+        gap = lines.estimate
         parameters = [gap.parameter("g_s", "s", lambda c: float(c[0]))]
         left_out = []
-        if gap.interval(lambda c: float(c[2]))[1] > 0:
-            parameters.append(gap.parameter("G_s_per_byte", "s/byte", lambda c: float(c[2])))
+        if gap.interval(lambda c: float(c[-1]))[1] > 0:
+            parameters.append(gap.parameter("G_s_per_byte", "s/byte", lambda c: float(c[-1])))
         else:
             left_out.append("G_s_per_byte: the gap cannot be told to grow with the size")
         up_to = _first_step(curve.beside[WHOLE])
@@ -61,26 +64,15 @@ class LogGP:
         order = ["L_s", "o_s_s", "o_r_s", "g_s", "G_s_per_byte"]
         known = sorted((p for p in parameters if p is not None), key=lambda p: order.index(p.name))
         fit = make_fit(self, curve, gap, [*known], left_out=left_out)
-        return fit.model_copy(update={"notes": [f"o_s, o_r and L hold up to {units.size(up_to)}"]})
-
-
-def _gap(curve: Curve) -> Estimate:
-    """Fit a level and then a line, divided where the squares are least; coefficients g, a, G."""
-    sizes = curve.message_bytes
-    found = [estimate(_level_and_line(sizes, start), curve) for start in range(1, sizes.size - 1)]
-    return min(found, key=lambda one: one.chi_square)
-
-
-def _level_and_line(sizes: Floats, start: int) -> Floats:
-    above = (np.arange(sizes.size) >= start).astype(np.float64)
-    return np.column_stack([1 - above, above, above * sizes])
+        notes = [f"o_s, o_r and L hold up to {units.size(up_to)}"]
+        return fit.model_copy(update={"bic": bic, "segments": lines.segments(), "notes": notes})
 
 
 def _first_step(whole: Curve) -> float:
-    """Return the last size before the half round trip certainly steps up; the largest where it does not."""
+    """Return the last size before the half round trip steps up; the largest where it does not."""
     fit = PIECEWISE.fit(whole)
     steps = fit.breakpoints if isinstance(fit, Fit) else []
-    return next((step.last_before for step in steps if (step.jump_low_s or 0.0) > 0), float(whole.x.max()))
+    return next((step.last_before for step in steps if step.jump_s > 0), float(whole.x.max()))
 
 
 def _intercept(part: Curve, whole: Curve, up_to: float, name: str) -> Parameter | None:

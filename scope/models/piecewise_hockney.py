@@ -37,15 +37,10 @@ class PiecewiseHockney:
         if sizes.size < FEWEST_SIZES:
             reason = f"{sizes.size} message sizes; to place a break takes at least {FEWEST_SIZES}"
             return curve.not_fitted(self.name, reason)
-        criteria = {
-            _criterion(cost, len(starts), sizes.size): starts
-            for cost, starts in best_divisions(sizes, curve.time_s, curve.sigma_s)
-        }
-        bic = min(criteria)
-        starts = criteria[bic]
+        bic, starts = divide(curve)
         if len(starts) == 1:
             return curve.not_fitted(self.name, "one segment describes the data: this is Hockney's model")
-        lines = _Lines(curve, starts)
+        lines = Lines(curve, starts)
         fit = make_fit(self, curve, lines.estimate, lines.whole_curve())
         agreement = _agreement(curve, starts)
         breakpoints = [
@@ -53,6 +48,15 @@ class PiecewiseHockney:
             for point, share in zip(lines.breakpoints(), agreement, strict=True)
         ]
         return fit.model_copy(update={"bic": bic, "segments": lines.segments(), "breakpoints": breakpoints})
+
+
+def divide(curve: Curve) -> tuple[float, list[int]]:
+    """Return the lowest criterion of all divisions of a curve, and where its segments start."""
+    sizes = curve.message_bytes
+    return min(
+        (_criterion(cost, len(starts), sizes.size), starts)
+        for cost, starts in best_divisions(sizes, curve.time_s, curve.sigma_s)
+    )
 
 
 def _criterion(cost: float, segments: int, points: int) -> float:
@@ -72,7 +76,7 @@ def _agreement(curve: Curve, starts: list[int]) -> list[float | None]:
     return [sum(start in launch for launch in found) / len(found) for start in starts[1:]]
 
 
-class _Lines:
+class Lines:
     """The lines of given segments as one linear model: coefficients a_0, b_0, a_1, b_1, ..."""
 
     def __init__(self, curve: Curve, starts: list[int]) -> None:
@@ -96,6 +100,7 @@ class _Lines:
         return [inside, inside * self.sizes]
 
     def segments(self) -> list[Segment]:
+        """Return the line of each segment with intervals."""
         found = []
         for i in range(len(self.starts)):
             latency = self.estimate.parameter("latency_s", "s", lambda c, i=i: float(c[2 * i]))  # type: ignore[misc]
@@ -107,6 +112,7 @@ class _Lines:
         return found
 
     def breakpoints(self) -> list[Breakpoint]:
+        """Return the gaps between segments, with their steps."""
         found = []
         for i, start in enumerate(self.starts[1:]):
             last, first = float(self.sizes[start - 1]), float(self.sizes[start])

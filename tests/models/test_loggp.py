@@ -10,8 +10,6 @@ from tests.models.curves import noisy, summary
 
 SIZES = [0, 8, 64, 256, 1024, 2048, 4096, 16384, 65536, 262144, 1048576]
 EAGER = 4096
-GROWS_ABOVE = 256
-"""Up to this size the gap is g."""
 TRUTH = {"L_s": 0.9e-6, "o_s_s": 0.3e-6, "o_r_s": 0.4e-6, "g_s": 0.5e-6, "G_s_per_byte": 1 / 8e9}
 
 
@@ -25,7 +23,7 @@ def parts(n: int, way_s: float) -> dict[str, float]:
         "receive_overhead_s": receive,
         "wire_latency_s": way_s,
         "half_round_trip_s": send + receive + way_s,
-        "gap_s": TRUTH["g_s"] + TRUTH["G_s_per_byte"] * n * (n > GROWS_ABOVE),
+        "gap_s": TRUTH["g_s"] + TRUTH["G_s_per_byte"] * n + 1e-6 * rendezvous,
     }
 
 
@@ -78,6 +76,22 @@ def test_exact_data_give_the_exact_parameters() -> None:
     assert (fit.metric, fit.definition, fit.low, fit.high) == ("gap_s", "observed", 0, 1048576)
 
 
+def test_a_gap_that_is_the_larger_of_two_has_both() -> None:
+    """Some take the gap as max(g, G n)."""
+    random = np.random.default_rng(38)
+    larger = [max(TRUTH["g_s"], TRUTH["G_s_per_byte"] * n) for n in SIZES]
+    gaps = [
+        summary(noisy(random, gap, spread=0.002), "mpi.overheads", "gap_s", "observed", message_bytes=n)
+        for n, gap in zip(SIZES, larger, strict=True)
+    ]
+    others = [s for s in overheads(random, spread=0.002) if s.metric != "gap_s"]
+    fit = fitted([*gaps, *others])
+    assert isinstance(fit, Fit)
+    found = {parameter.name: parameter.value for parameter in fit.parameters}
+    assert found["g_s"] == pytest.approx(TRUTH["g_s"], rel=0.02)
+    assert found["G_s_per_byte"] == pytest.approx(TRUTH["G_s_per_byte"], rel=0.02)
+
+
 @pytest.mark.parametrize("way_s", [0.0, -0.2e-6])
 def test_a_way_that_the_overheads_hide_is_not_given(way_s: float) -> None:
     fit = fitted(overheads(np.random.default_rng(33), way_s=way_s))
@@ -87,7 +101,7 @@ def test_a_way_that_the_overheads_hide_is_not_given(way_s: float) -> None:
 
 
 def test_a_gap_that_does_not_grow_has_no_slope() -> None:
-    fit = fitted(overheads(np.random.default_rng(34), sizes=[0, 8, 64, 128, 256], spread=0.02))
+    fit = fitted(overheads(np.random.default_rng(34), sizes=[0, 1, 2, 4, 8], spread=0.02))
     assert isinstance(fit, Fit)
     assert "G_s_per_byte" not in {parameter.name for parameter in fit.parameters}
     assert fit.left_out[0].startswith("G_s_per_byte")
