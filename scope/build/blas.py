@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from scope.build import libraries
 from scope.machine.machine import Blas
 
-PATIENCE_S = 30
 NEEDED = ("sgemm", "dgemm", "dgetrf", "dpotrf", "dgeqrf", "dsyevd", "dgesdd", "dgesv")
 """The routines that the benchmarks call."""
 EMBEDDED = ("scipy_openblas32", "libscipy_openblas.so", "scipy_")
@@ -71,48 +70,21 @@ def _candidates(compiler: str) -> Iterator[tuple[str, str, str]]:
             for library in sorted(Path(root, folder).glob("libmkl_rt.so*")):
                 yield "MKLROOT", str(library), ""
     for package in ("openblas", "lapack"):
-        for named in _of_pkg_config(package):
+        for named in libraries.of_pkg_config(package):
             yield f"pkg-config {package}", named, ""
     for name in ("libopenblas.so", "libmkl_rt.so", "liblapack.so"):
-        if found := _of_compiler(compiler, name):
+        if found := libraries.of_compiler(compiler, name):
             yield "compiler's path", found, ""
     package, name, prefix = EMBEDDED
     for scheme in ("platlib", "purelib"):
         yield "embedded", str(Path(sysconfig.get_path(scheme), package, "lib", name)), prefix
 
 
-def _of_pkg_config(package: str) -> list[str]:
-    """Return the shared libraries that pkg-config names for a package."""
-    words = _ask(["pkg-config", "--libs", package]).split()
-    folders = [word[2:] for word in words if word.startswith("-L")]
-    folders.append(_ask(["pkg-config", "--variable=libdir", package]))
-    names = [f"lib{word[2:]}.so" for word in words if word.startswith("-l")]
-    return [
-        str(Path(folder, name)) for name in names for folder in folders if folder and Path(folder, name).is_file()
-    ]
-
-
-def _of_compiler(compiler: str, name: str) -> str:
-    """Return the library that the compiler would link; empty where it knows none."""
-    found = _ask([compiler, f"-print-file-name={name}"])
-    return found if Path(found).is_absolute() and Path(found).is_file() else ""
-
-
-def _ask(command: list[str]) -> str:
-    try:
-        answer = subprocess.run(
-            command, capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return answer.stdout.strip() if answer.returncode == 0 else ""
-
-
 def _identify(origin: str, path: str, prefix: str) -> Blas | None:
     """Load the library in a process of its own and ask it; None where it does not load or lacks a routine."""
     if not Path(path).is_file():
         return None
-    answer = _ask([sys.executable, "-c", _INTERROGATION, path, prefix, *NEEDED])
+    answer = libraries.ask([sys.executable, "-c", _INTERROGATION, path, prefix, *NEEDED])
     try:
         said: dict[str, str] = json.loads(answer)
     except ValueError:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import scope
-from scope.build import blas
+from scope.build import blas, fabrics
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import Blas, MpiInstallation, NativeBuild
 from scope.rundirectory import read_json, write_json
@@ -78,12 +78,14 @@ def cache_directory() -> Path:
 
 
 def fingerprint_of(mpi: MpiInstallation, sources: Path) -> str:
-    """Return what tells this build from any other: compiler, build type, flags, MPI, BLAS and all sources."""
+    """Return what tells this build from any other: compiler, build type, flags, MPI, libraries and all sources."""
     digest = hashlib.sha256()
     environment = [os.environ.get(name, "") for name in ("CXX", "CXXFLAGS", "LDFLAGS")]
     algebra = blas.find(mpi.compiler)
-    library = [algebra.library, algebra.prefix, algebra.version] if algebra else []
-    for fact in (_compiler_version(mpi), BUILD_TYPE, *environment, mpi.name, mpi.version, mpi.compiler, *library):
+    libraries = [algebra.library, algebra.prefix, algebra.version] if algebra else []
+    libraries += [fact for fabric in fabrics.find(mpi.compiler) for fact in (*fabric.definitions, fabric.version)]
+    installation = [mpi.name, mpi.version, mpi.compiler]
+    for fact in (_compiler_version(mpi), BUILD_TYPE, *environment, *installation, *libraries):
         digest.update(fact.encode() + b"\0")
     for path in sorted(path for path in sources.rglob("*") if path.is_file()):
         digest.update(str(path.relative_to(sources)).encode() + b"\0" + path.read_bytes() + b"\0")
@@ -111,6 +113,7 @@ def _compile(mpi: MpiInstallation, algebra: Blas | None, sources: Path, director
         *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
         f"-DSCOPE_BLAS_LIBRARY={algebra.library if algebra else ''}",
         f"-DSCOPE_BLAS_PREFIX={algebra.prefix if algebra else ''}",
+        *(definition for fabric in fabrics.find(mpi.compiler) for definition in fabric.definitions),
     ]
     try:
         with log.open("w") as output:

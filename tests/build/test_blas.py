@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import blas
+from scope.build import blas, libraries
 from scope.machine.machine import MpiInstallation
 from tests.installed_mpi import embedded  # noqa: F401
 
@@ -25,8 +25,8 @@ def fresh() -> Iterator[None]:
 @pytest.fixture
 def without_a_site_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MKLROOT", raising=False)
-    monkeypatch.setattr(blas, "_of_pkg_config", lambda package: [])
-    monkeypatch.setattr(blas, "_of_compiler", lambda compiler, name: "")
+    monkeypatch.setattr(libraries, "of_pkg_config", lambda package: [])
+    monkeypatch.setattr(libraries, "of_compiler", lambda compiler, name: "")
 
 
 def library(path: Path, *routines: str, more: str = "") -> Path:
@@ -78,7 +78,7 @@ def test_the_compiler_s_folders_are_searched(
 ) -> None:
     made = library(tmp_path / "libopenblas.so", *blas.NEEDED)
     monkeypatch.delenv("MKLROOT", raising=False)
-    monkeypatch.setattr(blas, "_of_pkg_config", lambda package: [])
+    monkeypatch.setattr(libraries, "of_pkg_config", lambda package: [])
     monkeypatch.setenv("LIBRARY_PATH", str(tmp_path))
     found = blas.find(embedded.compiler)
     assert found is not None

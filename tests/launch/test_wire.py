@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scope.build import fabrics
 from scope.machine.machine import NativeBuild
 from tests.cli.scope_command import samples
 from tests.launch.test_namespaces import FIRST, SECOND, Cluster, cluster
@@ -47,6 +48,27 @@ def test_frames_and_datagrams_cross_the_cable_and_memory_does_not(
         assert case["status"] == ("unavailable" if local else "ok"), case["reason"]
         assert not local or "on different hosts" in case["reason"]
     assert len(cases) == 16
+
+
+def test_fabrics_cross_the_cable(
+    cluster: Cluster,
+    embedded_build: NativeBuild,
+    tmp_path: Path,
+) -> None:
+    found = ",".join(fabric.name for fabric in fabrics.find(embedded_build.mpi.compiler))
+    if not found:
+        pytest.skip("no fabric library and header is here")
+    answer = cluster.run(
+        tmp_path,
+        embedded_build.mpi,
+        *APART,
+        *("--case", f"network.latency protocol={found} message_bytes=1,100001"),
+        *("--case", f"network.bidirectional protocol={found} message_bytes=100001 window=4"),
+    )
+    assert answer.code == 0, answer.errors
+    cases = [line for line in samples(tmp_path / "run") if line["record"] == "case"]
+    assert {case["status"] for case in cases} == {"ok"}, cases
+    assert {case["parameters"]["protocol"] for case in cases} == set(found.split(","))
 
 
 def test_a_narrow_wire_is_found_to_hold_back(

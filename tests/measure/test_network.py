@@ -6,11 +6,14 @@ import os
 
 import pytest
 
-from scope.machine.machine import NativeBuild
+from scope.build import fabrics
+from scope.machine.machine import MpiInstallation, NativeBuild
+from tests.installed_mpi import embedded  # noqa: F401
 from tests.measure.conftest import Measure
 
 BENCHMARKS = ("latency", "bandwidth", "bidirectional", "message_rate", "bisection")
 LOCAL = ("unix", "shm", "cma")
+FABRICS = ("libfabric", "ucx")
 PROTOCOLS = ("tcp", "udp", *LOCAL, "ethernet")
 SIZES = (1, 24, 25, 8193, 300_001)
 """Half a shared line is full at 24 B, a slot of the queue at 8 KiB; the last takes several datagrams and slots."""
@@ -75,6 +78,62 @@ def test_sleeping_in_the_kernel_delivers_too(measure: Measure) -> None:
     assert {case.status for case in ended.cases} == {"ok"}
 
 
+@pytest.fixture(params=FABRICS)
+def fabric(request: pytest.FixtureRequest, build: NativeBuild) -> str:
+    """A fabric library for which the program of every MPI was compiled."""
+    name = str(request.param)
+    if name not in {found.name for found in fabrics.find(build.mpi.compiler)}:
+        pytest.skip(f"{name}: its header or library is not here")
+    return name
+
+
+def test_a_fabric_delivers_every_byte_beside_every_mpi(fabric: str, build: NativeBuild, measure: Measure) -> None:
+    sizes = (1, 65, 8193, 3_000_001)
+    plan = lines((fabric,), ("latency", "bidirectional"), sizes, "")
+    ended = measure(2, [*plan, "mpi.latency message_bytes=100000"], native=build)
+    assert ended.code == 0, ended.errors
+    assert {case.status for case in ended.cases} == {"ok"}
+    assert len(ended.cases) == len(plan) + 1
+    for case in ended.cases[: len(plan)]:
+        assert case.verification is not None
+        assert case.verification.checks >= 2 * int(case.parameters["message_bytes"])
+
+
+@pytest.mark.parametrize("name", FABRICS)
+def test_pairs_over_a_fabric_and_a_corrupted_payload(
+    name: str,
+    embedded: MpiInstallation,  # noqa: F811
+    measure: Measure,
+) -> None:
+    if name not in {found.name for found in fabrics.find(embedded.compiler)}:
+        pytest.skip(f"{name}: its header or library is not here")
+    plan = lines((name,), ("bandwidth", "message_rate", "bisection"), (1000,), "window=8")
+    ended = measure(4, plan[1:])
+    assert ended.code == 0, ended.errors
+    assert [case.status for case in ended.cases] == ["ok", "ok"]
+    ended = measure(2, plan, SCOPE_FAULT="corrupt-payload:network.bandwidth")
+    assert ended.code == 1
+    assert [case.status for case in ended.cases] == ["failed", "ok", "ok"]
+
+
+def test_libfabric_sleeps_where_its_provider_can(embedded: MpiInstallation, measure: Measure) -> None:  # noqa: F811
+    if "libfabric" not in {found.name for found in fabrics.find(embedded.compiler)}:
+        pytest.skip("libfabric: its header or library is not here")
+    plan = lines(("libfabric",), ("latency", "bidirectional"), (1, 300_001), "wait=blocking")
+    ended = measure(2, plan, FI_PROVIDER="tcp")
+    assert ended.code == 0, ended.errors
+    assert {case.status for case in ended.cases} == {"ok"}
+
+
+def test_a_provider_that_is_not_there_is_unavailable(embedded: MpiInstallation, measure: Measure) -> None:  # noqa: F811
+    if "libfabric" not in {found.name for found in fabrics.find(embedded.compiler)}:
+        pytest.skip("libfabric: its header or library is not here")
+    ended = measure(2, ["network.latency protocol=libfabric", "mpi.barrier"], FI_PROVIDER="none")
+    assert ended.code == 0, ended.errors
+    assert [case.status for case in ended.cases] == ["unavailable", "ok"]
+    assert "protocol=libfabric: fi_getinfo: " in ended.cases[0].reason
+
+
 def test_what_is_lost_is_counted_and_made_good(measure: Measure) -> None:
     # 64 datagrams of 64 KB for a buffer of 8 KB: without flow control most are lost, with it none need be.
     small = "socket_buffer_bytes=8192 message_bytes=4000000 window=2"
@@ -101,6 +160,7 @@ def test_the_granted_buffer_is_recorded(measure: Measure) -> None:
     ("line", "reason"),
     [
         ("network.latency protocol=shm wait=blocking", "protocol=shm wait=blocking: it only polls"),
+        ("network.latency protocol=ucx wait=blocking", "protocol=ucx wait=blocking: it only polls"),
         ("network.latency protocol=cma socket_buffer_bytes=1024", "socket_buffer_bytes=1024: it has no socket"),
         ("network.latency protocol=udp nodelay=off", "protocol=udp nodelay=off: only TCP has it"),
         ("network.bandwidth protocol=unix flow=none", "protocol=unix flow=none: its flow is controlled"),

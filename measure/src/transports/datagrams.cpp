@@ -225,13 +225,7 @@ void Datagrams::wait(bool, bool receiving) {
 }
 
 void Datagrams::settle(const Partner& partner) {
-  std::array<MPI_Request, 2> requests;
-  MPI_Irecv(nullptr, 0, MPI_BYTE, partner.rank, 1, partner.comm, &requests[0]);
-  MPI_Isend(nullptr, 0, MPI_BYTE, partner.rank, 1, partner.comm, &requests[1]);
-  for (int done = 0; done == 0;) {
-    MPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE);
-    if (done == 0) receive_some({}, false);
-  }
+  partner.meet([&] { receive_some({}, false); });
   // The other has left its run, and so has all that was sent to it.
   unacknowledged_.clear();
   on_the_way_bytes_ = 0;

@@ -47,6 +47,18 @@ struct Partner {
     if (theirs.problem[0] != 0) throw Unavailable("partner: " + std::string(theirs.problem.data()));
     return theirs.value;
   }
+
+  // Calls `serve` again and again until the other has come here, too.
+  template <class Serve>
+  void meet(Serve&& serve) const {
+    std::array<MPI_Request, 2> requests;
+    MPI_Irecv(nullptr, 0, MPI_BYTE, rank, 1, comm, &requests[0]);
+    MPI_Isend(nullptr, 0, MPI_BYTE, rank, 1, comm, &requests[1]);
+    for (int done = 0; done == 0;) {
+      MPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE);
+      if (done == 0) serve();
+    }
+  }
 };
 
 // The process on the other side of the communicator: the first half of the ranks leads the second.

@@ -8,28 +8,35 @@
 namespace scope {
 
 using Connect = std::unique_ptr<Transport>(const Partner&, const TransportOptions&);
-Connect connect_tcp, connect_udp, connect_unix, connect_shm, connect_cma, connect_ethernet;
+Connect connect_tcp, connect_udp, connect_unix, connect_shm, connect_cma, connect_ethernet, connect_libfabric,
+    connect_ucx;
 
 namespace {
 
 struct Protocol {
   const char* name;
   Connect* connect;
-  bool sockets;    // can sleep in the kernel, and has socket buffers
+  bool sleeps;     // can wait in the kernel
+  bool sockets;    // has socket buffers
   bool datagrams;  // needs flow control of its own
 };
 
 constexpr std::array protocols = {
-    Protocol{"tcp", connect_tcp, true, false},   Protocol{"udp", connect_udp, true, true},
-    Protocol{"unix", connect_unix, true, false}, Protocol{"shm", connect_shm, false, false},
-    Protocol{"cma", connect_cma, false, false},  Protocol{"ethernet", connect_ethernet, true, true},
+    Protocol{"tcp", connect_tcp, true, true, false},
+    Protocol{"udp", connect_udp, true, true, true},
+    Protocol{"unix", connect_unix, true, true, false},
+    Protocol{"shm", connect_shm, false, false, false},
+    Protocol{"cma", connect_cma, false, false, false},
+    Protocol{"ethernet", connect_ethernet, true, true, true},
+    Protocol{"libfabric", connect_libfabric, true, false, false},
+    Protocol{"ucx", connect_ucx, false, false, false},
 };
 
 constexpr int vain_looks_before_yield = 256;
 
 void refuse_what_it_has_not(const Protocol& protocol, const TransportOptions& options) {
   const std::string name = std::string("protocol=") + protocol.name + " ";
-  if (options.sleeps && !protocol.sockets) throw Unavailable(name + "wait=blocking: it only polls");
+  if (options.sleeps && !protocol.sleeps) throw Unavailable(name + "wait=blocking: it only polls");
   if (options.socket_buffer_bytes > 0 && !protocol.sockets) {
     throw Unavailable(name + "socket_buffer_bytes=" + std::to_string(options.socket_buffer_bytes) +
                       ": it has no socket");

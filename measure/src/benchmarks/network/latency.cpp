@@ -82,6 +82,7 @@ const Registration registration{{
                 "message_bytes=1,8,64,256,1Ki,4Ki,8Ki,16Ki,32Ki,64Ki,256Ki,1Mi,4Mi"},
                {"standard", "ranks=2 protocol=tcp,udp,unix wait=blocking message_bytes=1,1Ki,64Ki,1Mi"},
                {"standard", "ranks=2 protocol=tcp nodelay=off message_bytes=1,1Ki,64Ki"},
+               {"standard", "ranks=2 protocol=libfabric,ucx message_bytes=1,64,1Ki,8Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 protocol=ethernet message_bytes=1,64,1Ki,16Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 protocol=udp,ethernet flow=none message_bytes=1,64Ki,1Mi"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {

@@ -114,6 +114,7 @@ const Registration bandwidth{declaration(
                 {"standard",
                  "ranks=2 protocol=tcp,udp,unix,shm,cma "
                  "message_bytes=1,8,64,256,1Ki,4Ki,8Ki,16Ki,32Ki,64Ki,256Ki,1Mi"},
+                {"standard", "ranks=2 protocol=libfabric,ucx message_bytes=64,1Ki,8Ki,64Ki,1Mi"},
                 {"standard", "ranks=2 protocol=tcp,udp,unix message_bytes=1Mi socket_buffer_bytes=16Ki,64Ki"},
                 {"advanced",
                  "ranks=2 protocol=tcp message_bytes=64Ki,1Mi "
@@ -130,7 +131,7 @@ const Registration bidirectional{declaration(
      .metrics = {bytes_per_second(), messages_per_second()},
      .sweeps = {{"baseline", "ranks=2 protocol=tcp message_bytes=1Mi"},
                 {"standard", "ranks=2 protocol=tcp,udp,unix,shm,cma message_bytes=1Ki,64Ki,1Mi"},
-                {"advanced", "ranks=2 protocol=ethernet message_bytes=1Ki,64Ki,1Mi"}}})};
+                {"advanced", "ranks=2 protocol=libfabric,ucx,ethernet message_bytes=1Ki,64Ki,1Mi"}}})};
 
 const Registration message_rate{declaration(
     {.name = "network.message_rate",
@@ -141,7 +142,7 @@ const Registration message_rate{declaration(
      .metrics = {messages_per_second()},
      .sweeps = {{"baseline", "ranks=2 protocol=tcp,shm message_bytes=8"},
                 {"standard", "ranks=powers protocol=tcp,udp,unix,shm,cma message_bytes=8,64,1Ki"},
-                {"advanced", "ranks=2 protocol=ethernet message_bytes=8,64,1Ki"}}})};
+                {"advanced", "ranks=2 protocol=libfabric,ucx,ethernet message_bytes=8,64,1Ki"}}})};
 
 const Registration bisection{declaration(
     {.name = "network.bisection",
@@ -153,7 +154,7 @@ const Registration bisection{declaration(
      .metrics = {bytes_per_second()},
      .sweeps = {{"baseline", "ranks=all protocol=tcp message_bytes=256Ki window=16"},
                 {"standard", "ranks=all protocol=tcp,shm message_bytes=4Ki,64Ki,1Mi window=16"},
-                {"advanced", "ranks=powers protocol=tcp message_bytes=64Ki,1Mi window=16"}}})};
+                {"advanced", "ranks=powers protocol=tcp,libfabric,ucx message_bytes=64Ki,1Mi window=16"}}})};
 
 }  // namespace
 }  // namespace scope

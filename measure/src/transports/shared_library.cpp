@@ -1,0 +1,39 @@
+#include "transports/shared_library.hpp"
+
+#include <dlfcn.h>
+
+#include <string>
+
+#include "unavailable.hpp"
+
+namespace scope {
+namespace {
+
+[[noreturn]] void fail() {
+  const char* reason = dlerror();
+  throw Unavailable(reason != nullptr ? reason : "a shared library cannot be loaded");
+}
+
+// Its own functions come before those of the same name in a copy of MPI's that goes by another name. The
+// sanitiser forbids it, and has no such copy to fear.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int own_names_first = 0;
+#else
+constexpr int own_names_first = RTLD_DEEPBIND;
+#endif
+
+}  // namespace
+
+SharedLibrary::SharedLibrary(const char* soname, const char* path)
+    : handle_(dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {
+  if (handle_ == nullptr) handle_ = dlopen(path, RTLD_NOW | RTLD_LOCAL | own_names_first);
+  if (handle_ == nullptr) fail();
+}
+
+SharedLibrary::Symbol SharedLibrary::operator[](const char* name) const {
+  void* const address = dlsym(handle_, name);
+  if (address == nullptr) fail();
+  return {address};
+}
+
+}  // namespace scope

@@ -1,0 +1,27 @@
+// A library that is opened when a case asks for it, and never closed.
+#pragma once
+
+namespace scope {
+
+class SharedLibrary {
+ public:
+  // Opens the copy that is in the process already, because the message-passing library brought it, else the
+  // one at `path`: two copies of a fabric library in one process get into each other's way. Throws
+  // Unavailable.
+  SharedLibrary(const char* soname, const char* path);
+
+  // Converts itself to a pointer to the function.
+  struct Symbol {
+    void* address;
+    template <class Function>
+    operator Function*() const {
+      return reinterpret_cast<Function*>(address);
+    }
+  };
+  Symbol operator[](const char* name) const;  // throws Unavailable
+
+ private:
+  void* handle_;
+};
+
+}  // namespace scope

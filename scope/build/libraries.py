@@ -1,0 +1,43 @@
+"""Where a shared library and its header are on this host: as pkg-config says, or where the compiler looks."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+PATIENCE_S = 30
+
+
+def of_pkg_config(package: str) -> list[str]:
+    """Return the shared libraries that pkg-config names for a package."""
+    words = ask(["pkg-config", "--libs", package]).split()
+    folders = [word[2:] for word in words if word.startswith("-L")]
+    folders.append(ask(["pkg-config", "--variable=libdir", package]))
+    names = [f"lib{word[2:]}.so" for word in words if word.startswith("-l")]
+    return [
+        str(Path(folder, name)) for name in names for folder in folders if folder and Path(folder, name).is_file()
+    ]
+
+
+def of_compiler(compiler: str, name: str) -> str:
+    """Return the library that the compiler would link; empty where it knows none."""
+    found = ask([compiler, f"-print-file-name={name}"])
+    return found if Path(found).is_absolute() and Path(found).is_file() else ""
+
+
+def header_folder(compiler: str, package: str, header: str) -> str:
+    """Return the folder from which the compiler includes `header`; empty where it finds none."""
+    flags = ask(["pkg-config", "--cflags-only-I", package]).split()
+    included = ask([compiler, *flags, "-M", "-x", "c++", "-include", header, "/dev/null"]).split()
+    return next((path.removesuffix(f"/{header}") for path in included if path.endswith(f"/{header}")), "")
+
+
+def ask(command: list[str]) -> str:
+    """Return what a program prints; empty where it is missing, fails or takes too long."""
+    try:
+        answer = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""
