@@ -98,7 +98,7 @@ def _name(name: str) -> str:
     """Leave out the unit, which stands behind the value."""
     for unit in ("_bytes_per_s", "_flops_per_s", "_per_s", "_bytes", "_s"):
         name = name.removesuffix(unit)
-    return name.replace("_half", "_½").replace("per_byte", "per byte")
+    return name.replace("_half", "_½").replace("_s_per_byte", " per byte").replace("per_byte", "per byte")
 
 
 def _parameter(one: Parameter) -> str:

@@ -135,7 +135,7 @@ def is_share(name: str) -> bool:
 
 def model(name: str) -> str:
     """Return a model's name as people write it: `piecewise_hockney` is `piecewise Hockney`."""
-    return name.replace("_", " ").replace("hockney", "Hockney")
+    return name.replace("_", " ").replace("hockney", "Hockney").replace("loggp", "LogGP")
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

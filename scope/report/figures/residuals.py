@@ -8,7 +8,7 @@ from scope import units
 from scope.models.fit import Fit, NotFitted, Point, Variable
 from scope.report.contents import Contents
 from scope.report.figure import Figure, Plot, Table, count_axis, number, place, plain, size_axis
-from scope.report.wording import model, variable_name
+from scope.report.wording import metric, model, variable_name
 
 _MOST = 8
 """Series in a figure."""
@@ -62,13 +62,13 @@ def _figure(contents: Contents, fits: Sequence[Fit], variable: Variable, key: st
 
 def _series(fits: Sequence[Fit]) -> list[tuple[str, list[Point]]]:
     """Return the points of each fit, of each number of processes where that is a variable too."""
-    groups: dict[str, list[Point]] = {}
-    for fit in fits:
+    groups: dict[tuple[int, str], list[Point]] = {}
+    for index, fit in enumerate(fits):
         for point in fit.points:
             name = subject(fit) + (f", {point.ranks} ranks" if point.ranks is not None else "")
             if point.fitted > 0:
-                groups.setdefault(name, []).append(point)
-    return list(groups.items())
+                groups.setdefault((index, name), []).append(point)
+    return [(name, points) for (_, name), points in groups.items()]
 
 
 def _trace(name: str, points: Sequence[Point], slot: int, xs: Sequence[float], sizes: bool) -> Plot:
@@ -94,8 +94,13 @@ def _row(fit: Fit, point: Point, sizes: bool) -> list[str]:
 
 
 def subject(fit: Fit | NotFitted) -> str:
-    """Name what a fit is of; a fit over the number of ranks has none of its own."""
+    """Name what a fit is of, with its metric where a benchmark observed it beside its time.
+
+    A fit over the number of ranks has none of its own.
+    """
     words = [fit.subject.benchmark, *(f"{name}={value}" for name, value in fit.subject.parameters.items())]
     words += [f"{fit.subject.ranks} ranks"] if "ranks" not in fit.variable else []
     words += [fit.subject.transport] if fit.subject.transport != "default" else []
+    words += ["one per host"] if fit.subject.placement.startswith("node") else []
+    words += [metric(fit.metric)] if fit.definition == "observed" else []
     return " ".join(words)

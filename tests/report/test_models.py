@@ -1,0 +1,37 @@
+"""What the page shows of models and of the settings that explain them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scope.models.model import fit_all
+from scope.report.figures.residuals import _series
+from scope.report.parameters import outcomes
+from scope.report.provenance import _settings
+from tests.models.test_library_settings import launch
+from tests.models.test_loggp import overheads
+
+
+def test_two_fits_of_one_case_have_residuals_of_their_own() -> None:
+    fits, _ = fit_all(overheads(np.random.default_rng(39)))
+    drawn = _series([fit for fit in fits if fit.chosen])
+    assert [name for name, _ in drawn] == ["mpi.overheads 2 ranks", "mpi.overheads 2 ranks gap between messages"]
+    assert all(len({point.x for point in points}) == len(points) for _, points in drawn)
+
+
+def test_loggp_is_told_with_its_range() -> None:
+    fits, _ = fit_all(overheads(np.random.default_rng(40)))
+    (told,) = outcomes([fit for fit in fits if fit.model == "loggp"])
+    assert told.model == "LogGP"
+    assert [name for name, _ in told.parameters][:5] == ["L", "o_s", "o_r", "g", "G per byte"]
+    assert told.range == "0 B to 1 MiB"
+    assert told.notes == ["o_s, o_r and L hold up to 4 KiB"]
+
+
+def test_settings_are_listed_with_all_their_values() -> None:
+    (group,) = _settings(
+        [launch({"btl_sm_eager_limit": 4096, "pml": "ob1"}), launch({"btl_sm_eager_limit": 2048})]
+    )
+    assert group.table is not None
+    assert group.table.rows == [["btl_sm_eager_limit", "4096, 2048"], ["pml", "ob1, –"]]
+    assert _settings([launch({})]) == []
