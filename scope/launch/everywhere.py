@@ -79,7 +79,9 @@ def look_at(site: Site) -> Cluster:
     if not site.hosts:
         return Cluster(site, [this_host()])
     hosts = every_host(lambda words: run_once_per_host(site, words))
-    return Cluster(with_slots(site, hosts), hosts)
+    listed = [fact for host in site.hosts if (fact := _facts_of(host.name, hosts)) is not None]
+    # In the order of the list, so that types of node are numbered alike wherever they are named.
+    return Cluster(with_slots(site, hosts), listed + [host for host in hosts if host not in listed])
 
 
 def _facts_of(name: str, hosts: list[Host]) -> Host | None:
