@@ -231,7 +231,7 @@ def test_above_the_limit_of_ranks_extremes_are_kept(measure: Measure) -> None:
             "mpi.telepathy",
             "plan.txt:1: unknown benchmark mpi.telepathy: must be one of algorithm.matmul_cannon",
         ),
-        (2, "mpi.latency message_bytes=-1", "message_bytes=-1: must be an integer from 0 to 268435456"),
+        (2, "mpi.latency message_bytes=-1", "message_bytes=-1: must be an integer from 0 to 68719476736"),
         (2, "mpi.latency mode=fast", "mode=fast: must be one of standard, buffered, synchronous, ready"),
         (2, "mpi.latency colour=red", "unknown parameter colour=red: must be one of mode, completion"),
         (2, "mpi.latency message_bytes", "message_bytes: must be written key=value"),
