@@ -103,7 +103,7 @@ def _polish(logs: Floats) -> tuple[Floats, Floats]:
     effects = np.zeros(count)
     for _ in range(ROUNDS):
         # Half of a row's median: the other half shows in its columns.
-        step = np.array([np.median(residual[i, off[i]]) for i in range(count)]) / 2
+        step = np.median(residual[off].reshape(count, count - 1), axis=1) / 2
         effects += step
         residual = residual - step[:, None] - step[None, :]
     return effects, residual
