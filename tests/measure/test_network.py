@@ -134,8 +134,8 @@ def test_a_provider_that_is_not_there_is_unavailable(embedded: MpiInstallation, 
     assert "protocol=libfabric: fi_getinfo: " in ended.cases[0].reason
 
 
-def test_what_is_lost_is_counted_and_made_good(measure: Measure) -> None:
-    # 64 datagrams of 64 KB for a buffer of 8 KB: without flow control most are lost, with it none need be.
+def test_everything_arrives_without_flow_control_too(measure: Measure) -> None:
+    # 64 datagrams of 64 KB for a buffer of 8 KB: what is lost, if the receiver is not quick enough, comes again.
     small = "socket_buffer_bytes=8192 message_bytes=4000000 window=2"
     plan = [f"network.{name} protocol=udp flow=none {small}" for name in ("bandwidth", "bidirectional")]
     ended = measure(2, plan)
@@ -143,8 +143,9 @@ def test_what_is_lost_is_counted_and_made_good(measure: Measure) -> None:
     for case in ended.cases:
         assert case.status == "ok"
         assert case.series[0].observed is not None
-        repeated = case.series[0].observed["repeated_packets"]
-        assert max(max(rank) for rank in repeated) > 0
+        assert len(case.series[0].observed["repeated_packets"]) == 2
+        assert case.verification is not None
+        assert case.verification.checks >= 4_000_000
 
 
 def test_the_granted_buffer_is_recorded(measure: Measure) -> None:
