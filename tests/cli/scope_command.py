@@ -45,9 +45,9 @@ def scope(folder: Path, *words: str) -> Answer:
 
 
 def start(folder: Path, *words: str) -> subprocess.Popen[str]:
-    """Start a command that a test will interrupt."""
+    """Start a command that a test will interrupt, also where this process itself ignores interrupts."""
     return subprocess.Popen(
-        [str(SCOPE), *words],
+        ["env", "--default-signal=INT", str(SCOPE), *words],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
