@@ -11,6 +11,7 @@ from scope import units
 from scope.machine.machine import Machine
 from scope.models.fit import Ladder, Rung
 from scope.models.limits import TCP_IP_TIMESTAMPS, Frame, asymptotic_bytes_per_s, message_time_s
+from scope.models.memory_copy import NOT_MEASURED, copied_bytes, fastest_copy
 from scope.models.paths import Path, paths
 from scope.models.ratios import Figure, ratio
 from scope.samples.records import LaunchRecord
@@ -138,21 +139,16 @@ def _frames(path: Path, exchange: Exchange, metric: str, message_bytes: int, kno
 
 
 def _memory_limit(known: Results, message_bytes: int) -> Step:
-    """Take the copy of an array of the message's size (the next larger one) by one core: the least it needs."""
-    copies = {
-        int(s.parameters["array_bytes"]): s
-        for s in known.of("node.stream", "time_s", kernel="copy")
-        if s.ranks == 1
-    }
-    if not copies:
-        return Step("limit", "one memory copy", None, "node.stream kernel=copy was not measured on one rank")
-    size = min((n for n in copies if n >= message_bytes), default=max(copies))
-    time = _figure(copies[size])
+    """Take the fastest copy of an array of the message's size by one core: the least that a message needs."""
+    copy = fastest_copy(known.summaries, message_bytes)
+    if copy is None:
+        return Step("limit", "one memory copy", None, NOT_MEASURED)
+    size = copied_bytes(copy)
     return Step(
         "limit",
-        f"one copy by one core, arrays of {units.size(size)} (node.stream)",
-        _over(size, time),
-        note="payload: STREAM counts each copied byte twice, as read and as written",
+        f"one copy by one core, arrays of {units.size(size)} ({copy.benchmark})",
+        _over(size, _figure(copy)),
+        note="payload: each copied byte counts once, not as read and as written",
     )
 
 

@@ -8,11 +8,14 @@ from scope import units
 from scope.machine.machine import Link, Machine
 from scope.models.fit import Limit, LimitPoint
 from scope.models.limits import MEASURED, Frame, message_time_s
+from scope.models.memory_copy import copied_bytes, fastest_copy
 from scope.models.paths import Path, paths
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 
 LOCAL = ["shm", "cma", "unix"]
+LARGEST_RATIO = 16
+"""A copy of a much larger array says little of a short message."""
 
 
 def limits(summaries: list[Summary], machine: Machine, launches: list[LaunchRecord]) -> list[Limit]:
@@ -42,24 +45,13 @@ def _frame_time_s(link: Link, message_bytes: int, protocol: str) -> float:
 
 
 def _memory(path: Path, summaries: list[Summary]) -> Iterator[Limit]:
-    """Yield one copy by one core, at the sizes for which STREAM copied an array no smaller."""
-    copies = {
-        int(s.parameters["array_bytes"]): s.median
-        for s in summaries
-        if s.benchmark == "node.stream"
-        and s.metric == "time_s"
-        and s.parameters.get("kernel") == "copy"
-        and s.ranks == 1
-        and s.primary
-        and s.valid
-        and s.median
-    }
-    times = {
-        n: copies[size] * n / size
-        for n in _sizes(summaries, LOCAL)
-        if (size := min((size for size in copies if n <= size <= 16 * n), default=0))
-    }
-    yield from _lines("one copy by one core (node.stream)", LOCAL, path, times)
+    """Yield one copy by one core, at the sizes for which an array not much larger was copied."""
+    times = {}
+    for n in _sizes(summaries, LOCAL):
+        copy = fastest_copy(summaries, n)
+        if copy is not None and copy.median and n <= (size := copied_bytes(copy)) <= LARGEST_RATIO * n:
+            times[n] = copy.median * n / size
+    yield from _lines("one copy by one core", LOCAL, path, times)
 
 
 def _lines(name: str, protocols: list[str], path: Path, times_s: dict[int, float]) -> Iterator[Limit]:

@@ -10,6 +10,7 @@ from scope.machine.machine import Machine
 from scope.models.fit import Ladder, Models, Rung
 from scope.models.ladder import ladders as build_ladders
 from scope.models.limits import TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
+from scope.models.memory_copy import NOT_MEASURED, copied_bytes, fastest_copy
 from scope.rundirectory import RunDirectory, read_json
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
@@ -101,12 +102,32 @@ def test_a_link_of_unknown_rate_says_so(golden_copy: Path) -> None:
     assert rungs["limit"].reason == "the kernel does not know this link's rate"
 
 
+def copy_of(size: int, rate: float, benchmark: str = "node.memory_copy", **more: Any) -> Summary:
+    times = noisy(np.random.default_rng(size), size / rate)
+    return summary(times, benchmark, "time_s", "max_rank", ranks=1, array_bytes=size, **more)
+
+
+def test_the_limit_in_memory_is_the_fastest_copy_of_the_message_s_size() -> None:
+    library = [copy_of(1 << 20, 58e9), copy_of(4 << 20, 50e9), copy_of(64 << 20, 18e9)]
+    loop = [
+        copy_of(4 << 20, 33e9, "node.stream", kernel="copy"),
+        copy_of(64 << 20, 19e9, "node.stream", kernel="copy"),
+    ]
+    chosen = [fastest_copy([*library, *loop], n) for n in (1 << 20, 4 << 20, 1 << 30)]
+    assert [(s.benchmark, copied_bytes(s)) for s in chosen if s] == [
+        ("node.memory_copy", 1 << 20),
+        ("node.memory_copy", 4 << 20),
+        ("node.stream", 64 << 20),
+    ]
+    assert fastest_copy([copy_of(64, 1e9, "node.stream", kernel="triad")], 1) is None
+
+
 def test_without_stream_there_is_no_limit_but_the_rest_stands(golden_copy: Path) -> None:
     lines = (golden_copy / "samples.jsonl").read_text().splitlines()
     (golden_copy / "samples.jsonl").write_text("".join(f"{line}\n" for line in lines if "node.stream" not in line))
     analyze(golden_copy)
     rungs = by_layer(ladders(golden_copy)["shared memory inside a host", "bandwidth_bytes_per_s"])
-    assert rungs["limit"].reason == "node.stream kernel=copy was not measured on one rank"
+    assert rungs["limit"].reason == NOT_MEASURED
     assert rungs["mpi"].value is not None
     assert rungs["mpi"].retained is None
     assert rungs["operation"].retained is not None

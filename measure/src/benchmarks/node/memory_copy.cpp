@@ -60,7 +60,7 @@ const Registration registration{{
                            "bytes that each rank copies")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s")},
-    .sweeps = {{"baseline", "nodes=types ranks=1 array_bytes=16Ki,1Mi,64Mi"},
+    .sweeps = {{"baseline", "nodes=types ranks=1 array_bytes=16Ki,1Mi,4Mi,64Mi"},
                {"standard",
                 "nodes=types ranks=1,all array_bytes=64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi,16Mi,64Mi"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
