@@ -68,6 +68,11 @@ def figure(summary: Summary) -> Evidence:
     return Evidence(what=f"{summary.metric} of {summary.label}", value=summary.median or 0.0, unit=summary.unit)
 
 
+def excess_of(one: Summary, other: Summary) -> float:
+    """Return how much longer one takes than the other: 0.1 is 10 %."""
+    return (one.median or 0.0) / (other.median or 1.0) - 1
+
+
 def written(summary: Summary) -> str:
     """Write a summary's median for people, with its unit."""
     return units.quantity(summary.median, summary.unit)

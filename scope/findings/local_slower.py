@@ -5,7 +5,7 @@ from __future__ import annotations
 from scipy.stats import mannwhitneyu
 
 from scope import units
-from scope.findings.context import Context, figure
+from scope.findings.context import Context, excess_of, figure
 from scope.findings.finding import Evidence, Finding
 from scope.findings.settings import setting
 from scope.statistics.summary import Summary
@@ -32,20 +32,16 @@ def _key(summary: Summary) -> tuple[object, ...]:
     return (summary.benchmark, parameters, summary.transport, summary.origin, summary.metric)
 
 
-def _excess(local: Summary, remote: Summary) -> float:
-    return (local.median or 0.0) / (remote.median or 1.0) - 1
-
-
 def _is_slower(local: Summary, remote: Summary) -> bool:
     if min(len(local.launch_medians), len(remote.launch_medians)) < FEWEST_LAUNCHES:
         return False
     test = mannwhitneyu(local.launch_medians, remote.launch_medians, alternative="greater")
-    return _excess(local, remote) > SMALLEST_EXCESS and float(test.pvalue) < SIGNIFICANCE
+    return excess_of(local, remote) > SMALLEST_EXCESS and float(test.pvalue) < SIGNIFICANCE
 
 
 def _finding(context: Context, found: list[tuple[Summary, Summary]]) -> Finding:
-    local, remote = max(found, key=lambda pair: _excess(*pair))
-    excess = _excess(local, remote)
+    local, remote = max(found, key=lambda pair: excess_of(*pair))
+    excess = excess_of(local, remote)
     many = f" (worst of {len(found)} cases)" if len(found) > 1 else ""
     return Finding(
         code="local-pair-slower",

@@ -7,7 +7,7 @@ from math import ceil, log2
 
 from scope import units
 from scope.findings.collective_guidelines import but_for_the_ranks
-from scope.findings.context import Context, figure
+from scope.findings.context import Context, excess_of, figure
 from scope.findings.finding import Finding
 from scope.findings.oversubscription import crowded
 from scope.findings.settings import setting
@@ -36,7 +36,7 @@ def find(context: Context) -> list[Finding]:
     worst: dict[str, tuple[Summary, Summary]] = {}
     for odd, power in _pairs(times):
         known = worst.get(odd.benchmark)
-        if known is None or _excess(odd, power) > _excess(*known):
+        if known is None or excess_of(odd, power) > excess_of(*known):
             worst[odd.benchmark] = (odd, power)
     return [_finding(context, odd, power) for odd, power in worst.values()]
 
@@ -48,16 +48,12 @@ def _pairs(times: list[Summary]) -> Iterator[tuple[Summary, Summary]]:
         power = by_key.get((but_for_the_ranks(odd), larger))
         if larger == odd.ranks or power is None or odd.ci_low is None or power.ci_high is None:
             continue
-        if odd.ci_low > power.ci_high and _excess(odd, power) > SMALLEST_EXCESS:
+        if odd.ci_low > power.ci_high and excess_of(odd, power) > SMALLEST_EXCESS:
             yield odd, power
 
 
-def _excess(odd: Summary, power: Summary) -> float:
-    return (odd.median or 0.0) / (power.median or 1.0) - 1
-
-
 def _finding(context: Context, odd: Summary, power: Summary) -> Finding:
-    excess = _excess(odd, power)
+    excess = excess_of(odd, power)
     return Finding(
         code="odd-process-count",
         severity="warning" if excess > LARGE_EXCESS else "advice",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.collective_guidelines import PLAIN, but_for
-from scope.findings.context import Context, figure
+from scope.findings.context import Context, excess_of, figure
 from scope.findings.finding import Finding
 from scope.findings.oversubscription import crowded
 from scope.statistics.summary import Summary
@@ -36,22 +36,18 @@ def find(context: Context) -> list[Finding]:
         if other is None or one.parameters.get("blocks") not in ("proportional", "one_empty"):
             continue
         known = worst.get(one.benchmark)
-        if _is_slower(one, other) and (known is None or _excess(one, other) > _excess(*known)):
+        if _is_slower(one, other) and (known is None or excess_of(one, other) > excess_of(*known)):
             worst[one.benchmark] = (one, other)
     return [_finding(one, other) for one, other in worst.values()]
 
 
 def _is_slower(one: Summary, other: Summary) -> bool:
     apart = one.ci_low is not None and other.ci_high is not None and one.ci_low > other.ci_high
-    return apart and _excess(one, other) > SMALLEST_EXCESS
-
-
-def _excess(one: Summary, other: Summary) -> float:
-    return (one.median or 0.0) / (other.median or 1.0) - 1
+    return apart and excess_of(one, other) > SMALLEST_EXCESS
 
 
 def _finding(one: Summary, other: Summary) -> Finding:
-    excess = _excess(one, other)
+    excess = excess_of(one, other)
     return Finding(
         code="unequal-blocks",
         severity="warning" if excess > LARGE_EXCESS else "advice",

@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -118,8 +118,8 @@ class Supervisor:
         """
         self._listener = listener
         try:
-            for index, launch in enumerate(plan.launches):
-                self._run_launch(plan, self._with_time(launch, plan.launches[index:]))
+            for launch in plan.launches:
+                self._run_launch(plan, launch)
         except KeyboardInterrupt:
             self.journal.mend()
             raise InterruptedRunError("interrupted") from None
@@ -137,12 +137,13 @@ class Supervisor:
         done = self.journal.statuses
         return [position for position in range(len(launch.cases)) if (launch.number, position) not in done]
 
-    def _with_time(self, launch: Launch, to_come: Sequence[Launch]) -> Launch:
+    def _with_time(self, plan: Plan, launch: Launch) -> Launch:
         """Return the launch with the budgets that what was seen so far suggests."""
         if self.time_s is None:
             return launch
         self.journal.read()
         over_s = self.journal.spent_s + planning.START_S * len(self.journal.opened)
+        to_come = [each for each in plan.launches if each.number >= launch.number]
         budgets = budget.divided(to_come, self.journal.seen, self._given_s, self.time_s - over_s)
         launch = budget.with_budgets(launch, budgets)
         self._given_s |= {budget.key(launch, case): case.budget_s for case in launch.cases}
@@ -174,7 +175,7 @@ class Supervisor:
         """Start the native program for these cases and watch it until it has ended."""
         folder = self.run.launch(launch.number, attempt)
         folder.mkdir(parents=True)
-        write_text(folder / "plan.txt", planning.write_attempt(plan, launch, todo))
+        write_text(folder / "plan.txt", planning.write_attempt(plan, self._with_time(plan, launch), todo))
         progress = folder / "progress"
         command = self.command(self._job(launch, attempt, folder, progress))
         self._listener.launch_started(launch, attempt, len(todo))

@@ -6,7 +6,8 @@ from scope.models.terms import CostModel, Term, ones, steps
 from scope.samples.samples import Floats
 
 
-def _terms(n: Floats, p: Floats) -> list[Term]:
+def tree_costs(n: Floats, p: Floats) -> list[Term]:
+    """Return the costs of a message of n bytes through a tree of p processes."""
     return [
         Term("t_oc_s", "s", ones(p), essential=False),
         Term("t_init_s", "s", p, essential=False),
@@ -20,6 +21,6 @@ MODEL = CostModel(
     equation="t(n, p) = t_oc_s + t_init_s p + (t_s_s + t_w_s_per_byte n) ceil(log2 p)",
     source="Melas 2000, eq. 6.16",
     variable="message_bytes_and_ranks",
-    terms=_terms,
+    terms=tree_costs,
     combines=False,
 )

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from scope.models.terms import CostModel, Term, ones, steps
+from scope.models.logarithmic_broadcast import tree_costs
+from scope.models.terms import CostModel, Term, steps
 from scope.samples.samples import Floats
 
 
 def _terms(n: Floats, p: Floats) -> list[Term]:
-    return [
-        Term("t_oc_s", "s", ones(p), essential=False),
-        Term("t_init_s", "s", p, essential=False),
-        Term("t_s_s", "s", steps(p), essential=True),
-        Term("t_w_s_per_byte", "s/byte", n * steps(p), essential=True),
-        Term("t_op_s_per_byte", "s/byte", n * steps(p), essential=False),
-    ]
+    return [*tree_costs(n, p), Term("t_op_s_per_byte", "s/byte", n * steps(p), essential=False)]
 
 
 MODEL = CostModel(

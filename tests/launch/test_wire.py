@@ -18,11 +18,11 @@ __all__ = ["cluster"]
 APART = ("--hosts", f"{FIRST}:1,{SECOND}:1", "--ranks-per-host", "1")
 
 
-def shaped(hosts: Cluster, rate: str) -> None:
-    """Let each host send no faster than this over the cable."""
+def shaped(hosts: Cluster, rate: str, longest_wait: str = "100ms") -> None:
+    """Let each host send no faster than this over the cable; what would wait longer is dropped."""
     for host in (FIRST, SECOND):
         where = ["tc", "-n", hosts.prefix + host, "qdisc", "replace", "dev", "eth0", "root"]
-        words = [*where, "tbf", "rate", rate, "burst", "32kb", "latency", "100ms"]
+        words = [*where, "tbf", "rate", rate, "burst", "32kb", "latency", longest_wait]
         ended = subprocess.run(words, capture_output=True, text=True, timeout=20)
         if ended.returncode != 0:
             pytest.skip(f"no shaper here: {ended.stderr.strip()}")
@@ -96,3 +96,20 @@ def test_a_narrow_wire_is_found_to_hold_back(
     # Frames were measured in place of a limit: a virtual cable has no rate of its own.
     assert "protocol=ethernet" in found["evidence"][0]["what"]
     assert found["evidence"][0]["value"] < 200e6 / 8 * 1.2
+
+
+def test_datagrams_that_the_cable_drops_are_counted_and_made_good(
+    cluster: Cluster,
+    embedded_build: NativeBuild,
+    tmp_path: Path,
+) -> None:
+    # A queue for about two of the longest datagrams: without flow control the third finds no room.
+    shaped(cluster, "100mbit", "8ms")
+    flood = "network.bandwidth protocol=udp message_bytes=400000 window=2"
+    answer = cluster.run(tmp_path, embedded_build.mpi, *APART, "--case", f"{flood} flow=none")
+    assert answer.code == 0, answer.errors
+    (case,) = (line for line in samples(tmp_path / "run") if line["record"] == "case")
+    assert case["status"] == "ok", case["reason"]
+    assert case["verification"]["checks"] >= 400_000
+    repeated = case["series"][0]["observed"]["repeated_packets"]
+    assert max(max(rank) for rank in repeated) > 0
