@@ -4,10 +4,6 @@
 // B), communicate (distribution with alignment, shifts, collection), compute (local products), idle (waiting
 // for a partner that had not come yet). After thesis 6.7.3 and appendices F.2 and G (B transposed as it is
 // distributed).
-//
-// Idle time is found after the fact, without a barrier that would disturb the algorithm: partners tell each
-// other on the synchronised clock when they entered each exchange; what the one waited before the other came
-// is idle.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -15,6 +11,7 @@
 #include <vector>
 
 #include "benchmark.hpp"
+#include "benchmarks/algorithm/phase_metrics.hpp"
 #include "memory/buffer.hpp"
 #include "sampling/phases.hpp"
 
@@ -23,7 +20,6 @@ namespace {
 
 constexpr int shift_a_tag = 8;
 constexpr int shift_b_tag = 9;
-constexpr int entry_tag = 10;
 
 // Row-major blocks; every block is stored b x b, zero beyond the matrix, so that any N fits any grid.
 struct Grid {
@@ -50,7 +46,8 @@ class Cannon final : public Benchmark {
         a_(block_elements()),
         b_(block_elements()),
         c_(block_elements()),
-        entries_s_(grid_.side + 1) {
+        senders_(Partners::these({right(), down()})),
+        collected_(communicator.root() ? Partners::everyone() : Partners::none()) {
     if (communicator.root()) {
       for (auto* matrix : {&whole_a_, &whole_b_, &whole_c_})
         matrix->resize(static_cast<std::size_t>(size_) * size_);
@@ -72,21 +69,22 @@ class Cannon final : public Benchmark {
   void run(Repetition& repetition) override {
     std::optional<Phases> phases;
     repetition.time([&] {
-      phases.emplace(repetition.ticks());
+      phases.emplace(repetition, grid_.side + 1);
       make_matrices();
-      phases->enter(Phase::communicate);
-      distribute(repetition.clock());
+      phases->meet(Phase::distribute, distributed_);
+      distribute();
       for (int step = 0; step < grid_.side; ++step) {
         phases->enter(Phase::compute);
         multiply();
-        phases->enter(Phase::communicate);
-        if (step + 1 < grid_.side) shift(step, repetition.clock());
+        if (step + 1 == grid_.side) break;
+        phases->meet(Phase::exchange, senders_);
+        shift();
       }
-      collect(repetition.clock());
+      phases->meet(Phase::collect, collected_);
+      collect();
       phases->leave();
     });
-    phases->move_to_idle(waited_s());
-    phases->observe(repetition);
+    phases->observe(repetition, communicator_);
   }
 
   // Freivalds: C x = A (B x) for a random x. The bound is that of a matrix product in floating point,
@@ -157,8 +155,7 @@ class Cannon final : public Benchmark {
   }
 
   // Scatters A and B so that they arrive aligned: process (r, c) gets A(r, r + c) and B(r + c, c).
-  void distribute(const GlobalClock& clock) {
-    entries_s_[0] = clock.now();
+  void distribute() {
     const int count = static_cast<int>(block_elements());
     scatter(whole_a_, a_, false, count, [&](int r, int c) { return std::pair(r, (r + c) % grid_.side); });
     scatter(whole_b_, b_, transposed_, count,
@@ -197,8 +194,7 @@ class Cannon final : public Benchmark {
   }
 
   // A moves one place to the left, B one up.
-  void shift(int step, const GlobalClock& clock) {
-    entries_s_[step + 1] = clock.now();
+  void shift() {
     const int count = static_cast<int>(block_elements());
     MPI_Sendrecv_replace(a_.data(), count, MPI_DOUBLE, left(), shift_a_tag, right(), shift_a_tag,
                          communicator_.handle(), MPI_STATUS_IGNORE);
@@ -206,8 +202,7 @@ class Cannon final : public Benchmark {
                          communicator_.handle(), MPI_STATUS_IGNORE);
   }
 
-  void collect(const GlobalClock& clock) {
-    entries_s_.back() = clock.now();
+  void collect() {
     const int count = static_cast<int>(block_elements());
     MPI_Gather(c_.data(), count, MPI_DOUBLE, blocks_.data(), count, MPI_DOUBLE, 0, communicator_.handle());
     if (!communicator_.root()) return;
@@ -221,30 +216,6 @@ class Cannon final : public Benchmark {
   int right() const { return grid_.rank(grid_.row, grid_.column + 1); }
   int up() const { return grid_.rank(grid_.row - 1, grid_.column); }
   int down() const { return grid_.rank(grid_.row + 1, grid_.column); }
-
-  // Before the distribution everyone waits for the root, in a shift for those who send, in the collection the
-  // root for the last of all.
-  double waited_s() {
-    const int count = static_cast<int>(entries_s_.size());
-    const MPI_Comm comm = communicator_.handle();
-    std::vector<double> of_right(count);
-    std::vector<double> of_below(count);
-    MPI_Sendrecv(entries_s_.data(), count, MPI_DOUBLE, left(), entry_tag, of_right.data(), count, MPI_DOUBLE,
-                 right(), entry_tag, comm, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(entries_s_.data(), count, MPI_DOUBLE, up(), entry_tag, of_below.data(), count, MPI_DOUBLE,
-                 down(), entry_tag, comm, MPI_STATUS_IGNORE);
-    double of_root = entries_s_.front();
-    MPI_Bcast(&of_root, 1, MPI_DOUBLE, 0, comm);
-    double last = 0;
-    MPI_Reduce(&entries_s_.back(), &last, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
-
-    double waited = std::max(0.0, of_root - entries_s_.front());
-    for (int step = 1; step < count - 1; ++step) {
-      waited += std::max(0.0, std::max(of_right[step], of_below[step]) - entries_s_[step]);
-    }
-    if (communicator_.root()) waited += std::max(0.0, last - entries_s_.back());
-    return waited;
-  }
 
   std::vector<double> times(const std::vector<double>& matrix, const std::vector<double>& x) const {
     std::vector<double> y(size_, 0.0);
@@ -265,7 +236,9 @@ class Cannon final : public Benchmark {
   std::vector<double> whole_b_;
   std::vector<double> whole_c_;
   std::vector<double> blocks_;
-  std::vector<double> entries_s_;  // distribution, every shift, collection
+  Partners distributed_ = Partners::root();
+  Partners senders_;
+  Partners collected_;
   std::uint64_t seed_ = 0;
 };
 
@@ -277,8 +250,7 @@ const Registration registration{{
                    choice("variant", {"plain", "transposed"},
                           "plain triple loop, or B transposed as it is distributed (appendix G)")},
     .definition = Definition::max_rank,
-    .metrics = {seconds("time_s"), flops_per_second(), observed_seconds("initialise_s"),
-                observed_seconds("compute_s"), observed_seconds("communicate_s"), observed_seconds("idle_s")},
+    .metrics = with_phases({seconds("time_s"), flops_per_second()}),
     .sweeps = {{"baseline", "ranks=squares variant=plain,transposed size=120,240,360"},
                {"baseline", "ranks=4 transport=tcp variant=plain size=360"},
                {"standard", "ranks=squares variant=plain,transposed size=600,1080"}},

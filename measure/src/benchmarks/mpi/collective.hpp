@@ -9,12 +9,12 @@
 #include <array>
 #include <climits>
 #include <cstdint>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "benchmark.hpp"
+#include "memory/available.hpp"
 #include "sampling/computation.hpp"
 #include "synchronization/dissemination.hpp"
 
@@ -287,28 +287,6 @@ inline std::vector<std::int64_t> block_lengths(const std::string& blocks, std::i
     }
   }
   return lengths;
-}
-
-// Throws Unavailable where the buffers of all ranks of this host would not fit its memory. Collective.
-inline void require_memory(std::int64_t bytes, const Communicator& communicator) {
-  constexpr std::int64_t unquestioned = std::int64_t{64} << 20;
-  std::int64_t largest = 0;
-  MPI_Allreduce(&bytes, &largest, 1, MPI_INT64_T, MPI_MAX, communicator.handle());
-  if (largest <= unquestioned) return;
-  MPI_Comm host = MPI_COMM_NULL;
-  MPI_Comm_split_type(communicator.handle(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-  double needed = static_cast<double>(bytes);
-  MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, host);
-  MPI_Comm_free(&host);
-  std::ifstream facts("/proc/meminfo");
-  for (std::string word; facts >> word;) {
-    double kibibytes = 0;
-    if (word == "MemAvailable:" && facts >> kibibytes && needed > kibibytes * 1024) {
-      throw Unavailable("the buffers need " + std::to_string(static_cast<std::int64_t>(needed / 1e6)) +
-                        " MB of this host, which has " +
-                        std::to_string(static_cast<std::int64_t>(kibibytes * 1024 / 1e6)) + " MB left");
-    }
-  }
 }
 
 }  // namespace scope

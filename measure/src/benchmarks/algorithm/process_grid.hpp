@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+
+#include "benchmark.hpp"
+#include "mpi/communicator.hpp"
+
+namespace scope {
+
+// All processes in rows and columns, numbered along rows.
+class ProcessGrid {
+ public:
+  // `rows` 0: as square as the number of processes allows, never more rows than columns. Throws Unavailable when
+  // it does not divide them.
+  ProcessGrid(const Communicator& communicator, std::int64_t rows)
+      : rows_(static_cast<int>(rows != 0 ? rows : squarest(communicator.size()))) {
+    if (rows > communicator.size() || communicator.size() % rows_ != 0) {
+      throw Unavailable("rows=" + std::to_string(rows) + ": must divide " +
+                        std::to_string(communicator.size()) + " processes, or be 0 for the squarest grid");
+    }
+    columns_ = communicator.size() / rows_;
+    row_ = communicator.rank() / columns_;
+    column_ = communicator.rank() % columns_;
+  }
+
+  int rows() const { return rows_; }
+  int columns() const { return columns_; }
+  int row() const { return row_; }
+  int column() const { return column_; }
+
+  // Row and column wrap around: the grid is a torus.
+  int rank(int row, int column) const {
+    return wrapped(row, rows_) * columns_ + wrapped(column, columns_);
+  }
+
+ private:
+  static int wrapped(int place, int count) { return (place % count + count) % count; }
+  static int squarest(int processes) {
+    int rows = 1;
+    for (int candidate = 2; candidate * candidate <= processes; ++candidate) {
+      if (processes % candidate == 0) rows = candidate;
+    }
+    return rows;
+  }
+
+  int rows_;
+  int columns_;
+  int row_;
+  int column_;
+};
+
+inline Parameter grid_rows() {
+  return integer("rows", "", 0, 0, 1'000'000, "rows of the grid of processes; 0: as square as their number allows");
+}
+
+}  // namespace scope
