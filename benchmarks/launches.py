@@ -23,10 +23,15 @@ class Pair:
         self.mpi = installations.find(mpi)
         self.native = native.build(self.mpi).program
         self.directory = tempfile.TemporaryDirectory()
-        self.loop = str(Path(self.directory.name) / "plain_ping_pong")
+        self.loop = self.compiled("plain_ping_pong.c")
+
+    def compiled(self, source: str) -> str:
+        """Compile a C program of this folder for the MPI and return its path."""
+        program = str(Path(self.directory.name) / Path(source).stem)
         compiler = Path(self.mpi.compiler)
         compiler = compiler.with_name(compiler.name.replace("mpicxx", "mpicc"))
-        subprocess.run([compiler, "-O2", HERE / "plain_ping_pong.c", "-o", self.loop], check=True)
+        subprocess.run([compiler, "-O2", HERE / source, "-o", program, "-ldl"], check=True)
+        return program
 
     def start(self, program: str, arguments: list[str], ranks: int = 2) -> str:
         """Run pinned ranks and return what they print."""

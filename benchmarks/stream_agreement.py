@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
-from launches import HERE, Pair, seconds
+from launches import Pair, seconds
 
 from scope.build import blas
 
-TRIADS = {1 << 14: (64, 200), 1 << 22: (1, 60), 1 << 26: (1, 25)}
+TRIADS = {1 << 13: (128, 200), 1 << 22: (1, 60), 1 << 26: (1, 25)}
 """Passes in a loop, and loops. A loop lasts about as long as one of Scope's repetitions."""
 PRODUCTS = {100: (1, 200), 500: (1, 50), 1000: (1, 15)}
 
@@ -29,8 +27,7 @@ def main() -> None:
     arguments.add_argument("--launches", type=int, default=11)
     asked = arguments.parse_args()
     pair = Pair(asked.mpi)
-    plain = str(Path(pair.directory.name) / "plain_node")
-    subprocess.run(["cc", "-O2", str(HERE / "plain_node.c"), "-o", plain, "-ldl"], check=True)
+    plain = pair.compiled("plain_node.c")
     print(f"{asked.launches} interleaved launches of each, pinned")
     print(f"{'figure':<20}{'size':>10}{'Scope us':>12}{'plain us':>12}{'ratio':>8}   quartiles of pairs")
 
