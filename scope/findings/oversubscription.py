@@ -7,6 +7,7 @@ from collections import Counter
 from scope.findings.context import Context, one_of_each_case
 from scope.findings.finding import Evidence, Finding
 from scope.findings.settings import setting
+from scope.models import crowding
 from scope.samples.records import LaunchRecord
 
 
@@ -23,21 +24,12 @@ def find(context: Context) -> list[Finding]:
 
 def usable(context: Context, host: str) -> float | None:
     """Return how many processors the run may use on a host; None where the host is not known."""
-    facts = context.host(host)
-    if facts is None or not facts.processor.usable:
-        return None
-    quota = facts.processor.quota_cores
-    return min(len(facts.processor.usable), quota) if quota else len(facts.processor.usable)
+    return crowding.usable(context.machine, host)
 
 
 def crowded(context: Context) -> set[tuple[int, str, str]]:
     """Return (ranks, transport, placement) of the launches with more processes than processors somewhere."""
-    return {
-        (launch.ranks, launch.transport, launch.placement)
-        for launch in context.samples.launches
-        for host, processes in Counter(p.host for p in launch.processes).items()
-        if (room := usable(context, host)) is not None and processes > room
-    }
+    return crowding.crowded(context.machine, context.samples.launches)
 
 
 def _finding(context: Context, host: str, launches: list[LaunchRecord]) -> Finding:

@@ -169,7 +169,7 @@ def _curve(group: list[Summary], variable: Variable) -> Curve:
     first = group[0]
     fixed = {k: v for k, v in first.parameters.items() if variable == "ranks" or k != swept}
     medians = np.array([s.median for s in group], dtype=np.float64)
-    noise = np.array([_relative_noise(s) for s in group])
+    noise = np.array([relative_noise(s) for s in group])
     typical = float(np.median(noise**2))
     return Curve(
         subject=Case(
@@ -193,7 +193,7 @@ def _curve(group: list[Summary], variable: Variable) -> Curve:
     )
 
 
-def _relative_noise(summary: Summary) -> float:
+def relative_noise(summary: Summary) -> float:
     """Return the standard error of a median over the median: from the launches, else from its interval."""
     medians = np.array(summary.launch_medians)
     if summary.interval_basis == "launches" and (medians > 0).all():

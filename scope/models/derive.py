@@ -9,13 +9,15 @@ from scope.models.library_settings import name_breaks
 from scope.models.limit_lines import limits
 from scope.models.model import fit_all
 from scope.models.pair_matrix import pair_matrices
+from scope.models.phases_by_rank import phases_by_rank
+from scope.models.speedup import speedups
 from scope.rundirectory import FORMAT
 from scope.samples.samples import Samples
 from scope.statistics.summary import Summary
 
 
 def derive(summaries: list[Summary], machine: Machine, samples: Samples) -> Models:
-    """Fit all models, build all ladders and take the matrices of pairs apart."""
+    """Fit all models, build all ladders, take the matrices of pairs apart and see what more processes give."""
     fits, not_fitted = fit_all(summaries)
     return Models(
         format=FORMAT,
@@ -24,4 +26,6 @@ def derive(summaries: list[Summary], machine: Machine, samples: Samples) -> Mode
         limits=limits(summaries, machine, samples.launches),
         not_fitted=not_fitted,
         pairs=pair_matrices(samples),
+        speedups=speedups(summaries, machine, samples.launches),
+        phases=phases_by_rank(samples),
     )

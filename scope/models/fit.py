@@ -200,6 +200,77 @@ class PairMatrix(Part):
     """Why nothing was looked for; empty when it was."""
 
 
+class Bounds(Part):
+    """A figure with its 95 % interval; a bound is None where it is not known, or where there is none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class SpeedupPoint(Part):
+    """An algorithm on one number of processes."""
+
+    ranks: int
+    rows: int
+    """Rows of the grid of processes; 0: as the algorithm chooses by itself."""
+    time_s: Bounds
+    speedup: Bounds | None
+    """Against the same variant on one process; None where that was not measured."""
+    efficiency: Bounds | None
+    speedup_of_best: Bounds | None
+    """Against the fastest way to do the same on one process."""
+    oversubscribed: bool
+    """More processes than processors somewhere: no point of any model."""
+    superlinear: bool
+    """The speed-up's interval lies above the number of processes."""
+
+
+class Amdahl(Part):
+    """T(n) = T_ser + T_par / n + alpha (n - 1), fitted to the times of one size."""
+
+    serial_s: Bounds
+    parallel_s: Bounds
+    per_process_s: Bounds
+    """alpha: what each further process costs."""
+    serial_share: Bounds
+    """T_ser / (T_ser + T_par)."""
+    critical_ranks: Bounds | None
+    """Where the time is shortest, sqrt(T_par / alpha); None where it cannot be told, and `reason` says why."""
+    reason: str
+    relative_error: float
+    """Median absolute relative residual."""
+    points: list[Point]
+
+
+class Speedup(Part):
+    """What more processes give an algorithm at one size."""
+
+    subject: Case
+    """The case without the grid; its `ranks` is the largest number."""
+    size: int
+    alone: str
+    """The case on one process that the speed-up is against; empty where it was not measured."""
+    best_alone: str
+    """The fastest case on one process that computes the same."""
+    best_alone_s: Bounds | None
+    points: list[SpeedupPoint]
+    effective_ranks: Bounds | None
+    """The measured number with the largest efficiency times speed-up."""
+    amdahl: Amdahl | None
+    reason: str
+    """Why there is no fit; empty when there is one."""
+
+
+class PhasesByRank(Part):
+    """What each process of an algorithm did with its time."""
+
+    subject: Case
+    ranks_kept: list[int]
+    phases_s: dict[str, list[float]]
+    """Median over all repetitions and launches of each kept rank, by metric."""
+
+
 class Models(Part):
     """`models.json`."""
 
@@ -209,3 +280,5 @@ class Models(Part):
     limits: list[Limit] = []
     not_fitted: list[NotFitted] = []
     pairs: list[PairMatrix] = []
+    speedups: list[Speedup] = []
+    phases: list[PhasesByRank] = []
