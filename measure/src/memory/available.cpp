@@ -28,7 +28,9 @@ double available_bytes() {
   return bytes;
 }
 
-std::string megabytes(double bytes) { return std::to_string(static_cast<std::int64_t>(bytes / 1e6)) + " MB"; }
+std::string megabytes(double bytes) {
+  return std::to_string(static_cast<std::int64_t>(bytes / 1e6)) + " MB";
+}
 
 }  // namespace
 

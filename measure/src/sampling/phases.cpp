@@ -11,7 +11,7 @@ constexpr int offers_tag = 10;
 
 // For each meeting, what each of `wanted` offered when, by rank. Everyone tells those who ask.
 std::map<int, std::vector<double>> offers_of(const std::vector<int>& wanted, const std::vector<double>& mine,
-                                              const Communicator& communicator) {
+                                             const Communicator& communicator) {
   std::vector<int> asked(communicator.size());
   for (const int rank : wanted) asked[rank] = 1;
   std::vector<int> asking(communicator.size());
@@ -60,9 +60,13 @@ void Phases::meet(Phase phase, const Partners& partners) {
   meeting_ = true;
 }
 
-void Phases::offer() { offered_ = ticks_.now(); }
+void Phases::offer() {
+  offered_ = ticks_.now();
+}
 
-void Phases::leave() { enter(phase_); }
+void Phases::leave() {
+  enter(phase_);
+}
 
 // As MPI_DOUBLE_INT has it.
 struct Phases::Last {

@@ -2,9 +2,9 @@
 // T_tot = T_init + T_comp + T_comm + T_idle (thesis, eq. 6.20), where T_comm is distribution, exchange and
 // collection.
 //
-// Idle time is found after the fact, without a barrier that would disturb the algorithm: the processes tell each
-// other on the synchronised clock when they came to each meeting; what one waited before its partners came is
-// idle.
+// Idle time is found after the fact, without a barrier that would disturb the algorithm: the processes tell
+// each other on the synchronised clock when they came to each meeting; what one waited before its partners
+// came is idle.
 #pragma once
 
 #include <array>
@@ -43,13 +43,13 @@ class Phases {
   // The same, and it begins with a meeting: this process cannot leave it before its partners have come. All
   // processes go through the same meetings in the same order; `partners` must live as long as this object.
   void meet(Phase phase, const Partners& partners);
-  // What its partners need of this process in the next meeting is under way from now on, before it comes itself:
-  // a message that is sent, then hidden behind computation.
+  // What its partners need of this process in the next meeting is under way from now on, before it comes
+  // itself: a message that is sent, then hidden behind computation.
   void offer();
   void leave();
 
-  // Tells `repetition` the seconds of each phase, of all communication, of idling, and of everything after the
-  // root's initialisation, and the share of the exchanges to which this process came last. Collective.
+  // Tells `repetition` the seconds of each phase, of all communication, of idling, and of everything after
+  // the root's initialisation, and the share of the exchanges to which this process came last. Collective.
   void observe(Repetition& repetition, const Communicator& communicator) const;
 
  private:

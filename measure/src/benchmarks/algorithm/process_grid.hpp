@@ -10,8 +10,8 @@ namespace scope {
 // All processes in rows and columns, numbered along rows.
 class ProcessGrid {
  public:
-  // `rows` 0: as square as the number of processes allows, never more rows than columns. Throws Unavailable when
-  // it does not divide them.
+  // `rows` 0: as square as the number of processes allows, never more rows than columns. Throws Unavailable
+  // when it does not divide them.
   ProcessGrid(const Communicator& communicator, std::int64_t rows)
       : rows_(static_cast<int>(rows != 0 ? rows : squarest(communicator.size()))) {
     if (rows > communicator.size() || communicator.size() % rows_ != 0) {
@@ -29,9 +29,7 @@ class ProcessGrid {
   int column() const { return column_; }
 
   // Row and column wrap around: the grid is a torus.
-  int rank(int row, int column) const {
-    return wrapped(row, rows_) * columns_ + wrapped(column, columns_);
-  }
+  int rank(int row, int column) const { return wrapped(row, rows_) * columns_ + wrapped(column, columns_); }
 
  private:
   static int wrapped(int place, int count) { return (place % count + count) % count; }
@@ -50,7 +48,8 @@ class ProcessGrid {
 };
 
 inline Parameter grid_rows() {
-  return integer("rows", "", 0, 0, 1'000'000, "rows of the grid of processes; 0: as square as their number allows");
+  return integer("rows", "", 0, 0, 1'000'000,
+                 "rows of the grid of processes; 0: as square as their number allows");
 }
 
 }  // namespace scope

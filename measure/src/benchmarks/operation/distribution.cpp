@@ -1,0 +1,193 @@
+// operation.scatter and operation.gather: a program's distribution of an N x N matrix, and its collection.
+//
+// The root has the whole matrix, every process its stripe of rows (which lie together in memory) or of
+// columns (which do not: a derived datatype strides through the rows). The whole core is repeated, buffers
+// and datatypes included; only MPI_Scatterv or MPI_Gatherv is timed, from the agreed start to the last exit.
+// The warm variant keeps the buffers and shows the gap. After thesis 6.6.3 and 7.5.2.
+#include <optional>
+#include <vector>
+
+#include "benchmark.hpp"
+#include "benchmarks/algorithm/partition.hpp"
+#include "memory/available.hpp"
+#include "memory/buffer.hpp"
+#include "mpi/datatype.hpp"
+
+namespace scope {
+namespace {
+
+enum class Direction { scatter, gather };
+
+class Distribution final : public Benchmark {
+ public:
+  Distribution(Direction direction, const Parameters& parameters, const Communicator& communicator)
+      : direction_(direction),
+        by_rows_(parameters.choice("layout") == "rows"),
+        cold_(parameters.choice("memory") == "cold"),
+        communicator_(communicator),
+        size_(static_cast<int>(parameters.integer("size"))),
+        stripes_(size_, communicator.size()),
+        begin_(static_cast<int>(stripes_.begin(communicator.rank()))),
+        width_(static_cast<int>(stripes_.size(communicator.rank()))) {
+    require_memory(whole_bytes() + stripe_bytes(), communicator);
+    allocate();
+  }
+
+  // Effective bandwidth counts the stripes of all p processes, which are the matrix (thesis, eq. 6.1).
+  Work work() const override {
+    return {.bytes = static_cast<double>(size_) * size_ * sizeof(double),
+            .messages = static_cast<double>(communicator_.size() - 1)};
+  }
+
+  void fill(std::uint64_t seed) override {
+    seed_ = seed;
+    if (!cold_) write_source();
+  }
+
+  void run(Repetition& repetition) override {
+    if (cold_) {
+      allocate();  // the old pages go back at once: the new ones are untouched
+      write_source();
+    }
+    const MPI_Datatype theirs = whole_type_->handle();
+    const MPI_Datatype mine = stripe_type_->handle();
+    const MPI_Comm comm = communicator_.handle();
+    void* const whole = whole_->data();
+    void* const stripe = stripe_->data();
+    if (direction_ == Direction::scatter) {
+      repetition.time([&] {
+        MPI_Scatterv(whole, counts_.data(), places_.data(), theirs, stripe, counts_[communicator_.rank()],
+                     mine, 0, comm);
+      });
+    } else {
+      repetition.time([&] {
+        MPI_Gatherv(stripe, counts_[communicator_.rank()], mine, whole, counts_.data(), places_.data(),
+                    theirs, 0, comm);
+      });
+    }
+  }
+
+  Check verify(std::uint64_t seed) override {
+    const bool looks = direction_ == Direction::scatter || communicator_.root();
+    const auto values = received_words();
+    for (std::size_t i = 0; looks && i < values.size(); ++i) {
+      if (values[i] == pattern_word(seed, destination(i))) continue;
+      return {
+          static_cast<std::int64_t>(values.size()),
+          "element " + std::to_string(i) + " of " + std::to_string(values.size()) + " is not what was sent"};
+    }
+    return {looks ? static_cast<std::int64_t>(values.size()) : 0, ""};
+  }
+
+  std::span<std::byte> received() override {
+    return direction_ == Direction::scatter ? stripe_->bytes() : whole_->bytes();
+  }
+  bool loops() const override { return !cold_; }
+
+ private:
+  std::int64_t whole_bytes() const {
+    return communicator_.root() ? std::int64_t{size_} * size_ * static_cast<std::int64_t>(sizeof(double)) : 0;
+  }
+  std::int64_t stripe_bytes() const {
+    return std::int64_t{size_} * width_ * static_cast<std::int64_t>(sizeof(double));
+  }
+
+  void allocate() {
+    whole_.emplace(whole_bytes());
+    stripe_.emplace(stripe_bytes());
+    describe();
+  }
+
+  // What is sent in one piece: whole rows, or as many neighbouring columns as all stripes are multiples of,
+  // since MPI_Scatterv takes one datatype for all: a stripe where p divides N, else a single column.
+  void describe() {
+    const int ranks = communicator_.size();
+    const int piece = !by_rows_ && size_ % ranks == 0 ? size_ / ranks : 1;
+    if (by_rows_) {
+      whole_type_.emplace(Datatype::vector(1, size_, size_, size_, MPI_DOUBLE, sizeof(double)));
+      stripe_type_.emplace(Datatype::vector(1, size_, size_, size_, MPI_DOUBLE, sizeof(double)));
+    } else {
+      whole_type_.emplace(Datatype::vector(size_, piece, size_, piece, MPI_DOUBLE, sizeof(double)));
+      stripe_type_.emplace(Datatype::vector(size_, piece, width_, piece, MPI_DOUBLE, sizeof(double)));
+    }
+    counts_.resize(ranks);
+    places_.resize(ranks);
+    for (int rank = 0; rank < ranks; ++rank) {
+      counts_[rank] = static_cast<int>(stripes_.size(rank)) / piece;
+      places_[rank] = static_cast<int>(stripes_.begin(rank)) / piece;
+    }
+  }
+
+  std::span<std::uint64_t> words(Buffer& buffer) { return buffer.as<std::uint64_t>(); }
+  std::span<std::uint64_t> received_words() {
+    return words(direction_ == Direction::scatter ? *stripe_ : *whole_);
+  }
+
+  // Place in the whole matrix of element i of this process's stripe.
+  std::size_t place(std::size_t i) const {
+    if (by_rows_) return static_cast<std::size_t>(begin_) * size_ + i;
+    return i / width_ * size_ + begin_ + i % width_;
+  }
+  std::size_t destination(std::size_t i) const { return direction_ == Direction::scatter ? place(i) : i; }
+
+  void write_source() {
+    if (direction_ == Direction::gather) {
+      const auto stripe = words(*stripe_);
+      for (std::size_t i = 0; i < stripe.size(); ++i) stripe[i] = pattern_word(seed_, place(i));
+      if (!cold_) whole_->clear();
+      return;
+    }
+    const auto whole = words(*whole_);
+    for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = pattern_word(seed_, i);
+    if (!cold_) stripe_->clear();
+  }
+
+  Direction direction_;
+  bool by_rows_;
+  bool cold_;
+  const Communicator& communicator_;
+  int size_;
+  Partition stripes_;
+  int begin_;
+  int width_;
+  std::optional<Buffer> whole_;
+  std::optional<Buffer> stripe_;
+  std::optional<Datatype> whole_type_;
+  std::optional<Datatype> stripe_type_;
+  std::vector<int> counts_;
+  std::vector<int> places_;
+  std::uint64_t seed_ = 0;
+};
+
+Declaration declaration(Direction direction, std::string name, std::string summary) {
+  return {
+      .name = std::move(name),
+      .summary = std::move(summary),
+      .minimum_ranks = 2,
+      .parameters = {integer("size", "", 120, 1, 16384, "N of the N x N matrix of doubles"),
+                     choice("layout", {"columns", "rows"},
+                            "stripes of columns, with a stride, or of rows, which lie together"),
+                     choice("memory", {"cold", "warm"},
+                            "fresh buffers for every operation, or the same ones")},
+      .definition = Definition::global,
+      .metrics = {seconds("time_s"), bytes_per_second()},
+      .sweeps =
+          {{"baseline", "ranks=powers layout=columns memory=cold size=120,480,1080"},
+           {"baseline", "ranks=powers layout=columns,rows memory=warm size=480"},
+           {"standard",
+            "ranks=powers layout=columns,rows memory=cold,warm size=120,240,360,480,600,840,1080,1320,1680"},
+           {"standard", "ranks=2 transport=tcp layout=columns,rows memory=cold,warm size=120,480,1080,1680"}},
+      .make = [direction](const Parameters& parameters,
+                          const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+        return std::make_unique<Distribution>(direction, parameters, communicator);
+      },
+  };
+}
+
+const Registration scatter{declaration(Direction::scatter, "operation.scatter",
+                                       "a program's distribution of a matrix in stripes (MPI_Scatterv)")};
+const Registration gather{declaration(Direction::gather, "operation.gather",
+                                      "a program's collection of a matrix from stripes (MPI_Gatherv)")};
+
+}  // namespace
+}  // namespace scope

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <utility>
+
+namespace scope {
+
+// A committed derived datatype, freed with its owner.
+class Datatype {
+ public:
+  // `blocks` runs of `length` items, their beginnings `stride` items apart, and the next of its kind `extent`
+  // items behind this one.
+  static Datatype vector(int blocks, int length, int stride, int extent, MPI_Datatype item,
+                         MPI_Aint item_bytes) {
+    MPI_Datatype runs = MPI_DATATYPE_NULL;
+    MPI_Datatype resized = MPI_DATATYPE_NULL;
+    MPI_Type_vector(blocks, length, stride, item, &runs);
+    MPI_Type_create_resized(runs, 0, extent * item_bytes, &resized);
+    MPI_Type_free(&runs);
+    return Datatype(resized);
+  }
+
+  ~Datatype() {
+    if (handle_ != MPI_DATATYPE_NULL) MPI_Type_free(&handle_);
+  }
+  Datatype(Datatype&& other) noexcept : handle_(std::exchange(other.handle_, MPI_DATATYPE_NULL)) {}
+  Datatype& operator=(Datatype&&) = delete;
+  Datatype(const Datatype&) = delete;
+  Datatype& operator=(const Datatype&) = delete;
+
+  MPI_Datatype handle() const { return handle_; }
+
+ private:
+  explicit Datatype(MPI_Datatype uncommitted) : handle_(uncommitted) { MPI_Type_commit(&handle_); }
+  MPI_Datatype handle_;
+};
+
+}  // namespace scope
