@@ -8,6 +8,7 @@ from scope.models.ladder import ladders
 from scope.models.library_settings import name_breaks
 from scope.models.limit_lines import limits
 from scope.models.model import fit_all
+from scope.models.operation_parts import operation_parts
 from scope.models.pair_matrix import pair_matrices
 from scope.models.phases_by_rank import phases_by_rank
 from scope.models.speedup import speedups
@@ -28,4 +29,5 @@ def derive(summaries: list[Summary], machine: Machine, samples: Samples) -> Mode
         pairs=pair_matrices(samples),
         speedups=speedups(summaries, machine, samples.launches),
         phases=phases_by_rank(samples),
+        operations=operation_parts(summaries, machine, samples.launches),
     )

@@ -271,6 +271,23 @@ class PhasesByRank(Part):
     """Median over all repetitions and launches of each kept rank, by metric."""
 
 
+class OperationParts(Part):
+    """Where the time of a program's operation on fresh buffers goes. All times are of the whole operation."""
+
+    subject: Case
+    time_s: Bounds
+    messages_s: Bounds
+    """What its messages would take one after another, each at the pace of the ping-pong."""
+    retained: Bounds
+    """Share of the ping-pong's figure that the operation delivers: the messages' time over its own."""
+    paging_s: float | None
+    """Fresh buffers cost so much more than used ones; None where those were not measured."""
+    packing_s: float | None
+    """Columns cost so much more than rows, which lie together; None where that cannot be told."""
+    rest_s: float
+    """Contention, copies, the library's algorithm; paging and packing too where they were not told apart."""
+
+
 class Models(Part):
     """`models.json`."""
 
@@ -282,3 +299,4 @@ class Models(Part):
     pairs: list[PairMatrix] = []
     speedups: list[Speedup] = []
     phases: list[PhasesByRank] = []
+    operations: list[OperationParts] = []

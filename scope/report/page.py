@@ -17,7 +17,17 @@ from scope.report import contents as run_contents
 from scope.report import ladders, wording
 from scope.report.contents import Contents
 from scope.report.figure import Comparison, Figure, origins
-from scope.report.figures import curves, distributions, pairs, phases, ranks, reliefs, residuals, side_by_side
+from scope.report.figures import (
+    curves,
+    distributions,
+    operation_parts,
+    pairs,
+    phases,
+    ranks,
+    reliefs,
+    residuals,
+    side_by_side,
+)
 from scope.report.figures.residuals import subject
 from scope.report.introduction import library, machine_name, moment, sentences
 from scope.report.order import level, level_rank
@@ -206,6 +216,7 @@ def _section(contents: Contents, benchmark: str) -> Section:
         *side_by_side.definitions(contents, benchmark),
         *side_by_side.singles(contents, benchmark),
         *phases.figures(contents, benchmark),
+        *operation_parts.figures(contents, benchmark),
     ]
     mine = [one for one in contents.headline if one.benchmark == benchmark]
     failed = _cases([one for one in mine if not one.valid])
