@@ -1,0 +1,40 @@
+// 32-bit items as keys: unsigned integers whose order is the order of the items.
+//
+// Floats: -inf < ... < -0 < +0 < ... < +inf < NaN < NaN with the sign bit set. Keys and items map one to one,
+// bit for bit, so that sorting keys loses nothing, not even a NaN's payload.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace scope {
+
+using Key = std::uint32_t;
+
+enum class Item { single, integer };
+
+// Of -inf, once the bits of a float are turned so that they grow with it: what lies below are negative NaNs,
+// which subtraction sends round to the far end.
+constexpr Key negative_infinity = 0x007fffff;
+constexpr Key sign = 0x80000000;
+
+constexpr Key key_of_float(std::uint32_t bits) {
+  return (bits ^ ((bits & sign) != 0 ? ~Key{0} : sign)) - negative_infinity;
+}
+
+constexpr std::uint32_t float_of_key(Key key) {
+  const Key turned = key + negative_infinity;
+  return turned ^ ((turned & sign) != 0 ? sign : ~Key{0});
+}
+
+// In place; integers are their own keys.
+inline void items_to_keys(std::span<Key> items, Item item) {
+  if (item == Item::integer) return;
+  for (Key& each : items) each = key_of_float(each);
+}
+inline void keys_to_items(std::span<Key> keys, Item item) {
+  if (item == Item::integer) return;
+  for (Key& each : keys) each = float_of_key(each);
+}
+
+}  // namespace scope
