@@ -12,6 +12,7 @@ COMMANDS = {
     "show": "print the figures of a run",
     "report": "write a run's report as one offline page",
     "compare": "hold two runs against each other, case by case",
+    "predict": "say what an algorithm would take on more processes, and how wrong such predictions were",
     "analyze": "derive statistics, models and findings of a run anew, without any MPI",
     "list": "name the benchmarks there are",
     "describe": "explain one benchmark: what it measures, how, and by which rules",

@@ -46,7 +46,7 @@ def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
         serial_share=bounds(serial / np.maximum(serial + parallel, np.finfo(float).tiny)),
         critical_ranks=critical,
         reason=reason,
-        relative_error=float(np.median(errors)),
+        relative_error=float(np.median(errors)) if ranks.size > design.shape[1] else None,
         points=[_point(*each) for each in zip(ranks, drawn_s, fitted_s, strict=True)],
     )
 

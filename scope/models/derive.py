@@ -11,6 +11,7 @@ from scope.models.model import fit_all
 from scope.models.operation_parts import operation_parts
 from scope.models.pair_matrix import pair_matrices
 from scope.models.phases_by_rank import phases_by_rank
+from scope.models.prediction import predictions
 from scope.models.speedup import speedups
 from scope.rundirectory import FORMAT
 from scope.samples.samples import Samples
@@ -28,6 +29,7 @@ def derive(summaries: list[Summary], machine: Machine, samples: Samples) -> Mode
         not_fitted=not_fitted,
         pairs=pair_matrices(samples),
         speedups=speedups(summaries, machine, samples.launches),
+        predictions=predictions(summaries, machine, samples.launches),
         phases=phases_by_rank(samples),
         operations=operation_parts(summaries, machine, samples.launches),
     )

@@ -238,8 +238,8 @@ class Amdahl(Part):
     critical_ranks: Bounds | None
     """Where the time is shortest, sqrt(T_par / alpha); None where it cannot be told, and `reason` says why."""
     reason: str
-    relative_error: float
-    """Median absolute relative residual."""
+    relative_error: float | None
+    """Median absolute relative residual; None where there are no more points than costs: nothing tests the law."""
     points: list[Point]
 
 
@@ -260,6 +260,48 @@ class Speedup(Part):
     amdahl: Amdahl | None
     reason: str
     """Why there is no fit; empty when there is one."""
+
+
+class PredictedPoint(Part):
+    """What the phase formulas say of one case, beside what was measured where it was."""
+
+    size: int
+    ranks: int
+    rows: int
+    compute_s: Bounds
+    communicate_s: Bounds
+    """Distribution, exchange and collection, the root's handling of them included."""
+    total_s: Bounds
+    speedup: Bounds
+    """Against what one process takes."""
+    role: Literal["input", "validated", "predicted"]
+    """Input: the one process from which the rates are taken; validated: measured, and no input; else predicted."""
+    measured_compute_s: float | None = None
+    measured_communicate_s: float | None = None
+    measured_total_s: Bounds | None = None
+    error: float | None = None
+    """Predicted over measured total, less one; only of validated points."""
+    oversubscribed: bool = False
+    """More processes than processors: their waiting for one is not predicted, and the error is not counted."""
+    beyond: list[str] = []
+    """What was extrapolated: sizes or messages outside what the lower levels measured."""
+
+
+class Prediction(Part):
+    """An algorithm's phase formulas with what the lower levels say, held against all that was measured."""
+
+    subject: Case
+    """The case without size and grid; its `ranks` is the largest number."""
+    origin: Literal["simulated"] = "simulated"
+    """Of what is predicted; what it is held against was measured."""
+    source: str
+    parameters_from: list[str]
+    """The measurements that the formulas are evaluated with."""
+    points: list[PredictedPoint]
+    median_error: float | None
+    """Median absolute error of the validated points with a processor for each process; None without any."""
+    reason: str = ""
+    """Why nothing could be predicted, or validated."""
 
 
 class PhasesByRank(Part):
@@ -298,5 +340,6 @@ class Models(Part):
     not_fitted: list[NotFitted] = []
     pairs: list[PairMatrix] = []
     speedups: list[Speedup] = []
+    predictions: list[Prediction] = []
     phases: list[PhasesByRank] = []
     operations: list[OperationParts] = []

@@ -33,7 +33,13 @@ def speedups(summaries: list[Summary], machine: Machine, launches: list[LaunchRe
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
     for one in times:
         groups[(*problem(one), _way(one), one.transport, _place(one), one.origin)].append(one)
-    return [_speedup(group, times, crowds) for group in groups.values() if max(s.ranks for s in group) > 1]
+    several = [group for group in groups.values() if max(s.ranks for s in group) > 1]
+    return sorted((_speedup(group, times, crowds) for group in several), key=_order)
+
+
+def _order(one: Speedup) -> tuple[object, ...]:
+    subject = one.subject
+    return (subject.benchmark, subject.transport, subject.placement, one.size, str(subject.parameters))
 
 
 def is_total(summary: Summary) -> bool:

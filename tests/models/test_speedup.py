@@ -62,6 +62,7 @@ def test_the_law_is_found_again() -> None:
     assert found.amdahl.serial_share.value == pytest.approx(0.1, abs=0.02)
     assert found.amdahl.critical_ranks is not None
     assert found.amdahl.critical_ranks.value == pytest.approx(15, rel=0.1), "sqrt(0.9 / 0.004)"
+    assert found.amdahl.relative_error is not None
     assert found.amdahl.relative_error < 0.02
     point = found.points[-1]
     assert point.speedup is not None

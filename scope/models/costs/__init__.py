@@ -1,0 +1,1 @@
+"""What the algorithms cost, phase by phase (Melas 2000, appendix F, corrected): one file per algorithm."""

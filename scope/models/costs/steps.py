@@ -1,0 +1,107 @@
+"""The steps of which an algorithm's time is made: work as one process does it, messages, collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isqrt
+from typing import Literal, Protocol
+
+from scope.samples.records import Value
+
+Phase = Literal["initialise", "distribute", "compute", "exchange", "collect"]
+
+DOUBLE_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Work:
+    """Work of a phase at the rate at which one process does it on a problem of `like`."""
+
+    phase: Phase
+    units: float
+    like: float
+    """The size whose rate counts: that of one block, not of the whole."""
+    of: dict[str, Value] = field(default_factory=dict)
+    """Parameters in which the run on one process differs, `variant=plain` for example."""
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Messages one after another over the path, each of the same size."""
+
+    phase: Phase
+    count: float
+    bytes: float
+    hidden: bool = False
+    """They go on behind the computation."""
+
+
+@dataclass(frozen=True)
+class Collective:
+    """A collective of the library, so many times."""
+
+    phase: Phase
+    benchmark: Literal["mpi.broadcast", "mpi.reduce"]
+    times: float
+    bytes: float
+    ranks: int
+
+
+Step = Work | Messages | Collective
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be predicted."""
+
+    size: int
+    ranks: int
+    parameters: dict[str, Value]
+    """Without the size."""
+
+    @property
+    def variant(self) -> str:
+        """The way the local work is done."""
+        return str(self.parameters.get("variant", "plain"))
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of the processes: as asked, else as square as their number allows."""
+        asked = int(self.parameters.get("rows", 0))
+        rows = asked or max(r for r in range(1, isqrt(self.ranks) + 1) if self.ranks % r == 0)
+        return rows, self.ranks // rows
+
+
+class Costs(Protocol):
+    """The costs of an algorithm: one file of this package that has an instance named `COSTS`."""
+
+    name: str
+    """What people call it."""
+    benchmark: str
+    source: str
+
+    def units(self, phase: Phase, size: float, problem: Problem) -> float:
+        """Return how much work one process has in a phase at a size; any unit, the same for all sizes."""
+        ...
+
+    def refuses(self, problem: Problem) -> str:
+        """Say why the algorithm cannot run so; empty when it can."""
+        ...
+
+    def steps(self, problem: Problem) -> Iterator[Step]:
+        """Yield the steps that follow one after another on the busiest process."""
+        ...
+
+
+def refuse_grid(problem: Problem) -> str:
+    """Say why no such grid exists; empty when it does."""
+    rows = int(problem.parameters.get("rows", 0))
+    if rows and problem.ranks % rows:
+        return f"rows={rows} does not divide {problem.ranks} processes"
+    return ""
+
+
+def ceil_log2(count: int) -> int:
+    """Return the steps of a binomial tree among so many processes."""
+    return (count - 1).bit_length()

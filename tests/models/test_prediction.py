@@ -1,0 +1,282 @@
+"""Predictions from lower levels of known truth, held against times that were made without the formulas' help."""
+
+from __future__ import annotations
+
+from math import ceil, log2
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scope.errors import UsageError
+from scope.machine.machine import Machine
+from scope.models.costs.steps import Messages, Problem
+from scope.models.fit import Prediction
+from scope.models.lower_levels import LowerLevels, NotMeasuredError
+from scope.models.prediction import Predictor, all_costs, predictions
+from scope.samples.records import LaunchRecord
+from scope.statistics.summary import Summary
+from tests import golden_run as golden
+from tests.models.curves import noisy, summary
+
+MACHINE = Machine.model_validate(golden.machine())
+LAUNCHES = [LaunchRecord.model_validate(golden.launch_record(1, p, "default", 0.0)) for p in (1, 2, 4, 16, 32)]
+
+START_S, BYTE_S = 1e-6, 1 / 5e9
+"""A message."""
+FLOP_S = 1e-9
+"""A multiplication with its addition in the plain product."""
+ELEMENT_S = 4e-9
+"""An element made, packed or unpacked by the root."""
+
+
+def message(count: float) -> float:
+    return START_S + BYTE_S * count
+
+
+def ping_pong(random: np.random.Generator, spread: float = 0.002) -> list[Summary]:
+    sizes = [0, 64, 4096, 65536, 1 << 20, 1 << 22]
+    given = {"mode": "standard", "completion": "blocking"}
+    return [summary(noisy(random, message(n), spread=spread), message_bytes=n, **given) for n in sizes]
+
+
+def phases(
+    random: np.random.Generator, benchmark: str, ranks: int, spread: float, seconds: dict[str, float], **given: Any
+) -> list[Summary]:
+    """The total and its parts, as statistics give them."""
+    total = sum(seconds.values())
+    made = [summary(noisy(random, total, spread=spread), benchmark, "time_s", "max_rank", ranks=ranks, **given)]
+    communicate = seconds["distribute"] + seconds["exchange"] + seconds["collect"]
+    for name, value in (seconds | {"communicate": communicate}).items():
+        times = noisy(random, value, spread=spread) if value else [np.zeros(15)] * 6
+        made.append(summary(times, benchmark, f"{name}_s", "observed", ranks=ranks, **given))
+    return made
+
+
+def cannon(size: int, side: int, slower: float = 1.0) -> dict[str, float]:
+    """On side x side processes the root sends 2 (p - 1) blocks; side - 1 shifts of two; p - 1 come back."""
+    p, block = side * side, 8 * size**2 / (side * side)
+    return {
+        "initialise": 2 * ELEMENT_S * size**2,
+        "distribute": 2 * ELEMENT_S * size**2 + slower * 2 * (p - 1) * message(block),
+        "compute": FLOP_S * size**3 / p,
+        "exchange": slower * 2 * (side - 1) * message(block),
+        "collect": ELEMENT_S * size**2 + slower * (p - 1) * message(block),
+    }
+
+
+SIZES = [120, 240, 480]
+
+
+def cannon_run(slower: float = 1.0, spread: float = 0.002, seed: int = 1) -> list[Summary]:
+    random = np.random.default_rng(seed)
+    made = ping_pong(random, spread)
+    for size in [60, *SIZES]:
+        made += phases(random, "algorithm.matmul_cannon", 1, spread, cannon(size, 1), size=size, variant="plain")
+    for side in (2, 4):
+        for size in SIZES:
+            times = cannon(size, side, slower)
+            made += phases(random, "algorithm.matmul_cannon", side**2, spread, times, size=size, variant="plain")
+    return made
+
+
+def only(summaries: list[Summary]) -> Prediction:
+    found = predictions(summaries, MACHINE, LAUNCHES)
+    assert len(found) == 1
+    return found[0]
+
+
+def test_cannon_is_predicted_from_its_lower_levels() -> None:
+    found = only(cannon_run())
+    validated = [point for point in found.points if point.role == "validated"]
+    assert len(validated) == 6
+    for point in validated:
+        assert point.error == pytest.approx(0, abs=0.03), (point.size, point.ranks)
+        assert point.measured_compute_s is not None
+        assert point.compute_s.value == pytest.approx(point.measured_compute_s, rel=0.03)
+        truth = cannon(point.size, 1)
+        speedup = sum(truth.values()) / sum(cannon(point.size, round(point.ranks**0.5)).values())
+        assert point.speedup.value == pytest.approx(speedup, rel=0.03)
+    assert found.median_error is not None
+    assert found.median_error < 0.02
+    assert found.reason == ""
+    assert set(found.parameters_from) == {
+        "algorithm.matmul_cannon on one process",
+        "mpi.latency, shared memory inside a host",
+    }
+
+
+def test_what_is_predicted_does_not_know_what_it_is_held_against() -> None:
+    honest, slow = only(cannon_run()), only(cannon_run(slower=20.0))
+    for one, other in zip(honest.points, slow.points, strict=True):
+        assert one.total_s == other.total_s
+    assert slow.median_error is not None
+    assert slow.median_error > 0.1, "communication that costs twenty times as much must show as an error"
+
+
+def test_one_process_is_an_input_and_no_proof() -> None:
+    found = only(cannon_run())
+    alone = [point for point in found.points if point.ranks == 1]
+    assert [point.role for point in alone] == ["input"] * 4
+    assert all(point.error is None for point in alone)
+
+
+def test_intervals_cover_the_truth() -> None:
+    hits = trials = 0
+    for seed in range(25):
+        for point in only(cannon_run(spread=0.01, seed=seed)).points:
+            if point.role == "validated":
+                truth = sum(cannon(point.size, round(point.ranks**0.5)).values())
+                assert point.total_s.low is not None
+                assert point.total_s.high is not None
+                hits += point.total_s.low <= truth <= point.total_s.high
+                trials += 1
+    assert hits / trials > 0.8
+
+
+def test_what_lies_beyond_the_measurements_is_said() -> None:
+    predictor = Predictor(all_costs()["algorithm.matmul_cannon"], cannon_run(), MACHINE, LAUNCHES)
+    inside = predictor.point(Problem(480, 16, {"variant": "plain"}))
+    beyond = predictor.point(Problem(4800, 4, {"variant": "plain"}))
+    assert inside.beyond == []
+    assert any("compute like that of size 2400, measured 60 to 480" in words for words in beyond.beyond)
+    assert any(words.startswith("messages of") for words in beyond.beyond)
+
+
+def test_without_a_ping_pong_nothing_is_predicted() -> None:
+    found = only([s for s in cannon_run() if s.benchmark != "mpi.latency"])
+    assert [point.ranks for point in found.points] == [1] * 4
+    assert found.median_error is None
+    assert "mpi.latency was not measured inside a host" in found.reason
+
+
+def test_without_one_process_nothing_is_predicted() -> None:
+    found = only([s for s in cannon_run() if s.ranks > 1])
+    assert found.points == []
+    assert "was not measured on one process" in found.reason
+
+
+def test_crowded_points_are_shown_and_not_counted() -> None:
+    random = np.random.default_rng(3)
+    times = {name: 50 * value for name, value in cannon(240, 6).items()}
+    crowded = phases(random, "algorithm.matmul_cannon", 32, 0.002, times, size=240, variant="plain")
+    found = only(cannon_run() + crowded)
+    assert [point.oversubscribed for point in found.points if point.ranks == 32] == [True]
+    assert found.median_error is not None
+    assert found.median_error < 0.02
+
+
+def test_a_grid_that_does_not_exist_is_refused() -> None:
+    predictor = Predictor(all_costs()["algorithm.matmul_cannon"], cannon_run(), MACHINE, LAUNCHES)
+    with pytest.raises(UsageError, match="rows=3 does not divide 4 processes"):
+        predictor.point(Problem(240, 4, {"variant": "plain", "rows": 3}))
+
+
+def striped(size: int, rows: int, columns: int) -> dict[str, float]:
+    p, matrix = rows * columns, 8 * size**2
+    return {
+        "initialise": 2 * ELEMENT_S * size**2,
+        "distribute": ELEMENT_S * size**2
+        + (rows - 1) * message(matrix / rows)
+        + (columns - 1) * message(matrix / columns),
+        "compute": FLOP_S * size**3 / p,
+        "exchange": ceil(log2(columns)) * message(matrix / rows) + ceil(log2(rows)) * message(matrix / columns),
+        "collect": ELEMENT_S * size**2 + (p - 1) * message(matrix / p),
+    }
+
+
+def test_striped_takes_broadcasts_as_trees_of_messages_where_none_was_measured() -> None:
+    random = np.random.default_rng(4)
+    made = ping_pong(random)
+    name = "algorithm.matmul_striped"
+    for rows, columns in ((1, 1), (1, 2), (2, 2), (2, 3)):
+        for size in SIZES:
+            times = striped(size, rows, columns)
+            made += phases(random, name, rows * columns, 0.002, times, size=size, variant="plain")
+    found = only(made)
+    errors = [point.error for point in found.points if point.error is not None]
+    assert len(errors) == 9
+    assert max(map(abs, errors)) < 0.03
+    assert any("a tree of messages for mpi.broadcast" in name for name in found.parameters_from)
+
+
+def test_a_measured_collective_goes_before_a_tree() -> None:
+    random = np.random.default_rng(5)
+    broadcasts = [
+        summary(noisy(random, 7e-6), "mpi.broadcast", "time_s", "global", ranks=4, message_bytes=n, call=call)
+        for n in (8, 1024)
+        for call in ("blocking",)
+    ]
+    relaxed = {
+        "initialise": 1e-3,
+        "distribute": 1e-3,
+        "compute": 100 * 240**2 * 2e-9,
+        "exchange": 0.0,
+        "collect": 1e-3,
+    }
+    given = {"size": 240, "iterations": 100, "method": "jacobi", "exchange": "blocking", "variant": "plain"}
+    alone = phases(random, "algorithm.relaxation", 1, 0.002, relaxed, **given)
+    predictor = Predictor(
+        all_costs()["algorithm.relaxation"], ping_pong(random) + broadcasts + alone, MACHINE, LAUNCHES
+    )
+    problem = Problem(240, 4, {name: value for name, value in given.items() if name != "size"})
+    point = predictor.point(problem)
+    halos = 99 * (message(8 * 120) + message(8 * 120))
+    expected = 1e-3 + 1e-3 + 3 * message(8 * 122**2) + 1e-3 + 3 * message(8 * 120**2) + halos
+    expected += 100 * 7e-6 + 100 * 2 * message(8) + relaxed["compute"] / 4
+    assert point.total_s.value == pytest.approx(expected, rel=0.03)
+
+
+def test_overlapped_halos_cost_only_what_the_sweep_does_not_hide() -> None:
+    random = np.random.default_rng(6)
+    given = {"iterations": 100, "method": "jacobi", "variant": "plain"}
+    made = ping_pong(random)
+    for exchange in ("blocking", "overlapped"):
+        seconds = {"initialise": 1e-3, "distribute": 1e-3, "compute": 0.1, "exchange": 0.0, "collect": 1e-3}
+        made += phases(random, "algorithm.relaxation", 1, 0.002, seconds, size=240, exchange=exchange, **given)
+    predictor = Predictor(all_costs()["algorithm.relaxation"], made, MACHINE, LAUNCHES)
+    blocking, hidden = (
+        predictor.point(Problem(240, 4, given | {"exchange": e})) for e in ("blocking", "overlapped")
+    )
+    saved = blocking.total_s.value - hidden.total_s.value
+    assert saved == pytest.approx(99 * 2 * message(8 * 120), rel=0.15)
+
+
+def test_a_sort_counts_its_merge_at_the_plain_sorts_rate() -> None:
+    random = np.random.default_rng(7)
+    made = ping_pong(random)
+    count = 1 << 18
+    for variant, given, compute in (
+        ("plain", "uniform", 5e-9 * count * 18),
+        ("plain", "sorted", 1e-9 * count * 18),
+        ("tuned", "uniform", 4e-9 * count),
+    ):
+        seconds = {"initialise": 1e-3, "distribute": 1e-4, "compute": compute, "exchange": 0.0, "collect": 1e-4}
+        for n, factor in ((count, 1.0), (count // 4, 16 / 18 / 4 if variant == "plain" else 0.25)):
+            scaled = {name: value * factor for name, value in seconds.items()}
+            made += phases(
+                random, "algorithm.sort_psrs", 1, 0.002, scaled, elements=n, variant=variant, input=given
+            )
+    predictor = Predictor(all_costs()["algorithm.sort_psrs"], made, MACHINE, LAUNCHES)
+    mine = count // 4
+    tuned = predictor.point(Problem(count, 4, {"variant": "tuned", "input": "uniform"}))
+    assert tuned.compute_s.value == pytest.approx(mine * (4e-9 + 2 * 5e-9), rel=0.03)
+    plain = predictor.point(Problem(count, 4, {"variant": "plain", "input": "uniform"}))
+    assert plain.compute_s.value == pytest.approx(mine * (5e-9 * 16 + 2 * 5e-9 + 1e-9 * 16), rel=0.03)
+
+
+def test_strassen_has_seven_processes_or_one() -> None:
+    costs = all_costs()["algorithm.matmul_strassen"]
+    assert costs.refuses(Problem(256, 4, {})) == "4 processes: must be 1 or 7"
+    steps = [
+        step for step in costs.steps(Problem(256, 7, {"schedule": "rescheduled"})) if isinstance(step, Messages)
+    ]
+    assert [(step.count, step.bytes) for step in steps] == [(6, 8 * 128**2), (3, 8 * 128**2)]
+
+
+def test_messages_between_hosts_are_asked_for_only_where_they_were_measured() -> None:
+    below = LowerLevels(ping_pong(np.random.default_rng(8)), MACHINE, LAUNCHES, "default")
+    assert below.host_room == 16
+    assert not below.between_hosts(64), "only one host was measured: as though it had processors for all"
+    with pytest.raises(NotMeasuredError, match="between hosts"):
+        below.messages(Messages("exchange", 1, 8), outside=True)
