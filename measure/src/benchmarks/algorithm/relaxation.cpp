@@ -1,0 +1,592 @@
+// algorithm.relaxation: a fixed number of sweeps over the Laplace equation on N x N points inside a fixed
+// boundary, in blocks on a grid of processes.
+//
+// Timed: the whole program core on every rank, allocation included; the slowest counts. Its phases:
+// initialise (the root makes the grid), distribute, compute (sweeps), exchange (edges with the neighbours;
+// the largest change to all, by reduce and broadcast), collect. After thesis 6.7.5 and appendix F.4.
+#include <array>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "benchmark.hpp"
+#include "benchmarks/algorithm/laplace.hpp"
+#include "benchmarks/algorithm/partition.hpp"
+#include "benchmarks/algorithm/phase_metrics.hpp"
+#include "benchmarks/algorithm/process_grid.hpp"
+#include "benchmarks/algorithm/sweeps.hpp"
+#include "memory/available.hpp"
+#include "memory/buffer.hpp"
+#include "sampling/phases.hpp"
+
+namespace scope {
+namespace {
+
+constexpr int upward_tag = 12;
+constexpr int downward_tag = 13;
+constexpr int leftward_tag = 14;
+constexpr int rightward_tag = 15;
+// Points that a check may sweep over serially: a tenth of a second's worth.
+constexpr std::int64_t replayed_points = 20'000'000;
+
+enum class Method { chaotic, jacobi, red_black };
+
+Method method_of(const Parameters& parameters) {
+  const std::string& name = parameters.choice("method");
+  if (name == "jacobi") return Method::jacobi;
+  return name == "red_black" ? Method::red_black : Method::chaotic;
+}
+
+// The points of one process with a ring of neighbours' or boundary values around them. The first point of
+// each row begins a cache line.
+class Block {
+ public:
+  Block(int rows, int columns)
+      : rows_(rows), columns_(columns), stride_(stride(columns)), memory_(bytes(rows, columns)) {}
+
+  static std::size_t bytes(int rows, int columns) {
+    return (static_cast<std::size_t>(rows + 2) * stride(columns) + line) * sizeof(double);
+  }
+
+  double* at(int row, int column) {
+    return memory_.as<double>().data() + line + (row + 1) * stride_ + column;
+  }
+  int rows() const { return rows_; }
+  int columns() const { return columns_; }
+  Stride stride() const { return stride_; }
+
+ private:
+  static constexpr Stride line = 8;
+  static Stride stride(int columns) { return (columns + 2 + line - 1) / line * line; }
+
+  int rows_;
+  int columns_;
+  Stride stride_;
+  Buffer memory_;
+};
+
+// The order of a sweep: all at once, or first what needs no neighbour and then the edges.
+std::vector<Rectangle> parts_of(int rows, int columns, bool edges_last) {
+  if (!edges_last) return {{0, rows, 0, columns}};
+  std::vector<Rectangle> parts = {{1, rows - 1, 1, columns - 1}, {0, 1, 0, columns}, {1, rows - 1, 0, 1}};
+  if (columns > 1) parts.push_back({1, rows - 1, columns - 1, columns});
+  if (rows > 1) parts.push_back({rows - 1, rows, 0, columns});
+  return parts;
+}
+
+// Stands in for Phases where nothing is timed.
+struct Untimed {
+  void enter(Phase) {}
+  void meet(Phase, const Partners&) {}
+  void offer() {}
+};
+
+class Relaxation final : public Benchmark {
+ public:
+  Relaxation(const Parameters& parameters, const Communicator& communicator)
+      : communicator_(communicator),
+        size_(static_cast<int>(parameters.integer("size"))),
+        iterations_(static_cast<int>(parameters.integer("iterations"))),
+        method_(method_of(parameters)),
+        tuned_(parameters.choice("variant") == "tuned"),
+        overlapped_(parameters.choice("exchange") == "overlapped"),
+        grid_(communicator, parameters.integer("rows")),
+        rows_(size_, grid_.rows()),
+        columns_(size_, grid_.columns()) {
+    refuse_what_does_not_fit();
+    problem_.emplace(size_, method_ == Method::chaotic);
+    above_ = grid_.row() > 0 ? grid_.rank(grid_.row() - 1, grid_.column()) : MPI_PROC_NULL;
+    below_ = grid_.row() + 1 < grid_.rows() ? grid_.rank(grid_.row() + 1, grid_.column()) : MPI_PROC_NULL;
+    left_ = grid_.column() > 0 ? grid_.rank(grid_.row(), grid_.column() - 1) : MPI_PROC_NULL;
+    right_ =
+        grid_.column() + 1 < grid_.columns() ? grid_.rank(grid_.row(), grid_.column() + 1) : MPI_PROC_NULL;
+    neighbours_ = Partners::these({above_, below_, left_, right_});
+    collected_ = communicator.root() ? Partners::everyone() : Partners::none();
+  }
+
+  ~Relaxation() override { release(); }
+
+  Work work() const override {
+    const double p = communicator_.size();
+    const double n = size_;
+    const double edges =
+        2.0 * (grid_.rows() - 1) * grid_.columns() + 2.0 * (grid_.columns() - 1) * grid_.rows();
+    const double edge_points = 2 * n * (grid_.rows() - 1 + grid_.columns() - 1);
+    const double exchanges = static_cast<double>(iterations_) * halves() - 1;
+    const double maxima = 2 * (p - 1) * iterations_;
+    return {.bytes = sizeof(double) * (2 * n * n * (p - 1) / p + exchanges * edge_points + maxima),
+            .flops = 4 * n * n * iterations_,
+            .messages = 2 * (p - 1) + exchanges * edges + maxima,
+            .steps = static_cast<double>(iterations_)};
+  }
+
+  void run(Repetition& repetition) override {
+    release();
+    std::optional<Phases> phases;
+    repetition.time([&] {
+      phases.emplace(repetition, 2 + static_cast<std::size_t>(iterations_) * (1 + halves()));
+      solve(iterations_, *phases);
+      phases->leave();
+    });
+    phases->observe(repetition, communicator_);
+  }
+
+  // Every rank compares every point of its block, and the root of the whole result, with what is known of it
+  // without iterating; the largest change too. What is known of a chaotic iterate are bounds; so its first
+  // sweeps are done again, by the processes and by the root alone.
+  Check verify(std::uint64_t /*seed*/) override {
+    std::string problem = block_problem();
+    std::int64_t checks = static_cast<std::int64_t>(current_->rows()) * current_->columns();
+    if (communicator_.root()) {
+      checks += static_cast<std::int64_t>(size_) * size_;
+      if (problem.empty()) problem = result_problem();
+    }
+    const std::string in_change = method_ == Method::chaotic ? replay_problem() : change_problem();
+    return {checks, problem.empty() ? in_change : problem};
+  }
+
+  // The middle row of the result on the root, of the block elsewhere.
+  std::span<std::byte> received() override {
+    double* const row = communicator_.root() ? whole_at(size_ / 2, 0) : current_->at(current_->rows() / 2, 0);
+    return std::as_writable_bytes(std::span(row, communicator_.root() ? size_ : current_->columns()));
+  }
+  bool loops() const override { return false; }
+
+ private:
+  int halves() const { return method_ == Method::red_black ? 2 : 1; }
+
+  void refuse_what_does_not_fit() {
+    if (tuned_ && method_ == Method::red_black) {
+      throw Unavailable("variant=tuned: red-black has a plain sweep only; choose chaotic or jacobi");
+    }
+    if (size_ < grid_.rows() || size_ < grid_.columns()) {
+      throw Unavailable("size=" + std::to_string(size_) + ": every process of the " +
+                        std::to_string(grid_.rows()) + " x " + std::to_string(grid_.columns()) +
+                        " grid needs a point");
+    }
+    const std::int64_t side = size_;
+    const std::int64_t packed = (side + 2 * grid_.rows()) * (side + 2 * grid_.columns());
+    if (packed > std::numeric_limits<int>::max()) {
+      throw Unavailable("size=" + std::to_string(size_) + ": more than 2^31 - 1 points in one scatter");
+    }
+    const int blocks = method_ == Method::jacobi ? 2 : 1;
+    std::int64_t bytes =
+        blocks * static_cast<std::int64_t>(
+                     Block::bytes(static_cast<int>(rows_.largest()), static_cast<int>(columns_.largest())));
+    bytes += (rows_.largest() + 2) * (columns_.largest() + 2) * static_cast<std::int64_t>(sizeof(double));
+    if (communicator_.root())
+      bytes += (packed + (side + 2) * (side + 2)) * static_cast<std::int64_t>(sizeof(double));
+    require_memory(bytes, communicator_);
+  }
+
+  void release() {
+    current_.reset();
+    next_.reset();
+    for (Buffer* buffer : {&whole_, &packed_, &mine_}) *buffer = Buffer(0);
+    if (column_ != MPI_DATATYPE_NULL) MPI_Type_free(&column_);
+  }
+
+  // The program core; `phases` is told where its time goes.
+  template <class Marks>
+  void solve(int iterations, Marks& phases) {
+    initialise();
+    phases.meet(Phase::distribute, from_root_);
+    distribute();
+    phases.enter(Phase::compute);
+    for (int iteration = 0; iteration < iterations; ++iteration) {
+      double change = 0;
+      for (int half = 0; half < halves(); ++half) {
+        // Each block came with its neighbours' first values.
+        const bool neighbours_are_new = iteration == 0 && half == 0;
+        change = std::max(change, swept(half, neighbours_are_new, phases));
+      }
+      if (method_ == Method::jacobi) std::swap(current_, next_);
+      phases.meet(Phase::exchange, everyone_);
+      MPI_Reduce(&change, &change_, 1, MPI_DOUBLE, MPI_MAX, 0, communicator_.handle());
+      MPI_Bcast(&change_, 1, MPI_DOUBLE, 0, communicator_.handle());
+      phases.enter(Phase::compute);
+    }
+    phases.meet(Phase::collect, collected_);
+    collect();
+  }
+
+  template <class Marks>
+  double swept(int half, bool neighbours_are_new, Marks& phases) {
+    const auto& first = parts_.front();
+    if (!overlapped_ || neighbours_are_new) {
+      if (!neighbours_are_new) {
+        phases.meet(Phase::exchange, neighbours_);
+        exchange();
+        phases.enter(Phase::compute);
+      }
+      const double change = sweep(first, half);
+      return std::max(change, sweep_rest(half));
+    }
+    phases.enter(Phase::exchange);
+    auto requests = start_exchange();
+    phases.offer();
+    phases.enter(Phase::compute);
+    const double change = sweep(first, half);
+    phases.meet(Phase::exchange, neighbours_);
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    phases.enter(Phase::compute);
+    return std::max(change, sweep_rest(half));
+  }
+
+  double sweep_rest(int half) {
+    double change = 0;
+    for (std::size_t part = 1; part < parts_.size(); ++part)
+      change = std::max(change, sweep(parts_[part], half));
+    return change;
+  }
+
+  double sweep(const Rectangle& points, int half) {
+    double* const here = current_->at(0, 0);
+    const Stride stride = current_->stride();
+    switch (method_) {
+      case Method::jacobi:
+        return (tuned_ ? tuned_jacobi_ : sweep_jacobi)(here, next_->at(0, 0), stride, points);
+      case Method::red_black:
+        return sweep_colour(here, stride, points, (first_row() + first_column() + half) & 1);
+      case Method::chaotic:
+        return tuned_ ? sweep_gauss_seidel_staggered(here, stride, points)
+                      : sweep_gauss_seidel(here, stride, points);
+    }
+    return 0;
+  }
+
+  int first_row() const { return static_cast<int>(rows_.begin(grid_.row())); }
+  int first_column() const { return static_cast<int>(columns_.begin(grid_.column())); }
+  double* whole_at(int row, int column) {
+    return whole_.as<double>().data() + static_cast<std::size_t>(row + 1) * (size_ + 2) + column + 1;
+  }
+
+  void initialise() {
+    const int rows = static_cast<int>(rows_.size(grid_.row()));
+    const int columns = static_cast<int>(columns_.size(grid_.column()));
+    current_ = std::make_unique<Block>(rows, columns);
+    if (method_ == Method::jacobi) next_ = std::make_unique<Block>(rows, columns);
+    parts_ = parts_of(rows, columns, overlapped_);
+    mine_ = Buffer(static_cast<std::size_t>(rows + 2) * (columns + 2) * sizeof(double));
+    if (column_ == MPI_DATATYPE_NULL) {
+      MPI_Type_vector(rows, 1, static_cast<int>(current_->stride()), MPI_DOUBLE, &column_);
+      MPI_Type_commit(&column_);
+    }
+    if (!communicator_.root()) return;
+    packed_ = Buffer(static_cast<std::size_t>(layout(1).total) * sizeof(double));
+    whole_ = Buffer(static_cast<std::size_t>(size_ + 2) * (size_ + 2) * sizeof(double));
+    for (int row = -1; row <= size_; ++row) {
+      for (int column = -1; column <= size_; ++column) *whole_at(row, column) = problem_->start(row, column);
+    }
+  }
+
+  // Where each rank's block, with a ring of so many points, stands among the packed blocks of all.
+  struct Layout {
+    std::vector<int> counts;
+    std::vector<int> begins;
+    int total = 0;
+  };
+  Layout layout(int ring) const {
+    Layout layout;
+    for (int rank = 0; rank < communicator_.size(); ++rank) {
+      const auto rows = rows_.size(rank / grid_.columns()) + 2 * ring;
+      const auto columns = columns_.size(rank % grid_.columns()) + 2 * ring;
+      layout.counts.push_back(static_cast<int>(rows * columns));
+      layout.begins.push_back(layout.total);
+      layout.total += layout.counts.back();
+    }
+    return layout;
+  }
+
+  // Calls `row_of` with the packed and the whole form of each row of each block, and its length.
+  template <class Row>
+  void for_each_packed_row(int ring, Row row_of) {
+    double* packed = packed_.as<double>().data();
+    for (int rank = 0; rank < communicator_.size(); ++rank) {
+      const int grid_row = rank / grid_.columns();
+      const int grid_column = rank % grid_.columns();
+      const auto begin = static_cast<int>(columns_.begin(grid_column)) - ring;
+      const auto length = static_cast<int>(columns_.size(grid_column)) + 2 * ring;
+      for (auto row = rows_.begin(grid_row) - ring; row < rows_.end(grid_row) + ring; ++row) {
+        row_of(packed, whole_at(static_cast<int>(row), begin), length);
+        packed += length;
+      }
+    }
+  }
+
+  void distribute() {
+    const auto [counts, begins, total] = layout(1);
+    if (communicator_.root()) {
+      for_each_packed_row(1, [](double* packed, const double* whole, int length) {
+        std::copy(whole, whole + length, packed);
+      });
+    }
+    MPI_Scatterv(packed_.data(), counts.data(), begins.data(), MPI_DOUBLE, mine_.data(),
+                 counts[communicator_.rank()], MPI_DOUBLE, 0, communicator_.handle());
+    const double* from = mine_.as<double>().data();
+    const int width = current_->columns() + 2;
+    for (int row = -1; row <= current_->rows(); ++row, from += width) {
+      std::copy(from, from + width, current_->at(row, -1));
+      if (next_) std::copy(from, from + width, next_->at(row, -1));
+    }
+  }
+
+  void collect() {
+    double* to = mine_.as<double>().data();
+    for (int row = 0; row < current_->rows(); ++row) {
+      to = std::copy(current_->at(row, 0), current_->at(row, current_->columns()), to);
+    }
+    const auto [counts, begins, total] = layout(0);
+    MPI_Gatherv(mine_.data(), counts[communicator_.rank()], MPI_DOUBLE, packed_.data(), counts.data(),
+                begins.data(), MPI_DOUBLE, 0, communicator_.handle());
+    if (!communicator_.root()) return;
+    for_each_packed_row(0, [](const double* packed, double* whole, int length) {
+      std::copy(packed, packed + length, whole);
+    });
+  }
+
+  // What goes to a neighbour, and where that of the opposite one comes.
+  struct Edge {
+    double* sent;
+    double* received;
+    int count;
+    MPI_Datatype type;
+    int to;
+    int from;
+    int tag;
+  };
+  std::array<Edge, 4> edges() {
+    const int bottom = current_->rows() - 1;
+    const int end = current_->columns() - 1;
+    const int width = current_->columns();
+    return {{{current_->at(0, 0), current_->at(bottom + 1, 0), width, MPI_DOUBLE, above_, below_, upward_tag},
+             {current_->at(bottom, 0), current_->at(-1, 0), width, MPI_DOUBLE, below_, above_, downward_tag},
+             {current_->at(0, 0), current_->at(0, end + 1), 1, column_, left_, right_, leftward_tag},
+             {current_->at(0, end), current_->at(0, -1), 1, column_, right_, left_, rightward_tag}}};
+  }
+
+  void exchange() {
+    for (const Edge& edge : edges()) {
+      MPI_Sendrecv(edge.sent, edge.count, edge.type, edge.to, edge.tag, edge.received, edge.count, edge.type,
+                   edge.from, edge.tag, communicator_.handle(), MPI_STATUS_IGNORE);
+    }
+  }
+
+  std::array<MPI_Request, 8> start_exchange() {
+    std::array<MPI_Request, 8> requests{};
+    auto* request = requests.data();
+    const auto all = edges();
+    for (const Edge& edge : all) {
+      MPI_Irecv(edge.received, edge.count, edge.type, edge.from, edge.tag, communicator_.handle(), request++);
+    }
+    for (const Edge& edge : all) {
+      MPI_Isend(edge.sent, edge.count, edge.type, edge.to, edge.tag, communicator_.handle(), request++);
+    }
+    return requests;
+  }
+
+  // What a point may be after the last sweep.
+  struct Bounds {
+    double low;
+    double high;
+  };
+
+  // Rounding of four sums of such values in every sweep, which means do not amplify; and of the powers.
+  double tolerance() const {
+    return 8 * std::numeric_limits<double>::epsilon() * problem_->largest() * (iterations_ + 8.0);
+  }
+
+  // Of all points' waves after so many sweeps; of each colour where they differ.
+  struct Iterate {
+    Laplace::Factors even;
+    Laplace::Factors odd;
+  };
+  Iterate iterate(std::int64_t sweeps) const {
+    if (method_ != Method::red_black) return {problem_->factors(sweeps), problem_->factors(sweeps)};
+    return {problem_->factors(std::max<std::int64_t>(0, 2 * sweeps - 1)), problem_->factors(2 * sweeps)};
+  }
+  double value(const Iterate& iterate, int row, int column) const {
+    return problem_->at(row, column, (row + column) % 2 == 0 ? iterate.even : iterate.odd);
+  }
+
+  // A wave that is nowhere negative: every mean that takes newer values, which are smaller, stays below
+  // Jacobi's. From below, by induction over the order of a sweep: with s = row + column, and 2 more on edges
+  // that come last, each value keeps lambda^(2k + s) of the wave, lambda^(4k + s) where edges come last.
+  Bounds chaotic_bounds(const Iterate& last, int row, int column) const {
+    const double steps = (overlapped_ ? 4.0 : 2.0) * iterations_ + row + column + (overlapped_ ? 2 : 0);
+    const double low = problem_->harmonic(row, column) +
+                       problem_->slowest_wave(row, column) * std::pow(problem_->slowest_lambda(), steps);
+    return {low, value(last, row, column)};
+  }
+
+  template <class Value>
+  std::string points_problem(int row_begin, int rows, int column_begin, int columns, Value value_at) const {
+    const Iterate last = iterate(iterations_);
+    for (int row = row_begin; row < row_begin + rows; ++row) {
+      for (int column = column_begin; column < column_begin + columns; ++column) {
+        const double right = method_ == Method::chaotic ? 0 : value(last, row, column);
+        const Bounds bounds =
+            method_ == Method::chaotic ? chaotic_bounds(last, row, column) : Bounds{right, right};
+        const double found = value_at(row - row_begin, column - column_begin);
+        if (!(found >= bounds.low - tolerance() && found <= bounds.high + tolerance())) {
+          return wrong_point(row, column, found, bounds);
+        }
+      }
+    }
+    return "";
+  }
+  static std::string wrong_point(int row, int column, double found, const Bounds& bounds) {
+    char text[160];
+    std::snprintf(text, sizeof text, "point (%d, %d) is %.17g, not between %.17g and %.17g", row, column,
+                  found, bounds.low, bounds.high);
+    return text;
+  }
+
+  std::string block_problem() {
+    return points_problem(first_row(), current_->rows(), first_column(), current_->columns(),
+                          [this](int row, int column) { return *current_->at(row, column); });
+  }
+  std::string result_problem() {
+    return points_problem(0, size_, 0, size_, [this](int row, int column) { return *whole_at(row, column); });
+  }
+
+  // The largest change in the last sweep, from the iterates before and after it. Collective.
+  std::string change_problem() {
+    const Iterate before = iterate(iterations_ - 1);
+    const Iterate after = iterate(iterations_);
+    double change = 0;
+    for (int row = first_row(); row < first_row() + current_->rows(); ++row) {
+      for (int column = first_column(); column < first_column() + current_->columns(); ++column) {
+        change = std::max(change, std::abs(value(after, row, column) - value(before, row, column)));
+      }
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &change, 1, MPI_DOUBLE, MPI_MAX, communicator_.handle());
+    return wrong_change(change);
+  }
+  std::string wrong_change(double right) const {
+    if (std::abs(change_ - right) <= 2 * tolerance()) return "";
+    char text[120];
+    std::snprintf(text, sizeof text, "the largest change is %.17g, not %.17g", change_, right);
+    return text;
+  }
+
+  // Compares the result of as many first sweeps as can be replayed serially. Collective.
+  std::string replay_problem() {
+    const std::int64_t points = static_cast<std::int64_t>(size_) * size_;
+    const auto sweeps = static_cast<int>(std::clamp<std::int64_t>(replayed_points / points, 1, iterations_));
+    if (sweeps < iterations_) {
+      Untimed untimed;
+      solve(sweeps, untimed);
+    }
+    return communicator_.root() ? replay_and_compare(sweeps) : "";
+  }
+
+  std::string replay_and_compare(int sweeps) {
+    const int width = size_ + 2;
+    const auto place = [&](int row, int column) {
+      return static_cast<std::size_t>(row + 1) * width + column + 1;
+    };
+    std::vector<double> now(static_cast<std::size_t>(width) * width);
+    for (int row = -1; row <= size_; ++row) {
+      for (int column = -1; column <= size_; ++column) now[place(row, column)] = problem_->start(row, column);
+    }
+    double change = 0;
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+      const std::vector<double> old = now;
+      change = 0;
+      for (int rank = 0; rank < communicator_.size(); ++rank) {
+        const int top = static_cast<int>(rows_.begin(rank / grid_.columns()));
+        const int left = static_cast<int>(columns_.begin(rank % grid_.columns()));
+        const int rows = static_cast<int>(rows_.size(rank / grid_.columns()));
+        const int columns = static_cast<int>(columns_.size(rank % grid_.columns()));
+        // New values of the own block, old ones of all others.
+        const auto seen = [&](int row, int column) {
+          const bool own = row >= top && row < top + rows && column >= left && column < left + columns;
+          return (own ? now : old)[place(row, column)];
+        };
+        for (const auto& part : parts_of(rows, columns, overlapped_)) {
+          for (int row = top + part.row_begin; row < top + part.row_end; ++row) {
+            for (int column = left + part.column_begin; column < left + part.column_end; ++column) {
+              now[place(row, column)] = (seen(row - 1, column) + seen(row, column + 1) +
+                                         seen(row + 1, column) + seen(row, column - 1)) /
+                                        4;
+              change = std::max(change, std::abs(now[place(row, column)] - old[place(row, column)]));
+            }
+          }
+        }
+      }
+    }
+    for (int row = 0; row < size_; ++row) {
+      for (int column = 0; column < size_; ++column) {
+        const double right = now[place(row, column)];
+        const double found = *whole_at(row, column);
+        if (!(std::abs(found - right) <= tolerance())) return wrong_point(row, column, found, {right, right});
+      }
+    }
+    return wrong_change(change);
+  }
+
+  const Communicator& communicator_;
+  int size_;
+  int iterations_;
+  Method method_;
+  bool tuned_;
+  bool overlapped_;
+  ProcessGrid grid_;
+  Partition rows_;
+  Partition columns_;
+  SweepJacobi tuned_jacobi_ = widest_sweep_jacobi();
+  std::optional<Laplace> problem_;
+  int above_ = MPI_PROC_NULL;
+  int below_ = MPI_PROC_NULL;
+  int left_ = MPI_PROC_NULL;
+  int right_ = MPI_PROC_NULL;
+  Partners from_root_ = Partners::root();
+  Partners everyone_ = Partners::everyone();
+  Partners neighbours_ = Partners::none();
+  Partners collected_ = Partners::none();
+  std::unique_ptr<Block> current_;
+  std::unique_ptr<Block> next_;  // Jacobi's
+  std::vector<Rectangle> parts_;
+  Buffer whole_{0};   // the root's: the grid with its boundary, first and last values
+  Buffer packed_{0};  // the root's: all blocks, each with its ring, as they travel
+  Buffer mine_{0};    // the own block as it travels
+  MPI_Datatype column_ = MPI_DATATYPE_NULL;
+  double change_ = 0;
+};
+
+const Registration registration{{
+    .name = "algorithm.relaxation",
+    .summary = "sweeps over the Laplace equation on a grid of processes: total and its phases",
+    .parameters =
+        {integer("size", "", 120, 1, 46000, "N of the N x N points inside the boundary"),
+         integer("iterations", "", 100, 1, 1'000'000, "sweeps over all points"),
+         choice("method", {"chaotic", "jacobi", "red_black"},
+                "Gauss-Seidel inside a block with old values across (the thesis's), or one that does not "
+                "depend on the grid"),
+         choice("exchange", {"blocking", "overlapped"},
+                "send-receives between sweeps, or messages under way while the inner points are swept"),
+         choice("variant", {"plain", "tuned"},
+                "plain loops, or vectors (jacobi) and several rows at once (chaotic)"),
+         grid_rows()},
+    .definition = Definition::max_rank,
+    .metrics = with_phases({seconds("time_s"), seconds_per_step("time_per_iteration_s"), flops_per_second()}),
+    .sweeps =
+        {{"baseline", "ranks=powers method=chaotic size=240"},
+         {"baseline", "ranks=all method=jacobi variant=tuned exchange=blocking,overlapped size=240"},
+         {"standard", "ranks=every method=chaotic size=720 iterations=1000"},
+         {"standard", "ranks=powers method=jacobi variant=plain,tuned size=720 iterations=1000"},
+         {"standard",
+          "ranks=all method=red_black,chaotic exchange=blocking,overlapped size=720 iterations=1000"},
+         {"advanced", "ranks=every method=chaotic,jacobi,red_black size=720,1080,1500 iterations=1000"},
+         {"advanced",
+          "ranks=every method=chaotic,jacobi variant=tuned exchange=blocking,overlapped size=720,1080,1500 "
+          "iterations=1000"}},
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<Relaxation>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope
