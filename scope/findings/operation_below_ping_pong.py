@@ -6,17 +6,63 @@ from scope import units
 from scope.findings.context import Context
 from scope.findings.finding import Evidence, Finding
 from scope.findings.rungs import Lossy, lossy
-from scope.models.fit import Rung
+from scope.models.fit import OperationParts, Rung
 
 WORTH_A_LINE = 0.7
+LADDERS = "operation.broadcast"
+"""It stands on the ladders."""
 MUCH = 0.3
 """The thesis found 29 to 63 % (Melas 2000, sec. 7.5): what lies below is worse than its worst cluster."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find operations that certainly retain less than 70 % of the library's bandwidth."""
+    """Find broadcasts that certainly retain less than 70 % of the library's bandwidth, others less than 30 %."""
     found = lossy(context, "bandwidth_bytes_per_s", ("operation",), WORTH_A_LINE)
-    return [_finding(context, one) for one in found]
+    return [_finding(context, one) for one in found] + [_of_parts(one) for one in _worst(context)]
+
+
+def _worst(context: Context) -> list[OperationParts]:
+    """Return the case of each operation but the broadcast that certainly retains least, below 30 %."""
+    worst: dict[str, OperationParts] = {}
+    for one in context.models.operations:
+        name, high = one.subject.benchmark, one.retained.high
+        if name == LADDERS or high is None or high >= MUCH:
+            continue
+        if name not in worst or one.retained.value < worst[name].retained.value:
+            worst[name] = one
+    return list(worst.values())
+
+
+def _of_parts(one: OperationParts) -> Finding:
+    retained = units.share(one.retained.value, one.retained.low, one.retained.high)
+    parts = {
+        "its messages at the pace of the ping-pong": one.messages_s.value,
+        "pages of fresh memory": one.paging_s,
+        "gathering of columns": one.packing_s,
+        "contention, copies, the library's algorithm": one.rest_s,
+    }
+    known = {name: value for name, value in parts.items() if value is not None}
+    largest = max(list(known)[1:], key=lambda name: known[name])
+    return Finding(
+        code="operation-below-ping-pong",
+        severity="warning",
+        title=(
+            f"{one.subject.label} delivers {retained} of what a ping-pong of its messages does; "
+            f"most goes to {largest}"
+        ),
+        where={
+            "benchmark": one.subject.benchmark,
+            "size": int(one.subject.parameters.get("size", 0)),
+            "ranks": one.subject.ranks,
+            "layer": "operation",
+        },
+        evidence=[Evidence(what=name, value=value, unit="s") for name, value in known.items()],
+        advice=(
+            "Use buffers again instead of fresh ones; let rows of a matrix, which lie together, be what is sent; "
+            "overlap what one process has to send to many with work."
+        ),
+        lost=1 - one.retained.value,
+    )
 
 
 def _finding(context: Context, found: Lossy) -> Finding:

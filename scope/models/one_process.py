@@ -9,13 +9,12 @@ import numpy as np
 from scope.models.costs.steps import Costs, Phase, Problem, Work
 from scope.models.draws import DRAWS, draw
 from scope.models.lower_levels import NotMeasuredError
-from scope.models.speedup import SIZES, size_of
+from scope.models.speedup import NOTHING_ALONE, SIZES, size_of
 from scope.samples.records import Value
 from scope.samples.samples import Floats
 from scope.statistics.summary import Summary
 
 SEED = 13
-ANY_GRID = "rows"
 
 Rates = tuple[Floats, Floats]
 """Sizes, shape (points,), and seconds for each unit of work there, shape (points, 1 + draws)."""
@@ -66,7 +65,7 @@ class OneProcess:
         return work.units * _interpolated(np.log(sizes), per_unit_s, float(np.log(max(work.like, 1.0)))), beyond
 
     def _of(self, problem: Problem, phase: Phase) -> Rates | None:
-        wanted = {name: value for name, value in problem.parameters.items() if name != ANY_GRID}
+        wanted = {name: value for name, value in problem.parameters.items() if name not in NOTHING_ALONE}
         key = (phase, *sorted((name, str(value)) for name, value in wanted.items()))
         if key not in self._rates:
             self._rates[key] = self._measured(wanted, phase, lambda n: self._costs.units(phase, n, problem))
@@ -76,7 +75,7 @@ class OneProcess:
         by_size: dict[int, Summary] = {}
         for one in self._summaries:
             size = size_of(one.parameters)
-            given = {name: value for name, value in one.parameters.items() if name not in (*SIZES, ANY_GRID)}
+            given = {name: value for name, value in one.parameters.items() if name not in (*SIZES, *NOTHING_ALONE)}
             if one.metric == f"{phase}_s" and given == wanted and size:
                 by_size.setdefault(size, one)
         if not by_size:
@@ -96,4 +95,6 @@ def _interpolated(places: Floats, values: Floats, place: float) -> Floats:
 
 
 def _words(problem: Problem) -> str:
-    return " ".join(f"{name}={value}" for name, value in sorted(problem.parameters.items()) if name != ANY_GRID)
+    return " ".join(
+        f"{name}={value}" for name, value in sorted(problem.parameters.items()) if name not in NOTHING_ALONE
+    )

@@ -21,6 +21,8 @@ SIZES = ("size", "elements")
 """What says how much an algorithm has to do."""
 WAYS = ("variant", "rows", "exchange", "schedule")
 """What says how it is done: the result is the same. All other parameters say what is computed."""
+NOTHING_ALONE = ("rows", "exchange", "schedule")
+"""Of them, what makes no difference to one process."""
 SEED = 7
 
 Crowds = set[tuple[int, str, str]]
@@ -72,15 +74,18 @@ def problem(case: Case) -> tuple[object, ...]:
 
 def alone(one: Summary, times: Iterable[Summary]) -> Summary | None:
     """Return the time of the same way on one process: over the same transport where it was measured so."""
-    wanted = (*problem(one), _way(one), one.origin)
-    same = [s for s in times if s.ranks == 1 and (*problem(s), _way(s), s.origin) == wanted]
-    return min(same, key=lambda s: (s.transport != one.transport, s.median or 0.0), default=None)
+
+    def way(summary: Summary) -> tuple[object, ...]:
+        return (*problem(summary), _way(summary, NOTHING_ALONE), summary.origin)
+
+    same = [s for s in times if s.ranks == 1 and way(s) == way(one)]
+    return min(same, key=lambda s: (_way(s) != _way(one), s.transport != one.transport), default=None)
 
 
-def _way(case: Case) -> tuple[object, ...]:
+def _way(case: Case, but: Sequence[str] = ("rows",)) -> tuple[object, ...]:
     """Return how it is done, but for the grid."""
     parameters = case.parameters
-    return (case.benchmark, *((name, parameters[name]) for name in WAYS if name in parameters and name != "rows"))
+    return (case.benchmark, *((name, parameters[name]) for name in WAYS if name in parameters and name not in but))
 
 
 def _place(summary: Summary) -> tuple[bool, str]:

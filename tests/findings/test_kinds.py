@@ -26,6 +26,7 @@ from tests.findings.contexts import (
     with_times,
     with_usable,
 )
+from tests.findings.test_algorithms import KINDS as ALGORITHM_KINDS
 from tests.findings.test_node import KINDS as NODE_KINDS
 
 
@@ -244,7 +245,9 @@ def test_it_stays_silent_where_it_must(kind: str, code: str, change: Change, gol
 
 
 def test_every_kind_is_tried() -> None:
-    assert set(all_kinds()) == set(KINDS) | NODE_KINDS | COLLECTIVE_KINDS | PAIR_KINDS | {"slow_host"}
+    assert set(all_kinds()) == (
+        set(KINDS) | set(ALGORITHM_KINDS) | NODE_KINDS | COLLECTIVE_KINDS | PAIR_KINDS | {"slow_host"}
+    )
 
 
 def test_worst_first(golden_context: Context) -> None:
@@ -258,6 +261,7 @@ def test_worst_first(golden_context: Context) -> None:
 
 def test_the_golden_run_s_findings(golden_context: Context) -> None:
     assert {finding.code for finding in find_all(golden_context)} == {
+        "communication-outweighs",
         "failed-case",
         "self-consistency",
         "noisy-case",

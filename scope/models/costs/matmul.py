@@ -13,6 +13,11 @@ def units(phase: Phase, size: float) -> float:
     return size**3 if phase == "compute" else size**2
 
 
+def touched_bytes(size: float) -> float:
+    """Return the bytes of both factors and the product."""
+    return 3 * DOUBLE_BYTES * size**2
+
+
 def root(problem: Problem, phases: tuple[Phase, ...]) -> Iterator[Work]:
     """Yield what the root does with whole matrices, however many processes there are."""
     for phase in phases:

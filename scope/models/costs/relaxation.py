@@ -35,6 +35,10 @@ class Relaxation:
         """Return the points that are visited."""
         return size**2 * (_iterations(problem) if phase == "compute" else 1)
 
+    def touched_bytes(self, size: float) -> float:
+        """Return the bytes of the old and the new values."""
+        return 2 * DOUBLE_BYTES * size**2
+
     def refuses(self, problem: Problem) -> str:
         """Any number of processes will do, if its grid exists."""
         return refuse_grid(problem)

@@ -32,6 +32,10 @@ class Sort:
         """Return n log2 n comparisons of the plain sort, n items of everything else."""
         return size * log2(max(size, 2)) if phase == "compute" and problem.variant == "plain" else size
 
+    def touched_bytes(self, size: float) -> float:
+        """Return the bytes of the items, and of as many to sort them into."""
+        return 2 * ITEM_BYTES * size
+
     def refuses(self, problem: Problem) -> str:  # noqa: ARG002 - of the protocol
         """Any number of processes will do."""
         return ""

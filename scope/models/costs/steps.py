@@ -85,6 +85,10 @@ class Costs(Protocol):
         """Return how much work one process has in a phase at a size; any unit, the same for all sizes."""
         ...
 
+    def touched_bytes(self, size: float) -> float:
+        """Return how much memory one process works on at a size."""
+        ...
+
     def refuses(self, problem: Problem) -> str:
         """Say why the algorithm cannot run so; empty when it can."""
         ...

@@ -29,6 +29,10 @@ class Strassen:
         """Return N^3 or N^2; the seven products of one process count as one product of N."""
         return matmul.units(phase, size)
 
+    def touched_bytes(self, size: float) -> float:
+        """Return the bytes of three matrices."""
+        return matmul.touched_bytes(size)
+
     def refuses(self, problem: Problem) -> str:
         """Say that there are seven products."""
         return "" if problem.ranks in (1, PRODUCTS) else f"{problem.ranks} processes: must be 1 or {PRODUCTS}"

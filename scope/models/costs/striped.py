@@ -26,6 +26,10 @@ class Striped:
         """Return N^3 or N^2."""
         return matmul.units(phase, size)
 
+    def touched_bytes(self, size: float) -> float:
+        """Return the bytes of three matrices."""
+        return matmul.touched_bytes(size)
+
     def refuses(self, problem: Problem) -> str:
         """Any number of processes will do, if its grid exists."""
         return refuse_grid(problem)

@@ -1,0 +1,278 @@
+"""Findings about algorithms and operations: each fires where a fault was put in, and not where all is well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scope.findings.context import Context
+from scope.findings.find import all_kinds
+from scope.samples.records import Work
+from scope.samples.samples import CaseSamples
+from scope.statistics.summary import Summary
+from tests.findings.contexts import Change, with_samples, with_summaries
+from tests.models.curves import noisy, summary
+
+PHASES = ("initialise", "distribute", "compute", "exchange", "collect", "idle")
+
+
+def algorithm(benchmark: str, ranks: int, seconds: dict[str, float], seed: int = 1, **given: Any) -> list[Summary]:
+    """A case with its phases; `seconds` may leave out what takes none."""
+    random = np.random.default_rng((seed, ranks, *(hash_of(given))))
+    whole = {name: seconds.get(name, 0.0) for name in PHASES}
+    communicate = whole["distribute"] + whole["exchange"] + whole["collect"]
+    times = {"time_s": sum(whole.values()), "communicate_s": communicate}
+    times |= {f"{name}_s": value for name, value in whole.items()}
+    return [
+        summary(
+            noisy(random, value) if value else [np.zeros(15)] * 6,
+            benchmark,
+            metric,
+            "max_rank" if metric == "time_s" else "observed",
+            ranks=ranks,
+            **given,
+        )
+        for metric, value in times.items()
+    ]
+
+
+def hash_of(given: dict[str, Any]) -> list[int]:
+    return [sum(map(ord, f"{name}{value}")) for name, value in sorted(given.items())]
+
+
+CANNON, STRIPED = "algorithm.matmul_cannon", "algorithm.matmul_striped"
+
+
+def cannon(communicate_s: Callable[[int], float], size: int = 512) -> Change:
+    """One second of computation over p processes, and so much communication."""
+
+    def change(context: Context) -> Context:
+        made = []
+        for p in (1, 4, 9, 16):
+            parts = {"compute": 1 / p, "exchange": communicate_s(p)}
+            made += algorithm(CANNON, p, parts, size=size, variant="plain")
+        return with_summaries(context, made)
+
+    return change
+
+
+def two_products(
+    striped: dict[str, float], other: dict[str, float], messages: tuple[int, int] = (24, 96)
+) -> Change:
+    def change(context: Context) -> Context:
+        made = []
+        for name, parts, count in ((STRIPED, striped, messages[0]), (CANNON, other, messages[1])):
+            moved = Work(bytes=1e8, flops=1e9, messages=count)
+            case = algorithm(name, 16, parts, seed=count, size=840, variant="plain")
+            made += [one.model_copy(update={"work": moved}) for one in case]
+        return with_summaries(context, made)
+
+    return change
+
+
+def sorting(imbalance: float, ranks: int = 8) -> Change:
+    def change(context: Context) -> Context:
+        given = {"elements": 1 << 20, "variant": "plain", "input": "skewed"}
+        made = algorithm("algorithm.sort_psrs", ranks, {"compute": 0.1, "idle": 0.05}, **given)
+        share = noisy(np.random.default_rng(3), imbalance, spread=0.002)
+        one = summary(share, "algorithm.sort_psrs", "partition_imbalance", "observed", ranks, unit="1", **given)
+        return with_summaries(context, [*made, one])
+
+    return change
+
+
+def operation(cold: float, benchmark: str = "operation.scatter", ranks: int = 4) -> Change:
+    """An operation that takes 1 ms into used buffers."""
+
+    def change(context: Context) -> Context:
+        random = np.random.default_rng(4)
+        times = {"warm": 1e-3, "cold": cold}
+        made = [
+            summary(noisy(random, t), benchmark, "time_s", "global", ranks, size=840, memory=memory, layout="rows")
+            for memory, t in times.items()
+        ]
+        return with_summaries(context, made)
+
+    return change
+
+
+def retained(share: float) -> Change:
+    """A scatter to four whose messages alone take `share` of its time; the ping-pong is 1 us and 10 GB/s."""
+
+    def change(context: Context) -> Context:
+        random = np.random.default_rng(5)
+        given = {"mode": "standard", "completion": "blocking"}
+        pings = [summary(noisy(random, 1e-6 + n / 10e9), message_bytes=n, **given) for n in (1, 1 << 16, 1 << 21)]
+        block = 8 * 840**2 / 4
+        time_s = 3 * (1e-6 + block / 10e9) / share
+        case = {"size": 840, "memory": "cold", "layout": "rows"}
+        return with_summaries(
+            context, [*pings, summary(noisy(random, time_s), "operation.scatter", "time_s", "global", 4, **case)]
+        )
+
+    return change
+
+
+def one_process(rate: Callable[[int], float]) -> Change:
+    """Products on one process at so many seconds for each multiplication."""
+
+    def change(context: Context) -> Context:
+        sizes = (120, 240, 480, 720, 960)
+        made = [algorithm(CANNON, 1, {"compute": rate(n) * n**3}, size=n, variant="plain") for n in sizes]
+        return with_summaries(context, [one for case in made for one in case])
+
+    return change
+
+
+def speedup(sixteen_s: float) -> Change:
+    """A second on one process, so much on sixteen."""
+
+    def change(context: Context) -> Context:
+        one = algorithm(CANNON, 1, {"compute": 1.0}, size=1680, variant="plain")
+        many = algorithm(CANNON, 16, {"compute": sixteen_s}, seed=2, size=1680, variant="plain")
+        return with_summaries(context, one + many)
+
+    return change
+
+
+def iterating(late: int | None, waits: float = 0.2, iterations: int = 100) -> Change:
+    """A relaxation on four ranks, of which one may be last to 97 % of the exchanges while the others wait."""
+
+    def change(context: Context) -> Context:
+        (template, *_) = (case for case in context.samples.cases if case.benchmark == CANNON and case.ranks == 4)
+        random = np.random.default_rng(6)
+
+        def launch() -> CaseSamples:
+            times = template.times[0]
+            shape = times.elapsed_s.shape
+            last = random.dirichlet(np.full(4, 40.0), shape[1]).T
+            idle = np.full(shape, 0.01) * times.elapsed_s
+            if late is not None:
+                last = np.full(shape, 0.01)
+                last[late] = 0.97
+                idle = waits * times.elapsed_s
+                idle[late] = 0.0
+            observed = times.observed | {"last_share": last, "idle_s": idle}
+            return replace(
+                template,
+                benchmark="algorithm.relaxation",
+                parameters={"size": 720, "iterations": iterations},
+                times=[replace(times, observed=observed)],
+            )
+
+        return with_samples(context, cases=[launch() for _ in range(6)])
+
+    return change
+
+
+def latency_of_a_cache(n: int) -> float:
+    return 1e-9 if 24 * n**2 < 16 << 20 else 1.8e-9
+
+
+KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
+    "communication_outweighs": (
+        "communication-outweighs",
+        [cannon(lambda p: 0.01 * p), cannon(lambda p: 0.3)],
+        [cannon(lambda p: 0.001 * p), cannon(lambda p: 0.0), cannon(lambda p: 0.3 if p == 4 else 0.01)],
+    ),
+    "striped_or_cannon": (
+        "striped-or-cannon",
+        [
+            two_products({"compute": 0.1, "exchange": 0.02}, {"compute": 0.1, "exchange": 0.05}),
+            two_products({"compute": 0.15, "exchange": 0.02}, {"compute": 0.1, "exchange": 0.02}),
+        ],
+        [two_products({"compute": 0.1, "exchange": 0.02}, {"compute": 0.1, "exchange": 0.021})],
+    ),
+    "partition_imbalance": ("partition-imbalance", [sorting(3.1), sorting(1.5)], [sorting(1.02), sorting(8.0, 1)]),
+    "paging": ("paging-dominates", [operation(2.6e-3)], [operation(1.5e-3), operation(1e-3)]),
+    "cache_knee": ("cache-knee", [one_process(latency_of_a_cache)], [one_process(lambda n: 1e-9)]),
+    "superlinear": ("super-linear", [speedup(1 / 20)], [speedup(1 / 16), speedup(1 / 12)]),
+    "late_rank": (
+        "late-rank",
+        [iterating(2)],
+        [iterating(None), iterating(2, waits=0.01), iterating(2, iterations=1)],
+    ),
+    "operation_below_ping_pong": ("operation-below-ping-pong", [retained(0.2)], [retained(0.4), retained(0.9)]),
+}
+
+
+def cases(which: int) -> list[object]:
+    return [
+        pytest.param(kind, entry[0], change, id=f"{kind}-{number}")
+        for kind, entry in KINDS.items()
+        for number, change in enumerate(entry[which])
+    ]
+
+
+@pytest.mark.parametrize(("kind", "code", "change"), cases(1))
+def test_it_fires_where_it_must(kind: str, code: str, change: Change, golden_context: Context) -> None:
+    found = [one for one in all_kinds()[kind](change(golden_context)) if one.code == code]
+    assert found
+    for finding in found:
+        assert "  " not in finding.title
+        assert finding.evidence
+        assert finding.advice.endswith(".")
+        assert finding.where
+
+
+@pytest.mark.parametrize(("kind", "code", "change"), cases(2))
+def test_it_stays_silent_where_it_must(kind: str, code: str, change: Change, golden_context: Context) -> None:
+    assert [f.title for f in all_kinds()[kind](change(golden_context)) if f.code == code] == []
+
+
+def test_the_count_from_which_communication_outweighs_is_named(golden_context: Context) -> None:
+    (found,) = all_kinds()["communication_outweighs"](cannon(lambda p: 0.02 * p)(golden_context))
+    assert found.where["ranks"] == 9, "0.18 s against 0.11 s; on 4 it is 0.08 s against 0.25 s"
+    assert "from 9 processes on" in found.title
+    assert any(evidence.what == "most cost-effective number of processes" for evidence in found.evidence)
+
+
+def test_why_a_product_is_slower_is_told_by_its_phases(golden_context: Context) -> None:
+    by_messages = two_products({"compute": 0.1, "exchange": 0.02}, {"compute": 0.1, "exchange": 0.05})
+    (found,) = all_kinds()["striped_or_cannon"](by_messages(golden_context))
+    assert found.where["benchmark"] == STRIPED
+    assert "the slower one exchanges" in found.title
+    assert "it sends 96 messages" in found.title
+    assert "the faster one 24" in found.title
+    by_work = two_products({"compute": 0.15, "exchange": 0.02}, {"compute": 0.1, "exchange": 0.02})
+    (found,) = all_kinds()["striped_or_cannon"](by_work(golden_context))
+    assert found.where["benchmark"] == CANNON
+    assert "the slower one computes" in found.title
+    assert "messages" not in found.title
+
+
+def test_a_knee_names_the_cache_that_it_passes(golden_context: Context) -> None:
+    (found,) = all_kinds()["cache_knee"](one_process(latency_of_a_cache)(golden_context))
+    assert found.where["size"] == 960
+    assert "past the level 3 cache of 16 MiB" in found.title
+
+
+def test_a_superlinear_speedup_is_laid_to_the_caches(golden_context: Context) -> None:
+    (found,) = all_kinds()["superlinear"](speedup(1 / 20)(golden_context))
+    assert "all together compute only 80 % of its time" in found.title
+    assert "on 16 processes" in found.title
+
+
+def test_a_superlinear_speedup_without_less_computation_is_not(golden_context: Context) -> None:
+    one = algorithm(CANNON, 1, {"compute": 1.0, "collect": 0.5}, size=1680, variant="plain")
+    many = algorithm(CANNON, 16, {"compute": 1 / 16}, size=1680, variant="plain")
+    (found,) = all_kinds()["superlinear"](with_summaries(golden_context, one + many))
+    assert "one process loses the time elsewhere" in found.title
+
+
+def test_the_late_rank_and_its_host_are_named(golden_context: Context) -> None:
+    (found,) = all_kinds()["late_rank"](iterating(2)(golden_context))
+    assert (found.where["rank"], found.where["host"]) == (2, "node1")
+    assert "97 % of the exchanges" in found.title
+    assert found.lost == pytest.approx(0.2, rel=0.1)
+
+
+def test_the_largest_part_of_a_slow_operation_is_named(golden_context: Context) -> None:
+    found = all_kinds()["operation_below_ping_pong"](retained(0.2)(golden_context))
+    (one,) = (each for each in found if each.where.get("benchmark") == "operation.scatter")
+    assert one.severity == "warning"
+    assert "20 %" in one.title
