@@ -1,0 +1,95 @@
+"""Relaxation on any grid of processes: every method, exchange and variant right, every check seen to fail."""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+
+import pytest
+
+from tests.measure.conftest import Measure
+
+NAME = "algorithm.relaxation"
+METHODS = (
+    "method=chaotic variant=plain",
+    "method=chaotic variant=tuned",
+    "method=jacobi variant=plain",
+    "method=jacobi variant=tuned",
+    "method=red_black",
+)
+EXCHANGES = ("blocking", "overlapped")
+MEMORY_BYTES = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def cases(*sizes: str) -> list[str]:
+    """Return a plan line for each method, exchange and problem."""
+    return [
+        f"{NAME} {method} exchange={exchange} {size}"
+        for method, exchange, size in product(METHODS, EXCHANGES, sizes)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "sizes"),
+    [
+        (1, ("size=1 iterations=2", "size=35 iterations=12")),
+        (4, ("size=2 iterations=3", "size=35 iterations=12", "size=21 rows=1 iterations=1")),
+        (6, ("size=35 iterations=12", "size=19 rows=6 iterations=5", "size=40 rows=3 iterations=6")),
+        (7, ("size=7 iterations=9",)),
+    ],
+)
+def test_every_point_is_right_on_every_grid(ranks: int, sizes: tuple[str, ...], measure: Measure) -> None:
+    ended = measure(ranks, cases(*sizes))
+    assert ended.code == 0, ended.errors
+    assert [case.reason for case in ended.cases if case.status != "ok"] == []
+    for case in ended.cases:
+        # Each point in the result and in the block that it came from.
+        assert case.verification is not None
+        assert case.verification.checks >= 2 * int(case.parameters["size"]) ** 2
+
+
+def test_what_is_too_long_to_be_replayed_is_bounded_and_its_beginning_replayed(measure: Measure) -> None:
+    lines = [f"{NAME} size=150 iterations=1200 exchange={exchange} variant=tuned" for exchange in EXCHANGES]
+    ended = measure(2, lines)
+    assert ended.code == 0, ended.errors
+    assert [case.status for case in ended.cases] == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("fault", "rank"), [("corrupt-payload", 3), ("wrong-result", 0)])
+def test_an_altered_point_fails_its_case(fault: str, rank: int, method: str, measure: Measure) -> None:
+    ended = measure(4, [f"{NAME} {method} size=33 iterations=4"], SCOPE_FAULT=f"{fault}:{NAME}")
+    assert ended.code == 1
+    (case,) = ended.cases
+    assert case.status == "failed"
+    assert f"rank {rank} on " in case.reason
+
+
+def test_what_does_not_fit_is_refused_in_one_line(measure: Measure) -> None:
+    lines = {
+        f"{NAME} rows=3": "rows=3: must divide 4 processes",
+        f"{NAME} rows=1 size=3": "size=3: every process of the 1 x 4 grid needs a point",
+        f"{NAME} method=red_black variant=tuned": "red-black has a plain sweep only",
+    }
+    ended = measure(4, list(lines))
+    assert ended.code == 0, ended.errors
+    for case, reason in zip(ended.cases, lines.values(), strict=True):
+        assert case.status == "unavailable"
+        assert reason in case.reason
+
+
+@pytest.mark.skipif(MEMORY_BYTES > 60e9, reason="this machine has the memory that must not suffice")
+def test_memory_that_does_not_suffice_is_refused_before_it_is_asked_for(measure: Measure) -> None:
+    (case,) = measure(1, [f"{NAME} size=46000 iterations=1"]).cases
+    assert case.status == "unavailable"
+    assert "the buffers need " in case.reason
+
+
+def test_the_phases_are_the_whole_time_of_each_rank(measure: Measure) -> None:
+    (case,) = measure(2, [f"{NAME} size=100 iterations=50 exchange=overlapped"]).cases
+    series = case.series[0]
+    names = ("initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "idle_s")
+    for rank, elapsed_s in enumerate(series.elapsed_s):
+        for repetition, whole_s in enumerate(elapsed_s):
+            parts = sum(series.observed[name][rank][repetition] for name in names)
+            assert parts == pytest.approx(whole_s, rel=0.1, abs=1e-4)
