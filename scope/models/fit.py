@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from scope.samples.records import Origin
 from scope.statistics.summary import Case
 
 Variable = Literal["message_bytes", "vector_length", "intensity", "ranks", "message_bytes_and_ranks"]
@@ -248,6 +249,7 @@ class Speedup(Part):
 
     subject: Case
     """The case without the grid; its `ranks` is the largest number."""
+    origin: Origin
     size: int
     alone: str
     """The case on one process that the speed-up is against; empty where it was not measured."""
@@ -308,6 +310,7 @@ class PhasesByRank(Part):
     """What each process of an algorithm did with its time."""
 
     subject: Case
+    origin: Origin
     ranks_kept: list[int]
     phases_s: dict[str, list[float]]
     """Median over all repetitions and launches of each kept rank, by metric."""

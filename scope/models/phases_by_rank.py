@@ -42,6 +42,7 @@ def _of_case(launches: list[CaseSamples]) -> PhasesByRank | None:
             transport=first.transport,
             placement=first.placement,
         ),
+        origin=first.origin,
         ranks_kept=series[0].ranks_kept.tolist(),
         phases_s={name: np.median(rows, axis=1).tolist() for name, rows in values.items()},
     )

@@ -144,7 +144,7 @@ def predictions(summaries: list[Summary], machine: Machine, launches: list[Launc
     for one in summaries:
         if is_total(one) and one.benchmark in all_costs() and one.origin == "measured":
             groups[(one.benchmark, *_given(one), one.transport)].append(one)
-    several = [group for group in groups.values() if any(s.ranks > 1 for s in group)]
+    several = [groups[key] for key in sorted(groups, key=str) if any(s.ranks > 1 for s in groups[key])]
     return [_prediction(group, summaries, machine, launches) for group in several]
 
 

@@ -114,6 +114,7 @@ def _speedup(group: list[Summary], times: list[Summary], crowds: Crowds) -> Spee
             transport=last.transport,
             placement=last.placement,
         ),
+        origin=last.origin,
         size=size_of(last.parameters) or 0,
         alone=one.label if one else "",
         best_alone=best.label if best else "",

@@ -15,9 +15,11 @@ from scope.report.wording import is_share
 from scope.rundirectory import Run, RunDirectory, read_json, read_text
 from scope.statistics.summary import Case, Summaries, Summary
 
-PHASES = ("compute_s", "communicate_s", "initialise_s", "idle_s")
-"""Observed times that are parts of an algorithm's, in reading order."""
-_ASIDE = (*PHASES, "granted_buffer_bytes", "repeated_packets", "resident_share")
+PHASES = ("compute_s", "distribute_s", "exchange_s", "collect_s", "communicate_s", "initialise_s", "idle_s")
+"""Observed times that are parts of an algorithm's, in reading order; communication is the sum of three of them."""
+WHOLE_PROGRAMS = ("algorithm", "application")
+"""Layers whose benchmarks have phases: elsewhere a time of the same name is a result."""
+_ASIDE = ("granted_buffer_bytes", "repeated_packets", "resident_share")
 """What a benchmark observes about its conditions, no result of its own: in the table of all figures only."""
 
 
@@ -52,6 +54,7 @@ class Contents:
             if one.benchmark == benchmark
             and one.valid
             and one.metric not in _ASIDE
+            and not (level(benchmark) in WHOLE_PROGRAMS and one.metric in (*PHASES, "solve_s", "last_share"))
             and one.median is not None
             and (one.median > 0 or is_share(one.metric))
         ]

@@ -23,10 +23,13 @@ from scope.report.figures import (
     operation_parts,
     pairs,
     phases,
+    phases_by_rank,
+    predictions,
     ranks,
     reliefs,
     residuals,
     side_by_side,
+    speedup,
 )
 from scope.report.figures.residuals import subject
 from scope.report.introduction import library, machine_name, moment, sentences
@@ -216,6 +219,9 @@ def _section(contents: Contents, benchmark: str) -> Section:
         *side_by_side.definitions(contents, benchmark),
         *side_by_side.singles(contents, benchmark),
         *phases.figures(contents, benchmark),
+        *phases_by_rank.figures(contents, benchmark),
+        *speedup.figures(contents, benchmark),
+        *predictions.figures(contents, benchmark),
         *operation_parts.figures(contents, benchmark),
     ]
     mine = [one for one in contents.headline if one.benchmark == benchmark]

@@ -79,7 +79,7 @@ METRICS = {
     "receive_overhead_s": "overhead of the receiver",
     "gap_s": "gap between messages",
     "wire_latency_s": "latency without the overheads",
-    "exchange_s": "exchange alone",
+    "exchange_s": "exchange",
     "computation_s": "computation alone",
     "hidden_share": "share hidden behind computation",
     "noise_share": "share lost to the operating system",
@@ -92,6 +92,13 @@ METRICS = {
     "compute_s": "compute",
     "communicate_s": "communicate",
     "initialise_s": "initialise",
+    "distribute_s": "distribute",
+    "collect_s": "collect",
+    "solve_s": "time without initialisation",
+    "last_share": "share of exchanges as the last",
+    "partition_imbalance": "largest partition over an equal share",
+    "time_per_element_s": "time per element",
+    "time_per_iteration_s": "time per iteration",
     "idle_s": "idle",
 }
 """Names of metrics; one that is not listed keeps its own without the unit."""
@@ -108,6 +115,7 @@ VARIABLES = {
     "quantum_ns": "length of a quantum in ns",
     "ranks": "number of processes",
     "size": "order of the matrix",
+    "elements": "number of elements",
     "shift": "shift q",
 }
 """Names of what is swept; one that is not listed keeps its own."""

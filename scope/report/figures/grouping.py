@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from scope.report.figure import label
 from scope.report.order import case_key, factors, value_key, varying
 from scope.samples.records import Value
-from scope.statistics.summary import Summary
+from scope.statistics.summary import Case, Summary
 
 MOST_SERIES = 6
 """More lines than this in one figure cannot be told apart."""
@@ -60,6 +61,13 @@ def series(summaries: Sequence[Summary], names: Sequence[str]) -> list[list[Summ
         chosen = factors(one)
         groups[(one.origin, *(chosen.get(name) for name in names))].append(one)
     return list(groups.values())
+
+
+def chosen_words(case: Case, but: Sequence[str]) -> str:
+    """Name a case by what was chosen for it, without the factors `but`, and without what is usual."""
+    usual = {"transport": "default", "rows": 0, "placement": case.placement}
+    chosen = {name: value for name, value in factors(case).items() if usual.get(name) != value and name not in but}
+    return ", ".join(label(name, value) for name, value in chosen.items())
 
 
 def spread(chosen: Sequence[Value], most: int) -> list[Value]:

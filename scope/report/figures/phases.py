@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from scope import units
-from scope.report.contents import PHASES, Contents
+from scope.report.contents import PHASES, WHOLE_PROGRAMS, Contents
 from scope.report.figure import Figure, Plot, number, origins, plain, series_name, table
 from scope.report.figures.grouping import series_factors
-from scope.report.order import case_key
+from scope.report.order import case_key, level
 from scope.report.wording import metric
 from scope.statistics.summary import Summary
 
-_SLOTS = dict(zip(PHASES, (0, 1, 4, 8), strict=True))
+SLOTS = dict(zip(PHASES, (0, 1, 3, 5, 1, 4, 8), strict=True))
 """The look of each phase."""
 _MOST_CASES = 24
 
@@ -23,7 +23,9 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
     usable = [
         one for one in contents.headline if one.benchmark == benchmark and one.valid and one.median is not None
     ]
-    phases = [one for one in usable if one.metric in PHASES]
+    phases = [one for one in usable if one.metric in PHASES and level(benchmark) in WHOLE_PROGRAMS]
+    if any(one.metric == "exchange_s" for one in phases):
+        phases = [one for one in phases if one.metric != "communicate_s"]  # it is the sum of others
     names = sorted({one.metric for one in phases}, key=PHASES.index)
     if len(names) < 2:
         return
@@ -38,7 +40,7 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         title="Phases",
         caption="Each phase's share of the sum of the phases; the hover and the table have the times. A phase is "
         "the longest over the ranks, so that the phases of one case may overlap and their sum exceed its time.",
-        traces=[_bars(name, _SLOTS[name], groups, labels) for name in names],
+        traces=[_bars(name, SLOTS[name], groups, labels) for name in names],
         layout={
             "barmode": "stack",
             "barnorm": "percent",

@@ -1,0 +1,117 @@
+"""Figures of algorithms: phases by rank, speed-up with its law, predicted beside measured; each with its table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scope.report import contents as run_contents
+from scope.report import page
+from scope.report.contents import Contents
+from scope.report.figure import Figure
+from scope.report.figures import phases, phases_by_rank, predictions, speedup
+
+CANNON = "algorithm.matmul_cannon"
+
+
+@pytest.fixture(scope="module")
+def contents(golden_run: Path) -> Contents:
+    return run_contents.read(golden_run)
+
+
+def named(figure: Figure, role: str) -> list[str]:
+    return [trace.get("name", "") for trace in figure.traces if trace["meta"]["role"] == role]
+
+
+def test_communication_is_not_stacked_on_its_own_parts(contents: Contents) -> None:
+    (figure,) = phases.figures(contents, CANNON)
+    assert named(figure, "bar") == ["compute", "distribute", "exchange", "collect", "initialise", "idle"]
+    others = [one for one in contents.summaries if one.metric not in ("exchange_s", "distribute_s", "collect_s")]
+    (older,) = phases.figures(replace(contents, summaries=others), CANNON)
+    assert named(older, "bar") == ["compute", "communicate", "initialise", "idle"]
+
+
+def test_every_rank_has_its_bar_and_its_row(contents: Contents) -> None:
+    figures = list(phases_by_rank.figures(contents, CANNON))
+    assert [figure.title for figure in figures] == [
+        "Phases by rank, plain, 16 ranks, size 512",
+        "Phases by rank, transposed, 16 ranks, size 512",
+    ]
+    for figure in figures:
+        assert named(figure, "bar") == ["initialise", "distribute", "compute", "exchange", "collect", "idle"]
+        assert [row[0] for row in figure.table.rows] == [str(rank) for rank in range(16)]
+        compute = next(trace for trace in figure.traces if trace["name"] == "compute")
+        stored = next(
+            one
+            for one in contents.models.phases
+            if one.subject.label in (f"{CANNON} size=512 variant=plain, 16 ranks")
+        )
+        if "plain" in figure.title:
+            assert compute["x"] == pytest.approx(stored.phases_s["compute_s"], rel=1e-5)
+
+
+def test_many_ranks_are_thinned_and_said_to_be(contents: Contents) -> None:
+    one = next(each for each in contents.models.phases if each.subject.ranks == 16)
+    many = one.model_copy(
+        update={
+            "ranks_kept": list(range(200)),
+            "phases_s": {name: [1.0] * 200 for name in one.phases_s},
+            "subject": one.subject.model_copy(update={"ranks": 200}),
+        }
+    )
+    models = contents.models.model_copy(update={"phases": [many]})
+    (figure,) = phases_by_rank.figures(replace(contents, models=models), CANNON)
+    assert len(figure.table.rows) == 24
+    assert figure.table.rows[-1][0] == "199"
+    assert "176 ranks between those shown are left out" in figure.caption
+
+
+def test_speedup_has_the_ideal_line_the_law_and_the_counts(contents: Contents) -> None:
+    figures = list(speedup.figures(contents, CANNON))
+    assert [figure.title for figure in figures] == ["Speed-up, plain", "Speed-up, transposed"]
+    for figure in figures:
+        assert named(figure, "limit") == ["ideal"]
+        assert named(figure, "points") == ["size 128", "size 256", "size 512"]
+        assert len(named(figure, "fit")) == 3
+        assert "no gain beyond 12" in figure.caption
+        assert "most cost-effective on 4" in figure.caption
+        assert len(figure.table.rows) == 9
+        points = next(trace for trace in figure.traces if trace["meta"]["role"] == "points")
+        assert points["x"] == [1, 4, 16]
+        assert points["y"][0] == 1
+
+
+def test_without_a_law_its_reason_is_told(contents: Contents) -> None:
+    short = [
+        one.model_copy(update={"amdahl": None, "reason": "2 process counts"}) for one in contents.models.speedups
+    ]
+    changed = replace(contents, models=contents.models.model_copy(update={"speedups": short}))
+    for figure in speedup.figures(changed, CANNON):
+        assert "No law was fitted: 2 process counts." in figure.caption
+        assert named(figure, "fit") == []
+
+
+def test_predicted_stands_beside_measured_with_both_origins(contents: Contents) -> None:
+    (figure,) = predictions.figures(contents, CANNON)
+    assert figure.origins == ["measured", "simulated"]
+    assert named(figure, "points") == ["plain", "transposed"]
+    assert len(figure.table.rows) == 18
+    assert sum("rates are taken from it" in row[-1] for row in figure.table.rows) == 6
+    assert "median error" in figure.caption
+    assert all(len(trace["x"]) == 6 for trace in figure.traces if trace["meta"]["role"] == "points")
+
+
+def test_the_page_holds_them_all(golden_run: Path) -> None:
+    text = page.render(golden_run)
+    for key in ("phases", "ranks-phases-0", "speedup-0", "predicted-0"):
+        assert f'id="{CANNON}-{key}"' in text
+
+
+def test_an_exchange_that_is_no_phase_stays_a_result(contents: Contents) -> None:
+    one = next(each for each in contents.headline if each.benchmark == "mpi.comms2")
+    exchange = one.model_copy(update={"benchmark": "mpi.overlap", "metric": "exchange_s"})
+    changed = replace(contents, summaries=[*contents.summaries, exchange])
+    assert [each.metric for each in changed.results("mpi.overlap")] == ["exchange_s"]
+    assert "exchange_s" not in {each.metric for each in changed.results(CANNON)}
