@@ -25,8 +25,6 @@ PAYLOADS = [
 ]
 RESULTS = [
     *(("node.stream kernel=" + kernel, 1) for kernel in ("copy", "scale", "add", "triad")),
-    ("algorithm.matmul_cannon size=31 variant=plain", 4),
-    ("algorithm.matmul_cannon size=31 variant=transposed", 4),
 ]
 
 
@@ -64,7 +62,6 @@ def test_every_benchmark_is_right_under_every_mpi(ranks: int, build: NativeBuild
 @pytest.mark.parametrize("ranks", [5, 8, 9])
 def test_more_ranks_than_cores_and_odd_numbers_of_them(ranks: int, measure: Measure) -> None:
     plan = ["mpi.barrier", "mpi.broadcast message_bytes=100", "operation.broadcast size=30"]
-    plan += ["algorithm.matmul_cannon size=31", "algorithm.matmul_cannon size=2"] if ranks == 9 else []
     ended = measure(ranks, plan)
     assert ended.code == 0, ended.errors
     assert [case.status for case in ended.cases] == ["ok"] * len(plan)
@@ -239,7 +236,7 @@ def test_above_the_limit_of_ranks_extremes_are_kept(measure: Measure) -> None:
         (2, "mpi.latency sampling.interval=2", "sampling.interval=2: must be a number from 0 to 1"),
         (2, "mpi.latency sampling.patience=1", "unknown key sampling.patience=1: must be case.position"),
         (3, "mpi.latency", "mpi.latency on ranks=3: must be at least 2 and at most 2"),
-        (2, "algorithm.matmul_cannon", "ranks=2: must be at least 1, a square"),
+        (3, "mpi.message_rate", "ranks=3: must be at least 2, an even number"),
         (1, "# nothing", "plan.txt: cannot be read or holds no case"),
     ],
 )

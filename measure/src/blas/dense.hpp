@@ -11,6 +11,7 @@
 #include <limits>
 #include <random>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace scope {
@@ -65,6 +66,39 @@ inline double largest_difference(const Vector& one, const Vector& other) {
   Vector difference(one.size());
   for (std::size_t i = 0; i < one.size(); ++i) difference[i] = one[i] - other[i];
   return largest(difference);
+}
+
+// |A| x
+template <class Real>
+Vector multiply_magnitudes(const Real* a, const Vector& x) {
+  const std::size_t n = x.size();
+  Vector y(n);
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) y[i] += std::abs(static_cast<double>(a[i + j * n])) * x[j];
+  }
+  return y;
+}
+
+// Empty when C is the product A B of n x n matrices, else which row of it is wrong, a row being called
+// `line`.
+//
+// |C x - A (B x)| <= 4 n u |A| |B| |x| for any order of summation (Higham 2002, section 3.5): one n u for C,
+// the rest for the rounding of the check, which is made in double precision.
+template <class Real>
+std::string product_problem(const Real* a, const Real* b, const Real* c, std::size_t n, std::uint64_t seed,
+                            const char* line) {
+  const Vector x = probe(n, seed);
+  const Vector left = multiply(c, x);
+  const Vector right = multiply(a, multiply(b, x));
+  const Vector limit = multiply_magnitudes(a, multiply_magnitudes(b, Vector(n, 1.0)));
+  const double unit = std::numeric_limits<Real>::epsilon() / 2;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!(std::abs(left[i] - right[i]) <= 4.0 * static_cast<double>(n) * unit * limit[i])) {
+      return line + (" " + std::to_string(i)) + " of the product is wrong: residual " +
+             std::to_string(std::abs(left[i] - right[i]));
+    }
+  }
+  return "";
 }
 
 // The largest row sum of absolute values.

@@ -1,259 +1,317 @@
-// algorithm.matmul_cannon: C = A B by Cannon's algorithm on a square grid of processes, plain loops.
+// algorithm.matmul_cannon: C = A B by Cannon's algorithm on any grid of processes.
 //
-// Timed: the whole algorithm on every rank, the slowest counts. Its parts: initialise (the root makes A and
-// B), communicate (distribution with alignment, shifts, collection), compute (local products), idle (waiting
-// for a partner that had not come yet). After thesis 6.7.3 and appendices F.2 and G (B transposed as it is
-// distributed).
-#include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <random>
-#include <vector>
+// Timed: the whole program on every rank, the slowest counts: buffers and matrices (initialise), aligned
+// blocks to the processes (distribute), products of blocks (compute), blocks to the left and up (exchange), C
+// to the root (collect). After thesis 6.7.3 and appendices F.2 and G. Grids that are no square after Lee,
+// Robertson and Fortes: r rows and c columns of processes share the inner dimension in L = lcm(r, c) blocks,
+// of which a process holds L/c of A and L/r of B, and uses one of each in each of L steps.
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <numeric>
 
-#include "benchmark.hpp"
+#include "benchmarks/algorithm/block_message.hpp"
+#include "benchmarks/algorithm/grid_product.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
-#include "memory/buffer.hpp"
-#include "sampling/phases.hpp"
 
 namespace scope {
 namespace {
 
-constexpr int shift_a_tag = 8;
-constexpr int shift_b_tag = 9;
+constexpr int a_tag = 20;
+constexpr int b_tag = 21;
+constexpr int c_tag = 22;
 
-// Row-major blocks; every block is stored b x b, zero beyond the matrix, so that any N fits any grid.
-struct Grid {
-  int side;
-  int row;
-  int column;
-  int block;
+// Blocks of one matrix that pass through a process in the order of their use: so many at a time, and room for
+// one that comes.
+class Queue {
+ public:
+  Queue(int held, std::int64_t block) : places_(held + 1), block_(block), values_(places_ * block) {}
 
-  int rank(int r, int c) const { return (r + side) % side * side + (c + side) % side; }
+  // The block of a step; the places turn over.
+  double* at(int step) { return values_.data() + step % places_ * block_; }
+  void map() { values_.map(); }
+
+ private:
+  int places_;
+  std::int64_t block_;
+  Values values_;
 };
 
-Grid make_grid(int size, const Communicator& communicator) {
-  const int side = static_cast<int>(std::lround(std::sqrt(communicator.size())));
-  return {side, communicator.rank() / side, communicator.rank() % side, (size + side - 1) / side};
-}
-
-class Cannon final : public Benchmark {
+class Cannon final : public GridProduct {
  public:
   Cannon(const Parameters& parameters, const Communicator& communicator)
-      : communicator_(communicator),
-        size_(static_cast<int>(parameters.integer("size"))),
-        transposed_(parameters.choice("variant") == "transposed"),
-        grid_(make_grid(size_, communicator)),
-        a_(block_elements()),
-        b_(block_elements()),
-        c_(block_elements()),
-        senders_(Partners::these({right(), down()})),
-        collected_(communicator.root() ? Partners::everyone() : Partners::none()) {
-    if (communicator.root()) {
-      for (auto* matrix : {&whole_a_, &whole_b_, &whole_c_})
-        matrix->resize(static_cast<std::size_t>(size_) * size_);
-      blocks_.resize(block_elements() * communicator.size());
+      : GridProduct(parameters, communicator),
+        steps_(std::lcm(grid_.rows(), grid_.columns())),
+        held_a_(steps_ / grid_.columns()),
+        held_b_(steps_ / grid_.rows()),
+        inner_(size_, steps_) {
+    for (const bool a_moves : {false, true}) {
+      for (const bool b_moves : {false, true}) {
+        const int dealer = tuned() ? 0 : MPI_PROC_NULL;  // of what does not come from a neighbour
+        senders_.push_back(Partners::these({a_moves ? right() : dealer, b_moves ? down() : dealer}));
+      }
     }
+    const std::int64_t packed = tuned() ? 0 : std::max(total(a_counts()), total(b_counts()));
+    if (packed > std::numeric_limits<int>::max()) {
+      throw Unavailable(std::to_string(packed) + " values to scatter at once: must be at most 2147483647");
+    }
+    require((held_a_ + 1) * a_block(grid_.row()) + (held_b_ + 1) * b_block(grid_.column()) + share_values() +
+            (communicator.root() ? packed : 0));
   }
 
   Work work() const override {
     const double n = size_;
     const double p = communicator_.size();
-    const double block_bytes = static_cast<double>(block_elements()) * sizeof(double);
-    return {.bytes = (3 * p + 2 * p * (grid_.side - 1)) * block_bytes,
+    return {.bytes = sizeof(double) * n * n * (3 * (p - 1) / p + grid_.rows() + grid_.columns() - 2),
             .flops = 2 * n * n * n,
-            .messages = 3 * p + 2 * p * (grid_.side - 1)};
+            .messages = 3 * (p - 1) + p * (2 * steps_ - held_a_ - held_b_)};
   }
-
-  void fill(std::uint64_t seed) override { seed_ = seed; }
-
-  void run(Repetition& repetition) override {
-    std::optional<Phases> phases;
-    repetition.time([&] {
-      phases.emplace(repetition, grid_.side + 1);
-      make_matrices();
-      phases->meet(Phase::distribute, distributed_);
-      distribute();
-      for (int step = 0; step < grid_.side; ++step) {
-        phases->enter(Phase::compute);
-        multiply();
-        if (step + 1 == grid_.side) break;
-        phases->meet(Phase::exchange, senders_);
-        shift();
-      }
-      phases->meet(Phase::collect, collected_);
-      collect();
-      phases->leave();
-    });
-    phases->observe(repetition, communicator_);
-  }
-
-  // Freivalds: C x = A (B x) for a random x. The bound is that of a matrix product in floating point,
-  // |C - fl(C)| <= n eps |A||B| (Higham, Accuracy and Stability, 2nd ed., eq. 3.13), taken for the three
-  // products.
-  Check verify(std::uint64_t seed) override {
-    if (!communicator_.root()) return {};
-    std::mt19937_64 random(seed);
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    std::vector<double> x(size_);
-    for (auto& value : x) value = uniform(random);
-    const auto expected = times(whole_a_, times(whole_b_, x));
-    const auto found = times(whole_c_, x);
-    const double n = size_;
-    // |A|, |B|, |x| are at most 1 in every element, so (|A||B||x|) is at most n^2.
-    const double bound = 3 * n * 1.11e-16 * n * n;
-    for (int i = 0; i < size_; ++i) {
-      if (!(std::abs(found[i] - expected[i]) <= bound)) {
-        return {size_, wrong_row(i, found[i] - expected[i], bound)};
-      }
-    }
-    return {size_, ""};
-  }
-
-  // The whole product on the root; on other ranks there is nothing to corrupt that anyone looks at.
-  std::span<std::byte> received() override { return std::as_writable_bytes(std::span(whole_c_)); }
-  bool loops() const override { return false; }
 
  private:
-  static std::string wrong_row(int row, double error, double bound) {
-    char text[120];
-    std::snprintf(text, sizeof text, "row %d of the product is off by %.3g, more than %.3g", row, error,
-                  bound);
-    return text;
+  struct Blocks {
+    Queue a;
+    Queue b;
+    Values c;
+  };
+
+  std::size_t meetings() const override { return steps_ + 1; }
+  void release() override { blocks_.reset(); }
+
+  void solve(Phases& phases) override {
+    blocks_.emplace(Queue(held_a_, a_block(grid_.row())), Queue(held_b_, b_block(grid_.column())),
+                    Values(in_place() ? 0 : share_values()));
+    if (tuned()) {
+      solve_overlapped(phases);
+    } else {
+      solve_in_turn(phases);
+    }
   }
 
-  std::size_t block_elements() const { return static_cast<std::size_t>(grid_.block) * grid_.block; }
-
-  void make_matrices() {
-    if (!communicator_.root()) return;
-    std::minstd_rand random(static_cast<std::minstd_rand::result_type>(seed_ + 1));
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    for (auto& value : whole_a_) value = uniform(random);
-    for (auto& value : whole_b_) value = uniform(random);
+  // As the thesis has it: one thing after another, by blocking calls.
+  void solve_in_turn(Phases& phases) {
+    make_matrices();
+    phases.meet(Phase::distribute, root_);
+    scatter_a();
+    scatter_b();
+    for (int step = 0; step < steps_; ++step) {
+      phases.enter(Phase::compute);
+      (*product_)(a(step), b(step), c(), step == 0 ? Contribution::first : Contribution::further);
+      const bool a_moves = step + held_a_ < steps_;
+      const bool b_moves = step + held_b_ < steps_;
+      if (a_moves || b_moves) phases.meet(Phase::exchange, senders(a_moves, b_moves));
+      if (a_moves) shift(a(step), left(), a(step + held_a_), right(), a_tag);
+      if (b_moves) shift(b(step), up(), b(step + held_b_), down(), b_tag);
+    }
+    phases.meet(Phase::collect, collected_);
+    gather(blocks_->c.data());
   }
 
-  // Copies block (r, c) of a whole matrix, turned over if asked, or back.
-  void pack(const std::vector<double>& whole, int r, int c, double* block, bool turned) const {
-    const int b = grid_.block;
-    for (int i = 0; i < b; ++i) {
-      for (int j = 0; j < b; ++j) {
-        const int row = r * b + i;
-        const int column = c * b + j;
-        const double value =
-            row < size_ && column < size_ ? whole[static_cast<std::size_t>(row) * size_ + column] : 0.0;
-        block[turned ? j * b + i : i * b + j] = value;
+  void scatter_a() {
+    scatter(a_counts(), blocks_->a.at(0), [&](int row, int column, double* to) {
+      for (int step = 0; step < held_a_; ++step, to += a_block(row)) {
+        const Block from = a_part(row, inner_at(row, column, step));
+        copy(from, dense(to, from.rows, from.columns));
       }
-    }
-  }
-  void unpack(const double* block, int r, int c, std::vector<double>& whole) const {
-    const int b = grid_.block;
-    for (int i = 0; i < b && r * b + i < size_; ++i) {
-      const int columns = std::min(b, size_ - c * b);
-      if (columns <= 0) return;
-      std::memcpy(&whole[static_cast<std::size_t>(r * b + i) * size_ + c * b], block + i * b,
-                  static_cast<std::size_t>(columns) * sizeof(double));
-    }
+    });
   }
 
-  // Scatters A and B so that they arrive aligned: process (r, c) gets A(r, r + c) and B(r + c, c).
-  void distribute() {
-    const int count = static_cast<int>(block_elements());
-    scatter(whole_a_, a_, false, count, [&](int r, int c) { return std::pair(r, (r + c) % grid_.side); });
-    scatter(whole_b_, b_, transposed_, count,
-            [&](int r, int c) { return std::pair((r + c) % grid_.side, c); });
-    std::fill(c_.begin(), c_.end(), 0.0);
-  }
-
-  template <class Alignment>
-  void scatter(const std::vector<double>& whole, std::vector<double>& mine, bool turned, int count,
-               Alignment aligned) {
-    if (communicator_.root()) {
-      for (int r = 0; r < grid_.side; ++r) {
-        for (int c = 0; c < grid_.side; ++c) {
-          const auto [row, column] = aligned(r, c);
-          pack(whole, row, column, &blocks_[grid_.rank(r, c) * block_elements()], turned);
-        }
-      }
-    }
-    MPI_Scatter(blocks_.data(), count, MPI_DOUBLE, mine.data(), count, MPI_DOUBLE, 0, communicator_.handle());
-  }
-
-  // The plain triple loop, and the one that runs along rows of both because B came transposed.
-  void multiply() {
-    const int b = grid_.block;
-    for (int i = 0; i < b; ++i) {
-      for (int j = 0; j < b; ++j) {
-        double sum = c_[i * b + j];
-        if (transposed_) {
-          for (int k = 0; k < b; ++k) sum += a_[i * b + k] * b_[j * b + k];
+  void scatter_b() {
+    scatter(b_counts(), blocks_->b.at(0), [&](int row, int column, double* to) {
+      for (int step = 0; step < held_b_; ++step, to += b_block(column)) {
+        const Block from = b_part(inner_at(row, column, step), column);
+        if (product_->turned()) {
+          copy_turned(from, dense(to, from.columns, from.rows));
         } else {
-          for (int k = 0; k < b; ++k) sum += a_[i * b + k] * b_[k * b + j];
+          copy(from, dense(to, from.rows, from.columns));
         }
-        c_[i * b + j] = sum;
+      }
+    });
+  }
+
+  // Packed by `pack` for one process after another, so that each gets one message.
+  template <class Pack>
+  void scatter(const std::vector<std::int64_t>& values, double* mine, Pack pack) {
+    std::vector<int> counts(values.begin(), values.end());
+    std::vector<int> places(counts.size());
+    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+    Values packed(communicator_.root() ? places.back() + counts.back() : 0);
+    if (communicator_.root()) {
+      for_each_process(
+          [&](int row, int column) { pack(row, column, packed.data() + places[grid_.rank(row, column)]); });
+    }
+    MPI_Scatterv(packed.data(), counts.data(), places.data(), MPI_DOUBLE, mine, counts[communicator_.rank()],
+                 MPI_DOUBLE, 0, communicator_.handle());
+  }
+
+  void shift(const Block& gone, int to, const Block& come, int from, int tag) {
+    MPI_Sendrecv(gone.data, static_cast<int>(gone.rows * gone.columns), MPI_DOUBLE, to, tag, come.data,
+                 static_cast<int>(come.rows * come.columns), MPI_DOUBLE, from, tag, communicator_.handle(),
+                 MPI_STATUS_IGNORE);
+  }
+
+  // What the next step needs travels behind the product; the root uses its blocks where they lie.
+  void solve_overlapped(Phases& phases) {
+    blocks_->a.map();
+    blocks_->b.map();
+    blocks_->c.map();
+    make_matrices();
+    std::vector<Requests> due(steps_ + 1);  // before each step, and at the end
+    phases.meet(Phase::distribute, root_);
+    for (int step = 0; step < std::max(held_a_, held_b_); ++step) deal(step, due[step]);
+    finish(due[0]);
+    for (int step = 0; step < steps_; ++step) {
+      if (step > 0) {
+        phases.meet(Phase::exchange, senders(step >= held_a_, step >= held_b_));
+        finish(due[step]);
+      }
+      pass_on(step, due);
+      if (step + 1 < steps_) {
+        phases.offer();
+        phases.enter(Phase::compute);
+        multiply_by_inner_parts(step, due[step + 1]);
+      } else {
+        phases.enter(Phase::compute);
+        multiply_by_bands(step, due[step + 1]);
       }
     }
+    phases.meet(Phase::collect, collected_);
+    finish(due[steps_]);
   }
 
-  // A moves one place to the left, B one up.
-  void shift() {
-    const int count = static_cast<int>(block_elements());
-    MPI_Sendrecv_replace(a_.data(), count, MPI_DOUBLE, left(), shift_a_tag, right(), shift_a_tag,
-                         communicator_.handle(), MPI_STATUS_IGNORE);
-    MPI_Sendrecv_replace(b_.data(), count, MPI_DOUBLE, up(), shift_b_tag, down(), shift_b_tag,
-                         communicator_.handle(), MPI_STATUS_IGNORE);
+  // The blocks of a step from the root to the others; those without which nobody can begin go first.
+  void deal(int step, Requests& due) {
+    if (!communicator_.root()) {
+      if (step < held_b_) start_receive(b(step), 0, b_tag, communicator_.handle(), due);
+      if (step < held_a_) start_receive(a(step), 0, a_tag, communicator_.handle(), due);
+      return;
+    }
+    for_each_process([&](int row, int column) {
+      const int rank = grid_.rank(row, column);
+      if (rank == 0) return;
+      const int inner = inner_at(row, column, step);
+      if (step < held_b_) start_send(b_part(inner, column), rank, b_tag, communicator_.handle(), due);
+      if (step < held_a_) start_send(a_part(row, inner), rank, a_tag, communicator_.handle(), due);
+    });
   }
 
-  void collect() {
-    const int count = static_cast<int>(block_elements());
-    MPI_Gather(c_.data(), count, MPI_DOUBLE, blocks_.data(), count, MPI_DOUBLE, 0, communicator_.handle());
-    if (!communicator_.root()) return;
-    for (int r = 0; r < grid_.side; ++r) {
-      for (int c = 0; c < grid_.side; ++c)
-        unpack(&blocks_[grid_.rank(r, c) * block_elements()], r, c, whole_c_);
+  // The blocks that this step is the last to use here go on, and others come into the places of the step
+  // before.
+  void pass_on(int step, std::vector<Requests>& due) {
+    if (step + held_a_ < steps_) {
+      start_receive(a(step + held_a_), right(), a_tag, communicator_.handle(), due[step + held_a_]);
+      start_send(a(step), left(), a_tag, communicator_.handle(), due[step + 1]);
+    }
+    if (step + held_b_ < steps_) {
+      start_receive(b(step + held_b_), down(), b_tag, communicator_.handle(), due[step + held_b_]);
+      start_send(b(step), up(), b_tag, communicator_.handle(), due[step + 1]);
     }
   }
 
-  int left() const { return grid_.rank(grid_.row, grid_.column - 1); }
-  int right() const { return grid_.rank(grid_.row, grid_.column + 1); }
-  int up() const { return grid_.rank(grid_.row - 1, grid_.column); }
-  int down() const { return grid_.rank(grid_.row + 1, grid_.column); }
-
-  std::vector<double> times(const std::vector<double>& matrix, const std::vector<double>& x) const {
-    std::vector<double> y(size_, 0.0);
-    for (int i = 0; i < size_; ++i) {
-      for (int j = 0; j < size_; ++j) y[i] += matrix[static_cast<std::size_t>(i) * size_ + j] * x[j];
+  // Parts of the inner dimension cost the BLAS nothing: it cuts it likewise.
+  void multiply_by_inner_parts(int step, Requests& due) {
+    const Partition parts(a(step).columns, pieces());
+    for (int part = 0; part < parts.parts(); ++part) {
+      const std::int64_t begin = parts.begin(part);
+      const std::int64_t width = parts.size(part);
+      (*product_)(a(step).part(0, begin, a(step).rows, width), b(step).part(begin, 0, width, b(step).columns),
+                  c(), step == 0 && part == 0 ? Contribution::first : Contribution::further);
+      progress(due);
     }
-    return y;
   }
 
-  const Communicator& communicator_;
-  int size_;
-  bool transposed_;
-  Grid grid_;
-  std::vector<double> a_;
-  std::vector<double> b_;
-  std::vector<double> c_;
-  std::vector<double> whole_a_;
-  std::vector<double> whole_b_;
-  std::vector<double> whole_c_;
-  std::vector<double> blocks_;
-  Partners distributed_ = Partners::root();
-  Partners senders_;
-  Partners collected_;
-  std::uint64_t seed_ = 0;
+  // The last product: each band of C is on its way to the root while the next is computed.
+  void multiply_by_bands(int step, Requests& due) {
+    if (communicator_.root()) {
+      for_each_process([&](int row, int column) {
+        if (grid_.rank(row, column) != 0)
+          receive_bands(share(row, column), grid_.rank(row, column), c_tag, due);
+      });
+    }
+    const Partition bands(c().rows, pieces());
+    for (int band = 0; band < bands.parts(); ++band) {
+      (*product_)(a(step).band(bands, band), b(step), c().band(bands, band),
+                  step == 0 ? Contribution::first : Contribution::further);
+      if (!communicator_.root()) start_send(c().band(bands, band), 0, c_tag, communicator_.handle(), due);
+      progress(due);
+    }
+  }
+
+  int inner_at(int row, int column, int step) const {
+    return (row * held_b_ + column * held_a_ + step) % steps_;
+  }
+  int inner_here(int step) const { return inner_at(grid_.row(), grid_.column(), step); }
+
+  // Values of a place in a queue, on a row or a column of the grid.
+  std::int64_t a_block(int row) const { return rows_.size(row) * inner_.largest(); }
+  std::int64_t b_block(int column) const { return columns_.size(column) * inner_.largest(); }
+
+  // Where they lie on the root.
+  Block a_part(int row, int inner) {
+    return whole(whole_->a).part(rows_.begin(row), inner_.begin(inner), rows_.size(row), inner_.size(inner));
+  }
+  Block b_part(int inner, int column) {
+    return whole(whole_->b).part(inner_.begin(inner), columns_.begin(column), inner_.size(inner),
+                                 columns_.size(column));
+  }
+
+  // The blocks of this process.
+  Block a(int step) {
+    if (in_place() && step < held_a_) return a_part(grid_.row(), inner_here(step));
+    return dense(blocks_->a.at(step), rows_.size(grid_.row()), inner_.size(inner_here(step)));
+  }
+  Block b(int step) {
+    if (in_place() && step < held_b_) return b_part(inner_here(step), grid_.column());
+    const std::int64_t inner = inner_.size(inner_here(step));
+    const std::int64_t columns = columns_.size(grid_.column());
+    return product_->turned() ? dense(blocks_->b.at(step), columns, inner)
+                              : dense(blocks_->b.at(step), inner, columns);
+  }
+  Block c() {
+    if (in_place()) return share(0, 0);
+    return dense(blocks_->c.data(), rows_.size(grid_.row()), columns_.size(grid_.column()));
+  }
+  bool in_place() const { return tuned() && communicator_.root(); }
+
+  // What each process gets in the beginning.
+  std::vector<std::int64_t> a_counts() const {
+    std::vector<std::int64_t> counts;
+    for_each_process([&](int row, int) { counts.push_back(held_a_ * a_block(row)); });
+    return counts;
+  }
+  std::vector<std::int64_t> b_counts() const {
+    std::vector<std::int64_t> counts;
+    for_each_process([&](int, int column) { counts.push_back(held_b_ * b_block(column)); });
+    return counts;
+  }
+
+  static std::int64_t total(const std::vector<std::int64_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  }
+
+  const Partners& senders(bool a_moves, bool b_moves) const {
+    return senders_[2 * static_cast<int>(a_moves) + static_cast<int>(b_moves)];
+  }
+
+  int left() const { return grid_.rank(grid_.row(), grid_.column() - 1); }
+  int right() const { return grid_.rank(grid_.row(), grid_.column() + 1); }
+  int up() const { return grid_.rank(grid_.row() - 1, grid_.column()); }
+  int down() const { return grid_.rank(grid_.row() + 1, grid_.column()); }
+
+  int steps_;
+  int held_a_;
+  int held_b_;
+  Partition inner_;
+  std::vector<Partners> senders_;
+  std::optional<Blocks> blocks_;
 };
 
 const Registration registration{{
     .name = "algorithm.matmul_cannon",
     .summary = "matrix multiplication by Cannon's algorithm: total and its phases",
-    .rank_rule = RankRule::square,
-    .parameters = {integer("size", "", 120, 1, 46340, "N of the N x N matrices of doubles"),
-                   choice("variant", {"plain", "transposed"},
-                          "plain triple loop, or B transposed as it is distributed (appendix G)")},
+    .parameters = GridProduct::parameters(),
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
-    .sweeps = {{"baseline", "ranks=squares variant=plain,transposed size=120,240,360"},
-               {"baseline", "ranks=4 transport=tcp variant=plain size=360"},
-               {"standard", "ranks=squares variant=plain,transposed size=600,1080"}},
+    .sweeps = GridProduct::sweeps(),
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
       return std::make_unique<Cannon>(parameters, communicator);
     },

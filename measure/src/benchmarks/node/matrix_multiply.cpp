@@ -39,36 +39,15 @@ class Multiply final : public Benchmark {
     repetition.time([&] { gemm_("N", "N", &n_, &n_, &n_, &one, a, &n_, b, &n_, &zero, c, &n_, 1, 1); });
   }
 
-  // |C x - A (B x)| <= 4 n u |A| |B| |x| for any order of summation (Higham 2002, section 3.5): one n u for
-  // C, the rest for the rounding of the check, which is made in double precision.
   Check verify(std::uint64_t seed) override {
-    const Vector x = probe(n_, seed);
-    const Vector left = multiply(c_.as<Real>().data(), x);
-    const Vector right = multiply(a_.as<Real>().data(), multiply(b_.as<Real>().data(), x));
-    const Vector limit = magnitude(a_.as<Real>(), magnitude(b_.as<Real>(), Vector(n_, 1.0)));
-    const double unit = std::numeric_limits<Real>::epsilon() / 2;
-    for (int i = 0; i < n_; ++i) {
-      if (!(std::abs(left[i] - right[i]) <= 4.0 * n_ * unit * limit[i])) {
-        return {std::int64_t{n_} * n_, "row " + std::to_string(i) + " of the product is wrong: residual " +
-                                           std::to_string(std::abs(left[i] - right[i]))};
-      }
-    }
-    return {std::int64_t{n_} * n_, ""};
+    return {std::int64_t{n_} * n_, product_problem(a_.as<Real>().data(), b_.as<Real>().data(),
+                                                   c_.as<Real>().data(), n_, seed, "row")};
   }
 
   std::span<std::byte> received() override { return c_.bytes(); }
 
  private:
   std::size_t bytes() const { return sizeof(Real) * n_ * n_; }
-
-  // |A| x
-  Vector magnitude(std::span<const Real> a, const Vector& x) const {
-    Vector y(n_);
-    for (int j = 0; j < n_; ++j) {
-      for (int i = 0; i < n_; ++i) y[i] += std::abs(static_cast<double>(a[i + std::size_t(j) * n_])) * x[j];
-    }
-    return y;
-  }
 
   MatrixMultiply<Real>* gemm_;
   int n_;

@@ -1,0 +1,213 @@
+// What the products of matrices on a grid of processes have in common: the root makes A and B and ends with
+// C, which is checked there.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "benchmark.hpp"
+#include "benchmarks/algorithm/block_message.hpp"
+#include "benchmarks/algorithm/local_product.hpp"
+#include "benchmarks/algorithm/process_grid.hpp"
+#include "blas/dense.hpp"
+#include "memory/available.hpp"
+#include "memory/buffer.hpp"
+#include "sampling/phases.hpp"
+
+namespace scope {
+
+// Doubles in memory fresh from the operating system.
+class Values {
+ public:
+  explicit Values(std::int64_t count) : buffer_(static_cast<std::size_t>(count) * sizeof(double)) {}
+
+  double* data() { return buffer_.as<double>().data(); }
+  std::span<std::byte> bytes() { return buffer_.bytes(); }
+
+  // Asks for large pages and touches them all, so that no message and no product has to wait for a page.
+  void map() {
+    madvise(buffer_.data(), buffer_.size(), MADV_HUGEPAGE);
+    constexpr std::size_t page = 4096;
+    for (std::size_t at = 0; at < buffer_.size(); at += page) {
+      *static_cast<volatile std::byte*>(buffer_.data() + at) = std::byte{0};
+    }
+  }
+
+ private:
+  Buffer buffer_;
+};
+
+// The same values for the same seed on whatever process, in [-0.5, 0.5).
+inline void make_matrix(double* values, std::int64_t count, std::uint64_t seed) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto word = static_cast<std::int64_t>(pattern_word(seed, static_cast<std::uint64_t>(i)));
+    values[i] = static_cast<double>(word) * 0x1p-64;
+  }
+}
+
+class GridProduct : public Benchmark {
+ public:
+  // Cold by definition: what the last repetition had is given back before, and asked for anew within the
+  // time.
+  void run(Repetition& repetition) override {
+    release();
+    whole_.reset();
+    std::optional<Phases> phases;
+    repetition.time([&] {
+      phases.emplace(repetition, meetings());
+      solve(*phases);
+      phases->leave();
+    });
+    phases->observe(repetition, communicator_);
+  }
+
+  void fill(std::uint64_t seed) override { seed_ = seed; }
+
+  Check verify(std::uint64_t seed) override {
+    if (!communicator_.root()) return {};
+    // Stored by rows, the transposed matrices are stored by columns: C^T = B^T A^T.
+    return {std::int64_t{size_} * size_,
+            product_problem(whole_->b.data(), whole_->a.data(), whole_->c.data(), size_, seed, "column")};
+  }
+
+  // The whole product on the root; on other ranks there is nothing to corrupt that anyone looks at.
+  std::span<std::byte> received() override { return whole_ ? whole_->c.bytes() : std::span<std::byte>(); }
+  bool loops() const override { return false; }
+
+  static std::vector<Parameter> parameters() {
+    return {integer("size", "", 120, 1, 46340, "N of the N x N matrices of doubles"),
+            choice("variant", {"plain", "transposed", "tuned"},
+                   "plain triple loop; B transposed as it is distributed (appendix G); BLAS, communication "
+                   "overlapped"),
+            grid_rows()};
+  }
+
+  // The sizes of the thesis, as far as the plain loops take seconds and not minutes.
+  static std::vector<Sweep> sweeps() {
+    return {{"baseline", "ranks=powers variant=plain,transposed,tuned size=120,360"},
+            {"standard", "ranks=every variant=plain size=120,240,360,600,840"},
+            {"standard", "ranks=every variant=transposed size=120,240,360,600,840,1080"},
+            {"standard", "ranks=every variant=tuned size=120,240,360,600,840,1080,1320,1680"},
+            {"advanced", "ranks=every variant=plain,transposed size=1080,1320,1680"}};
+  }
+
+ protected:
+  struct Whole {
+    explicit Whole(int size)
+        : a(std::int64_t{size} * size), b(std::int64_t{size} * size), c(std::int64_t{size} * size) {}
+    Values a;
+    Values b;
+    Values c;
+  };
+
+  GridProduct(const Parameters& parameters, const Communicator& communicator)
+      : communicator_(communicator),
+        size_(static_cast<int>(parameters.integer("size"))),
+        variant_(parameters.choice("variant")),
+        grid_(communicator, parameters.integer("rows")),
+        rows_(size_, grid_.rows()),
+        columns_(size_, grid_.columns()),
+        collected_(communicator.root() ? Partners::everyone() : Partners::root()) {}
+
+  // Refuses what does not fit: first the memory, of which all processes speak together.
+  void require(std::int64_t values) {
+    if (communicator_.root()) values += 3 * std::int64_t{size_} * size_;
+    require_memory(values * static_cast<std::int64_t>(sizeof(double)), communicator_);
+    product_.emplace(variant_);
+  }
+
+  virtual std::size_t meetings() const = 0;
+  // Gives back everything that `solve` asked for.
+  virtual void release() = 0;
+  // The whole program, initialisation first.
+  virtual void solve(Phases& phases) = 0;
+
+  bool tuned() const { return variant_ == "tuned"; }
+
+  void make_matrices() {
+    if (!communicator_.root()) return;
+    whole_.emplace(size_);
+    const std::int64_t count = std::int64_t{size_} * size_;
+    if (tuned()) {
+      for (Values* values : {&whole_->a, &whole_->b, &whole_->c}) values->map();
+    }
+    make_matrix(whole_->a.data(), count, seed_);
+    make_matrix(whole_->b.data(), count, ~seed_);
+  }
+
+  Block whole(Values& values) const { return dense(values.data(), size_, size_); }
+  // The part of C that the process at this place of the grid computes.
+  Block share(int row, int column) {
+    return whole(whole_->c).part(rows_.begin(row), columns_.begin(column), rows_.size(row),
+                                 columns_.size(column));
+  }
+  std::int64_t share_values() const { return rows_.size(grid_.row()) * columns_.size(grid_.column()); }
+
+  // Brings the dense blocks of all processes to their places in C on the root: gathered by rank, then copied.
+  void gather(const double* mine) {
+    std::vector<int> counts;
+    std::vector<int> places;
+    Values packed(communicator_.root() ? std::int64_t{size_} * size_ : 0);
+    int place = 0;
+    for_each_process([&](int row, int column) {
+      counts.push_back(static_cast<int>(rows_.size(row) * columns_.size(column)));
+      places.push_back(place);
+      place += counts.back();
+    });
+    MPI_Gatherv(mine, static_cast<int>(share_values()), MPI_DOUBLE, packed.data(), counts.data(),
+                places.data(), MPI_DOUBLE, 0, communicator_.handle());
+    if (!communicator_.root()) return;
+    for_each_process([&](int row, int column) {
+      const Block target = share(row, column);
+      copy(dense(packed.data() + places[grid_.rank(row, column)], target.rows, target.columns), target);
+    });
+  }
+
+  // Into how many parts the tuned products are cut, so that messages go on between them.
+  int pieces() const { return communicator_.size() > 1 ? 4 : 1; }
+
+  // The bands of a process's share, as they are ready.
+  void receive_bands(const Block& share, int from, int tag, Requests& due) const {
+    const Partition bands(share.rows, pieces());
+    for (int band = 0; band < bands.parts(); ++band) {
+      start_receive(share.band(bands, band), from, tag, communicator_.handle(), due);
+    }
+  }
+
+  // By rank.
+  template <class Action>
+  void for_each_process(Action action) const {
+    for (int row = 0; row < grid_.rows(); ++row) {
+      for (int column = 0; column < grid_.columns(); ++column) action(row, column);
+    }
+  }
+
+  static void copy(const Block& from, const Block& to) {
+    for (std::int64_t i = 0; i < from.rows; ++i) {
+      std::copy_n(from.data + i * from.stride, from.columns, to.data + i * to.stride);
+    }
+  }
+  static void copy_turned(const Block& from, const Block& to) {
+    for (std::int64_t j = 0; j < from.columns; ++j) {
+      for (std::int64_t i = 0; i < from.rows; ++i)
+        to.data[j * to.stride + i] = from.data[i * from.stride + j];
+    }
+  }
+
+  const Communicator& communicator_;
+  int size_;
+  std::string variant_;
+  ProcessGrid grid_;
+  Partition rows_;     // of A and C over the rows of the grid
+  Partition columns_;  // of B and C over its columns
+  const Partners root_ = Partners::root();
+  const Partners collected_;
+  std::optional<LocalProduct> product_;
+  std::optional<Whole> whole_;  // on the root
+  std::uint64_t seed_ = 0;
+};
+
+}  // namespace scope

@@ -1,0 +1,254 @@
+// algorithm.matmul_striped: C = A B, rows of A and columns of B striped over a grid of processes.
+//
+// Timed: the whole program on every rank, the slowest counts: buffers, matrices and the communicators of rows
+// and columns (initialise), stripes of A to the first column and of B to the first row of the grid
+// (distribute), broadcasts along rows and down columns (exchange), one product (compute), C to the root
+// (collect). After thesis 6.7.2 and appendices F.1 and G.
+#include <memory>
+
+#include "benchmarks/algorithm/block_message.hpp"
+#include "benchmarks/algorithm/grid_product.hpp"
+#include "benchmarks/algorithm/phase_metrics.hpp"
+
+namespace scope {
+namespace {
+
+constexpr int a_tag = 20;
+constexpr int b_tag = 21;
+constexpr int c_tag = 22;
+
+class Striped final : public GridProduct {
+ public:
+  Striped(const Parameters& parameters, const Communicator& communicator)
+      : GridProduct(parameters, communicator),
+        dealt_(grid_.row() == 0 || grid_.column() == 0 ? Partners::root() : Partners::none()),
+        heads_(Partners::these({grid_.rank(grid_.row(), 0), grid_.rank(0, grid_.column())})) {
+    const std::int64_t packed = communicator.root() && !tuned() ? std::int64_t{size_} * size_ : 0;
+    require(a_values() + b_values() + c_values() + packed);
+  }
+
+  Work work() const override {
+    const double n = size_;
+    const double r = grid_.rows();
+    const double c = grid_.columns();
+    // Scattered, broadcast and gathered: A in r stripes to c processes each, B likewise.
+    const double matrices = (r - 1) / r + (c - 1) / c + (c - 1) + (r - 1) + (r * c - 1) / (r * c);
+    return {.bytes = sizeof(double) * n * n * matrices,
+            .flops = 2 * n * n * n,
+            .messages = (r - 1) + (c - 1) + r * (c - 1) + c * (r - 1) + r * c - 1};
+  }
+
+ private:
+  struct Stripes {
+    Values a;
+    Values b;
+    Values c;
+    Communicator row;     // of the processes beside this one, the first column's first
+    Communicator column;  // of those above and below, the first row's first
+  };
+
+  std::size_t meetings() const override { return pieces() + 2; }
+  void release() override { stripes_.reset(); }
+
+  void solve(Phases& phases) override {
+    stripes_.emplace(Stripes{Values(a_values()), Values(b_values()), Values(c_values()),
+                             Communicator::split(communicator_, grid_.row(), grid_.column()),
+                             Communicator::split(communicator_, grid_.column(), grid_.row())});
+    if (tuned()) {
+      solve_overlapped(phases);
+    } else {
+      solve_in_turn(phases);
+    }
+  }
+
+  // As the thesis has it: one thing after another, by blocking calls.
+  void solve_in_turn(Phases& phases) {
+    make_matrices();
+    phases.meet(Phase::distribute, dealt_);
+    if (grid_.column() == 0)
+      scatter(rows_, communicator_.root() ? whole_->a.data() : nullptr, a().data, column());
+    if (grid_.row() == 0) scatter_b();
+    phases.meet(Phase::exchange, heads_);
+    MPI_Bcast(a().data, static_cast<int>(a_values()), MPI_DOUBLE, 0, row());
+    MPI_Bcast(b().data, static_cast<int>(b_values()), MPI_DOUBLE, 0, column());
+    phases.enter(Phase::compute);
+    (*product_)(a(), b(), c(), Contribution::first);
+    phases.meet(Phase::collect, collected_);
+    gather(c().data);
+  }
+
+  // Stripes of N values to a line of A or a column of B lie one behind the other.
+  void scatter(const Partition& stripes, const double* all, double* mine, MPI_Comm communicator) const {
+    std::vector<int> counts;
+    std::vector<int> places;
+    for (int part = 0; part < stripes.parts(); ++part) {
+      counts.push_back(static_cast<int>(stripes.size(part) * size_));
+      places.push_back(static_cast<int>(stripes.begin(part) * size_));
+    }
+    int rank = 0;
+    MPI_Comm_rank(communicator, &rank);
+    MPI_Scatterv(all, counts.data(), places.data(), MPI_DOUBLE, mine, counts[rank], MPI_DOUBLE, 0,
+                 communicator);
+  }
+
+  // A stripe of columns does not lie in one piece: the root packs it, turned over where it is asked for.
+  void scatter_b() {
+    Values packed(communicator_.root() ? std::int64_t{size_} * size_ : 0);
+    for (int part = 0; communicator_.root() && part < columns_.parts(); ++part) {
+      const Block from = b_part(part);
+      double* to = packed.data() + columns_.begin(part) * size_;
+      if (product_->turned()) {
+        copy_turned(from, dense(to, from.columns, from.rows));
+      } else {
+        copy(from, dense(to, from.rows, from.columns));
+      }
+    }
+    scatter(columns_, packed.data(), b().data, row());
+  }
+
+  // What is under way while bands of C are computed.
+  struct Traffic {
+    std::vector<Requests> come;  // bands of A
+    int passed = 0;              // of them went on along the row, or need not
+    Requests leaving;            // what only has to be done in the end
+  };
+
+  // A band of A comes while the one before is multiplied and the C of the one before that goes; the root uses
+  // its stripes where they lie.
+  void solve_overlapped(Phases& phases) {
+    for (Values* values : {&stripes_->a, &stripes_->b, &stripes_->c}) values->map();
+    make_matrices();
+    Traffic traffic{.come = std::vector<Requests>(pieces()), .leaving = {}};
+    phases.meet(Phase::distribute, dealt_);
+    deal(traffic);
+    phases.meet(Phase::exchange, heads_);
+    MPI_Bcast(b().data, static_cast<int>(b().rows), RowType(b()).handle(), 0, column());
+    if (grid_.column() != 0) expect_bands(traffic);
+    if (communicator_.root()) expect_results(traffic);
+    for (int band = 0; band < pieces(); ++band) {
+      if (band > 0) phases.meet(Phase::exchange, heads_);
+      finish(traffic.come[band]);
+      pass_on(traffic);
+      if (traffic.passed > band + 1) phases.offer();
+      phases.enter(Phase::compute);
+      multiply(band, traffic);
+      if (!communicator_.root())
+        start_send(band_of(c(), band), 0, c_tag, communicator_.handle(), traffic.leaving);
+    }
+    phases.meet(Phase::collect, collected_);
+    finish(traffic.leaving);
+  }
+
+  // Stripes of B to the first row and bands of A to the first column; nobody can begin without a first one.
+  void deal(Traffic& traffic) {
+    Requests urgent;
+    if (communicator_.root()) {
+      for (int part = 1; part < columns_.parts(); ++part) {
+        start_send(b_part(part), grid_.rank(0, part), b_tag, communicator_.handle(), urgent);
+      }
+    } else if (grid_.row() == 0) {
+      start_receive(b(), 0, b_tag, communicator_.handle(), urgent);
+    }
+    for (int band = 0; band < pieces(); ++band) {
+      if (communicator_.root()) {
+        for (int part = 1; part < rows_.parts(); ++part) {
+          start_send(band_of(a_part(part), band), grid_.rank(part, 0), a_tag, communicator_.handle(),
+                     band == 0 ? urgent : traffic.leaving);
+        }
+      } else if (grid_.column() == 0) {
+        start_receive(band_of(a(), band), 0, a_tag, communicator_.handle(), traffic.come[band]);
+      }
+    }
+    finish(urgent);
+    finish(traffic.come[0]);
+  }
+
+  void expect_bands(Traffic& traffic) {
+    for (int band = 0; band < pieces(); ++band) broadcast(band, traffic.come[band]);
+    traffic.passed = pieces();
+  }
+
+  void expect_results(Traffic& traffic) {
+    for_each_process([&](int row, int column) {
+      const int rank = grid_.rank(row, column);
+      if (rank != 0) receive_bands(share(row, column), rank, c_tag, traffic.leaving);
+    });
+  }
+
+  // The first column sends on along its row what has come to it.
+  void pass_on(Traffic& traffic) {
+    while (traffic.passed < pieces() && progress(traffic.come[traffic.passed])) {
+      broadcast(traffic.passed, traffic.leaving);
+      ++traffic.passed;
+    }
+  }
+
+  void broadcast(int band, Requests& requests) {
+    const Block part = band_of(a(), band);
+    MPI_Ibcast(part.data, static_cast<int>(part.rows * part.columns), MPI_DOUBLE, 0, row(),
+               &requests.emplace_back());
+  }
+
+  void multiply(int band, Traffic& traffic) {
+    const Block a_band = band_of(a(), band);
+    const Partition parts(size_, pieces());
+    for (int part = 0; part < parts.parts(); ++part) {
+      const std::int64_t begin = parts.begin(part);
+      const std::int64_t width = parts.size(part);
+      (*product_)(a_band.part(0, begin, a_band.rows, width), b().part(begin, 0, width, b().columns),
+                  band_of(c(), band), part == 0 ? Contribution::first : Contribution::further);
+      pass_on(traffic);
+      progress(traffic.leaving);
+    }
+  }
+
+  Block band_of(const Block& block, int band) const {
+    return block.band(Partition(block.rows, pieces()), band);
+  }
+
+  // Where they lie on the root.
+  Block a_part(int row) { return whole(whole_->a).part(rows_.begin(row), 0, rows_.size(row), size_); }
+  Block b_part(int column) {
+    return whole(whole_->b).part(0, columns_.begin(column), size_, columns_.size(column));
+  }
+
+  // The stripes of this process, and its share of C.
+  Block a() { return in_place() ? a_part(0) : dense(stripes_->a.data(), rows_.size(grid_.row()), size_); }
+  Block b() {
+    if (in_place()) return b_part(0);
+    const std::int64_t columns = columns_.size(grid_.column());
+    return product_->turned() ? dense(stripes_->b.data(), columns, size_)
+                              : dense(stripes_->b.data(), size_, columns);
+  }
+  Block c() {
+    if (in_place()) return share(0, 0);
+    return dense(stripes_->c.data(), rows_.size(grid_.row()), columns_.size(grid_.column()));
+  }
+  bool in_place() const { return tuned() && communicator_.root(); }
+
+  std::int64_t a_values() const { return in_place() ? 0 : rows_.size(grid_.row()) * size_; }
+  std::int64_t b_values() const { return in_place() ? 0 : columns_.size(grid_.column()) * size_; }
+  std::int64_t c_values() const { return in_place() ? 0 : share_values(); }
+
+  MPI_Comm row() const { return stripes_->row.handle(); }
+  MPI_Comm column() const { return stripes_->column.handle(); }
+
+  Partners dealt_;  // who gets something from the root waits for it
+  Partners heads_;  // the first of this row and the first of this column
+  std::optional<Stripes> stripes_;
+};
+
+const Registration registration{{
+    .name = "algorithm.matmul_striped",
+    .summary = "matrix multiplication of row and column stripes: total and its phases",
+    .parameters = GridProduct::parameters(),
+    .definition = Definition::max_rank,
+    .metrics = with_phases({seconds("time_s"), flops_per_second()}),
+    .sweeps = GridProduct::sweeps(),
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<Striped>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope

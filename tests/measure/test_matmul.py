@@ -1,0 +1,68 @@
+"""Products of matrices on grids of processes: right on every grid, wrong ones noticed, what cannot be refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from scope.machine.machine import NativeBuild
+from tests.measure.conftest import Measure
+
+GRIDS = ["algorithm.matmul_striped", "algorithm.matmul_cannon"]
+VARIANTS = ["plain", "transposed", "tuned"]
+
+
+def lines(*settings: str) -> list[str]:
+    """Return both algorithms in every variant with each of the settings."""
+    return [f"{name} variant={variant} {each}" for name in GRIDS for variant in VARIANTS for each in settings]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 7, 17])
+def test_any_number_of_processes_and_any_size(ranks: int, measure: Measure) -> None:
+    sizes = (1, 2, 5, 31) if ranks < 8 else (5, 31)
+    ended = measure(ranks, lines(*(f"size={size}" for size in sizes)))
+    assert ended.code == 0, ended.errors
+    assert {case.status for case in ended.cases} == {"ok"}
+    assert all(case.verification.checks > 0 for case in ended.cases if case.verification)
+
+
+def test_every_grid_of_twelve(measure: Measure) -> None:
+    ended = measure(12, lines(*(f"size=31 rows={rows}" for rows in (1, 2, 3, 4, 6, 12))))
+    assert ended.code == 0, ended.errors
+    assert {case.status for case in ended.cases} == {"ok"}
+
+
+def test_large_blocks_under_every_mpi(build: NativeBuild, measure: Measure) -> None:
+    # Beyond every limit up to which a library sends at once: a send waits for its receive.
+    ended = measure(4, lines("size=301", "size=301 rows=1"), native=build)
+    assert ended.code == 0, ended.errors
+    assert {case.status for case in ended.cases} == {"ok"}
+
+
+@pytest.mark.parametrize("line", lines("size=31"))
+def test_a_wrong_product_fails_its_case(line: str, measure: Measure) -> None:
+    ended = measure(4, [line], SCOPE_FAULT=f"wrong-result:{line.split()[0]}")
+    assert ended.code == 1
+    assert [case.status for case in ended.cases] == ["failed"]
+    assert "of the product is wrong" in ended.cases[0].reason
+
+
+def test_phases_add_up_to_the_total_on_every_rank(measure: Measure) -> None:
+    ended = measure(4, [f"{line} sampling.budget_s=0.05" for line in lines("size=200")], action="run")
+    assert ended.code == 0, ended.errors
+    parts = ("initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "idle_s")
+    for case in ended.cases:
+        series = case.series[0]
+        assert series.observed is not None
+        for rank, totals in enumerate(series.elapsed_s):
+            for repetition, total in enumerate(totals):
+                parted = sum(series.observed[part][rank][repetition] for part in parts)
+                assert parted == pytest.approx(total, rel=0.02, abs=20e-6)
+
+
+def test_a_grid_that_does_not_fit_and_memory_that_is_not_there_are_told(measure: Measure) -> None:
+    ended = measure(6, [f"{name} rows=4" for name in GRIDS] + [f"{name} size=46340" for name in GRIDS])
+    assert ended.code == 0
+    assert {case.status for case in ended.cases} == {"unavailable"}
+    for grid, memory in zip(ended.cases[:2], ended.cases[2:], strict=True):
+        assert "rows=4: must divide 6 processes, or be 0 for the squarest grid" in grid.reason
+        assert "MB of this host, which has" in memory.reason or "values to scatter at once" in memory.reason
