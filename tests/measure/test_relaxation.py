@@ -35,7 +35,6 @@ def cases(*sizes: str) -> list[str]:
         (1, ("size=1 iterations=2", "size=35 iterations=12")),
         (4, ("size=2 iterations=3", "size=35 iterations=12", "size=21 rows=1 iterations=1")),
         (6, ("size=35 iterations=12", "size=19 rows=6 iterations=5", "size=40 rows=3 iterations=6")),
-        (7, ("size=7 iterations=9",)),
     ],
 )
 def test_every_point_is_right_on_every_grid(ranks: int, sizes: tuple[str, ...], measure: Measure) -> None:
@@ -49,20 +48,17 @@ def test_every_point_is_right_on_every_grid(ranks: int, sizes: tuple[str, ...], 
 
 
 def test_what_is_too_long_to_be_replayed_is_bounded_and_its_beginning_replayed(measure: Measure) -> None:
-    lines = [f"{NAME} size=150 iterations=1200 exchange={exchange} variant=tuned" for exchange in EXCHANGES]
-    ended = measure(2, lines)
+    ended = measure(2, [f"{NAME} size=150 iterations=1000 exchange=overlapped variant=tuned"])
     assert ended.code == 0, ended.errors
-    assert [case.status for case in ended.cases] == ["ok", "ok"]
+    assert [case.status for case in ended.cases] == ["ok"]
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("fault", "rank"), [("corrupt-payload", 3), ("wrong-result", 0)])
-def test_an_altered_point_fails_its_case(fault: str, rank: int, method: str, measure: Measure) -> None:
-    ended = measure(4, [f"{NAME} {method} size=33 iterations=4"], SCOPE_FAULT=f"{fault}:{NAME}")
+def test_an_altered_point_fails_its_case(fault: str, rank: int, measure: Measure) -> None:
+    ended = measure(4, cases("size=33 iterations=4"), SCOPE_FAULT=f"{fault}:{NAME}")
     assert ended.code == 1
-    (case,) = ended.cases
-    assert case.status == "failed"
-    assert f"rank {rank} on " in case.reason
+    assert [case.status for case in ended.cases] == ["failed"] * len(ended.cases)
+    assert all(f"rank {rank} on " in case.reason for case in ended.cases)
 
 
 def test_what_does_not_fit_is_refused_in_one_line(measure: Measure) -> None:

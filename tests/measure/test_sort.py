@@ -22,7 +22,7 @@ def cases(elements: tuple[int, ...]) -> list[str]:
     return lines + [line + " item=integer" for line in lines if "with_nan" not in line]
 
 
-@pytest.mark.parametrize(("ranks", "elements"), [(1, (0, 1, 1000)), (3, (0, 2, 7, 5000)), (17, (1, 40, 4099))])
+@pytest.mark.parametrize(("ranks", "elements"), [(1, (0, 1, 1000)), (3, (0, 2, 7, 5000)), (17, (40,))])
 def test_it_sorts_any_number_of_items_on_any_number_of_ranks(
     ranks: int, elements: tuple[int, ...], measure: Measure
 ) -> None:
@@ -45,14 +45,13 @@ def test_ties_are_spread_by_the_tuned_variant_only(measure: Measure) -> None:
     assert tuned == pytest.approx(1, abs=0.01)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(("fault", "rank"), [("corrupt-payload", 2), ("wrong-result", 0)])
-def test_an_altered_item_fails_its_case(fault: str, rank: int, variant: str, measure: Measure) -> None:
-    ended = measure(3, [f"{NAME} variant={variant} elements=1000"], SCOPE_FAULT=f"{fault}:{NAME}")
+def test_an_altered_item_fails_its_case(fault: str, rank: int, measure: Measure) -> None:
+    lines = [f"{NAME} variant={variant} elements=1000" for variant in VARIANTS]
+    ended = measure(3, lines, SCOPE_FAULT=f"{fault}:{NAME}")
     assert ended.code == 1
-    (case,) = ended.cases
-    assert case.status == "failed"
-    assert f"rank {rank} on " in case.reason
+    assert [case.status for case in ended.cases] == ["failed"] * len(lines)
+    assert all(f"rank {rank} on " in case.reason for case in ended.cases)
 
 
 def test_integers_that_should_be_nan_are_refused(measure: Measure) -> None:
