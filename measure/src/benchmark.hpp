@@ -97,7 +97,7 @@ struct Parameter {
   bool is_choice() const { return !choices.empty(); }
 };
 
-enum class RankRule { any, even, square };
+enum class RankRule { any, even, square, one_or_seven };  // seven: the products of Strassen
 
 struct Sweep {
   std::string module;  // baseline, standard or advanced

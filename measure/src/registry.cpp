@@ -46,6 +46,8 @@ const char* spelling(RankRule rule) {
       return "even";
     case RankRule::square:
       return "square";
+    case RankRule::one_or_seven:
+      return "one_or_seven";
   }
   return "";
 }

@@ -73,7 +73,7 @@ class BenchmarkDescription(Description):
     """Why it is not available; empty when it is."""
     minimum_ranks: int
     maximum_ranks: int | None
-    rank_rule: Literal["any", "even", "square"]
+    rank_rule: Literal["any", "even", "square", "one_or_seven"]
     parameters: list[ParameterDescription]
     metrics: list[MetricDescription]
     sweeps: list[Sweep]

@@ -265,7 +265,7 @@ def _misfit(
             f"{source.name}: ranks = {point.ranks}: must be at most {room}, the slots here;"
             " --oversubscribe allows more"
         )
-    if point.ranks <= sweep.MINIMUM_CONFIGURATION:
+    if point.ranks <= sweep.minimum_configuration(benchmark):
         return ""
     return f"needs {point.ranks} slots, here are {room}"
 

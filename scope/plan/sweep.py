@@ -30,7 +30,6 @@ NODES = (ALL, "types")
 LONGEST_RANGE = 4096
 EACH_COUNT_UP_TO = 16
 MINIMUM_CONFIGURATION = 4
-"""Ranks that a module's fixed counts may ask of any machine; on fewer cores they are oversubscribed."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +170,8 @@ def rank_counts(
 def allowed_ranks(benchmark: BenchmarkDescription) -> str:
     """Say which numbers of ranks a benchmark can use."""
     low, high = benchmark.minimum_ranks, benchmark.maximum_ranks
+    if benchmark.rank_rule == "one_or_seven":
+        return "1 or 7"
     kind = {"any": "", "even": "an even number, ", "square": "a square number, "}[benchmark.rank_rule]
     if low == high:
         return f"{low}"
@@ -196,7 +197,14 @@ def fits(count: int, benchmark: BenchmarkDescription) -> bool:
         return False
     if benchmark.rank_rule == "square":
         return math.isqrt(count) ** 2 == count
+    if benchmark.rank_rule == "one_or_seven":
+        return count in (1, 7)
     return benchmark.rank_rule == "any" or count % 2 == 0
+
+
+def minimum_configuration(benchmark: BenchmarkDescription) -> int:
+    """Return how many ranks a module may ask of any machine; on fewer cores they are oversubscribed."""
+    return 7 if benchmark.rank_rule == "one_or_seven" else MINIMUM_CONFIGURATION
 
 
 def _choices(where: str, key: str, words: list[str], allowed: tuple[str, ...]) -> list[str]:

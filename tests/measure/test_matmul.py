@@ -66,3 +66,34 @@ def test_a_grid_that_does_not_fit_and_memory_that_is_not_there_are_told(measure:
     for grid, memory in zip(ended.cases[:2], ended.cases[2:], strict=True):
         assert "rows=4: must divide 6 processes, or be 0 for the squarest grid" in grid.reason
         assert "MB of this host, which has" in memory.reason or "values to scatter at once" in memory.reason
+
+
+STRASSEN = [
+    f"algorithm.matmul_strassen variant={variant} schedule={schedule}"
+    for variant in ("plain", "tuned")
+    for schedule in ("original", "rescheduled")
+]
+
+
+@pytest.mark.parametrize("ranks", [1, 7])
+def test_strassen_on_one_and_on_seven(ranks: int, build: NativeBuild, measure: Measure) -> None:
+    # 300: quarters of 180 kB, which no library sends before their receive.
+    ended = measure(ranks, [f"{line} size={size}" for line in STRASSEN for size in (1, 2, 31, 300)], native=build)
+    assert ended.code == 0, ended.errors
+    assert {case.status for case in ended.cases} == {"ok"}
+
+
+@pytest.mark.parametrize("fault", ["wrong-result", "corrupt-payload"])
+def test_a_wrong_quarter_fails_its_case(fault: str, measure: Measure) -> None:
+    # Process 0 ends with a quarter in the original schedule only, the last process in both.
+    lines = [each for each in STRASSEN if fault == "corrupt-payload" or each.endswith("original")]
+    ended = measure(7, [f"{line} size=31" for line in lines], SCOPE_FAULT=f"{fault}:algorithm.matmul_strassen")
+    assert ended.code == 1
+    assert {case.status for case in ended.cases} == {"failed"}
+    assert all("of the product is wrong" in case.reason for case in ended.cases)
+
+
+def test_strassen_on_other_numbers_is_refused(measure: Measure) -> None:
+    ended = measure(2, ["algorithm.matmul_strassen"])
+    assert ended.code == 2
+    assert "algorithm.matmul_strassen on ranks=2: must be 1 or 7" in ended.errors

@@ -73,6 +73,19 @@ def test_rank_rules(
     assert sweep.rank_counts(words, named(benchmarks, name), Place((slots,)), "core", "x") == counts
 
 
+def test_one_or_seven_ranks(benchmarks: list[BenchmarkDescription]) -> None:
+    seven = named(benchmarks, "algorithm.cannon").model_copy(
+        update={"rank_rule": "one_or_seven", "maximum_ranks": 7}
+    )
+    for words, slots, counts in ((["every"], 4, [1]), (["all"], 8, [7]), (["1", "7"], 2, [1, 7])):
+        assert sweep.rank_counts(words, seven, Place((slots,)), "core", "x") == counts
+    with pytest.raises(UsageError, match="ranks = 4: must be 1 or 7"):
+        sweep.rank_counts(["4"], seven, Place((8,)), "core", "x")
+    # A module may ask it of a machine with fewer cores.
+    assert sweep.minimum_configuration(seven) == 7
+    assert sweep.minimum_configuration(named(benchmarks, "mpi.barrier")) == 4
+
+
 @pytest.mark.parametrize(
     ("factors", "words"),
     [

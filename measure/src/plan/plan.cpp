@@ -74,6 +74,9 @@ void check_ranks(const Declaration& declaration, int ranks) {
     allowed += ", a square";
     const int side = static_cast<int>(std::lround(std::sqrt(ranks)));
     fits = fits && side * side == ranks;
+  } else if (declaration.rank_rule == RankRule::one_or_seven) {
+    allowed = "1 or 7";
+    fits = ranks == 1 || ranks == 7;
   }
   if (!fits) {
     throw std::invalid_argument(declaration.name + " on ranks=" + std::to_string(ranks) + ": must be " +

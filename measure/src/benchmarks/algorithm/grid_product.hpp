@@ -2,8 +2,6 @@
 // C, which is checked there.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -12,41 +10,12 @@
 #include "benchmarks/algorithm/block_message.hpp"
 #include "benchmarks/algorithm/local_product.hpp"
 #include "benchmarks/algorithm/process_grid.hpp"
+#include "benchmarks/algorithm/values.hpp"
 #include "blas/dense.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
 #include "sampling/phases.hpp"
 
 namespace scope {
-
-// Doubles in memory fresh from the operating system.
-class Values {
- public:
-  explicit Values(std::int64_t count) : buffer_(static_cast<std::size_t>(count) * sizeof(double)) {}
-
-  double* data() { return buffer_.as<double>().data(); }
-  std::span<std::byte> bytes() { return buffer_.bytes(); }
-
-  // Asks for large pages and touches them all, so that no message and no product has to wait for a page.
-  void map() {
-    madvise(buffer_.data(), buffer_.size(), MADV_HUGEPAGE);
-    constexpr std::size_t page = 4096;
-    for (std::size_t at = 0; at < buffer_.size(); at += page) {
-      *static_cast<volatile std::byte*>(buffer_.data() + at) = std::byte{0};
-    }
-  }
-
- private:
-  Buffer buffer_;
-};
-
-// The same values for the same seed on whatever process, in [-0.5, 0.5).
-inline void make_matrix(double* values, std::int64_t count, std::uint64_t seed) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto word = static_cast<std::int64_t>(pattern_word(seed, static_cast<std::uint64_t>(i)));
-    values[i] = static_cast<double>(word) * 0x1p-64;
-  }
-}
 
 class GridProduct : public Benchmark {
  public:
@@ -134,8 +103,8 @@ class GridProduct : public Benchmark {
     if (tuned()) {
       for (Values* values : {&whole_->a, &whole_->b, &whole_->c}) values->map();
     }
-    make_matrix(whole_->a.data(), count, seed_);
-    make_matrix(whole_->b.data(), count, ~seed_);
+    for (std::int64_t i = 0; i < count; ++i) whole_->a.data()[i] = matrix_value(seed_, i);
+    for (std::int64_t i = 0; i < count; ++i) whole_->b.data()[i] = matrix_value(~seed_, i);
   }
 
   Block whole(Values& values) const { return dense(values.data(), size_, size_); }
@@ -185,11 +154,6 @@ class GridProduct : public Benchmark {
     }
   }
 
-  static void copy(const Block& from, const Block& to) {
-    for (std::int64_t i = 0; i < from.rows; ++i) {
-      std::copy_n(from.data + i * from.stride, from.columns, to.data + i * to.stride);
-    }
-  }
   static void copy_turned(const Block& from, const Block& to) {
     for (std::int64_t j = 0; j < from.columns; ++j) {
       for (std::int64_t i = 0; i < from.rows; ++i)

@@ -30,6 +30,12 @@ inline Block dense(double* data, std::int64_t rows, std::int64_t columns) {
   return {data, rows, columns, columns};
 }
 
+inline void copy(const Block& from, const Block& to) {
+  for (std::int64_t i = 0; i < from.rows; ++i) {
+    std::copy_n(from.data + i * from.stride, from.columns, to.data + i * to.stride);
+  }
+}
+
 enum class Contribution { first, further };  // C = A B, or C += A B
 
 class LocalProduct {
