@@ -1,0 +1,156 @@
+"""`scope reproduce`: a published experiment here, its figures beside ours."""
+
+from __future__ import annotations
+
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from scope.models.reference import Reference, Scale
+    from scope.models.reproduction import Row
+    from scope.plan.experiment import Experiment
+
+
+def command(
+    name: Annotated[str, typer.Argument(help="For example scope-appendix-g; an unknown name lists all.")],
+    full: Annotated[bool, typer.Option("--full", help="The published sizes, however long they take.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="A list of objects instead of a table.")] = False,
+    launches: Annotated[int | None, typer.Option(help="How often everything is started anew.")] = None,
+    budget: Annotated[float, typer.Option(help="Seconds per case and launch.")] = 0.2,
+    mpi: Annotated[str | None, typer.Option(help="openmpi, mpich, embedded, a folder or an mpicxx.")] = None,
+    hosts: Annotated[
+        str | None, typer.Option(help="a:2,b:2 - hosts and their slots, separated by commas.")
+    ] = None,
+    oversubscribe: Annotated[
+        bool, typer.Option("--oversubscribe", help="Allow more ranks than cores: Strassen needs seven.")
+    ] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder.")] = None,
+    run: Annotated[
+        Path | None, typer.Option("--run", metavar="DIR", help="Take the figures of this run, measure nothing.")
+    ] = None,
+) -> None:
+    """Run a published experiment at a size that fits this machine, and print published, predicted and measured.
+
+    Absolute times of other machines and sizes are no match for ours: compare ratios and speed-ups.
+    """
+    import sys
+
+    from scope.models.reference import load
+
+    reference = load(name)
+    folder = run
+    if folder is None:
+        # What a run prints goes aside: the rows are what this command prints.
+        with redirect_stdout(sys.stderr):
+            folder = measured(reference, name, full, launches, budget, mpi, hosts, oversubscribe, output)
+    found = rows_of(reference, folder, full)
+    if json:
+        import json as encoder
+
+        typer.echo(encoder.dumps([row.model_dump() for row in found], indent=1, ensure_ascii=False))
+        return
+    show(reference, found, folder)
+
+
+def measured(
+    reference: Reference,
+    name: str,
+    full: bool,
+    launches: int | None,
+    budget: float,
+    mpi: str | None,
+    hosts: str | None,
+    oversubscribe: bool,
+    output: Path | None,
+) -> Path:
+    """Run the experiment through the ordinary machinery and return its run directory."""
+    import sys
+
+    from scope.cli.run import run as run_experiment
+    from scope.cli.run import selection
+    from scope.errors import ScopeError
+    from scope.launch import run as runs
+    from scope.launch.supervisor import Limits
+    from scope.plan.experiment import resolve
+
+    directory = runs.new_directory(name, output)
+    scale = reference.scale(full)
+    options = {
+        "name": name,
+        "mpi": mpi,
+        "launches": launches or scale.launches,
+        "sampling.budget_s": budget,
+        "launcher.hosts": hosts.split(",") if hosts else None,
+        "launcher.oversubscribe": oversubscribe or None,
+    }
+    plain = resolve(None, options)
+    cases = [selection(text) for text in fitting(scale, slots(plain))]
+    experiment = resolve(None, {**options, "case": cases})
+    if not run_experiment(experiment, f"reference/{name}.toml", Limits(), directory.path, sys.argv):
+        raise ScopeError(f"{directory.path}: a case failed, or its data was wrong; see the findings above")
+    return directory.path
+
+
+def slots(experiment: Experiment) -> int | None:
+    """Return how many ranks may be asked for; None: as many as one likes."""
+    from scope.build import installations
+    from scope.launch import everywhere, launcher
+
+    if experiment.launcher.oversubscribe:
+        return None
+    site = launcher.site(installations.find(experiment.mpi), experiment.launcher, "the command line")
+    return everywhere.look_at(site).place.room(experiment.launcher.binding)
+
+
+def fitting(scale: Scale, room: int | None) -> list[str]:
+    """Leave out cases on a fixed number of ranks that this machine has no room for."""
+
+    def fits(text: str) -> bool:
+        word = next(word for word in text.split() if word.startswith("ranks=")).removeprefix("ranks=")
+        return room is None or not word.isdigit() or int(word) <= room
+
+    return [text for text in scale.cases if fits(text)]
+
+
+def rows_of(reference: Reference, folder: Path, full: bool) -> list[Row]:
+    """Hold a run's figures against the published ones."""
+    from scope.models.reproduction import Known, rows
+    from scope.report import contents as run_contents
+    from scope.samples.reader import read as read_samples
+
+    contents = run_contents.read(folder)
+    known = Known(
+        contents.summaries,
+        contents.models.speedups,
+        contents.machine,
+        read_samples(folder).launches,
+        reference.scale(full).sizes,
+    )
+    return rows(reference, known)
+
+
+def show(reference: Reference, found: list[Row], folder: Path) -> None:
+    """Print the rows as a table."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from scope import units
+    from scope.report.terminal import console
+
+    def number(value: float | None, unit: str) -> str:
+        return "–" if value is None else units.quantity(value, "s") if unit == "s" else units.digits(value)
+
+    table = Table(box=None, pad_edge=False)
+    for column in ("row", "published", "predicted", "measured", "limit", "origin", "remark"):
+        words = column in ("row", "origin", "remark")
+        table.add_column(column, justify="left" if words else "right", no_wrap=not words)
+    for row in found:
+        figures = [number(value, row.unit) for value in (row.published, row.predicted, row.measured, row.limit)]
+        table.add_row(*map(Text, [row.row, *figures, row.origin, row.remark]))
+    screen = console()
+    screen.print(Text(f"{reference.title}\n{reference.source}; {reference.machine}\n"))
+    screen.print(table)
+    screen.print(Text(f"\nthe run: {folder}"))

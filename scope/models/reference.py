@@ -1,0 +1,108 @@
+"""Published experiments as data: what was printed, where it stands, and what to run to see the same here."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+import scope
+from scope.errors import ScopeError, UsageError
+from scope.samples.records import Value
+
+
+class Published(BaseModel):
+    """A part of a file under `reference/`; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Scale(Published):
+    """What to run: cases as `--case` spells them."""
+
+    launches: int = Field(ge=1)
+    cases: list[str]
+    sizes: dict[int, int] = {}
+    """The size that stands for each published one; empty: the published ones themselves."""
+
+
+class Column(Published):
+    """A column of a published table: elapsed times of a benchmark, a ratio of two columns, or a speed-up."""
+
+    key: str
+    words: str
+    benchmark: str = ""
+    parameters: dict[str, Value] = {}
+    over: tuple[str, str] | None = None
+    """This column is the one over the other."""
+    speedup_of: str | None = None
+
+
+class Single(Published):
+    """A published figure that stands in no table."""
+
+    words: str
+    quantity: Literal[
+        "time",
+        "exchange",
+        "exchange_ratio",
+        "speedup",
+        "compute_speedup",
+        "critical_count",
+        "least_speedup",
+        "largest_speedup",
+    ]
+    benchmark: str
+    parameters: dict[str, Value]
+    over: dict[str, Value] = {}
+    """Of a ratio: the parameters of what is below."""
+    size: int = 0
+    sizes: list[int] = []
+    """Of the least or largest over several sizes."""
+    ranks: int = 1
+    published: float
+
+
+class Reference(Published):
+    """One published experiment."""
+
+    title: str
+    source: str
+    machine: str
+    fitting: Scale
+    full: Scale
+    column: list[Column] = []
+    case: list[dict[str, float]] = []
+    """Rows of the table: size, ranks, and the columns by key; a ratio may be left to be computed."""
+    figure: list[Single] = []
+
+    def scale(self, full: bool) -> Scale:
+        """Return what to run."""
+        return self.full if full else self.fitting
+
+
+def names() -> list[str]:
+    """Return the names of all published experiments."""
+    return sorted(path.stem for path in directory().glob("*.toml"))
+
+
+def load(name: str) -> Reference:
+    """Read a published experiment; raises UsageError for an unknown one and names those there are."""
+    if name not in names():
+        raise UsageError(f"{name}: no such experiment; there are {', '.join(names())}")
+    path = directory() / f"{name}.toml"
+    try:
+        return Reference.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise ScopeError(f"{path}: {error}") from error
+
+
+def directory() -> Path:
+    """Return the folder of the published figures: inside an installed package, else beside it."""
+    package = Path(scope.__file__).resolve().parent
+    for folder in (package / "reference", package.parent / "reference"):
+        if folder.is_dir():
+            return folder
+    raise ScopeError(f"{package / 'reference'}: the published figures are not here; install Scope again")

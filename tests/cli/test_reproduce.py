@@ -1,0 +1,53 @@
+"""`scope reproduce`: the rows that it prints, what it refuses, and a published experiment run here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scope.cli import dispatch
+from scope.cli.reproduce import fitting
+from scope.models.reference import load
+from tests.cli.scope_command import scope
+
+KEYS = {"row", "published", "predicted", "measured", "unit", "limit", "origin"}
+
+
+def test_rows_of_a_run_that_is_there(golden_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatch("reproduce", ["scope-appendix-g", "--run", str(golden_run), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found) == 19 * 6
+    assert all(row.keys() >= KEYS for row in found)
+    assert {row["origin"] for row in found} == {"published"}, "the golden run has other sizes"
+    assert dispatch("reproduce", ["scope-appendix-g", "--run", str(golden_run)]) == 0
+    assert "Melas 2000, table G.1" in capsys.readouterr().out
+
+
+def test_an_unknown_name_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatch("reproduce", ["scope-appendix-h"]) == 2
+    said = capsys.readouterr().err
+    assert "scope-appendix-g, scope-psrs, scope-relaxation, scope-strassen, scope-striped-vs-cannon" in said
+
+
+def test_a_fixed_number_of_ranks_without_room_is_left_out() -> None:
+    scale = load("scope-strassen").fitting
+    assert len(fitting(scale, 2)) == 2
+    assert len(fitting(scale, 7)) == 3
+    assert len(fitting(scale, None)) == 3
+
+
+def test_an_experiment_is_run_and_its_figures_are_printed(tmp_path: Path) -> None:
+    words = ["--launches", "1", "--budget", "0.02", "--mpi", "embedded", "--output", "here", "--json"]
+    ended = scope(tmp_path, "reproduce", "scope-relaxation", *words)
+    assert ended.code == 0, ended.errors
+    found = json.loads(ended.output)
+    assert [row["published"] for row in found[:2]] == [12.25, 14]
+    own = [row for row in found if row["published"] is None]
+    assert own
+    for row in own:
+        assert row["origin"] == "measured"
+        assert row["measured"] > 0
+        assert row["predicted"] > 0
+    assert (tmp_path / "here" / "samples.jsonl").exists()

@@ -1,0 +1,118 @@
+"""Published figures: transcribed as printed, and held against the same figures of a run of known truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scope.errors import UsageError
+from scope.machine.machine import Machine
+from scope.models.reference import load, names
+from scope.models.reproduction import Known, Row, rows
+from scope.models.speedup import speedups
+from scope.statistics.summary import Summary
+from tests import golden_run as golden
+from tests.models.test_prediction import LAUNCHES, cannon, phases, ping_pong, striped
+
+MACHINE = Machine.model_validate(golden.machine())
+SIZES = {840: 180, 1080: 240, 1320: 300, 1680: 360}
+
+
+def test_there_are_the_five_experiments() -> None:
+    assert names() == [
+        "scope-appendix-g",
+        "scope-psrs",
+        "scope-relaxation",
+        "scope-strassen",
+        "scope-striped-vs-cannon",
+    ]
+    for name in names():
+        reference = load(name)
+        assert reference.source.startswith("Melas 2000")
+        assert reference.case or reference.figure
+
+
+def test_an_unknown_experiment_names_those_there_are() -> None:
+    with pytest.raises(UsageError, match="no such experiment; there are scope-appendix-g, scope-psrs"):
+        load("scope-appendix-h")
+
+
+def test_table_g1_agrees_with_itself() -> None:
+    cases = load("scope-appendix-g").case
+    assert len(cases) == 19
+    for case in cases:
+        for name in ("striped", "cannon"):
+            ratio = case[name] / case[f"{name}_transposed"]
+            misprint = (case["size"], case["ranks"], name) == (840, 9, "cannon")
+            assert (ratio == pytest.approx(case[f"{name}_improvement"], abs=0.015)) != misprint, case
+
+
+def run(counts: tuple[int, ...] = (2, 4)) -> list[Summary]:
+    """Both products; transposed computes twice as fast."""
+    random = np.random.default_rng(2)
+    made = ping_pong(random)
+    for variant, faster in (("plain", 1.0), ("transposed", 2.0)):
+        for size in (60, 90, 120, *SIZES.values()):
+            for sides in ((1, 1), (1, 2), (2, 2)):
+                p = sides[0] * sides[1]
+                if p not in (1, *counts):
+                    continue
+                times = {"algorithm.matmul_striped": striped(size, *sides)}
+                if sides[0] == sides[1]:
+                    times["algorithm.matmul_cannon"] = cannon(size, sides[0])
+                for name, seconds in times.items():
+                    changed = seconds | {"compute": seconds["compute"] / faster}
+                    made += phases(random, name, p, 0.002, changed, size=size, variant=variant)
+    return made
+
+
+def reproduced(name: str, summaries: list[Summary]) -> dict[str, Row]:
+    known = Known(summaries, speedups(summaries, MACHINE, LAUNCHES), MACHINE, LAUNCHES, SIZES)
+    return {row.row: row for row in rows(load(name), known)}
+
+
+def test_the_improvement_stands_beside_the_published_one() -> None:
+    found = reproduced("scope-appendix-g", run())
+    row = found["Cannon, improvement by transposition, N = 1680, 4 processes"]
+    slow, fast = cannon(360, 2), cannon(360, 2)
+    fast["compute"] /= 2
+    truth = sum(slow.values()) / sum(fast.values())
+    assert row.published == 2.05
+    assert row.measured == pytest.approx(truth, rel=0.02)
+    assert row.predicted == pytest.approx(truth, rel=0.03)
+    assert (row.origin, row.unit, row.limit, row.size) == ("measured", "1", None, 360)
+    assert "size 360 here" in row.remark
+
+
+def test_what_this_machine_has_no_room_for_is_predicted_and_said_to_be() -> None:
+    row = reproduced("scope-appendix-g", run())["Cannon, B transposed, N = 1680, 16 processes"]
+    assert row.measured is None
+    truth = cannon(360, 4)
+    truth["compute"] /= 2
+    assert row.predicted == pytest.approx(sum(truth.values()), rel=0.03)
+    assert row.origin == "simulated"
+    assert "not measured here" in row.remark
+
+
+def test_nothing_is_predicted_without_a_ping_pong() -> None:
+    found = reproduced("scope-appendix-g", [s for s in run() if s.benchmark != "mpi.latency"])
+    row = found["Cannon, N = 1680, 16 processes"]
+    assert (row.predicted, row.measured, row.origin) == (None, None, "published")
+
+
+def test_critical_counts_and_speedups() -> None:
+    found = reproduced("scope-striped-vs-cannon", run())
+    critical = found["Cannon, critical count"]
+    assert critical.published == 16
+    assert critical.measured is None, "two counts have no law"
+    assert critical.predicted is not None
+    assert 4 <= critical.predicted <= 64
+    row = found["striped, speed-up, N = 840, 4 processes"]
+    assert row.published == pytest.approx(344 / 64.1)
+    assert row.measured == pytest.approx(
+        sum(striped(180, 1, 1).values()) / sum(striped(180, 2, 2).values()), rel=0.02
+    )
+    assert row.limit == 4
+    own = found["striped, speed-up here, size 360 on 2 processes"]
+    assert own.published is None
+    assert own.measured == pytest.approx(own.predicted, rel=0.03)
