@@ -189,7 +189,10 @@ def _algorithm(path: Path, known: Results, machine: Machine) -> Step:
     times = [
         s
         for s in known.of("algorithm.matmul_cannon", "communicate_s", path)
-        if s.ranks > 1 and s.work and s.work.bytes
+        if s.ranks > 1
+        and s.work
+        and s.work.bytes
+        and s.parameters.get("variant") != "tuned"  # whose messages hide behind its products
     ]
     if not times:
         reason = "algorithm.matmul_cannon was not measured here on several ranks"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scope.machine.machine import Machine
-from scope.models.costs.steps import Collective, Messages, ceil_log2
+from scope.models.costs.steps import DOUBLE_BYTES, Collective, Messages, ceil_log2
 from scope.models.crowding import usable
 from scope.models.draws import DRAWS, draw
 from scope.models.ladder import Results
@@ -17,6 +17,8 @@ from scope.samples.samples import Floats
 from scope.statistics.summary import Summary
 
 SEED = 11
+OPERATIONS = {"mpi.broadcast": "operation.broadcast"}
+"""What does the same with a program's buffers."""
 
 
 class NotMeasuredError(Exception):
@@ -102,25 +104,37 @@ class LowerLevels:
         return self._curve(f"mpi.latency, {path.name}", found)
 
     def _measured(self, step: Collective) -> SizeCurve | None:
-        key = (step.benchmark, step.ranks)
+        names = [OPERATIONS[step.benchmark]] if step.fresh and step.benchmark in OPERATIONS else []
+        curves = [self._of_collective(name, step.ranks) for name in [*names, step.benchmark]]
+        return next((curve for curve in curves if curve is not None), None)
+
+    def _of_collective(self, benchmark: str, ranks: int) -> SizeCurve | None:
+        key = (benchmark, ranks)
         if key not in self._curves:
             found = [
                 s
-                for s in self._known.of(step.benchmark, "time_s")
-                if s.ranks == step.ranks and s.transport == self._transport and not _unusual(s)
+                for s in self._known.of(benchmark, "time_s", memory="cold")
+                if s.ranks == ranks and s.transport == self._transport and not _unusual(s)
             ]
-            self._curves[key] = self._curve(f"{step.benchmark} on {step.ranks} ranks", found)
+            self._curves[key] = self._curve(f"{benchmark} on {ranks} ranks", found)
         return self._curves[key]
 
     def _curve(self, name: str, summaries: list[Summary]) -> SizeCurve | None:
         by_size: dict[int, Summary] = {}
         for one in summaries:
-            by_size.setdefault(int(one.parameters.get("message_bytes", 0)), one)
+            by_size.setdefault(_bytes(one), one)
         if not by_size:
             return None
         sizes = sorted(by_size)
         drawn = np.array([draw(by_size[size], self._random) for size in sizes])
         return SizeCurve(name, np.array(sizes, dtype=np.float64), drawn)
+
+
+def _bytes(summary: Summary) -> int:
+    """Return the payload of a message, or of an operation on a matrix."""
+    if "size" in summary.parameters:
+        return DOUBLE_BYTES * int(summary.parameters["size"]) ** 2
+    return int(summary.parameters.get("message_bytes", 0))
 
 
 def _beyond(curve: SizeCurve, message_bytes: float) -> str:

@@ -49,9 +49,10 @@ class OneProcess:
         Rates are interpolated over the logarithm of the size, and kept beyond the smallest and the largest.
         """
         changed = Problem(problem.size, problem.ranks, problem.parameters | work.of)
-        rates = self._of(changed, work.phase) or (self._of(problem, work.phase) if work.of else None)
+        phase = work.rate_of or work.phase
+        rates = self._of(changed, phase) or (self._of(problem, phase) if work.of else None)
         if rates is None:
-            if work.phase != "compute":
+            if phase != "compute":
                 return np.zeros(1 + DRAWS), ""
             raise NotMeasuredError(
                 f"{self._costs.benchmark} with {_words(changed)} was not measured on one process: "

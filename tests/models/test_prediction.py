@@ -227,6 +227,26 @@ def test_a_measured_collective_goes_before_a_tree() -> None:
     assert point.total_s.value == pytest.approx(expected, rel=0.03)
 
 
+def test_a_broadcast_into_fresh_buffers_goes_before_one_into_used() -> None:
+    random = np.random.default_rng(9)
+    made = ping_pong(random)
+    for size in SIZES:
+        made += phases(
+            random, "algorithm.matmul_striped", 1, 0.002, striped(size, 1, 1), size=size, variant="plain"
+        )
+        cold = noisy(random, 5e-4, spread=0.002)
+        made.append(summary(cold, "operation.broadcast", "time_s", "global", ranks=2, size=size, memory="cold"))
+        warm = noisy(random, 1e-4, spread=0.002)
+        made.append(summary(warm, "operation.broadcast", "time_s", "global", ranks=2, size=size, memory="warm"))
+        used = noisy(random, 1e-4, spread=0.002)
+        made.append(summary(used, "mpi.broadcast", "time_s", "global", ranks=2, message_bytes=8 * size**2))
+    predictor = Predictor(all_costs()["algorithm.matmul_striped"], made, MACHINE, LAUNCHES)
+    point = predictor.point(Problem(240, 2, {"variant": "plain"}))
+    truth = striped(240, 1, 2)
+    expected = truth["distribute"] + truth["collect"] + 5e-4
+    assert point.communicate_s.value == pytest.approx(expected, rel=0.03)
+
+
 def test_overlapped_halos_cost_only_what_the_sweep_does_not_hide() -> None:
     random = np.random.default_rng(6)
     given = {"iterations": 100, "method": "jacobi", "variant": "plain"}
@@ -261,6 +281,10 @@ def test_a_sort_counts_its_merge_at_the_plain_sorts_rate() -> None:
     mine = count // 4
     tuned = predictor.point(Problem(count, 4, {"variant": "tuned", "input": "uniform"}))
     assert tuned.compute_s.value == pytest.approx(mine * (4e-9 + 2 * 5e-9), rel=0.03)
+    scattered = 1e-4 * mine / count  # what a process gets in the exchange comes into fresh memory
+    pivots = 3 * message(32) + 2 * message(24) + 3 * message(4) + 3 * message(mine)
+    around = 2e-4 + 3 * message(4 * mine) + 3 * message(4) + 3 * message(4 * mine)
+    assert tuned.communicate_s.value == pytest.approx(scattered + pivots + around, rel=0.03)
     plain = predictor.point(Problem(count, 4, {"variant": "plain", "input": "uniform"}))
     assert plain.compute_s.value == pytest.approx(mine * (5e-9 * 16 + 2 * 5e-9 + 1e-9 * 16), rel=0.03)
 

@@ -24,6 +24,8 @@ class Work:
     """The size whose rate counts: that of one block, not of the whole."""
     of: dict[str, Value] = field(default_factory=dict)
     """Parameters in which the run on one process differs, `variant=plain` for example."""
+    rate_of: Phase | None = None
+    """The phase whose rate counts, where it is another."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,10 @@ class Collective:
     times: float
     bytes: float
     ranks: int
+    fresh: bool = False
+    """Into buffers that are used for the first time: as `operation.broadcast` does it cold, where that was
+    measured.
+    """
 
 
 Step = Work | Messages | Collective
