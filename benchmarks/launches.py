@@ -63,3 +63,11 @@ def seconds(case: dict[str, Any], per_operation: float = 1) -> float:
     """Median time of the initiator's repetitions, warm-up left out, per operation and divisor."""
     series = case["series"][0]
     return statistics.median(series["elapsed_s"][0][series["warmup"] :]) / series["operations"] / per_operation
+
+
+def of_slowest(record: dict[str, Any], observed: str | None) -> float:
+    """Median over repetitions of the slowest rank's time in s: of a whole operation, or of an observed part."""
+    series = record["series"][0]
+    by_rank = series["elapsed_s"] if observed is None else series["observed"][observed]
+    slowest = [float(max(times)) / series["operations"] for times in zip(*by_rank, strict=True)]
+    return statistics.median(slowest[series["warmup"] :])

@@ -12,9 +12,8 @@ import os
 import statistics
 import subprocess
 from pathlib import Path
-from typing import Any
 
-from launches import HERE, Pair
+from launches import HERE, Pair, of_slowest
 
 INPUTS = ("uniform", "skewed", "sorted", "equal", "with_nan")
 SORTS = 3
@@ -57,14 +56,6 @@ def main() -> None:
             f"{case[0]:<9}{case[1]:<10}{solve_s * 1e3:>10.1f}{solve_s / share_s:>8.3f}"
             f"{total_s * 1e3:>10.1f}{total_s / share_s:>8.3f}{solve_s / uniform_s:>11.2f}"
         )
-
-
-def of_slowest(record: dict[str, Any], observed: str | None) -> float:
-    """Median over repetitions of the slowest rank's time: of the whole, or of an observed part; in seconds."""
-    series = record["series"][0]
-    by_rank = series["elapsed_s"] if observed is None else series["observed"][observed]
-    slowest = [float(max(times)) for times in zip(*by_rank, strict=True)]
-    return statistics.median(slowest[series["warmup"] :])
 
 
 if __name__ == "__main__":

@@ -54,13 +54,15 @@ class GridProduct : public Benchmark {
             grid_rows()};
   }
 
-  // The sizes of the thesis, as far as the plain loops take seconds and not minutes.
-  static std::vector<Sweep> sweeps() {
-    return {{"baseline", "ranks=powers variant=plain,transposed,tuned size=120,360"},
-            {"standard", "ranks=every variant=plain size=120,240,360,600,840"},
-            {"standard", "ranks=every variant=transposed size=120,240,360,600,840,1080"},
-            {"standard", "ranks=every variant=tuned size=120,240,360,600,840,1080,1320,1680"},
-            {"advanced", "ranks=every variant=plain,transposed size=1080,1320,1680"}};
+  // The sizes of the thesis; where the plain loops would take half of the module's time they wait for the
+  // next one.
+  static std::vector<Sweep> sweeps(std::vector<Sweep> own) {
+    own.push_back({"standard", "ranks=every variant=plain,transposed size=240,600,840"});
+    own.push_back({"standard", "ranks=every variant=transposed size=1080"});
+    own.push_back({"standard", "ranks=every variant=tuned size=240,600,840,1080,1320,1680"});
+    own.push_back({"advanced", "ranks=every variant=plain size=1080,1320,1680"});
+    own.push_back({"advanced", "ranks=every variant=transposed size=1320,1680"});
+    return own;
   }
 
  protected:

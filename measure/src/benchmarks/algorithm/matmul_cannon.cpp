@@ -311,7 +311,10 @@ const Registration registration{{
     .parameters = GridProduct::parameters(),
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
-    .sweeps = GridProduct::sweeps(),
+    .sweeps = GridProduct::sweeps({{"baseline", "ranks=every variant=plain size=360"},
+                                   {"baseline", "ranks=powers variant=plain size=120"},
+                                   {"baseline", "ranks=powers variant=transposed,tuned size=360"},
+                                   {"baseline", "ranks=4 transport=tcp variant=plain size=360"}}),
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
       return std::make_unique<Cannon>(parameters, communicator);
     },

@@ -337,10 +337,8 @@ const Registration registration{{
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
     .sweeps = {{"baseline", "ranks=1 variant=plain size=360"},
-               {"baseline", "ranks=7 variant=plain schedule=original,rescheduled size=360"},
-               {"standard", "ranks=1 variant=plain,tuned size=120,240,512,1024"},
-               {"standard",
-                "ranks=7 variant=plain,tuned schedule=original,rescheduled size=120,240,512,1024"},
+               {"standard", "ranks=1 variant=plain,tuned size=240,512,1024"},
+               {"standard", "ranks=7 variant=plain,tuned schedule=original,rescheduled size=240,512,1024"},
                {"advanced", "ranks=1 variant=tuned size=2048"},
                {"advanced", "ranks=7 variant=tuned schedule=original,rescheduled size=2048"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {

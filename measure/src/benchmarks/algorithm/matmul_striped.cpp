@@ -244,7 +244,7 @@ const Registration registration{{
     .parameters = GridProduct::parameters(),
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
-    .sweeps = GridProduct::sweeps(),
+    .sweeps = GridProduct::sweeps({{"baseline", "ranks=powers variant=plain,transposed,tuned size=360"}}),
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
       return std::make_unique<Striped>(parameters, communicator);
     },
