@@ -273,6 +273,7 @@ def test_the_programs_own_tests_pass(embedded_build: NativeBuild, tmp_path: Path
     run_native_tests(embedded_build, tmp_path, "Baseline", [])
 
 
+@pytest.mark.timeout(900)  # a whole build without optimisation, on processors that others may share
 def test_no_sanitiser_complains(embedded_build: NativeBuild, tmp_path: Path) -> None:
     directory = run_native_tests(embedded_build, tmp_path, "Sanitize", ["scope-measure"])
     built = embedded_build.model_copy(update={"program": str(directory / "scope-measure")})
@@ -299,7 +300,7 @@ def run_native_tests(embedded: NativeBuild, directory: Path, build_type: str, ta
     subprocess.run(
         [*configure, f"-DCMAKE_BUILD_TYPE={build_type}", "-DSCOPE_TESTS=ON"], check=True, capture_output=True
     )
-    subprocess.run([cmake, "--build", str(directory)], check=True, capture_output=True, timeout=240)
+    subprocess.run([cmake, "--build", str(directory)], check=True, capture_output=True, timeout=900)
     environment = {"ASAN_OPTIONS": "detect_leaks=0"}
     ended = subprocess.run(
         [native.tool("ctest"), "--test-dir", str(directory), "--output-on-failure"],
