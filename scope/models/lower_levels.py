@@ -12,6 +12,7 @@ from scope.models.crowding import usable
 from scope.models.draws import DRAWS, draw
 from scope.models.ladder import Results
 from scope.models.paths import Path, paths
+from scope.plan.place import ONE_PER_HOST
 from scope.samples.records import LaunchRecord
 from scope.samples.samples import Floats
 from scope.statistics.summary import Summary
@@ -62,12 +63,18 @@ class LowerLevels:
         known = [room for room in rooms if room is not None]
         self.host_room = int(min(known)) if known else None
         """Processes that one host has a processor for; None where that is not known."""
-        self._curves: dict[tuple[str, bool | int], SizeCurve | None] = {}
+        self._curves: dict[tuple[object, ...], SizeCurve | None] = {}
 
     def between_hosts(self, ranks: int) -> bool:
         """Say whether so many processes stand on several hosts of a cluster made of the measured ones."""
         several = any(not path.inside for path in self._paths)
         return several and self.host_room is not None and ranks > self.host_room
+
+    def beyond_a_host(self, ranks: int) -> str:
+        """Say what is assumed where processes outnumber a host's processors, and no other host was measured."""
+        if self.host_room is None or ranks <= self.host_room or self.between_hosts(ranks):
+            return ""
+        return f"a host has {self.host_room} processors: as though one had {ranks}"
 
     def messages(self, step: Messages, outside: bool) -> tuple[Floats, str, str]:
         """Return the draws of the time in s, where it comes from, and what of it is extrapolated."""
@@ -78,7 +85,7 @@ class LowerLevels:
         """Return the same of a collective: as measured, else as a binomial tree of messages."""
         if step.ranks < 2:
             return np.zeros(1 + DRAWS), "", ""
-        curve = self._measured(step)
+        curve = self._measured(step, outside)
         if curve is not None:
             return step.times * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
         ping_pong = self._ping_pong(outside)
@@ -103,20 +110,23 @@ class LowerLevels:
         found = self._known.of("mpi.latency", "latency_s", path, **chosen)
         return self._curve(f"mpi.latency, {path.name}", found)
 
-    def _measured(self, step: Collective) -> SizeCurve | None:
+    def _measured(self, step: Collective, outside: bool) -> SizeCurve | None:
         names = [OPERATIONS[step.benchmark]] if step.fresh and step.benchmark in OPERATIONS else []
-        curves = [self._of_collective(name, step.ranks) for name in [*names, step.benchmark]]
+        curves = [self._of_collective(name, step.ranks, outside) for name in [*names, step.benchmark]]
         return next((curve for curve in curves if curve is not None), None)
 
-    def _of_collective(self, benchmark: str, ranks: int) -> SizeCurve | None:
-        key = (benchmark, ranks)
+    def _of_collective(self, benchmark: str, ranks: int, outside: bool) -> SizeCurve | None:
+        key = (benchmark, ranks, outside)
         if key not in self._curves:
             found = [
                 s
                 for s in self._known.of(benchmark, "time_s", memory="cold")
                 if s.ranks == ranks and s.transport == self._transport and not _unusual(s)
             ]
-            self._curves[key] = self._curve(f"{benchmark} on {ranks} ranks", found)
+            spread = [s for s in found if s.placement.startswith(ONE_PER_HOST)]
+            packed = [s for s in found if s not in spread]
+            first = spread if outside else packed
+            self._curves[key] = self._curve(f"{benchmark} on {ranks} ranks", first or found)
         return self._curves[key]
 
     def _curve(self, name: str, summaries: list[Summary]) -> SizeCurve | None:

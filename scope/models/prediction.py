@@ -131,7 +131,10 @@ class Predictor:
             total_s=bounds(seconds.total_s),
             speedup=bounds(one.total_s / seconds.total_s),
             role="predicted",
-            beyond=list(seconds.beyond),
+            beyond=[
+                *_once([self._below.beyond_a_host(problem.ranks) if outside is None else ""]),
+                *seconds.beyond,
+            ],
         )
 
     def _collective(self, step: Collective, outside: bool) -> tuple[Floats, str, str]:

@@ -71,6 +71,7 @@ def validated_row(point: PredictedPoint) -> list[str]:
     """Return one measured point as cells."""
     remarks = ["rates are taken from it"] if point.role == "input" else []
     remarks += ["more processes than processors"] if point.oversubscribed else []
+    remarks += [f"{point.rows} rows"] if point.rows else []
     return [
         f"{point.size}",
         f"{point.ranks}",

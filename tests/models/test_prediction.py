@@ -143,6 +143,13 @@ def test_what_lies_beyond_the_measurements_is_said() -> None:
     assert any(words.startswith("messages of") for words in beyond.beyond)
 
 
+def test_more_processes_than_a_host_has_processors_are_said_to_be() -> None:
+    predictor = Predictor(all_costs()["algorithm.matmul_cannon"], cannon_run(), MACHINE, LAUNCHES)
+    assert predictor.point(Problem(480, 16, {"variant": "plain"})).beyond == []
+    said = predictor.point(Problem(480, 64, {"variant": "plain"})).beyond
+    assert said == ["a host has 16 processors: as though one had 64"]
+
+
 def test_without_a_ping_pong_nothing_is_predicted() -> None:
     found = only([s for s in cannon_run() if s.benchmark != "mpi.latency"])
     assert [point.ranks for point in found.points] == [1] * 4
