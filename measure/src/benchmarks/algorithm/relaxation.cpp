@@ -38,6 +38,8 @@ Method method_of(const Parameters& parameters) {
   return name == "red_black" ? Method::red_black : Method::chaotic;
 }
 
+constexpr int line = 8;  // doubles in a cache line
+
 // The points of one process with a ring of neighbours' or boundary values around them. The first point of
 // each row begins a cache line.
 class Block {
@@ -57,7 +59,6 @@ class Block {
   Stride stride() const { return stride_; }
 
  private:
-  static constexpr Stride line = 8;
   static Stride stride(int columns) { return (columns + 2 + line - 1) / line * line; }
 
   int rows_;
@@ -66,13 +67,27 @@ class Block {
   Buffer memory_;
 };
 
-// The order of a sweep: all at once, or first what needs no neighbour and then the edges.
-std::vector<Rectangle> parts_of(int rows, int columns, bool edges_last) {
+// Sides of a block on which there is a neighbour.
+struct Sides {
+  bool above;
+  bool below;
+  bool left;
+  bool right;
+};
+
+// The order of a sweep: all at once, or first what needs no neighbour and then the edges. Left and right
+// edges are cache lines: what begins one stays where it is.
+std::vector<Rectangle> parts_of(int rows, int columns, const Sides& neighbours, bool edges_last) {
   if (!edges_last) return {{0, rows, 0, columns}};
-  std::vector<Rectangle> parts = {{1, rows - 1, 1, columns - 1}, {0, 1, 0, columns}, {1, rows - 1, 0, 1}};
-  if (columns > 1) parts.push_back({1, rows - 1, columns - 1, columns});
-  if (rows > 1) parts.push_back({rows - 1, rows, 0, columns});
-  return parts;
+  const int top = neighbours.above ? 1 : 0;
+  const int bottom = neighbours.below ? std::max(top, rows - 1) : rows;
+  const int left = neighbours.left ? std::min(line, columns) : 0;
+  const int right = neighbours.right ? std::max(left, (columns - 1) / line * line) : columns;
+  return {{top, bottom, left, right},
+          {0, top, 0, columns},
+          {top, bottom, 0, left},
+          {top, bottom, right, columns},
+          {bottom, rows, 0, columns}};
 }
 
 // Stands in for Phases where nothing is timed.
@@ -96,11 +111,11 @@ class Relaxation final : public Benchmark {
         columns_(size_, grid_.columns()) {
     refuse_what_does_not_fit();
     problem_.emplace(size_, method_ == Method::chaotic);
-    above_ = grid_.row() > 0 ? grid_.rank(grid_.row() - 1, grid_.column()) : MPI_PROC_NULL;
-    below_ = grid_.row() + 1 < grid_.rows() ? grid_.rank(grid_.row() + 1, grid_.column()) : MPI_PROC_NULL;
-    left_ = grid_.column() > 0 ? grid_.rank(grid_.row(), grid_.column() - 1) : MPI_PROC_NULL;
-    right_ =
-        grid_.column() + 1 < grid_.columns() ? grid_.rank(grid_.row(), grid_.column() + 1) : MPI_PROC_NULL;
+    const Sides there = sides(communicator.rank());
+    if (there.above) above_ = grid_.rank(grid_.row() - 1, grid_.column());
+    if (there.below) below_ = grid_.rank(grid_.row() + 1, grid_.column());
+    if (there.left) left_ = grid_.rank(grid_.row(), grid_.column() - 1);
+    if (there.right) right_ = grid_.rank(grid_.row(), grid_.column() + 1);
     neighbours_ = Partners::these({above_, below_, left_, right_});
     collected_ = communicator.root() ? Partners::everyone() : Partners::none();
   }
@@ -154,6 +169,12 @@ class Relaxation final : public Benchmark {
   bool loops() const override { return false; }
 
  private:
+  Sides sides(int rank) const {
+    const int row = rank / grid_.columns();
+    const int column = rank % grid_.columns();
+    return {row > 0, row + 1 < grid_.rows(), column > 0, column + 1 < grid_.columns()};
+  }
+
   int halves() const { return method_ == Method::red_black ? 2 : 1; }
 
   void refuse_what_does_not_fit() {
@@ -193,7 +214,6 @@ class Relaxation final : public Benchmark {
     initialise();
     phases.meet(Phase::distribute, from_root_);
     distribute();
-    phases.enter(Phase::compute);
     for (int iteration = 0; iteration < iterations; ++iteration) {
       double change = 0;
       for (int half = 0; half < halves(); ++half) {
@@ -205,7 +225,6 @@ class Relaxation final : public Benchmark {
       phases.meet(Phase::exchange, everyone_);
       MPI_Reduce(&change, &change_, 1, MPI_DOUBLE, MPI_MAX, 0, communicator_.handle());
       MPI_Bcast(&change_, 1, MPI_DOUBLE, 0, communicator_.handle());
-      phases.enter(Phase::compute);
     }
     phases.meet(Phase::collect, collected_);
     collect();
@@ -214,12 +233,13 @@ class Relaxation final : public Benchmark {
   template <class Marks>
   double swept(int half, bool neighbours_are_new, Marks& phases) {
     const auto& first = parts_.front();
-    if (!overlapped_ || neighbours_are_new) {
-      if (!neighbours_are_new) {
+    const bool alone = communicator_.size() == 1;
+    if (!overlapped_ || neighbours_are_new || alone) {
+      if (!neighbours_are_new && !alone) {
         phases.meet(Phase::exchange, neighbours_);
         exchange();
-        phases.enter(Phase::compute);
       }
+      phases.enter(Phase::compute);
       const double change = sweep(first, half);
       return std::max(change, sweep_rest(half));
     }
@@ -267,7 +287,7 @@ class Relaxation final : public Benchmark {
     const int columns = static_cast<int>(columns_.size(grid_.column()));
     current_ = std::make_unique<Block>(rows, columns);
     if (method_ == Method::jacobi) next_ = std::make_unique<Block>(rows, columns);
-    parts_ = parts_of(rows, columns, overlapped_);
+    parts_ = parts_of(rows, columns, sides(communicator_.rank()), overlapped_);
     mine_ = Buffer(static_cast<std::size_t>(rows + 2) * (columns + 2) * sizeof(double));
     if (column_ == MPI_DATATYPE_NULL) {
       MPI_Type_vector(rows, 1, static_cast<int>(current_->stride()), MPI_DOUBLE, &column_);
@@ -505,7 +525,7 @@ class Relaxation final : public Benchmark {
           const bool own = row >= top && row < top + rows && column >= left && column < left + columns;
           return (own ? now : old)[place(row, column)];
         };
-        for (const auto& part : parts_of(rows, columns, overlapped_)) {
+        for (const auto& part : parts_of(rows, columns, sides(rank), overlapped_)) {
           for (int row = top + part.row_begin; row < top + part.row_end; ++row) {
             for (int column = left + part.column_begin; column < left + part.column_end; ++column) {
               now[place(row, column)] = (seen(row - 1, column) + seen(row, column + 1) +
