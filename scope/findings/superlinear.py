@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.algorithm_cases import AlgorithmCase, algorithm_cases, words, written
+from scope.findings.cache_knee import data_caches
 from scope.findings.context import Context, figure
 from scope.findings.finding import Evidence, Finding
+from scope.machine.machine import Cache
 from scope.models.fit import Speedup, SpeedupPoint
 from scope.models.prediction import all_costs
 from scope.statistics.summary import Summary
@@ -42,7 +44,7 @@ def _finding(context: Context, one: Speedup, point: SpeedupPoint, cases: list[Al
         severity="information",
         title=(
             f"{one.subject.benchmark} {words(kind)} of size {one.size} is {speedup} times as fast on "
-            f"{point.ranks} processes as on one: {_why(one, point, many, alone)}"
+            f"{point.ranks} processes as on one: {_why(one, point, many, alone, data_caches(context))}"
         ),
         where={
             "benchmark": one.subject.benchmark,
@@ -75,7 +77,13 @@ def _is(case: AlgorithmCase, one: Speedup, ranks: int, rows: int) -> bool:
     )
 
 
-def _why(one: Speedup, point: SpeedupPoint, many: AlgorithmCase | None, alone: AlgorithmCase | None) -> str:
+def _why(
+    one: Speedup,
+    point: SpeedupPoint,
+    many: AlgorithmCase | None,
+    alone: AlgorithmCase | None,
+    caches: list[Cache],
+) -> str:
     """Hold the computation of all processes against that of one: less in all is the caches' doing."""
     if many is None or alone is None or not alone.seconds("compute_s"):
         return "its phases were not observed"
@@ -86,9 +94,11 @@ def _why(one: Speedup, point: SpeedupPoint, many: AlgorithmCase | None, alone: A
     if costs is None:
         return f"all together compute only {units.share(share)} of its time"
     whole = costs.touched_bytes(one.size)
+    holding = [cache for cache in caches if whole / point.ranks <= cache.size_bytes < whole]
+    fits = f", which fits into the level {holding[0].level} cache" if holding else ""
     return (
         f"all together compute only {units.share(share)} of its time, each on "
-        f"{units.quantity(whole / point.ranks, 'B')} instead of {units.quantity(whole, 'B')}"
+        f"{units.quantity(whole / point.ranks, 'B')} instead of {units.quantity(whole, 'B')}{fits}"
     )
 
 

@@ -254,6 +254,7 @@ def test_a_knee_names_the_cache_that_it_passes(golden_context: Context) -> None:
 def test_a_superlinear_speedup_is_laid_to_the_caches(golden_context: Context) -> None:
     (found,) = all_kinds()["superlinear"](speedup(1 / 20)(golden_context))
     assert "all together compute only 80 % of its time" in found.title
+    assert "each on 4.23 MB instead of 67.7 MB, which fits into the level 3 cache" in found.title
     assert "on 16 processes" in found.title
 
 

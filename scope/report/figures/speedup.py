@@ -15,7 +15,8 @@ from scope.report.figure import Figure, Plot, Table, number, plain
 from scope.report.figures.grouping import MOST_SERIES, chosen_words, spread
 
 COLUMNS = ["size", "ranks", "time", "speed-up", "efficiency", "against the best serial", "remarks"]
-LAWS = ["size", "serial share", "critical count", "most cost-effective", "remarks"]
+LAW = ["serial share", "critical count", "most cost-effective count"]
+"""Of all counts of a size together."""
 
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
@@ -46,7 +47,9 @@ def _figure(group: list[Speedup], kind: str, key: str) -> Figure:
             "xaxis": {"title": {"text": "processes"}, "tickvals": counts, "ticktext": [str(n) for n in counts]},
             "yaxis": {"title": {"text": "T(1) / T(p)"}, "rangemode": "tozero"},
         },
-        table=Table(COLUMNS, [_row(one, point) for one in group for point in one.points]),
+        table=Table(
+            [*COLUMNS, *LAW], [[*_row(one, point), *_of_size(one)] for one in group for point in one.points]
+        ),
         origins=sorted({one.origin for one in group}),
     )
 
@@ -92,6 +95,16 @@ def _row(one: Speedup, point: SpeedupPoint) -> list[str]:
         units.share(*_triple(point.efficiency)),
         _figure_of(point.speedup_of_best),
         "; ".join(remarks),
+    ]
+
+
+def _of_size(one: Speedup) -> list[str]:
+    law, effective = one.amdahl, one.effective_ranks
+    critical = law.critical_ranks if law else None
+    return [
+        units.share(*_triple(law.serial_share if law else None)),
+        _count(critical) if critical else (law.reason if law else one.reason),
+        _count(effective) if effective else "–",
     ]
 
 
