@@ -15,12 +15,13 @@ PHASES = ("initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s"
 def phases_by_rank(samples: Samples) -> list[PhasesByRank]:
     """Return the medians of each kept rank over all counted repetitions and launches of each algorithm's case.
 
-    A case that failed in any launch is left out, and so is one without phases.
+    A case that failed in any launch is left out, and so is one without phases, or of one process.
     """
     found: list[PhasesByRank] = []
     for launches in samples.by_case().values():
         right = [case for case in launches if case.ok]
-        if launches[0].benchmark.startswith("algorithm.") and len(right) == len(launches):
+        first = launches[0]
+        if first.benchmark.startswith("algorithm.") and first.ranks > 1 and len(right) == len(launches):
             found += filter(None, [_of_case(right)])
     return found
 
