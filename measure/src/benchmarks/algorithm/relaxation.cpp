@@ -15,6 +15,8 @@
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
 #include "benchmarks/algorithm/process_grid.hpp"
+#include "benchmarks/algorithm/relaxation_replay.hpp"
+#include "benchmarks/algorithm/sweep_order.hpp"
 #include "benchmarks/algorithm/sweeps.hpp"
 #include "memory/available.hpp"
 #include "memory/buffer.hpp"
@@ -37,8 +39,6 @@ Method method_of(const Parameters& parameters) {
   if (name == "jacobi") return Method::jacobi;
   return name == "red_black" ? Method::red_black : Method::chaotic;
 }
-
-constexpr int line = 8;  // doubles in a cache line
 
 // The points of one process with a ring of neighbours' or boundary values around them. The first point of
 // each row begins a cache line.
@@ -67,29 +67,6 @@ class Block {
   Buffer memory_;
 };
 
-// Sides of a block on which there is a neighbour.
-struct Sides {
-  bool above;
-  bool below;
-  bool left;
-  bool right;
-};
-
-// The order of a sweep: all at once, or first what needs no neighbour and then the edges. Left and right
-// edges are cache lines: what begins one stays where it is.
-std::vector<Rectangle> parts_of(int rows, int columns, const Sides& neighbours, bool edges_last) {
-  if (!edges_last) return {{0, rows, 0, columns}};
-  const int top = neighbours.above ? 1 : 0;
-  const int bottom = neighbours.below ? std::max(top, rows - 1) : rows;
-  const int left = neighbours.left ? std::min(line, columns) : 0;
-  const int right = neighbours.right ? std::max(left, (columns - 1) / line * line) : columns;
-  return {{top, bottom, left, right},
-          {0, top, 0, columns},
-          {top, bottom, 0, left},
-          {top, bottom, right, columns},
-          {bottom, rows, 0, columns}};
-}
-
 // Stands in for Phases where nothing is timed.
 struct Untimed {
   void enter(Phase) {}
@@ -111,7 +88,7 @@ class Relaxation final : public Benchmark {
         columns_(size_, grid_.columns()) {
     refuse_what_does_not_fit();
     problem_.emplace(size_, method_ == Method::chaotic);
-    const Sides there = sides(communicator.rank());
+    const Sides there = sides();
     if (there.above) above_ = grid_.rank(grid_.row() - 1, grid_.column());
     if (there.below) below_ = grid_.rank(grid_.row() + 1, grid_.column());
     if (there.left) left_ = grid_.rank(grid_.row(), grid_.column() - 1);
@@ -169,12 +146,7 @@ class Relaxation final : public Benchmark {
   bool loops() const override { return false; }
 
  private:
-  Sides sides(int rank) const {
-    const int row = rank / grid_.columns();
-    const int column = rank % grid_.columns();
-    return {row > 0, row + 1 < grid_.rows(), column > 0, column + 1 < grid_.columns()};
-  }
-
+  Sides sides() const { return Sides::of(grid_.row(), grid_.column(), grid_.rows(), grid_.columns()); }
   int halves() const { return method_ == Method::red_black ? 2 : 1; }
 
   void refuse_what_does_not_fit() {
@@ -214,12 +186,13 @@ class Relaxation final : public Benchmark {
     initialise();
     phases.meet(Phase::distribute, from_root_);
     distribute();
+    neighbours_known_ = true;  // each block came with the ring around it
     for (int iteration = 0; iteration < iterations; ++iteration) {
       double change = 0;
       for (int half = 0; half < halves(); ++half) {
-        // Each block came with its neighbours' first values.
-        const bool neighbours_are_new = iteration == 0 && half == 0;
-        change = std::max(change, swept(half, neighbours_are_new, phases));
+        const bool meanwhile = overlapped_ && !neighbours_known_;
+        change = std::max(change, meanwhile ? swept_meanwhile(half, phases) : swept(half, phases));
+        neighbours_known_ = communicator_.size() == 1;
       }
       if (method_ == Method::jacobi) std::swap(current_, next_);
       phases.meet(Phase::exchange, everyone_);
@@ -231,23 +204,23 @@ class Relaxation final : public Benchmark {
   }
 
   template <class Marks>
-  double swept(int half, bool neighbours_are_new, Marks& phases) {
-    const auto& first = parts_.front();
-    const bool alone = communicator_.size() == 1;
-    if (!overlapped_ || neighbours_are_new || alone) {
-      if (!neighbours_are_new && !alone) {
-        phases.meet(Phase::exchange, neighbours_);
-        exchange();
-      }
-      phases.enter(Phase::compute);
-      const double change = sweep(first, half);
-      return std::max(change, sweep_rest(half));
+  double swept(int half, Marks& phases) {
+    if (!neighbours_known_) {
+      phases.meet(Phase::exchange, neighbours_);
+      exchange();
     }
+    phases.enter(Phase::compute);
+    const double change = sweep(parts_.front(), half);
+    return std::max(change, sweep_rest(half));
+  }
+
+  template <class Marks>
+  double swept_meanwhile(int half, Marks& phases) {
     phases.enter(Phase::exchange);
     auto requests = start_exchange();
     phases.offer();
     phases.enter(Phase::compute);
-    const double change = sweep(first, half);
+    const double change = sweep(parts_.front(), half);
     phases.meet(Phase::exchange, neighbours_);
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     phases.enter(Phase::compute);
@@ -287,7 +260,7 @@ class Relaxation final : public Benchmark {
     const int columns = static_cast<int>(columns_.size(grid_.column()));
     current_ = std::make_unique<Block>(rows, columns);
     if (method_ == Method::jacobi) next_ = std::make_unique<Block>(rows, columns);
-    parts_ = parts_of(rows, columns, sides(communicator_.rank()), overlapped_);
+    parts_ = parts_of(rows, columns, sides(), overlapped_);
     mine_ = Buffer(static_cast<std::size_t>(rows + 2) * (columns + 2) * sizeof(double));
     if (column_ == MPI_DATATYPE_NULL) {
       MPI_Type_vector(rows, 1, static_cast<int>(current_->stride()), MPI_DOUBLE, &column_);
@@ -503,48 +476,15 @@ class Relaxation final : public Benchmark {
   }
 
   std::string replay_and_compare(int sweeps) {
-    const int width = size_ + 2;
-    const auto place = [&](int row, int column) {
-      return static_cast<std::size_t>(row + 1) * width + column + 1;
-    };
-    std::vector<double> now(static_cast<std::size_t>(width) * width);
-    for (int row = -1; row <= size_; ++row) {
-      for (int column = -1; column <= size_; ++column) now[place(row, column)] = problem_->start(row, column);
-    }
-    double change = 0;
-    for (int sweep = 0; sweep < sweeps; ++sweep) {
-      const std::vector<double> old = now;
-      change = 0;
-      for (int rank = 0; rank < communicator_.size(); ++rank) {
-        const int top = static_cast<int>(rows_.begin(rank / grid_.columns()));
-        const int left = static_cast<int>(columns_.begin(rank % grid_.columns()));
-        const int rows = static_cast<int>(rows_.size(rank / grid_.columns()));
-        const int columns = static_cast<int>(columns_.size(rank % grid_.columns()));
-        // New values of the own block, old ones of all others.
-        const auto seen = [&](int row, int column) {
-          const bool own = row >= top && row < top + rows && column >= left && column < left + columns;
-          return (own ? now : old)[place(row, column)];
-        };
-        for (const auto& part : parts_of(rows, columns, sides(rank), overlapped_)) {
-          for (int row = top + part.row_begin; row < top + part.row_end; ++row) {
-            for (int column = left + part.column_begin; column < left + part.column_end; ++column) {
-              now[place(row, column)] = (seen(row - 1, column) + seen(row, column + 1) +
-                                         seen(row + 1, column) + seen(row, column - 1)) /
-                                        4;
-              change = std::max(change, std::abs(now[place(row, column)] - old[place(row, column)]));
-            }
-          }
-        }
-      }
-    }
+    const Replayed replayed = replay_chaotic(*problem_, rows_, columns_, overlapped_, sweeps);
     for (int row = 0; row < size_; ++row) {
       for (int column = 0; column < size_; ++column) {
-        const double right = now[place(row, column)];
+        const double right = replayed.at(row, column);
         const double found = *whole_at(row, column);
         if (!(std::abs(found - right) <= tolerance())) return wrong_point(row, column, found, {right, right});
       }
     }
-    return wrong_change(change);
+    return wrong_change(replayed.change);
   }
 
   const Communicator& communicator_;
@@ -573,6 +513,7 @@ class Relaxation final : public Benchmark {
   Buffer packed_{0};  // the root's: all blocks, each with its ring, as they travel
   Buffer mine_{0};    // the own block as it travels
   MPI_Datatype column_ = MPI_DATATYPE_NULL;
+  bool neighbours_known_ = true;
   double change_ = 0;
 };
 

@@ -10,14 +10,9 @@
 #include <cstdint>
 #include <cstring>
 
-namespace scope {
+#include "benchmarks/algorithm/sweep_order.hpp"
 
-struct Rectangle {
-  int row_begin;
-  int row_end;
-  int column_begin;
-  int column_end;
-};
+namespace scope {
 
 using Stride = std::ptrdiff_t;
 

@@ -1,0 +1,45 @@
+// In which order the points of a block are swept.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+namespace scope {
+
+constexpr int line = 8;  // doubles in a cache line
+
+struct Rectangle {
+  int row_begin;
+  int row_end;
+  int column_begin;
+  int column_end;
+};
+
+// Sides of a block on which there is a neighbour.
+struct Sides {
+  bool above;
+  bool below;
+  bool left;
+  bool right;
+
+  static Sides of(int row, int column, int rows, int columns) {
+    return {row > 0, row + 1 < rows, column > 0, column + 1 < columns};
+  }
+};
+
+// The order of a sweep: all at once, or first what needs no neighbour and then the edges. Left and right
+// edges are cache lines: what begins one stays where it is.
+inline std::vector<Rectangle> parts_of(int rows, int columns, const Sides& neighbours, bool edges_last) {
+  if (!edges_last) return {{0, rows, 0, columns}};
+  const int top = neighbours.above ? 1 : 0;
+  const int bottom = neighbours.below ? std::max(top, rows - 1) : rows;
+  const int left = neighbours.left ? std::min(line, columns) : 0;
+  const int right = neighbours.right ? std::max(left, (columns - 1) / line * line) : columns;
+  return {{top, bottom, left, right},
+          {0, top, 0, columns},
+          {top, bottom, 0, left},
+          {top, bottom, right, columns},
+          {bottom, rows, 0, columns}};
+}
+
+}  // namespace scope
