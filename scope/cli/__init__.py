@@ -27,6 +27,7 @@ examples:
   scope run mpi.latency --launches 3      one benchmark
   scope run --hosts a:2,b:2               two hosts, two ranks on each
   scope compare runs/before runs/after    did anything change?
+  scope predict runs/latest --algorithm cannon --size 1680 --ranks 1..64
 """
 
 
