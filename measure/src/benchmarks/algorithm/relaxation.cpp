@@ -31,6 +31,8 @@ constexpr int leftward_tag = 14;
 constexpr int rightward_tag = 15;
 // Points that a check may sweep over serially: a tenth of a second's worth.
 constexpr std::int64_t replayed_points = 20'000'000;
+// What Phases keeps of a meeting, and what its processes tell each other.
+constexpr std::int64_t bytes_per_meeting = 160;
 
 enum class Method { chaotic, jacobi, red_black };
 
@@ -117,7 +119,7 @@ class Relaxation final : public Benchmark {
     release();
     std::optional<Phases> phases;
     repetition.time([&] {
-      phases.emplace(repetition, 2 + static_cast<std::size_t>(iterations_) * (1 + halves()));
+      phases.emplace(repetition, meetings());
       solve(iterations_, *phases);
       phases->leave();
     });
@@ -148,6 +150,7 @@ class Relaxation final : public Benchmark {
  private:
   Sides sides() const { return Sides::of(grid_.row(), grid_.column(), grid_.rows(), grid_.columns()); }
   int halves() const { return method_ == Method::red_black ? 2 : 1; }
+  std::size_t meetings() const { return 2 + static_cast<std::size_t>(iterations_) * (1 + halves()); }
 
   void refuse_what_does_not_fit() {
     if (tuned_ && method_ == Method::red_black) {
@@ -170,6 +173,7 @@ class Relaxation final : public Benchmark {
     bytes += (rows_.largest() + 2) * (columns_.largest() + 2) * static_cast<std::int64_t>(sizeof(double));
     if (communicator_.root())
       bytes += (packed + (side + 2) * (side + 2)) * static_cast<std::int64_t>(sizeof(double));
+    bytes += static_cast<std::int64_t>(meetings()) * bytes_per_meeting;
     require_memory(bytes, communicator_);
   }
 
