@@ -44,10 +44,14 @@ def test_an_experiment_is_run_and_its_figures_are_printed(tmp_path: Path) -> Non
     assert ended.code == 0, ended.errors
     found = json.loads(ended.output)
     assert [row["published"] for row in found[:2]] == [12.25, 14]
-    own = [row for row in found if row["published"] is None]
-    assert own
-    for row in own:
-        assert row["origin"] == "measured"
-        assert row["measured"] > 0
-        assert row["predicted"] > 0
+    assert all(row["predicted"] > 0 for row in found), "from one process and the ping-pong of this very run"
+    # On a crowded machine every repetition on two processes may have begun late, and then nothing was measured.
+    assert all(row["origin"] == "measured" and row["measured"] > 0 for row in found[2:])
+    summaries = json.loads((tmp_path / "here" / "statistics.json").read_text())["summaries"]
+    assert {one["benchmark"] for one in summaries} == {
+        "mpi.latency",
+        "mpi.broadcast",
+        "mpi.reduce",
+        "algorithm.relaxation",
+    }
     assert (tmp_path / "here" / "samples.jsonl").exists()
