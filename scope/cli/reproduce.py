@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from scope.models.reproduction import Row
     from scope.plan.experiment import Experiment
 
+LONGEST_CASE_S = 600.0
+"""A published size may take a plain loop several seconds for each repetition."""
+
 
 def command(
     name: Annotated[str, typer.Argument(help="For example scope-appendix-g; an unknown name lists all.")],
@@ -89,7 +92,8 @@ def measured(
     plain = resolve(None, options)
     cases = [selection(text) for text in fitting(scale, slots(plain))]
     experiment = resolve(None, {**options, "case": cases})
-    if not run_experiment(experiment, f"reference/{name}.toml", Limits(), directory.path, sys.argv):
+    limits = Limits(case_s=LONGEST_CASE_S if full else None)
+    if not run_experiment(experiment, f"reference/{name}.toml", limits, directory.path, sys.argv):
         raise ScopeError(f"{directory.path}: a case failed, or its data was wrong; see the findings above")
     return directory.path
 
