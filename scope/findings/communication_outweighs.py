@@ -28,7 +28,8 @@ def find(context: Context) -> list[Finding]:
         known = worst.get(of_size[:-1])
         if first is not None and (known is None or first.size > known.size):
             worst[of_size[:-1]] = first
-    return [_finding(context, case) for case in worst.values()]
+    largest = {key: max(of_size[-1] for of_size in curves if of_size[:-1] == key) for key in worst}
+    return [_finding(context, case, case.size == largest[key]) for key, case in worst.items()]
 
 
 def _from(cases: list[AlgorithmCase]) -> AlgorithmCase | None:
@@ -41,13 +42,14 @@ def _from(cases: list[AlgorithmCase]) -> AlgorithmCase | None:
     return first
 
 
-def _finding(context: Context, case: AlgorithmCase) -> Finding:
+def _finding(context: Context, case: AlgorithmCase, every_size: bool) -> Finding:
+    """Small problems communicate more than they compute everywhere; it is worth a look when the largest does."""
     total = case.total
     communicate, compute = case.seconds("communicate_s"), case.seconds("compute_s")
     times = f"{units.quantity(communicate, 's')} against {units.quantity(compute, 's')}"
     return Finding(
         code="communication-outweighs",
-        severity="advice",
+        severity="advice" if every_size else "information",
         title=(
             f"{total.benchmark} {words(case.kind)} of size {case.size} communicates longer than it computes "
             f"from {total.ranks} processes on: {times}"

@@ -231,6 +231,15 @@ def test_the_count_from_which_communication_outweighs_is_named(golden_context: C
     assert any(evidence.what == "most cost-effective number of processes" for evidence in found.evidence)
 
 
+def test_small_problems_are_information_only(golden_context: Context) -> None:
+    small = cannon(lambda p: 0.3, size=60)(golden_context).summaries
+    large = cannon(lambda p: 0.001, size=512)(golden_context).summaries
+    (found,) = all_kinds()["communication_outweighs"](with_summaries(golden_context, [*small, *large]))
+    assert (found.where["size"], found.severity) == (60, "information")
+    (found,) = all_kinds()["communication_outweighs"](with_summaries(golden_context, small))
+    assert found.severity == "advice"
+
+
 def test_why_a_product_is_slower_is_told_by_its_phases(golden_context: Context) -> None:
     by_messages = two_products({"compute": 0.1, "exchange": 0.02}, {"compute": 0.1, "exchange": 0.05})
     (found,) = all_kinds()["striped_or_cannon"](by_messages(golden_context))
