@@ -28,7 +28,10 @@ def find(context: Context) -> list[Finding]:
         known = worst.get(of_size[:-1])
         if first is not None and (known is None or first.size > known.size):
             worst[of_size[:-1]] = first
-    largest = {key: max(of_size[-1] for of_size in curves if of_size[:-1] == key) for key in worst}
+    largest = {
+        key: max(case.size for of_size, cases in curves.items() if of_size[:-1] == key for case in cases)
+        for key in worst
+    }
     return [_finding(context, case, case.size == largest[key]) for key, case in worst.items()]
 
 
