@@ -171,7 +171,7 @@ def further(point: PredictedPoint, most: int) -> PredictedPoint:
     """Say of a prediction that it is for more processes than any that was measured."""
     if point.ranks <= most:
         return point
-    return point.model_copy(update={"beyond": [f"{point.ranks} ranks, validated up to {most}", *point.beyond]})
+    return point.model_copy(update={"beyond": [f"more than the {most} ranks that were validated", *point.beyond]})
 
 
 def _print_json(validation: Prediction, points: list[PredictedPoint]) -> None:

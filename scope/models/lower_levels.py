@@ -74,7 +74,7 @@ class LowerLevels:
         """Say what is assumed where processes outnumber a host's processors, and no other host was measured."""
         if self.host_room is None or ranks <= self.host_room or self.between_hosts(ranks):
             return ""
-        return f"a host has {self.host_room} processors: as though one had {ranks}"
+        return f"more ranks than the {self.host_room} processors of a host: as though it had them all"
 
     def messages(self, step: Messages, outside: bool) -> tuple[Floats, str, str]:
         """Return the draws of the time in s, where it comes from, and what of it is extrapolated."""
@@ -150,7 +150,7 @@ def _bytes(summary: Summary) -> int:
 def _beyond(curve: SizeCurve, message_bytes: float) -> str:
     if not curve.beyond(message_bytes):
         return ""
-    return f"messages of {message_bytes:.4g} B, measured {curve.sizes[0]:.0f} to {curve.sizes[-1]:.0f} B"
+    return f"messages outside {curve.sizes[0]:.0f} to {curve.sizes[-1]:.0f} B"
 
 
 def _unusual(summary: Summary) -> bool:

@@ -60,7 +60,7 @@ class OneProcess:
             )
         sizes, per_unit_s = rates
         if not sizes[0] <= work.like <= sizes[-1]:
-            beyond = f"{work.phase} like that of size {work.like:.4g}, measured {sizes[0]:.0f} to {sizes[-1]:.0f}"
+            beyond = f"{work.phase}: rates at sizes outside {sizes[0]:.0f} to {sizes[-1]:.0f}"
         else:
             beyond = ""
         return work.units * _interpolated(np.log(sizes), per_unit_s, float(np.log(max(work.like, 1.0)))), beyond

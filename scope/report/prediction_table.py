@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, product
+from string import ascii_lowercase
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,15 +13,24 @@ from rich.text import Text
 from scope import units
 from scope.models.fit import Bounds, PredictedPoint, Prediction
 
-PREDICTED = ["size", "ranks", "compute", "communicate", "total", "speed-up", "efficiency", "origin", "beyond"]
+PREDICTED = ["size", "ranks", "compute", "communicate", "total", "speed-up", "efficiency", "beyond"]
 VALIDATED = ["size", "ranks", "predicted", "measured", "error", "compute", "communicate", "remarks"]
 
 
 def predicted(validation: Prediction, points: Sequence[PredictedPoint]) -> RenderableType:
     """Return the table of what is predicted, and where its parameters come from."""
+    notes = list(dict.fromkeys(note for point in points for note in point.beyond))
+    letters = dict(zip(notes, _letters(), strict=False))
     return Group(
-        Text(f"{kind(validation)}: predicted"),
-        _table(PREDICTED, [predicted_row(point, validation.origin) for point in points]),
+        Text(f"{kind(validation)}: predicted ({validation.origin})"),
+        _table(
+            PREDICTED,
+            [
+                [*predicted_row(point), " ".join(sorted(letters[note] for note in point.beyond))]
+                for point in points
+            ],
+        ),
+        *(Text(f"{letter}  beyond what was measured: {note}") for note, letter in letters.items()),
         Text("from " + "; ".join(validation.parameters_from)),
         Text(f"formulas: {validation.source}"),
         Text(""),
@@ -52,8 +63,12 @@ def summary(prediction: Prediction) -> str:
     return f"median error {units.share(prediction.median_error)}, largest {units.share(worst)}, over {points}"
 
 
-def predicted_row(point: PredictedPoint, origin: str) -> list[str]:
-    """Return one prediction as cells."""
+def _letters() -> Iterator[str]:
+    return map("".join, chain(product(ascii_lowercase), product(ascii_lowercase, repeat=2)))
+
+
+def predicted_row(point: PredictedPoint) -> list[str]:
+    """Return one prediction as cells, without what lies beyond the measurements."""
     return [
         f"{point.size}",
         f"{point.ranks}",
@@ -62,8 +77,6 @@ def predicted_row(point: PredictedPoint, origin: str) -> list[str]:
         _time(point.total_s),
         units.interval(point.speedup.value, point.speedup.low, point.speedup.high, ""),
         units.share(point.speedup.value / point.ranks),
-        f"predicted ({origin})",
-        "; ".join(point.beyond),
     ]
 
 
@@ -95,7 +108,7 @@ def _time(time_s: Bounds) -> str:
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in columns:
-        words = name in ("origin", "beyond", "remarks")
+        words = name in ("beyond", "remarks")
         table.add_column(name, justify="left" if words else "right", no_wrap=not words)
     for row in rows:
         table.add_row(*map(Text, row))

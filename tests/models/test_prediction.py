@@ -139,15 +139,15 @@ def test_what_lies_beyond_the_measurements_is_said() -> None:
     inside = predictor.point(Problem(480, 16, {"variant": "plain"}))
     beyond = predictor.point(Problem(4800, 4, {"variant": "plain"}))
     assert inside.beyond == []
-    assert any("compute like that of size 2400, measured 60 to 480" in words for words in beyond.beyond)
-    assert any(words.startswith("messages of") for words in beyond.beyond)
+    assert any("compute: rates at sizes outside 60 to 480" in words for words in beyond.beyond)
+    assert any(words.startswith("messages outside") for words in beyond.beyond)
 
 
 def test_more_processes_than_a_host_has_processors_are_said_to_be() -> None:
     predictor = Predictor(all_costs()["algorithm.matmul_cannon"], cannon_run(), MACHINE, LAUNCHES)
     assert predictor.point(Problem(480, 16, {"variant": "plain"})).beyond == []
     said = predictor.point(Problem(480, 64, {"variant": "plain"})).beyond
-    assert said == ["a host has 16 processors: as though one had 64"]
+    assert said == ["more ranks than the 16 processors of a host: as though it had them all"]
 
 
 def test_without_a_ping_pong_nothing_is_predicted() -> None:
