@@ -21,11 +21,10 @@ constexpr int a_tag = 20;
 constexpr int b_tag = 21;
 constexpr int c_tag = 22;
 
-// Blocks of one matrix that pass through a process in the order of their use: so many at a time, and room for
-// one that comes.
+// Places for the blocks of one matrix that pass through a process in the order of their use.
 class Queue {
  public:
-  Queue(int held, std::int64_t block) : places_(held + 1), block_(block), values_(places_ * block) {}
+  Queue(int places, std::int64_t block) : places_(places), block_(block), values_(places * block) {}
 
   // The block of a step; the places turn over.
   double* at(int step) { return values_.data() + step % places_ * block_; }
@@ -55,8 +54,8 @@ class Cannon final : public GridProduct {
     if (packed > std::numeric_limits<int>::max()) {
       throw Unavailable(std::to_string(packed) + " values to scatter at once: must be at most 2147483647");
     }
-    require((held_a_ + 1) * a_block(grid_.row()) + (held_b_ + 1) * b_block(grid_.column()) + share_values() +
-            (communicator.root() ? packed : 0));
+    require(places(held_a_) * a_block(grid_.row()) + places(held_b_) * b_block(grid_.column()) +
+            share_values() + (communicator.root() ? packed : 0));
   }
 
   Work work() const override {
@@ -78,8 +77,8 @@ class Cannon final : public GridProduct {
   void release() override { blocks_.reset(); }
 
   void solve(Phases& phases) override {
-    blocks_.emplace(Queue(held_a_, a_block(grid_.row())), Queue(held_b_, b_block(grid_.column())),
-                    Values(in_place() ? 0 : share_values()));
+    blocks_.emplace(Queue(places(held_a_), a_block(grid_.row())),
+                    Queue(places(held_b_), b_block(grid_.column())), Values(in_place() ? 0 : share_values()));
     if (tuned()) {
       solve_overlapped(phases);
     } else {
@@ -271,6 +270,9 @@ class Cannon final : public GridProduct {
     return dense(blocks_->c.data(), rows_.size(grid_.row()), columns_.size(grid_.column()));
   }
   bool in_place() const { return tuned() && communicator_.root(); }
+
+  // One more than are held, for the block that comes; none for those that lie in a whole matrix.
+  int places(int held) const { return std::min(held + 1, in_place() ? steps_ - held : steps_); }
 
   // What each process gets in the beginning.
   std::vector<std::int64_t> a_counts() const {
