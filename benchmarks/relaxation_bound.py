@@ -13,8 +13,7 @@ import argparse
 import os
 import statistics
 
-from launches import Pair
-from sort_speed import of_slowest
+from launches import Pair, of_slowest
 
 METHODS = (
     "method=jacobi variant=tuned exchange=blocking",
