@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from scope import units
 from scope.models.fit import OperationParts
 from scope.report.contents import Contents
-from scope.report.figure import Figure, Plot, Table, number, plain
+from scope.report.figure import Figure, Table
+from scope.report.figures.stacked import bars, layout
 
 _PARTS = {"messages": 0, "packing": 4, "first touch": 8, "rest": 1}
 """Each part with the look of its bars, in the order in which they are stacked."""
@@ -26,14 +27,11 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         caption="Messages: what the operation's messages would take at the pace of the ping-pong. Packing: "
         "columns less rows, warm. First touch: fresh buffers less used ones. The rest is contention, copies and "
         "the library's algorithm; where a part is negative (cheaper than its counterpart) its bar is left out.",
-        traces=[_bars(name, slot, found, labels) for name, slot in _PARTS.items()],
-        layout={
-            "barmode": "stack",
-            "barnorm": "percent",
-            "height": 110 + 26 * len(found),
-            "xaxis": {"title": {"text": "share of the operation's time"}, "ticksuffix": " %", "range": [0, 100]},
-            "yaxis": {"type": "category", "autorange": "reversed", "role": "category"},
-        },
+        traces=[
+            bars(name, slot, labels, [max(_seconds(one, name) or 0.0, 0.0) for one in found])
+            for name, slot in _PARTS.items()
+        ],
+        layout=layout(len(found), {"title": {"text": "share of the operation's time"}}, share=True),
         table=Table(
             ["case", "time", "share of the ping-pong", *_PARTS],
             [
@@ -64,18 +62,3 @@ def _seconds(one: OperationParts, name: str) -> float | None:
     if name == "messages":
         return one.messages_s.value
     return {"packing": one.packing_s, "first touch": one.paging_s, "rest": one.rest_s}[name]
-
-
-def _bars(name: str, slot: int, found: list[OperationParts], labels: list[str]) -> Plot:
-    values = [max(_seconds(one, name) or 0.0, 0.0) for one in found]
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "y": [plain(label) for label in labels],
-        "x": [number(value) for value in values],
-        "text": [plain(f"{name}: {units.quantity(value, 's')}") for value in values],
-        "textposition": "none",
-        "hovertemplate": "%{y}<br>%{text}<extra></extra>",
-        "name": name,
-        "meta": {"slot": slot, "role": "bar"},
-    }

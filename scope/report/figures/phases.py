@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from scope import units
 from scope.report.contents import PHASES, WHOLE_PROGRAMS, Contents
-from scope.report.figure import Figure, Plot, number, origins, plain, series_name, table
+from scope.report.figure import Figure, origins, series_name, table
 from scope.report.figures.grouping import series_factors
+from scope.report.figures.stacked import bars, layout
 from scope.report.order import case_key, level
 from scope.report.wording import metric
 from scope.statistics.summary import Summary
@@ -40,31 +40,14 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         title="Phases",
         caption="Each phase's share of the sum of the phases; the hover and the table have the times. A phase is "
         "the longest over the ranks, so that the phases of one case may overlap and their sum exceed its time.",
-        traces=[_bars(name, SLOTS[name], groups, labels) for name in names],
-        layout={
-            "barmode": "stack",
-            "barnorm": "percent",
-            "height": 110 + 26 * len(groups),
-            "xaxis": {"title": {"text": "share of the phases"}, "ticksuffix": " %", "range": [0, 100]},
-            "yaxis": {"type": "category", "autorange": "reversed", "role": "category"},
-        },
+        traces=[bars(metric(name), SLOTS[name], labels, _seconds(name, groups)) for name in names],
+        layout=layout(len(groups), {"title": {"text": "share of the phases"}}, share=True),
         table=table([one for group in groups for one in group], factors),
         origins=origins(phases),
         wide=True,
     )
 
 
-def _bars(name: str, slot: int, groups: list[list[Summary]], labels: list[str]) -> Plot:
+def _seconds(name: str, groups: list[list[Summary]]) -> list[float]:
     found = [next((one for one in group if one.metric == name), None) for group in groups]
-    values = [one.median if one is not None and one.median is not None else 0.0 for one in found]
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "y": [plain(label) for label in labels],
-        "x": [number(value) for value in values],
-        "text": [plain(f"{metric(name)}: {units.quantity(value, 's')}") for value in values],
-        "textposition": "none",
-        "hovertemplate": "%{y}<br>%{text}<extra></extra>",
-        "name": metric(name),
-        "meta": {"slot": slot, "role": "bar"},
-    }
+    return [one.median if one is not None and one.median is not None else 0.0 for one in found]

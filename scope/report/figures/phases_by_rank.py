@@ -9,9 +9,10 @@ from scope.models.fit import PhasesByRank
 from scope.models.phases_by_rank import PHASES
 from scope.models.speedup import SIZES, size_of
 from scope.report.contents import Contents
-from scope.report.figure import Figure, Plot, Table, number, plain
+from scope.report.figure import Figure, Table
 from scope.report.figures.grouping import chosen_words, spread
 from scope.report.figures.phases import SLOTS
+from scope.report.figures.stacked import bars, layout
 from scope.report.wording import metric
 
 _MOST_RANKS = 24
@@ -50,13 +51,8 @@ def _figure(one: PhasesByRank, key: str) -> Figure:
         caption="What each process did with its time: medians over all repetitions and launches. Idle is the time "
         "spent waiting for a process that had not come yet."
         + (f" {left_out} ranks between those shown are left out." if left_out else ""),
-        traces=[_bars(name, labels, values[name]) for name in names],
-        layout={
-            "barmode": "stack",
-            "height": 110 + 26 * len(kept),
-            "xaxis": {"title": {"text": "time in s"}, "rangemode": "tozero"},
-            "yaxis": {"type": "category", "autorange": "reversed", "role": "category"},
-        },
+        traces=[bars(metric(name), SLOTS[name], labels, values[name]) for name in names],
+        layout=layout(len(kept), {"title": {"text": "time in s"}}, share=False),
         table=Table(
             ["rank", *(metric(name) for name in names)],
             [
@@ -67,17 +63,3 @@ def _figure(one: PhasesByRank, key: str) -> Figure:
         origins=[one.origin],
         wide=len(kept) > 4,
     )
-
-
-def _bars(name: str, labels: list[str], values: list[float]) -> Plot:
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "y": labels,
-        "x": [number(value) for value in values],
-        "text": [plain(f"{metric(name)}: {units.quantity(value, 's')}") for value in values],
-        "textposition": "none",
-        "hovertemplate": "%{y}<br>%{text}<extra></extra>",
-        "name": metric(name),
-        "meta": {"slot": SLOTS[name], "role": "bar"},
-    }

@@ -1,0 +1,34 @@
+"""Stacked bars of parts of a time, a row for each case or process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scope import units
+from scope.report.figure import Plot, number, plain
+
+
+def bars(name: str, slot: int, labels: Sequence[str], seconds: Sequence[float]) -> Plot:
+    """Return the bars of one part in all rows: its name, its look, and its time in s in each row."""
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "y": [plain(label) for label in labels],
+        "x": [number(value) for value in seconds],
+        "text": [plain(f"{name}: {units.quantity(value, 's')}") for value in seconds],
+        "textposition": "none",
+        "hovertemplate": "%{y}<br>%{text}<extra></extra>",
+        "name": name,
+        "meta": {"slot": slot, "role": "bar"},
+    }
+
+
+def layout(rows: int, axis: Plot, share: bool) -> Plot:
+    """Return the layout of stacked rows; `share`: in percent of each row."""
+    return {
+        "barmode": "stack",
+        **({"barnorm": "percent"} if share else {}),
+        "height": 110 + 26 * rows,
+        "xaxis": axis | ({"ticksuffix": " %", "range": [0, 100]} if share else {"rangemode": "tozero"}),
+        "yaxis": {"type": "category", "autorange": "reversed", "role": "category"},
+    }
