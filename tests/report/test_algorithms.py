@@ -11,7 +11,7 @@ from scope.report import contents as run_contents
 from scope.report import page
 from scope.report.contents import Contents
 from scope.report.figure import Figure
-from scope.report.figures import phases, phases_by_rank, predictions, speedup
+from scope.report.figures import operation_parts, phases, phases_by_rank, predictions, speedup
 
 CANNON = "algorithm.matmul_cannon"
 
@@ -115,3 +115,16 @@ def test_an_exchange_that_is_no_phase_stays_a_result(contents: Contents) -> None
     changed = replace(contents, summaries=[*contents.summaries, exchange])
     assert [each.metric for each in changed.results("mpi.overlap")] == ["exchange_s"]
     assert "exchange_s" not in {each.metric for each in changed.results(CANNON)}
+
+
+def test_the_parts_of_an_operation_add_up_to_its_time(contents: Contents) -> None:
+    parts = [one for one in contents.models.operations if one.subject.benchmark == "operation.broadcast"]
+    assert parts
+    (figure,) = operation_parts.figures(contents, "operation.broadcast")
+    assert named(figure, "bar") == ["messages", "packing", "first touch", "rest"]
+    assert len(figure.table.rows) == len(parts)
+    for row, one in enumerate(parts):
+        known = one.messages_s.value + (one.packing_s or 0.0) + (one.paging_s or 0.0) + one.rest_s
+        assert known == pytest.approx(one.time_s.value)
+        # A part that is cheaper than its counterpart has no bar: the bars may only be longer than the time.
+        assert sum(trace["x"][row] for trace in figure.traces) >= one.time_s.value * 0.999
