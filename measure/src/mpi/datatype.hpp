@@ -6,9 +6,12 @@
 
 namespace scope {
 
-// A committed derived datatype, freed with its owner.
+// A committed derived datatype, freed with its owner; what is under way keeps its type (MPI 4.0,
+// section 5.1.9).
 class Datatype {
  public:
+  explicit Datatype(MPI_Datatype uncommitted) : handle_(uncommitted) { MPI_Type_commit(&handle_); }
+
   // `blocks` runs of `length` items, their beginnings `stride` items apart, and the next of its kind `extent`
   // items behind this one.
   static Datatype vector(int blocks, int length, int stride, int extent, MPI_Datatype item,
@@ -32,7 +35,6 @@ class Datatype {
   MPI_Datatype handle() const { return handle_; }
 
  private:
-  explicit Datatype(MPI_Datatype uncommitted) : handle_(uncommitted) { MPI_Type_commit(&handle_); }
   MPI_Datatype handle_;
 };
 

@@ -122,7 +122,7 @@ class Striped final : public GridProduct {
     phases.meet(Phase::distribute, dealt_);
     deal(traffic);
     phases.meet(Phase::exchange, heads_);
-    MPI_Bcast(b().data, static_cast<int>(b().rows), RowType(b()).handle(), 0, column());
+    MPI_Bcast(b().data, static_cast<int>(b().rows), row_type(b()).handle(), 0, column());
     if (grid_.column() != 0) expect_bands(traffic);
     if (communicator_.root()) expect_results(traffic);
     for (int band = 0; band < pieces(); ++band) {

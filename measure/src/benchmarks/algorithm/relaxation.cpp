@@ -20,6 +20,7 @@
 #include "benchmarks/algorithm/sweeps.hpp"
 #include "memory/available.hpp"
 #include "memory/buffer.hpp"
+#include "mpi/datatype.hpp"
 #include "sampling/phases.hpp"
 
 namespace scope {
@@ -181,7 +182,7 @@ class Relaxation final : public Benchmark {
     current_.reset();
     next_.reset();
     for (Buffer* buffer : {&whole_, &packed_, &mine_}) *buffer = Buffer(0);
-    if (column_ != MPI_DATATYPE_NULL) MPI_Type_free(&column_);
+    column_.reset();
   }
 
   // The program core; `phases` is told where its time goes.
@@ -266,10 +267,8 @@ class Relaxation final : public Benchmark {
     if (method_ == Method::jacobi) next_ = std::make_unique<Block>(rows, columns);
     parts_ = parts_of(rows, columns, sides(), overlapped_);
     mine_ = Buffer(static_cast<std::size_t>(rows + 2) * (columns + 2) * sizeof(double));
-    if (column_ == MPI_DATATYPE_NULL) {
-      MPI_Type_vector(rows, 1, static_cast<int>(current_->stride()), MPI_DOUBLE, &column_);
-      MPI_Type_commit(&column_);
-    }
+    const int stride = static_cast<int>(current_->stride());
+    column_.emplace(Datatype::vector(rows, 1, stride, 1, MPI_DOUBLE, sizeof(double)));
     if (!communicator_.root()) return;
     packed_ = Buffer(static_cast<std::size_t>(layout(1).total) * sizeof(double));
     whole_ = Buffer(static_cast<std::size_t>(size_ + 2) * (size_ + 2) * sizeof(double));
@@ -357,10 +356,11 @@ class Relaxation final : public Benchmark {
     const int bottom = current_->rows() - 1;
     const int end = current_->columns() - 1;
     const int width = current_->columns();
-    return {{{current_->at(0, 0), current_->at(bottom + 1, 0), width, MPI_DOUBLE, above_, below_, upward_tag},
-             {current_->at(bottom, 0), current_->at(-1, 0), width, MPI_DOUBLE, below_, above_, downward_tag},
-             {current_->at(0, 0), current_->at(0, end + 1), 1, column_, left_, right_, leftward_tag},
-             {current_->at(0, end), current_->at(0, -1), 1, column_, right_, left_, rightward_tag}}};
+    return {
+        {{current_->at(0, 0), current_->at(bottom + 1, 0), width, MPI_DOUBLE, above_, below_, upward_tag},
+         {current_->at(bottom, 0), current_->at(-1, 0), width, MPI_DOUBLE, below_, above_, downward_tag},
+         {current_->at(0, 0), current_->at(0, end + 1), 1, column_->handle(), left_, right_, leftward_tag},
+         {current_->at(0, end), current_->at(0, -1), 1, column_->handle(), right_, left_, rightward_tag}}};
   }
 
   void exchange() {
@@ -516,7 +516,7 @@ class Relaxation final : public Benchmark {
   Buffer whole_{0};   // the root's: the grid with its boundary, first and last values
   Buffer packed_{0};  // the root's: all blocks, each with its ring, as they travel
   Buffer mine_{0};    // the own block as it travels
-  MPI_Datatype column_ = MPI_DATATYPE_NULL;
+  std::optional<Datatype> column_;
   bool neighbours_known_ = true;
   double change_ = 0;
 };

@@ -7,36 +7,26 @@
 #include <vector>
 
 #include "benchmarks/mpi/echo.hpp"
+#include "mpi/datatype.hpp"
 
 namespace scope {
 namespace {
 
 constexpr int tag = 16;
 
-class Type {
- public:
-  Type(const std::string& layout, int blocks, int block_bytes) {
-    if (layout == "contiguous") {
-      MPI_Type_contiguous(blocks * block_bytes, MPI_BYTE, &handle_);
-    } else if (layout == "indexed") {
-      std::vector<int> places(blocks);
-      for (int i = 0; i < blocks; ++i) places[i] = 2 * i * block_bytes;
-      MPI_Type_indexed(blocks, std::vector<int>(blocks, block_bytes).data(), places.data(), MPI_BYTE,
-                       &handle_);
-    } else {
-      MPI_Type_vector(blocks, block_bytes, 2 * block_bytes, MPI_BYTE, &handle_);
-    }
-    MPI_Type_commit(&handle_);
+Datatype type_of(const std::string& layout, int blocks, int block_bytes) {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  if (layout == "contiguous") {
+    MPI_Type_contiguous(blocks * block_bytes, MPI_BYTE, &type);
+  } else if (layout == "indexed") {
+    std::vector<int> places(blocks);
+    for (int i = 0; i < blocks; ++i) places[i] = 2 * i * block_bytes;
+    MPI_Type_indexed(blocks, std::vector<int>(blocks, block_bytes).data(), places.data(), MPI_BYTE, &type);
+  } else {
+    MPI_Type_vector(blocks, block_bytes, 2 * block_bytes, MPI_BYTE, &type);
   }
-  ~Type() { MPI_Type_free(&handle_); }
-  Type(const Type&) = delete;
-  Type& operator=(const Type&) = delete;
-
-  MPI_Datatype handle() const { return handle_; }
-
- private:
-  MPI_Datatype handle_ = MPI_DATATYPE_NULL;
-};
+  return Datatype(type);
+}
 
 class Datatypes final : public Benchmark {
  public:
@@ -48,7 +38,7 @@ class Datatypes final : public Benchmark {
         block_bytes_(static_cast<int>(parameters.integer("block_bytes"))),
         blocks_(blocks(parameters.integer("message_bytes"), block_bytes_)),
         stride_(layout_ == "contiguous" ? block_bytes_ : 2 * block_bytes_),
-        type_(layout_, blocks_, block_bytes_),
+        type_(type_of(layout_, blocks_, block_bytes_)),
         data_(static_cast<std::size_t>(blocks_) * stride_),
         packed_(static_cast<std::size_t>(blocks_) * block_bytes_),
         expected_(packed_.size()) {
@@ -140,7 +130,7 @@ class Datatypes final : public Benchmark {
   int block_bytes_;
   int blocks_;
   int stride_;
-  Type type_;
+  Datatype type_;
   Buffer data_;
   Buffer packed_;
   Buffer expected_;
