@@ -166,11 +166,16 @@ def test_the_minimum_and_maximum_of_repetitions_are_kept(measure: Measure) -> No
 def test_phases_sum_to_the_total(measure: Measure) -> None:
     ended = measure(4, ["algorithm.matmul_cannon size=100 sampling.budget_s=0.1"], action="run")
     series = only_case(ended).series[0]
-    phases = ["initialise_s", "compute_s", "communicate_s", "idle_s"]
-    assert sorted(series.observed) == sorted(phases)
+    communication = ["distribute_s", "exchange_s", "collect_s"]
+    phases = ["initialise_s", "compute_s", *communication, "idle_s"]
+    assert sorted(series.observed) == sorted([*phases, "communicate_s", "solve_s", "last_share"])
     for rank, totals in enumerate(series.elapsed_s):
         for repetition, total in enumerate(totals):
-            parts = [series.observed[phase][rank][repetition] for phase in phases]
+            observed = {name: values[rank][repetition] for name, values in series.observed.items()}
+            assert observed["communicate_s"] == pytest.approx(sum(observed[name] for name in communication))
+            assert 0 <= observed["solve_s"] <= total * 1.01
+            assert 0 <= observed["last_share"] <= 1
+            parts = [observed[phase] for phase in phases]
             assert all(part >= -1e-9 for part in parts)
             # What is outside the phases is one call and one read of the clock.
             assert sum(parts) == pytest.approx(total, rel=0.01, abs=2e-6)
