@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -173,7 +174,8 @@ def test_phases_sum_to_the_total(measure: Measure) -> None:
         for repetition, total in enumerate(totals):
             observed = {name: values[rank][repetition] for name, values in series.observed.items()}
             assert observed["communicate_s"] == pytest.approx(sum(observed[name] for name in communication))
-            assert 0 <= observed["solve_s"] <= total * 1.01
+            # Others may have begun after the root had initialised: theirs is no part of their own time.
+            assert 0 < observed["solve_s"] < (total * 1.01 if rank == 0 else inf)
             assert 0 <= observed["last_share"] <= 1
             parts = [observed[phase] for phase in phases]
             assert all(part >= -1e-9 for part in parts)
