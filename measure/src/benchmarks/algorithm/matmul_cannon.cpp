@@ -316,7 +316,7 @@ const Registration registration{{
     .sweeps = GridProduct::sweeps({{"baseline", "ranks=every variant=plain size=360"},
                                    {"baseline", "ranks=powers variant=plain size=120"},
                                    {"baseline", "ranks=powers variant=transposed,tuned size=360"},
-                                   {"baseline", "ranks=4 transport=tcp variant=plain size=360"}}),
+                                   {"baseline", "ranks=2 transport=tcp variant=plain size=360"}}),
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
       return std::make_unique<Cannon>(parameters, communicator);
     },
