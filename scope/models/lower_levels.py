@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scope.machine.machine import Machine
-from scope.models.costs.steps import DOUBLE_BYTES, Collective, Messages, ceil_log2
+from scope.models.costs.steps import Collective, Messages, ceil_log2
 from scope.models.crowding import usable
 from scope.models.draws import DRAWS, draw
 from scope.models.ladder import Results
@@ -130,21 +130,17 @@ class LowerLevels:
         return self._curves[key]
 
     def _curve(self, name: str, summaries: list[Summary]) -> SizeCurve | None:
-        by_size: dict[int, Summary] = {}
-        for one in summaries:
-            by_size.setdefault(_bytes(one), one)
-        if not by_size:
-            return None
-        sizes = sorted(by_size)
-        drawn = np.array([draw(by_size[size], self._random) for size in sizes])
-        return SizeCurve(name, np.array(sizes, dtype=np.float64), drawn)
+        return curve(name, summaries, self._random) if summaries else None
 
 
-def _bytes(summary: Summary) -> int:
-    """Return the payload of a message, or of an operation on a matrix."""
-    if "size" in summary.parameters:
-        return DOUBLE_BYTES * int(summary.parameters["size"]) ** 2
-    return int(summary.parameters.get("message_bytes", 0))
+def curve(name: str, summaries: list[Summary], random: np.random.Generator) -> SizeCurve:
+    """Return the times of one or more messages of different sizes; of equal sizes the first counts."""
+    by_size: dict[int, Summary] = {}
+    for one in summaries:
+        by_size.setdefault(int(one.parameters.get("message_bytes", 0)), one)
+    sizes = sorted(by_size)
+    drawn = np.array([draw(by_size[size], random) for size in sizes])
+    return SizeCurve(name, np.array(sizes, dtype=np.float64), drawn)
 
 
 def _beyond(curve: SizeCurve, message_bytes: float) -> str:

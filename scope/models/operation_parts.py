@@ -9,42 +9,19 @@ the gathering of what does not lie together, and the rest is contention, copies 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from math import ceil, log2
 
 import numpy as np
 
 from scope.machine.machine import Machine
+from scope.models.costs.steps import DOUBLE_BYTES
 from scope.models.crowding import crowded
+from scope.models.draws import bounds
 from scope.models.fit import Bounds, OperationParts
+from scope.models.lower_levels import SEED, SizeCurve, curve
 from scope.models.ratios import Figure, ratio
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Case, Summary
-
-_MATRIX = 8.0
-"""Bytes of an element."""
-
-
-@dataclass(frozen=True)
-class PingPong:
-    """The time of a message over its size, on one way between two processes; shape (sizes,) each."""
-
-    message_bytes: list[float]
-    time_s: list[Figure]
-
-    def at(self, message_bytes: float) -> Figure:
-        """Interpolate on logarithmic axes; outside the measured sizes the nearest pace or time holds."""
-        inside = min(max(message_bytes, self.message_bytes[0]), self.message_bytes[-1])
-        beyond = max(1.0, message_bytes / self.message_bytes[-1])
-        value, low, high = (
-            beyond * float(np.exp(np.interp(np.log(inside), np.log(self.message_bytes), np.log(times))))
-            for times in (
-                [one.value for one in self.time_s],
-                [one.low or one.value for one in self.time_s],
-                [one.high or one.value for one in self.time_s],
-            )
-        )
-        return Figure(value, low, high)
 
 
 def operation_parts(
@@ -65,26 +42,20 @@ def operation_parts(
     return found
 
 
-def _ping_pongs(times: list[Summary]) -> dict[tuple[str, str], PingPong]:
-    """Return the ping-pong of each transport and placement, from one byte up."""
+def _ping_pongs(times: list[Summary]) -> dict[tuple[str, str], SizeCurve]:
+    """Return the ping-pong of each transport and placement."""
     groups: dict[tuple[str, str], list[Summary]] = defaultdict(list)
     for s in times:
         standard = s.parameters.get("mode") == "standard" and s.parameters.get("completion") == "blocking"
-        if s.benchmark == "mpi.latency" and s.metric == "latency_s" and standard and s.parameters["message_bytes"]:
+        if s.benchmark == "mpi.latency" and s.metric == "latency_s" and standard:
             groups[s.transport, s.placement.partition(":")[0]].append(s)
-    ways = {}
-    for key, group in groups.items():
-        ordered = sorted(group, key=lambda s: float(s.parameters["message_bytes"]))
-        if len(ordered) > 1:
-            ways[key] = PingPong(
-                [float(s.parameters["message_bytes"]) for s in ordered], [_figure(s) for s in ordered]
-            )
-    return ways
+    random = np.random.default_rng(SEED)
+    return {way: curve("mpi.latency", group, random) for way, group in groups.items() if len(group) > 1}
 
 
-def _messages(one: Case, way: PingPong) -> Figure:
+def _messages(one: Case, way: SizeCurve) -> Bounds:
     """Return what the messages of an operation take that must follow one another, each as a ping-pong's."""
-    n = _MATRIX * float(one.parameters["size"]) ** 2
+    n = DOUBLE_BYTES * float(one.parameters["size"]) ** 2
     name = one.benchmark.removeprefix("operation.")
     if name == "broadcast":
         count, message_bytes = ceil(log2(one.ranks)), n
@@ -92,12 +63,10 @@ def _messages(one: Case, way: PingPong) -> Figure:
         count, message_bytes = 1, n
     else:
         count, message_bytes = one.ranks - 1, n / one.ranks
-    time = way.at(message_bytes)
-    low, high = time.low or time.value, time.high or time.value
-    return Figure(count * time.value, count * low, count * high)
+    return bounds(count * way.at(message_bytes))
 
 
-def _apart(cold: Summary, operations: dict[tuple[object, ...], Summary], way: PingPong) -> OperationParts:
+def _apart(cold: Summary, operations: dict[tuple[object, ...], Summary], way: SizeCurve) -> OperationParts:
     messages = _messages(cold, way)
     total = cold.median or 0.0
     warm = operations.get(_key(cold, memory="warm"))
@@ -108,8 +77,8 @@ def _apart(cold: Summary, operations: dict[tuple[object, ...], Summary], way: Pi
     return OperationParts(
         subject=Case.model_validate({name: getattr(cold, name) for name in Case.model_fields}),
         time_s=_bounds(_figure(cold)),
-        messages_s=_bounds(messages),
-        retained=_bounds(ratio(messages, _figure(cold))),
+        messages_s=messages,
+        retained=_bounds(ratio(Figure(messages.value, messages.low, messages.high), _figure(cold))),
         paging_s=paging,
         packing_s=packing,
         rest_s=total - messages.value - (paging or 0.0) - (packing or 0.0),

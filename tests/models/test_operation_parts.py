@@ -74,8 +74,7 @@ def test_the_parts_are_found_again(name: str) -> None:
     one = next(part for part in cold if part.subject.parameters.get("layout") != "rows")
     packed = PACKING if name in ("scatter", "gather") else 0.0
     total = 1 + REST + PAGING + packed
-    # The curve between two sizes is a chord on logarithmic axes: within 2 % of the line.
-    assert one.messages_s.value == pytest.approx(base, rel=0.02)
+    assert one.messages_s.value == pytest.approx(base, rel=0.01)
     assert one.retained.value == pytest.approx(1 / total, rel=0.03)
     assert one.retained.low is not None
     assert one.retained.high is not None

@@ -13,27 +13,15 @@ from collections.abc import Iterator
 from math import lcm
 
 from scope.models.costs import matmul
-from scope.models.costs.steps import DOUBLE_BYTES, Messages, Phase, Problem, Step, Work, refuse_grid
+from scope.models.costs.steps import DOUBLE_BYTES, Messages, Problem, Step, Work
 
 
-class Cannon:
+class Cannon(matmul.Product):
     """Costs of `algorithm.matmul_cannon`."""
 
     name = "cannon"
     benchmark = "algorithm.matmul_cannon"
     source = "Melas 2000, F.2, corrected; Lee, Robertson & Fortes 1997 for grids that are not square"
-
-    def units(self, phase: Phase, size: float, problem: Problem) -> float:  # noqa: ARG002 - of the protocol
-        """Return N^3 or N^2."""
-        return matmul.units(phase, size)
-
-    def touched_bytes(self, size: float) -> float:
-        """Return the bytes of three matrices."""
-        return matmul.touched_bytes(size)
-
-    def refuses(self, problem: Problem) -> str:
-        """Any number of processes will do, if its grid exists."""
-        return refuse_grid(problem)
 
     def steps(self, problem: Problem) -> Iterator[Step]:
         """Yield the whole matrices' work, the scatter, the products, the shifts, the gather."""

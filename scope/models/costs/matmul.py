@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
-from scope.models.costs.steps import DOUBLE_BYTES, Messages, Phase, Problem, Work
+from scope.models.costs.steps import DOUBLE_BYTES, Messages, Phase, Problem, Work, refuse_grid
 
 
 def units(phase: Phase, size: float) -> float:
@@ -13,9 +13,20 @@ def units(phase: Phase, size: float) -> float:
     return size**3 if phase == "compute" else size**2
 
 
-def touched_bytes(size: float) -> float:
-    """Return the bytes of both factors and the product."""
-    return 3 * DOUBLE_BYTES * size**2
+class Product:
+    """What one process takes for a product of N x N matrices, and on which grids it runs."""
+
+    def units(self, phase: Phase, size: float, problem: Problem) -> float:  # noqa: ARG002 - of the protocol
+        """Return N^3 or N^2."""
+        return units(phase, size)
+
+    def touched_bytes(self, size: float) -> float:
+        """Return the bytes of both factors and the product."""
+        return 3 * DOUBLE_BYTES * size**2
+
+    def refuses(self, problem: Problem) -> str:
+        """Any number of processes will do, if its grid exists."""
+        return refuse_grid(problem)
 
 
 def root(problem: Problem, phases: tuple[Phase, ...]) -> Iterator[Work]:

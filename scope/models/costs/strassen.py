@@ -12,26 +12,18 @@ from collections.abc import Iterator
 from math import ceil
 
 from scope.models.costs import matmul
-from scope.models.costs.steps import DOUBLE_BYTES, Messages, Phase, Problem, Step, Work
+from scope.models.costs.steps import DOUBLE_BYTES, Messages, Problem, Step, Work
 
 PRODUCTS = 7
 ROUNDS = {"original": 6, "rescheduled": 3}
 
 
-class Strassen:
+class Strassen(matmul.Product):
     """Costs of `algorithm.matmul_strassen`."""
 
     name = "strassen"
     benchmark = "algorithm.matmul_strassen"
     source = "Melas 2000, appendix C, products P5 and P6 corrected"
-
-    def units(self, phase: Phase, size: float, problem: Problem) -> float:  # noqa: ARG002 - of the protocol
-        """Return N^3 or N^2; the seven products of one process count as one product of N."""
-        return matmul.units(phase, size)
-
-    def touched_bytes(self, size: float) -> float:
-        """Return the bytes of three matrices."""
-        return matmul.touched_bytes(size)
 
     def refuses(self, problem: Problem) -> str:
         """Say that there are seven products."""

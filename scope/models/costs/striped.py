@@ -12,27 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scope.models.costs import matmul
-from scope.models.costs.steps import DOUBLE_BYTES, Collective, Messages, Phase, Problem, Step, Work, refuse_grid
+from scope.models.costs.steps import DOUBLE_BYTES, Collective, Messages, Problem, Step, Work
 
 
-class Striped:
+class Striped(matmul.Product):
     """Costs of `algorithm.matmul_striped`."""
 
     name = "striped"
     benchmark = "algorithm.matmul_striped"
     source = "Melas 2000, F.1, corrected"
-
-    def units(self, phase: Phase, size: float, problem: Problem) -> float:  # noqa: ARG002 - of the protocol
-        """Return N^3 or N^2."""
-        return matmul.units(phase, size)
-
-    def touched_bytes(self, size: float) -> float:
-        """Return the bytes of three matrices."""
-        return matmul.touched_bytes(size)
-
-    def refuses(self, problem: Problem) -> str:
-        """Any number of processes will do, if its grid exists."""
-        return refuse_grid(problem)
 
     def steps(self, problem: Problem) -> Iterator[Step]:
         """Yield the whole matrices' work, the scatter, the broadcasts, the product, the gather."""
