@@ -26,7 +26,8 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         title="Share of the ping-pong, and where the rest of the time goes",
         caption="Messages: what the operation's messages would take at the pace of the ping-pong. Packing: "
         "columns less rows, warm. First touch: fresh buffers less used ones. The rest is contention, copies and "
-        "the library's algorithm; where a part is negative (cheaper than its counterpart) its bar is left out.",
+        "the library's algorithm, and holds what was not told apart because no warm variant was measured (a dash "
+        "in the table). A negative part (cheaper than its counterpart) has no bar.",
         traces=[
             bars(name, slot, labels, [max(_seconds(one, name) or 0.0, 0.0) for one in found])
             for name, slot in _PARTS.items()
