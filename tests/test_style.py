@@ -27,7 +27,9 @@ def test_python(command: list[str]) -> None:
 
 def test_clang_format_would_change_nothing() -> None:
     sources = [
-        str(path) for folder in ("measure", "benchmarks") for path in (REPOSITORY / folder).rglob("*.[ch]*pp")
+        str(path)
+        for folder in ("measure", "collectives", "benchmarks", "tests")
+        for path in (REPOSITORY / folder).rglob("*.[ch]*pp")
     ]
     assert sources
     passes([str(TOOLS / "clang-format"), "--dry-run", "--Werror", *sources])

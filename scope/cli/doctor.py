@@ -37,7 +37,7 @@ def _building() -> Iterator[Check]:
     """Yield what compiling and starting the native program needs."""
     import shutil
 
-    from scope.build import blas, installations, native
+    from scope.build import blas, cmake, installations
     from scope.machine.checks import Check
 
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
@@ -57,7 +57,7 @@ def _building() -> Iterator[Check]:
     algebra = blas.find(here[0].compiler if here else compiler or "c++")
     advice = "" if algebra else "node.matrix_multiply and node.lapack need one: pip install scipy-openblas32"
     yield Check("BLAS", algebra is not None, blas.described(algebra) if algebra else "none", advice)
-    yield Check("build cache", True, str(native.cache_directory() / "build"))
+    yield Check("build cache", True, str(cmake.cache_directory() / "build"))
 
 
 def _print_table(found: list[Check]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import native, registry
+from scope.build import cmake, native, registry
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import MpiInstallation, NativeBuild
 
@@ -102,7 +102,7 @@ def test_a_cache_that_cannot_be_written_names_the_way_out(
 def test_cmake_that_is_missing_is_named(
     small: Path, embedded: MpiInstallation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(native.shutil, "which", lambda *arguments, **keywords: None)
+    monkeypatch.setattr(cmake.shutil, "which", lambda *arguments, **keywords: None)
     with pytest.raises(UsageError, match="cmake: not found"):
         native.build(embedded)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import native, registry
+from scope.build import cmake, native, registry
 from scope.machine.machine import NativeBuild
 from scope.plan import sweep
 from scope.samples.records import CaseRecord
@@ -300,17 +300,17 @@ def test_no_sanitiser_complains(embedded_build: NativeBuild, tmp_path: Path) -> 
 
 
 def run_native_tests(embedded: NativeBuild, directory: Path, build_type: str, targets: list[str]) -> Path:
-    cmake = native.tool("cmake")
     compiler = f"-DCMAKE_CXX_COMPILER={embedded.mpi.compiler}"
-    ninja = f"-DCMAKE_MAKE_PROGRAM={native.tool('ninja')}"
-    configure = [cmake, "-S", str(native.source_directory()), "-B", str(directory), "-G", "Ninja", compiler, ninja]
+    ninja = f"-DCMAKE_MAKE_PROGRAM={cmake.tool('ninja')}"
+    program, sources = cmake.tool("cmake"), str(native.source_directory())
+    configure = [program, "-S", sources, "-B", str(directory), "-G", "Ninja", compiler, ninja]
     subprocess.run(
         [*configure, f"-DCMAKE_BUILD_TYPE={build_type}", "-DSCOPE_TESTS=ON"], check=True, capture_output=True
     )
-    subprocess.run([cmake, "--build", str(directory)], check=True, capture_output=True, timeout=900)
+    subprocess.run([program, "--build", str(directory)], check=True, capture_output=True, timeout=900)
     environment = {"ASAN_OPTIONS": "detect_leaks=0"}
     ended = subprocess.run(
-        [native.tool("ctest"), "--test-dir", str(directory), "--output-on-failure"],
+        [cmake.tool("ctest"), "--test-dir", str(directory), "--output-on-failure"],
         env=environment,
         capture_output=True,
         text=True,

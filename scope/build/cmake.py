@@ -1,0 +1,152 @@
+"""CMake projects that come with Scope, compiled once per MPI, compiler, flags and sources, and kept in a cache."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import scope
+from scope.errors import ScopeError, UsageError
+from scope.machine.machine import MpiInstallation
+
+BUILD_TYPE = "Baseline"
+PATIENCE_S = 600
+
+
+@dataclass(frozen=True)
+class Project:
+    """What is compiled, for which MPI, and on what else the result depends."""
+
+    name: str
+    """What people read in errors."""
+    sources: Path
+    mpi: MpiInstallation
+    targets: tuple[str, ...]
+    facts: tuple[str, ...] = ()
+    """Of libraries and the like, beyond compiler, flags, MPI and sources."""
+    definitions: tuple[str, ...] = ()
+    """`-DNAME=value` for CMake."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this build from any other."""
+        digest = hashlib.sha256()
+        environment = [os.environ.get(name, "") for name in ("CXX", "CXXFLAGS", "LDFLAGS")]
+        installation = [self.mpi.name, self.mpi.version, self.mpi.compiler]
+        for fact in (compiler_version(self.mpi), BUILD_TYPE, *environment, *installation, *self.facts):
+            digest.update(fact.encode() + b"\0")
+        for path in sorted(path for path in self.sources.rglob("*") if path.is_file()):
+            digest.update(str(path.relative_to(self.sources)).encode() + b"\0" + path.read_bytes() + b"\0")
+        return digest.hexdigest()[:16]
+
+    @property
+    def directory(self) -> Path:
+        """Where this very build stands in the cache."""
+        return cache_directory() / "build" / self.fingerprint
+
+
+def sources_of(folder: str, name: str) -> Path:
+    """Return a folder of sources that comes with Scope: inside an installed package, else beside it."""
+    package = Path(scope.__file__).resolve().parent
+    for candidate in (package / folder, package.parent / folder):
+        if (candidate / "CMakeLists.txt").is_file():
+            return candidate
+    raise ScopeError(f"{package / folder}: the sources of {name} are not here; install Scope again")
+
+
+def cache_directory() -> Path:
+    """Return $SCOPE_CACHE, else `scope` in the user's cache folder."""
+    if asked := os.environ.get("SCOPE_CACHE"):
+        return Path(asked).expanduser().absolute()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "scope"
+
+
+def compile_in(directory: Path, project: Project) -> None:
+    """Configure and build the project's targets; the log stays beside them.
+
+    Raises ScopeError with the first error and the log's path when it does not compile, UsageError when CMake
+    or Ninja is missing.
+    """
+    cmake, ninja = tool("cmake"), tool("ninja")
+    log = directory / "build.log"
+    shutil.rmtree(directory / "CMakeFiles", ignore_errors=True)
+    (directory / "CMakeCache.txt").unlink(missing_ok=True)
+    configure = [
+        *(cmake, "-S", str(project.sources), "-B", str(directory), "-G", "Ninja"),
+        *(f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}", f"-DCMAKE_CXX_COMPILER={project.mpi.compiler}"),
+        *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
+        *project.definitions,
+    ]
+    what = f"{project.name} for {project.mpi.name} {project.mpi.version}"
+    try:
+        with log.open("w") as output:
+            for command in (configure, [cmake, "--build", str(directory), "--target", *project.targets]):
+                output.write(f"$ {' '.join(command)}\n")
+                output.flush()
+                subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=True, timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired as error:
+        raise ScopeError(f"{what}: not built in {PATIENCE_S} s; log: {log}") from error
+    except subprocess.CalledProcessError as error:
+        what = f"{project.name} does not build for {project.mpi.name} {project.mpi.version}"
+        raise ScopeError(f"{what}: {_first_error(log)}; log: {log}") from error
+    except OSError as error:
+        raise ScopeError(f"{log}: cannot be written: {error.strerror}") from error
+
+
+def tool(name: str) -> str:
+    """Return the path of a build tool: the one installed with Scope, else the one on PATH."""
+    here = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
+    if here is None:
+        raise UsageError(f"{name}: not found beside Scope nor on PATH; install it (pip install {name})")
+    return here
+
+
+def compiler_version(mpi: MpiInstallation) -> str:
+    """Return the first line that the compiler behind the wrapper says of itself."""
+    answer = subprocess.run([mpi.compiler, "--version"], capture_output=True, text=True, timeout=60)
+    return (answer.stdout or answer.stderr).partition("\n")[0].strip()
+
+
+def flags(directory: Path) -> str:
+    """Return the flags that decide the code, from the command that CMake made for a source."""
+    commands = json.loads((directory / "compile_commands.json").read_text())
+    words = shlex.split(commands[0]["command"])[1:] if commands else []
+    return " ".join(word for word in words if re.match(r"-([OfgDm]|std=|pthread|isystem)", word))
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Let one process at a time build in `directory`."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with directory.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+    except OSError as error:
+        where = error.filename or directory
+        raise ScopeError(
+            f"{where}: cannot be written: {error.strerror}; SCOPE_CACHE chooses another folder"
+        ) from error
+
+
+def _first_error(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    for pattern in (r"\berror:|undefined reference", r"CMake Error|\bError\b|FAILED|No space left"):
+        for number, line in enumerate(lines):
+            if re.search(pattern, line):
+                # CMake puts its message on the lines after the word.
+                return (
+                    line if "CMake Error" not in line else " ".join([line, *filter(None, lines[number + 1 :])][:2])
+                )
+    return lines[-1] if lines else "no message"

@@ -1,0 +1,52 @@
+"""The topology-aware collectives: the library that programs preload, and the program that estimates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from scope.build import cmake
+from scope.machine.machine import MpiInstallation
+
+LIBRARY = "scope-collectives"
+ESTIMATOR = "scope-estimate"
+
+
+@dataclass(frozen=True)
+class CollectivesBuild:
+    """Both, for one MPI."""
+
+    library: Path
+    estimator: Path
+
+
+def build(mpi: MpiInstallation) -> CollectivesBuild:
+    """Return the library and the estimator for `mpi`, compiled now if these very ones are not in the cache.
+
+    Raises ScopeError with the first error and the log's path when they do not compile, UsageError when CMake
+    or Ninja is missing.
+    """
+    project = cmake.Project(LIBRARY, source_directory(), mpi, targets=(LIBRARY, ESTIMATOR))
+    directory = project.directory
+    made = CollectivesBuild(directory / f"lib{LIBRARY}.so", directory / ESTIMATOR)
+    finished = directory / "finished"
+    with cmake.locked(directory):
+        if not (finished.is_file() and made.library.is_file() and made.estimator.is_file()):
+            cmake.compile_in(directory, project)
+            finished.touch()
+    return made
+
+
+def source_directory() -> Path:
+    """Return the folder of the sources."""
+    return cmake.sources_of("collectives", LIBRARY)
+
+
+def usage(made: CollectivesBuild, mpi: MpiInstallation) -> list[str]:
+    """Return the lines with which an MPI program runs under the library."""
+    settings = {"LD_PRELOAD": str(made.library), "SCOPE_TOPOLOGY": "topology.toml"}
+    if mpi.name == "openmpi":
+        exported = " ".join(f"-x {name}={value}" for name, value in settings.items())
+    else:
+        exported = " ".join(f"-genv {name} {value}" for name, value in settings.items())
+    return ["scope topology discover -o topology.toml", f"{mpi.launcher or 'mpiexec'} {exported} -n RANKS PROGRAM"]
