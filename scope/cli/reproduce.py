@@ -80,6 +80,7 @@ def measured(
     from scope.plan.experiment import resolve
 
     directory = runs.new_directory(name, output)
+    runs.make_latest(directory)
     scale = reference.scale(full)
     options = {
         "name": name,

@@ -52,6 +52,25 @@ def command(
         list[str] | None, typer.Option(help="A further argument of mpiexec or srun.")
     ] = None,
     oversubscribe: Annotated[bool, typer.Option("--oversubscribe", help="Allow more ranks than cores.")] = False,
+    submit: Annotated[bool, typer.Option("--submit", help="Run as a job of a batch system; wait for it.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --submit: write and print the batch script only.")
+    ] = False,
+    scheduler: Annotated[str | None, typer.Option(help="slurm, pbs or lsf: whose script --submit writes.")] = None,
+    partition: Annotated[str | None, typer.Option(help="The job's partition or queue.")] = None,
+    account: Annotated[str | None, typer.Option(help="The account or project that pays.")] = None,
+    nodes: Annotated[int | None, typer.Option(help="How many nodes the job gets.")] = None,
+    nodelist: Annotated[str | None, typer.Option(help=f"Which nodes: a,b or node[1-4], {COMMA}.")] = None,
+    exclusive: Annotated[
+        bool | None, typer.Option("--exclusive/--no-exclusive", help="Share the nodes with nobody (the default).")
+    ] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds after which the job is ended.")] = None,
+    time_margin: Annotated[
+        float | None, typer.Option(help="Seconds before a job's end at which the run stops by itself.")
+    ] = None,
+    scheduler_argument: Annotated[
+        list[str] | None, typer.Option(help="A further directive of the batch script.")
+    ] = None,
     case_limit: Annotated[float | None, typer.Option(help="Seconds after which a case is ended.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Continue this run; it keeps all its settings.")] = None,
@@ -60,6 +79,7 @@ def command(
 
     Without arguments: the baseline module on this host, in one to three minutes.
     """
+    import re
     import sys
 
     from scope.errors import UsageError
@@ -94,14 +114,83 @@ def command(
         "launcher.arguments": launcher_argument or None,
         "launcher.oversubscribe": oversubscribe or None,
     }
+    of_job: dict[str, Any] = {
+        "launcher.scheduler": scheduler,
+        "launcher.partition": partition,
+        "launcher.account": account,
+        "launcher.nodes": nodes,
+        "launcher.nodelist": re.split(r",(?![^\[]*\])", nodelist) if nodelist else None,
+        "launcher.exclusive": exclusive,
+        "launcher.time_limit_s": time_limit,
+        "launcher.time_margin_s": time_margin,
+        "launcher.scheduler_arguments": scheduler_argument or None,
+    }
+    if dry_run and not submit:
+        raise UsageError("--dry-run: must stand beside --submit")
+    if submit:
+        again = ["--case-limit", f"{case_limit:g}"] if case_limit is not None else []
+        if resume is None:
+            well = send(resolve(file, options | of_job), output, again, dry_run)
+        else:
+            refuse_settings(resume, {**options, "output": output, "the experiment": file})
+            well = send_again(resume, of_job, again, dry_run)
+        raise typer.Exit(0 if well else 1)
+    options |= of_job
     if resume is None:
         experiment = resolve(file, options)
         well = run(experiment, str(file or "the command line"), limits, output, sys.argv)
-    elif given := [key for key, value in {**options, "output": output, "the experiment": file}.items() if value]:
-        raise UsageError(f"--resume {resume}: the run keeps its settings; {given[0]} must not be given beside it")
     else:
+        refuse_settings(resume, {**options, "output": output, "the experiment": file})
         well = take_up(resume, limits)
     raise typer.Exit(0 if well else 1)
+
+
+def refuse_settings(resume: Path, given: dict[str, Any]) -> None:
+    """Raise UsageError when a setting is given beside --resume."""
+    from scope.errors import UsageError
+
+    if named := [key for key, value in given.items() if value]:
+        raise UsageError(f"--resume {resume}: the run keeps its settings; {named[0]} must not be given beside it")
+
+
+def send(experiment: Experiment, output: Path | None, options: list[str], dry: bool) -> bool:
+    """Submit a new run and wait for it; return whether every case is well. A refused one leaves nothing."""
+    import shutil
+
+    from scope.build import installations
+    from scope.cli.analyze import explain
+    from scope.cli.submission import submit
+    from scope.errors import UsageError
+    from scope.launch import run as runs
+
+    if not dry:
+        built(installations.find(experiment.mpi))  # nodes seldom have a compiler
+    directory = runs.new_directory(experiment.module, output)
+    try:
+        well = submit(directory, experiment, options, dry)
+    except UsageError:
+        if not directory.run.exists():
+            shutil.rmtree(directory.path)
+        raise
+    if not dry:
+        explain(directory.path)
+    return well
+
+
+def send_again(folder: Path, wishes: dict[str, Any], options: list[str], dry: bool) -> bool:
+    """Submit what a run still lacks, or follow its job that is still there; return whether every case is well."""
+    from scope.cli.analyze import explain
+    from scope.cli.submission import submit
+    from scope.launch import job
+    from scope.rundirectory import RunDirectory
+
+    directory = RunDirectory(folder.resolve())
+    asked = job.recall(directory, wishes)
+    if (well := job.finished(directory)) is None:
+        well = submit(directory, asked, options, dry)
+    if not dry:
+        explain(directory.path)
+    return well
 
 
 def run(experiment: Experiment, where: str, limits: Limits, output: Path | None, words: list[str]) -> bool:
@@ -121,6 +210,7 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
     benchmarks = registry.load(build.program)
     plan = planning.make(experiment, benchmarks, cluster.place, where)
     directory = runs.new_directory(experiment.module, output)
+    runs.make_latest(directory)
     runs.begin(directory, experiment, machine, benchmarks, plan, words)
     margin_s = experiment.launcher.time_margin_s
     well = measure(directory, plan, build, cluster, limits, margin_s, planning.total_s(experiment))
@@ -219,7 +309,7 @@ def measure(
             runs.finish(directory, "finished")
         except ScopeError as error:
             runs.finish_early(directory, interrupted=isinstance(error, InterruptedRunError))
-            print(f"continue with: scope run --resume {_shortest(directory.path)}", file=sys.stderr)
+            print(f"continue with: scope run --resume {shortest(directory.path)}", file=sys.stderr)
             raise
     return well
 
@@ -268,7 +358,7 @@ def selection(text: str) -> dict[str, Any]:
     return {"benchmark": benchmark, **sweep.parse(rest, f"--case '{text}'")}
 
 
-def _shortest(path: Path) -> Path:
+def shortest(path: Path) -> Path:
     """Return the path as a person in this folder would write it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path

@@ -34,8 +34,8 @@ class Begun:
     plan: Plan
 
 
-def new_directory(module: str, asked: Path | None) -> RunDirectory:
-    """Make a new run's folder: the one asked for, else runs/<UTC time>-<module>, and point runs/latest to that."""
+def new_directory(name: str, asked: Path | None) -> RunDirectory:
+    """Make a new run's folder: the one asked for, else runs/<UTC time>-<name>."""
     if asked is not None:
         # A run that was submitted finds its job's folder there.
         if asked.exists() and (
@@ -45,10 +45,15 @@ def new_directory(module: str, asked: Path | None) -> RunDirectory:
         return RunDirectory(_made(asked.absolute()))
     runs = Path("runs").absolute()
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    names = (f"{stamp}-{module}" + (f"-{number}" if number else "") for number in range(1000))
-    folder = _made(next(runs / name for name in names if not (runs / name).exists()))
-    _point(runs / LATEST, folder.name)
-    return RunDirectory(folder)
+    folders = (runs / (f"{stamp}-{name}" + (f"-{number}" if number else "")) for number in range(1000))
+    return RunDirectory(_made(next(folder for folder in folders if not folder.exists())))
+
+
+def make_latest(directory: RunDirectory) -> None:
+    """Point runs/latest to a run that stands beside it."""
+    runs = Path("runs").absolute()
+    if directory.path.parent == runs:
+        _point(runs / LATEST, directory.path.name)
 
 
 def begin(

@@ -48,7 +48,8 @@ class Request:
     """Where its script starts."""
     output: Path
     """What the script prints is added there."""
-    nodes: int = 1
+    nodes: int | None = 1
+    """None leaves it to the list."""
     nodelist: tuple[str, ...] = ()
     """Empty: any."""
     ranks_per_node: int | None = None

@@ -1,7 +1,8 @@
 """A small cluster with a real Slurm: a login host and three nodes in namespaces of one machine.
 
-Everything (hosts, munged, slurmctld, a slurmd per node, jobs) lives in the process namespace of one holder; when that
-ends, the kernel ends all of it. Nothing of the system's own Slurm or munge is read or written. Only root may make it.
+Everything (hosts, munged, slurmctld, a slurmd per node, jobs) lives in the process namespace of one holder; when
+that ends, the kernel ends all of it. Nothing of the system's own Slurm or munge is read or written. Only root may
+make it.
 """
 
 from __future__ import annotations

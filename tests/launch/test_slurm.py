@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scope.errors import UsageError
+from scope.launch import launcher
+from scope.launch.scheduler import Request
+from scope.launch.schedulers.slurm import SCHEDULER
 from scope.machine.machine import MpiInstallation, NativeBuild
-from tests.cli.scope_command import samples
+from scope.plan import experiment as asking
+from tests.cli.scope_command import PATIENCE_S, SCOPE, cases, planned, samples, wait_until
 from tests.launch import slurm_cluster
 from tests.launch.slurm_cluster import NODES, SlurmCluster
 
 FIRST, SECOND, _ = NODES
 QUICK = ["--launches", "1", "--seed", "3", "--budget", "0.05", "--binding", "none", "--interface", "eth0"]
+
+LONG = ["--launches", "2", "--seed", "3", "--budget", "2", "--interval", "1e-9", "--binding", "none"]
+LONG_CASE = ["--interface", "eth0", "--case", "mpi.latency transport=tcp message_bytes=1Mi placement=node"]
 
 
 @pytest.fixture(scope="session")
@@ -65,3 +75,135 @@ def test_inside_a_job_ranks_fill_its_hosts(
     assert {case["status"] for case in records(run, "case")} == {"ok"}
     machine = json.loads((run / "machine.json").read_text())
     assert [host["name"] for host in machine["hosts"]] == [FIRST, SECOND]
+
+
+def submit(mpi: MpiInstallation, *words: str) -> list[str]:
+    return ["run", "--submit", "--launcher", "slurm", "--mpi", mpi.compiler, *words, "-o", "run"]
+
+
+def status(run: Path) -> str:
+    return str(json.loads((run / "run.json").read_text())["status"])
+
+
+def test_a_rank_that_stops_is_ended_by_srun(
+    slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    words = ["run", "--launcher", "slurm", "--mpi", embedded.compiler, *LONG, *LONG_CASE, "-o", "run"]
+    endless = ["--case-limit", "4", "--budget", "60"]
+    command = ["salloc", "--quiet", "--nodes=2", "--ntasks=2", str(SCOPE), *words, *endless]
+    running = subprocess.Popen(
+        slurm.command(tmp_path, *command), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        wait_until(lambda: bool(records(run, "launch")))
+        rank = records(run, "launch")[0]["processes"][1]
+        slurm.slurm("kill", "-STOP", str(rank["pid"]))
+        _, errors = running.communicate(timeout=PATIENCE_S)
+    finally:
+        running.kill()
+    assert running.returncode == 1, errors
+    lost, again = records(run, "case")
+    assert lost["status"] == "timeout"
+    assert f"rank 1 on {SECOND}" in lost["reason"]
+    assert again["status"] == "unavailable"
+    assert not slurm.run(tmp_path, "pgrep", "--full", "--", f"--progress={run}").output
+
+
+def test_a_submitted_run_stops_before_its_limit_and_goes_on_in_another_job(
+    slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    limits = ["--nodes", "2", "--time-limit", "60", "--time-margin", "56"]
+    answer = slurm.scope(tmp_path, *submit(embedded, *limits, *LONG, *LONG_CASE))
+    assert answer.code == 124, answer
+    assert "came to the end of its time" in answer.errors
+    assert "continue with: scope run --resume run --submit" in answer.errors
+    assert (
+        "stopped 56 s (launcher.time_margin_s) before the end of Slurm job" in (run / "job/output.txt").read_text()
+    )
+    assert status(run) == "interrupted"
+    hosts = {host["name"] for host in json.loads((run / "machine.json").read_text())["hosts"]}
+    refused = slurm.scope(tmp_path, "run", "--resume", "run", "--submit", "--seed", "4")
+    assert "seed must not be given beside it" in refused.refusal()
+    answer = slurm.scope(tmp_path, "run", "--resume", "run", "--submit", "--time-limit", "600")
+    assert answer.code == 0, answer
+    assert "report.html" in answer.output
+    assert cases(run) == planned(run)
+    assert {process["host"] for line in records(run, "launch") for process in line["processes"]} == hosts
+
+
+def test_an_interrupted_submission_cancels_its_own_job(
+    slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    other = slurm.slurm("sbatch", "--parsable", "--nodes=1", "--output=/dev/null", "--wrap", "sleep 100").strip()
+    run = tmp_path / "run"
+    words = submit(embedded, "--nodes", "2", *LONG, *LONG_CASE)
+    running = subprocess.Popen(
+        slurm.command(tmp_path, "env", "--default-signal=INT", str(SCOPE), *words),
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_until(lambda: bool(records(run, "launch")))
+        pid = slurm.slurm("pgrep", "--oldest", "--full", "--", "scope run --submit").strip()
+        slurm.slurm("kill", "-INT", pid)
+        _, errors = running.communicate(timeout=PATIENCE_S)
+    finally:
+        running.kill()
+    assert running.returncode == 130, errors
+    number = (run / "job" / "number").read_text().strip()
+    assert f"interrupted; job {number} was cancelled" in errors
+    assert status(run) == "interrupted"
+    assert [line.split()[0] for line in slurm.queue()] == [other]
+    slurm.slurm("scancel", other)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--partition", "nowhere"], 2, "launcher.partition = nowhere: sbatch: Invalid partition name"),
+        (["--partition", "closed", "--account", "me"], 2, "sbatch: Invalid account"),
+        (["--time-limit", "7200"], 2, "launcher.time_limit_s = 7200: sbatch: Requested time limit is invalid"),
+        (["--nodelist", "node1,nowhere"], 2, "launcher.nodelist = node1,nowhere: sbatch: Invalid node name"),
+        (["--partition", "down"], 1, "cannot start (PartitionDown); it was withdrawn"),
+        (
+            ["--scheduler", "pbs"],
+            2,
+            "launcher.scheduler = pbs: Scope writes its scripts but submits to Slurm only",
+        ),
+    ],
+)
+def test_what_slurm_refuses_is_one_line(
+    slurm: SlurmCluster, embedded: MpiInstallation, words: list[str], code: int, said: str, tmp_path: Path
+) -> None:
+    answer = slurm.scope(tmp_path, *submit(embedded, *words))
+    assert answer.code == code, answer
+    assert said in answer.errors
+    assert "Traceback" not in answer.errors
+    assert (tmp_path / "run").exists() == (code == 1)
+    assert slurm.queue() == []
+
+
+def test_a_node_that_is_down_does_not_keep_a_job_waiting(
+    slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    slurm.slurm("scontrol", "update", f"nodename={FIRST}", "state=drain", "reason=disk")
+    try:
+        answer = slurm.scope(tmp_path, *submit(embedded, "--nodelist", FIRST))
+    finally:
+        slurm.slurm("scontrol", "update", f"nodename={FIRST}", "state=resume")
+    assert answer.code == 1
+    assert re.search(r"job \d+ cannot start \(.*\); it was withdrawn", answer.errors)
+
+
+def test_without_slurm_or_a_job_one_line_says_what_is_missing(
+    embedded: MpiInstallation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    with pytest.raises(UsageError, match=r"no job of it is running this; start scope inside one"):
+        launcher.site(embedded, asking.Launcher(kind="slurm"), "x")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="sbatch: no such program on PATH"):
+        SCHEDULER.submit(tmp_path / "script.sh", Request("x", tmp_path, tmp_path / "output.txt"))

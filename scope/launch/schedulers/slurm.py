@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -101,9 +102,9 @@ class Slurm:
         """Return lines of #SBATCH."""
         asked = [
             f"--job-name={request.name}",
-            f"--output={request.output}",
+            f"--output={shlex.quote(str(request.output))}",
             "--open-mode=append",
-            f"--nodes={request.nodes}",
+            *([f"--nodes={request.nodes}"] if request.nodes else []),
             *([f"--nodelist={','.join(request.nodelist)}"] if request.nodelist else []),
             *([f"--ntasks-per-node={request.ranks_per_node}"] if request.ranks_per_node else []),
             *(["--exclusive"] if request.exclusive else []),
@@ -196,7 +197,11 @@ def _refusal(said: str, request: Request) -> str:
     key = next((key for pattern, key in KEYS if re.search(pattern, reason, re.IGNORECASE)), None)
     if key == "nodes" and request.nodelist:
         return f"launcher.nodelist = {','.join(request.nodelist)}: sbatch: {reason}"
-    return f"launcher.{key} = {getattr(request, key)}: sbatch: {reason}" if key else f"sbatch: {reason}"
+    return f"launcher.{key} = {_plain(getattr(request, key))}: sbatch: {reason}" if key else f"sbatch: {reason}"
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _first_line(said: str) -> str:

@@ -1,0 +1,202 @@
+"""The text of batch scripts, and what each batch system's variables say of a job; no batch system is needed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from scope.errors import UsageError
+from scope.launch import job, launcher, scheduler
+from scope.launch.launcher import HostSlots
+from scope.launch.scheduler import Request
+from scope.launch.schedulers import lsf, pbs, slurm
+from scope.machine.machine import MpiInstallation
+from scope.plan import experiment as asking
+from scope.rundirectory import RunDirectory
+from tests.cli.scope_command import scope
+
+FULL = Request(
+    name="scope-x",
+    folder=Path("/home of/me"),
+    output=Path("/runs/x/job/output.txt"),
+    nodes=2,
+    ranks_per_node=4,
+    exclusive=True,
+    partition="short",
+    account="physics",
+    time_limit_s=5401,
+    nice=50,
+    arguments=("--extra=1",),
+)
+EVERYWHERE = ("#SBATCH ", "#PBS ", "#BSUB ")
+MPI = MpiInstallation(name="mpich", version="5.0", origin="path", compiler="/x/mpicxx", launcher="/bin/true")
+
+
+@pytest.fixture(autouse=True)
+def _no_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("SLURM_", "PBS_", "LSB_", "SCOPE_JOB")):
+            monkeypatch.delenv(name)
+
+
+def test_slurm_is_asked_for_everything() -> None:
+    assert slurm.SCHEDULER.directives(FULL) == [
+        "#SBATCH --job-name=scope-x",
+        "#SBATCH --output=/runs/x/job/output.txt",
+        "#SBATCH --open-mode=append",
+        "#SBATCH --nodes=2",
+        "#SBATCH --ntasks-per-node=4",
+        "#SBATCH --exclusive",
+        "#SBATCH --partition=short",
+        "#SBATCH --account=physics",
+        "#SBATCH --time=01:31:00",
+        "#SBATCH --nice=50",
+        "#SBATCH --extra=1",
+    ]
+
+
+def test_pbs_is_asked_for_everything() -> None:
+    assert pbs.SCHEDULER.directives(FULL) == [
+        "#PBS -N scope-x",
+        "#PBS -o /runs/x/job/output.txt",
+        "#PBS -j oe",
+        "#PBS -q short",
+        "#PBS -A physics",
+        "#PBS -l select=2:ncpus=4:mpiprocs=4",
+        "#PBS -l place=scatter:excl",
+        "#PBS -l walltime=01:31:00",
+        "#PBS -V",
+        "#PBS --extra=1",
+    ]
+
+
+def test_lsf_is_asked_for_everything() -> None:
+    assert lsf.SCHEDULER.directives(FULL) == [
+        "#BSUB -J scope-x",
+        "#BSUB -o /runs/x/job/output.txt",
+        "#BSUB -q short",
+        "#BSUB -P physics",
+        "#BSUB -n 8",
+        '#BSUB -R "span[ptile=4]"',
+        "#BSUB -x",
+        "#BSUB -W 91",
+        "#BSUB --extra=1",
+    ]
+
+
+def test_named_nodes() -> None:
+    named = Request("x", Path("/"), Path("/o"), nodes=None, nodelist=("a", "b"), exclusive=False)
+    assert slurm.SCHEDULER.directives(named)[3:] == ["#SBATCH --nodelist=a,b"]
+    assert "#PBS -l select=1:ncpus=1:host=a+1:ncpus=1:host=b" in pbs.SCHEDULER.directives(named)
+    assert "#PBS -l place=scatter" in pbs.SCHEDULER.directives(named)
+    assert '#BSUB -m "a b"' in lsf.SCHEDULER.directives(named)
+    assert "#BSUB -n 2" in lsf.SCHEDULER.directives(named)
+
+
+@pytest.mark.parametrize("system", scheduler.every().values(), ids=lambda system: str(system.name))
+def test_a_script_begins_a_run_and_takes_it_up_when_it_was_begun(
+    system: scheduler.Scheduler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run the script itself, with a program in Python's place that prints what it was given."""
+    spoken = tmp_path / "spoken"
+    spoken.write_text(f'#!/bin/bash\necho "$PWD|$*|${{{scheduler.END}:-none}}"\n')
+    spoken.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(spoken))
+    folder = tmp_path / "a folder"
+    (folder / "run").mkdir(parents=True)
+    request = Request("x", folder, folder / "output.txt", time_limit_s=600)
+    text = scheduler.script(system, request, folder / "run", ["run", "x.toml", "--output", "a run"])
+    directives = [line for line in text.splitlines() if line.startswith(EVERYWHERE)]
+    assert text.splitlines()[1 : 1 + len(directives)] == directives
+    (tmp_path / "script").write_text(text)
+
+    def said() -> list[str]:
+        answer = subprocess.run(
+            ["bash", tmp_path / "script"], capture_output=True, text=True, check=True, timeout=20
+        )
+        return answer.stdout.strip().split("|")
+
+    where, words, end = said()
+    assert (where, words) == (str(folder), "-m scope run x.toml --output a run")
+    if system.tells_end:
+        assert end == "none"
+    else:
+        assert 590 < int(end) - time.time() <= 600
+    (folder / "run" / "run.json").touch()
+    assert said()[1] == f"-m scope run --resume {folder / 'run'}"
+
+
+def test_a_pbs_job_has_the_hosts_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "nodes").write_text("a\na\nb\nc\n")
+    end = {scheduler.END: "1800000000"}
+    granted = pbs.SCHEDULER.allocation({"PBS_NODEFILE": str(tmp_path / "nodes"), "PBS_JOBID": "7.head", **end})
+    assert granted is not None
+    assert granted.slots == {"a": 2, "b": None, "c": None}
+    assert (granted.title, granted.job, granted.end_unix_s) == ("PBS", "7.head", 1.8e9)
+    assert pbs.SCHEDULER.allocation({}) is None
+
+
+def test_an_lsf_job_has_the_hosts_of_its_file_or_variable(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("b\nb\na\na\n")
+    pairs = {"LSB_JOBID": "8", "LSB_MCPU_HOSTS": "a 2 b 1"}
+    granted = lsf.SCHEDULER.allocation(pairs)
+    assert granted is not None
+    assert (granted.slots, granted.end_unix_s) == ({"a": 2, "b": None}, None)
+    granted = lsf.SCHEDULER.allocation({**pairs, "LSB_DJOB_HOSTFILE": str(tmp_path / "hosts")})
+    assert granted is not None
+    assert list(granted.slots.items()) == [("b", 2), ("a", 2)]
+    assert lsf.SCHEDULER.allocation({"LSB_MCPU_HOSTS": "a 2"}) is None
+
+
+def test_mpiexec_takes_the_hosts_of_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nodes").write_text("a\na\nb\nb\n")
+    monkeypatch.setenv("PBS_NODEFILE", str(tmp_path / "nodes"))
+    monkeypatch.setenv("PBS_JOBID", "7")
+
+    def hosts(**asked: object) -> tuple[HostSlots, ...]:
+        return launcher.site(MPI, asking.Launcher.model_validate(asked), "x").hosts
+
+    assert hosts() == (HostSlots("a", 2), HostSlots("b", 2))
+    assert hosts(hosts=["b", "a:1"]) == (HostSlots("b", 2), HostSlots("a", 1))
+    with pytest.raises(UsageError, match=r"launcher\.hosts = c: is no host of job 7; must be of a, b"):
+        hosts(hosts=["a", "c"])
+    monkeypatch.setenv(scheduler.END, str(int(time.time()) + 100))
+    deadline = scheduler.deadline(40)
+    assert deadline is not None
+    assert 55 < deadline.unix_s - time.time() < 61
+    assert "stopped 40 s (launcher.time_margin_s) before the end of PBS job 7" in deadline.why
+
+
+def test_a_dry_submission_writes_the_script_and_submits_nothing(tmp_path: Path) -> None:
+    words = ["--case", "node.timer", "--nodes", "2", "--time-limit", "600", "-o", "run"]
+    answer = scope(tmp_path, "run", "--submit", "--dry-run", "--scheduler", "lsf", *words)
+    assert answer.code == 0, answer
+    script = tmp_path / "run" / "job" / "script.sh"
+    assert answer.output == script.read_text()
+    assert f"nothing was submitted; by hand: bsub < {script}" in answer.errors
+    assert "#BSUB -W 10" in answer.output
+    experiment = job.recall(RunDirectory(tmp_path / "run"), {"launcher.partition": "long"})
+    assert experiment.case[0].benchmark == "node.timer"
+    assert (experiment.launcher.nodes, experiment.launcher.partition) == (2, "long")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--dry-run"], "--dry-run: must stand beside --submit"),
+        (["--submit", "--partition", "a b"], '--partition = "a b": '),
+        (["--submit", "--nodes", "0"], "--nodes = 0: "),
+        (["--submit", "--time-limit", "5"], "--time-limit = 5"),
+        (["--submit", "--nodelist", "a;b"], "--nodelist = "),
+        (["--submit", "--scheduler", "slrm"], "did you mean slurm?"),
+        (["--submit", "--dry-run", "--scheduler", "pbs", "--nodelist", "a[1-3]"], "only Slurm knows abbreviated"),
+    ],
+)
+def test_wrong_wishes_are_one_line_and_leave_nothing(words: list[str], said: str, tmp_path: Path) -> None:
+    answer = scope(tmp_path, "run", *words, "-o", "run")
+    assert said in answer.refusal()
+    assert not (tmp_path / "run").exists()
