@@ -21,7 +21,7 @@ class OpenMpi:
             *(site.mpiexec, "-n", str(job.ranks)),
             *_hosts(site),
             *_mapping(job, site, version),
-            *_transport(job, site),
+            *_transport(job, site, version),
             *_agent(site, version),
             *exports,
             *site.arguments,
@@ -42,19 +42,31 @@ def _mapping(job: Job, site: Site, version: int) -> list[str]:
     """Which core each rank gets. A bound rank among more ranks than cores would wait for its neighbour's slice."""
     per_host = job.ranks_per_host or site.ranks_per_host
     socket = "package" if version >= 5 else "socket"
-    by = {"core": "core", "socket": socket, "none": "slot"}["none" if job.oversubscribed else job.binding]
+    crowded = job.oversubscribed or site.one_kernel
+    by = {"core": "core", "socket": socket, "none": "slot"}["none" if crowded else job.binding]
     where = f"ppr:{per_host}:node" if per_host else by
-    binding = "none" if job.oversubscribed else socket if job.binding == "socket" else job.binding
+    binding = "none" if crowded else socket if job.binding == "socket" else job.binding
     crowd = ":OVERSUBSCRIBE" if job.oversubscribed else ""
-    yielding = ["--mca", "mpi_yield_when_idle", "1"] if job.oversubscribed else []
+    yielding = ["--mca", "mpi_yield_when_idle", "1"] if crowded else []
     return ["--map-by", where + crowd, "--bind-to", binding, *yielding]
 
 
-def _transport(job: Job, site: Site) -> list[str]:
+def _transport(job: Job, site: Site, version: int) -> list[str]:
     interface = site.interface or ("lo" if site.one_host and job.transport == "tcp" else None)
     network = ["--mca", "btl_tcp_if_include", interface] if interface else []
     tcp = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"] if job.transport == "tcp" else []
-    return tcp + network
+    if site.one_kernel and not tcp:
+        # Fabric libraries reach other hosts through memory; this one keeps it inside a host.
+        tcp = ["--mca", "pml", "ob1", "--mca", "btl", f"tcp,self,{'sm' if version >= 5 else 'vader'}"]
+    return tcp + network + _control(site, version)
+
+
+def _control(site: Site, version: int) -> list[str]:
+    """Keep the launcher's own messages on their network."""
+    if site.control_interface is None:
+        return []
+    words = ["--prtemca", "prte_if_include"] if version >= 5 else ["--mca", "oob_tcp_if_include"]
+    return [*words, site.control_interface]
 
 
 def _agent(site: Site, version: int) -> list[str]:

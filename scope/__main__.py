@@ -1,0 +1,5 @@
+"""`python -m scope` is `scope`."""
+
+from scope.cli import main
+
+main()
