@@ -2,8 +2,8 @@
 
 It is the first of its process namespace. Run by path, with the standard library only:
 `unshare --mount --net --pid --fork --kill-child python holder.py HOSTS_FILE HOST...`.
-Its first line says which number it has outside and which each host's process has inside. Until it reads `stay` it
-ends with its standard input, so that a lab never outlives whoever is still building it, or uses it for one command.
+Its first line says which number it has outside and which each host's process has inside. Until it reads `stay`
+it ends with its standard input: a lab never outlives whoever is still building it, or uses it for one command.
 """
 
 import json

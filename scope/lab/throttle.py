@@ -14,13 +14,17 @@ PERIOD_S = 0.02
 
 
 def members(holder: int) -> list[int]:
-    """Return the processes of the host that `holder` holds, itself left out."""
+    """Return the processes of the host that `holder` holds, itself left out.
+
+    Those that were entered from outside are left alone: their `nsenter` stops with them and would not go on.
+    """
     home = Path(f"/proc/{holder}/ns/net").readlink()
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) not in (holder, os.getpid()):
             try:
-                if (entry / "ns/net").readlink() == home:
+                parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+                if parent != "0" and (entry / "ns/net").readlink() == home:
                     found.append(int(entry.name))
             except OSError:
                 continue

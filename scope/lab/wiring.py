@@ -148,11 +148,20 @@ def _plug_in(wiring: Wiring, lab: Lab, host: LabHost, pid: int, loss: float = 0.
         wiring.buckets.append(bucket(plug, rate))
         wiring.host_buckets[host.name] = [bucket(INTERFACE, rate)]
     wiring.hosts.setdefault(host.name, []).extend(
-        [f"link set {INTERFACE} up", f"address add {host.data_address}/16 dev {INTERFACE}"]
+        [
+            f"link set {INTERFACE} address {_hardware_address(host)} up",
+            f"address add {host.data_address}/16 dev {INTERFACE}",
+        ]
     )
     # The kernel's default may be a congestion control that paces by its own idea of the rate.
     way = f"10.77.0.0/16 dev {INTERFACE} proto kernel scope link src {host.data_address}"
     wiring.routes[host.name] = [f"route replace {way} congctl cubic"]
+
+
+def _hardware_address(host: LabHost) -> str:
+    """Return a port's own address, which stays when the port is made anew and others remember it."""
+    group, number = map(int, host.data_address.split(".")[2:])
+    return f"02:00:0a:4d:{group:02x}:{number:02x}"
 
 
 def _join(wiring: Wiring, lab: Lab, number: int, loss: float = 0.0) -> None:
