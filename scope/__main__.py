@@ -1,4 +1,4 @@
-"""`python -m scope` is `scope`."""
+"""`python -m scope` is `scope`, where no script of that name can be relied on."""
 
 from scope.cli import main
 

@@ -97,6 +97,11 @@ class RunDirectory:
         return self.launches / f"{launch:04d}-{attempt}"
 
     @property
+    def job(self) -> Path:
+        """What a batch system was given, and what its jobs printed; only of runs that were submitted."""
+        return self.path / "job"
+
+    @property
     def statistics(self) -> Path:
         """The summaries."""
         return self.path / "statistics.json"

@@ -1,5 +1,7 @@
 // scope-measure: runs the cases of a plan and writes their raw samples.
 //
+// With --action=probe it answers questions about the paths between ranks instead.
+//
 // Exit codes: 0 all is well; 1 a case failed; 2 bad plan or usage; 3 the samples cannot be written.
 #include <chrono>
 #include <iostream>
@@ -9,6 +11,7 @@
 #include "launch.hpp"
 #include "mpi/child.hpp"
 #include "options.hpp"
+#include "probing/probe.hpp"
 #include "registry.hpp"
 
 namespace scope {
@@ -46,6 +49,16 @@ int run(const Options& options, MpiEnvironment& mpi) {
   }
 }
 
+int probe() {
+  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
+  try {
+    return answer_questions(world, Faults::from_environment());
+  } catch (const std::invalid_argument& error) {
+    if (world.root()) std::cerr << "scope-measure: " << error.what() << '\n';
+    return 2;
+  }
+}
+
 }  // namespace
 }  // namespace scope
 
@@ -65,5 +78,6 @@ int main(int argc, char** argv) {
   const bool threads = options.action == scope::Action::test || options.placement.starts_with("threads");
   scope::MpiEnvironment mpi(argc, argv, threads);
   if (options.action == scope::Action::child) return scope::answer_parent();
+  if (options.action == scope::Action::probe) return scope::probe();
   return scope::run(options, mpi);
 }

@@ -20,8 +20,9 @@ Action action(const std::string& text) {
   if (text == "run") return Action::run;
   if (text == "test") return Action::test;
   if (text == "list") return Action::list;
+  if (text == "probe") return Action::probe;
   if (text == "child") return Action::child;
-  throw std::invalid_argument("--action=" + text + ": must be run, test or list");
+  throw std::invalid_argument("--action=" + text + ": must be run, test, list or probe");
 }
 
 std::string origin(const std::string& text) {
@@ -66,7 +67,7 @@ void set(Options& options, const std::string& name, const std::string& value) {
 }  // namespace
 
 const char* const usage =
-    "usage: mpiexec -n RANKS scope-measure [--action=run|test|list] [--plan=FILE] [--output=FILE]\n"
+    "usage: mpiexec -n RANKS scope-measure [--action=run|test|list|probe] [--plan=FILE] [--output=FILE]\n"
     "         [--progress=FILE] [--launch=N] [--attempt=N] [--origin=measured|emulated|simulated]\n"
     "         [--transport=NAME] [--placement=NAME] [--clock=automatic|clock_gettime]\n"
     "         [--keep-ranks=N]\n";

@@ -7,7 +7,7 @@
 
 namespace scope {
 
-enum class Action { run, test, list, child };  // child: a process that mpi.spawn starts
+enum class Action { run, test, list, probe, child };  // child: a process that mpi.spawn starts
 
 struct Options {
   Action action = Action::run;

@@ -40,6 +40,7 @@ def command(
     seed: Annotated[int | None, typer.Option(help="Of the random order.")] = None,
     name: Annotated[str | None, typer.Option(help="What the run is called.")] = None,
     mpi: Annotated[str | None, typer.Option(help="openmpi, mpich, embedded, a folder or an mpicxx.")] = None,
+    launcher: Annotated[str | None, typer.Option(help="mpiexec, or slurm for srun inside a job.")] = None,
     hosts: Annotated[str | None, typer.Option(help=f"a:2,b:2 - hosts and their slots, {COMMA}.")] = None,
     hostfile: Annotated[str | None, typer.Option(help="A file with a host per line.")] = None,
     ranks_per_host: Annotated[int | None, typer.Option(help="Spread ranks: so many on each host.")] = None,
@@ -47,7 +48,9 @@ def command(
     interface: Annotated[str | None, typer.Option(help="The network interface for messages.")] = None,
     mpiexec: Annotated[str | None, typer.Option(help="The launcher, if not beside the compiler.")] = None,
     agent: Annotated[str | None, typer.Option(help="A program that stands in for ssh.")] = None,
-    launcher_argument: Annotated[list[str] | None, typer.Option(help="A further argument of mpiexec.")] = None,
+    launcher_argument: Annotated[
+        list[str] | None, typer.Option(help="A further argument of mpiexec or srun.")
+    ] = None,
     oversubscribe: Annotated[bool, typer.Option("--oversubscribe", help="Allow more ranks than cores.")] = False,
     case_limit: Annotated[float | None, typer.Option(help="Seconds after which a case is ended.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder.")] = None,
@@ -80,6 +83,7 @@ def command(
         "name": name,
         "mpi": mpi,
         "only": patterns or None,
+        "launcher.kind": launcher,
         "launcher.hosts": hosts.split(",") if hosts else None,
         "launcher.hostfile": hostfile,
         "launcher.ranks_per_host": ranks_per_host,
@@ -122,9 +126,10 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
     plan = planning.make(experiment, benchmarks, cluster.place, where)
     directory = runs.new_directory(experiment.module, output)
     runs.begin(directory, experiment, machine, benchmarks, plan, words)
-    well = measure(directory, plan, build, cluster, limits, planning.total_s(experiment))
+    margin_s = experiment.launcher.time_margin_s
+    well = measure(directory, plan, build, cluster, limits, margin_s, planning.total_s(experiment))
     if experiment.refine:
-        well = measure(directory, closer(directory, plan, experiment.launches), build, cluster, limits)
+        well = measure(directory, closer(directory, plan, experiment.launches), build, cluster, limits, margin_s)
     explain(directory.path)
     return well
 
@@ -157,10 +162,11 @@ def take_up(folder: Path, limits: Limits) -> bool:
     build = built(mpi)
     cluster = everywhere.look_at(site)
     runs.refuse_changes(directory, begun.machine, build, cluster.hosts)
-    well = measure(directory, begun.plan, build, cluster, limits, planning.total_s(begun.experiment))
+    margin_s = begun.experiment.launcher.time_margin_s
+    well = measure(directory, begun.plan, build, cluster, limits, margin_s, planning.total_s(begun.experiment))
     if begun.experiment.refine:
         plan = closer(directory, begun.plan, begun.experiment.launches)
-        well = measure(directory, plan, build, cluster, limits)
+        well = measure(directory, plan, build, cluster, limits, margin_s)
     explain(directory.path)
     return well
 
@@ -199,6 +205,7 @@ def measure(
     build: NativeBuild,
     cluster: Cluster,
     limits: Limits,
+    margin_s: float,
     time_s: float | None = None,
 ) -> bool:
     """Run the plan's launches under supervision; whatever ends them leaves a run that can be resumed."""
@@ -208,6 +215,7 @@ def measure(
     from scope.errors import ScopeError
     from scope.lab.active import active
     from scope.launch import run as runs
+    from scope.launch import scheduler
     from scope.launch.supervisor import InterruptedRunError, Supervisor
 
     with runs.held(directory) as lock, ending_on_request():
@@ -218,6 +226,7 @@ def measure(
             place=cluster.place,
             limits=limits,
             time_s=time_s,
+            deadline=scheduler.deadline(margin_s),
             inherited=(lock,),
             origin="measured" if active() is None else "emulated",
         )

@@ -14,11 +14,14 @@ from typing import Protocol, cast
 
 from scope.errors import UsageError
 from scope.lab.active import INTERFACE, MANAGEMENT, ActiveLab, active
+from scope.launch import scheduler
+from scope.launch.scheduler import Allocation
 from scope.machine.discover import steering_environment
 from scope.machine.machine import MpiInstallation
 from scope.plan import experiment
 from scope.rundirectory import read_text
 
+MPIEXEC = "mpiexec"
 THREADS = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -57,6 +60,8 @@ class Site:
 
     mpi: MpiInstallation
     mpiexec: str
+    """Or what stands for it: srun."""
+    kind: str = MPIEXEC
     hosts: tuple[HostSlots, ...] = ()
     """Empty: this host."""
     ranks_per_host: int | None = None
@@ -87,19 +92,27 @@ class Command:
 class Launcher(Protocol):
     """One way to start ranks."""
 
+    kind: str
+    """As an experiment's `launcher.kind` names it."""
     mpis: tuple[str, ...]
-    """Names of the MPI installations whose mpiexec it speaks."""
+    """Names of the MPI installations whose programs it starts."""
+    scheduler: str | None
+    """Whose job it must run in."""
+    program: str | None
+    """What it executes; None is the mpiexec beside the compiler."""
 
     def command(self, job: Job, site: Site, environment: Mapping[str, str]) -> Command:
         """Return how `job` is started at `site`; `environment` holds variables that every rank must see."""
 
 
-def choose(mpi: MpiInstallation) -> Launcher:
-    """Return the launcher that speaks to this MPI's mpiexec; raises UsageError when none does."""
+def choose(mpi: MpiInstallation, kind: str = MPIEXEC) -> Launcher:
+    """Return the launcher of a kind that starts this MPI's programs; raises UsageError when none does."""
     package = import_module("scope.launch.launchers")
     known: list[str] = []
     for module in iter_modules(package.__path__, f"{package.__name__}."):
         launcher = cast(Launcher, import_module(module.name).LAUNCHER)
+        if launcher.kind != kind:
+            continue
         if mpi.name in launcher.mpis:
             return launcher
         known += launcher.mpis
@@ -108,10 +121,18 @@ def choose(mpi: MpiInstallation) -> Launcher:
 
 def site(mpi: MpiInstallation, asked: experiment.Launcher, where: str) -> Site:
     """Return the site that an experiment asks for; raises UsageError naming key, value and what is allowed."""
+    launcher = choose(mpi, asked.kind)
+    granted = scheduler.allocation()
+    if launcher.scheduler and (granted is None or granted.scheduler != launcher.scheduler):
+        raise UsageError(
+            f"{where}: launcher.kind = {asked.kind}: no job of it is running this;"
+            " start scope inside one (salloc, sbatch), or add --submit"
+        )
     asked_for = Site(
         mpi=mpi,
-        mpiexec=_mpiexec(mpi, asked.mpiexec, where),
-        hosts=tuple(_hosts(asked, where)),
+        mpiexec=_starter(launcher, mpi, asked.mpiexec, where),
+        kind=asked.kind,
+        hosts=tuple(_within(_hosts(asked, where), granted, where)),
         ranks_per_host=asked.ranks_per_host,
         binding=asked.binding,
         agent=_program(asked.agent, f"{where}: launcher.agent") if asked.agent else None,
@@ -138,12 +159,14 @@ def _inside(lab: ActiveLab, site: Site) -> Site:
 def command(job: Job, place: Site) -> Command:
     """Return how `job` is started at `place`, with the variables that steer threads set for every rank."""
     environment = {name: os.environ.get(name, value) for name, value in THREADS.items()}
-    return choose(place.mpi).command(job, place, {**steering_environment(os.environ), **environment})
+    return choose(place.mpi, place.kind).command(job, place, {**steering_environment(os.environ), **environment})
 
 
-def _mpiexec(mpi: MpiInstallation, asked: str | None, where: str) -> str:
+def _starter(launcher: Launcher, mpi: MpiInstallation, asked: str | None, where: str) -> str:
     if asked is not None:
         return _program(asked, f"{where}: launcher.mpiexec")
+    if launcher.program is not None:
+        return _program(launcher.program, f"{where}: launcher.kind = {launcher.kind}: {launcher.program}")
     if not mpi.launcher:
         raise UsageError(
             f"{where}: {mpi.compiler} ({mpi.name} {mpi.version}) has no mpiexec beside it;"
@@ -169,6 +192,19 @@ def _hosts(asked: experiment.Launcher, where: str) -> list[HostSlots]:
     if not hosts:
         raise UsageError(f"{asked.hostfile}: names no host; must have lines such as 'name:2' or 'name slots=2'")
     return hosts
+
+
+def _within(asked: list[HostSlots], granted: Allocation | None, where: str) -> list[HostSlots]:
+    """Return the hosts asked for with the slots that a job has there, or all of the job's when none are."""
+    if granted is None:
+        return asked
+    if foreign := [host.name for host in asked if host.name not in granted.slots]:
+        raise UsageError(
+            f"{where}: launcher.hosts = {foreign[0]}: is no host of job {granted.job};"
+            f" must be of {', '.join(granted.slots)}"
+        )
+    hosts = asked or [HostSlots(name, None) for name in granted.slots]
+    return [HostSlots(host.name, host.slots or granted.slots[host.name]) for host in hosts]
 
 
 def _host(text: str, where: str) -> HostSlots:

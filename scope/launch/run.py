@@ -37,7 +37,10 @@ class Begun:
 def new_directory(module: str, asked: Path | None) -> RunDirectory:
     """Make a new run's folder: the one asked for, else runs/<UTC time>-<module>, and point runs/latest to that."""
     if asked is not None:
-        if asked.exists() and (not asked.is_dir() or any(asked.iterdir())):
+        # A run that was submitted finds its job's folder there.
+        if asked.exists() and (
+            not asked.is_dir() or any(path != RunDirectory(asked).job for path in asked.iterdir())
+        ):
             raise UsageError(f"--output {asked}: exists; must be new or empty (--resume {asked} continues a run)")
         return RunDirectory(_made(asked.absolute()))
     runs = Path("runs").absolute()

@@ -22,6 +22,7 @@ from scope.launch.diagnosis import Death, diagnose
 from scope.launch.journal import Journal, unwritable
 from scope.launch.launcher import Command, Job
 from scope.launch.progress import Watch
+from scope.launch.scheduler import Deadline
 from scope.plan import budget
 from scope.plan import plan as planning
 from scope.plan.place import Place
@@ -72,6 +73,12 @@ class InterruptedRunError(ScopeError):
     exit_code = 130
 
 
+class OutOfTimeError(InterruptedRunError):
+    """The job that this process runs in is about to end; the run can be resumed in another."""
+
+    exit_code = 124
+
+
 @dataclass(frozen=True)
 class Ending:
     """How an attempt ended."""
@@ -96,6 +103,7 @@ class Supervisor:
     time_s: float | None = None
     """For the whole plan, divided anew before every launch; None leaves every case the plan's budget."""
     origin: str = "measured"
+    deadline: Deadline | None = None
     inherited: tuple[int, ...] = ()
     """Descriptors that stay open while the launcher lives."""
     journal: Journal = field(init=False)
@@ -120,6 +128,9 @@ class Supervisor:
         try:
             for launch in plan.launches:
                 self._run_launch(plan, launch)
+        except OutOfTimeError:
+            self.journal.mend()
+            raise
         except KeyboardInterrupt:
             self.journal.mend()
             raise InterruptedRunError("interrupted") from None
@@ -129,13 +140,11 @@ class Supervisor:
 
     def unfinished(self, plan: Plan) -> Plan:
         """Return what the plan still lacks."""
-        left = [replace(each, cases=tuple(each.cases[i] for i in self.remaining(each))) for each in plan.launches]
-        return replace(plan, launches=tuple(launch for launch in left if launch.cases))
+        return unfinished(plan, self.journal)
 
     def remaining(self, launch: Launch) -> list[int]:
         """Return the positions of a launch's cases that have no record yet."""
-        done = self.journal.statuses
-        return [position for position in range(len(launch.cases)) if (launch.number, position) not in done]
+        return remaining(launch, self.journal)
 
     def _with_time(self, plan: Plan, launch: Launch) -> Launch:
         """Return the launch with the budgets that what was seen so far suggests."""
@@ -173,6 +182,7 @@ class Supervisor:
 
     def _attempt(self, plan: Plan, launch: Launch, attempt: int, todo: list[int]) -> Ending:
         """Start the native program for these cases and watch it until it has ended."""
+        self._stop_in_time()
         folder = self.run.launch(launch.number, attempt)
         folder.mkdir(parents=True)
         write_text(folder / "plan.txt", planning.write_attempt(plan, self._with_time(plan, launch), todo))
@@ -211,6 +221,8 @@ class Supervisor:
         while True:
             code = process.poll()
             now_s = time.monotonic()
+            if code is None:
+                self._stop_in_time()
             if self.journal.read():
                 advanced_s = now_s
             if now_s - looked_s >= SLOTS_S:
@@ -228,6 +240,10 @@ class Supervisor:
                 overdue = Death(self._overdue(launch, attempt, limit_s))
                 return Ending(None, overdue, self._judge(launch, watch), waited_s)
             time.sleep(POLL_S)
+
+    def _stop_in_time(self) -> None:
+        if self.deadline is not None and time.time() >= self.deadline.unix_s:
+            raise OutOfTimeError(self.deadline.why)
 
     def _limit(self, launch: Launch, attempt: int, left: list[int]) -> float:
         if (launch.number, attempt) not in self.journal.opened:
@@ -330,3 +346,14 @@ class Supervisor:
         while self.run.launch(launch.number, attempt).exists():
             attempt += 1
         return attempt
+
+
+def unfinished(plan: Plan, journal: Journal) -> Plan:
+    """Return what a plan still lacks."""
+    left = [replace(each, cases=tuple(each.cases[i] for i in remaining(each, journal))) for each in plan.launches]
+    return replace(plan, launches=tuple(launch for launch in left if launch.cases))
+
+
+def remaining(launch: Launch, journal: Journal) -> list[int]:
+    """Return the positions of a launch's cases that have no record yet."""
+    return [i for i in range(len(launch.cases)) if (launch.number, i) not in journal.statuses]

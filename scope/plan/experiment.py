@@ -6,7 +6,7 @@ import difflib
 import json
 import tomllib
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -15,6 +15,10 @@ from scope.errors import UsageError
 from scope.rundirectory import read_text
 
 Binding = Literal["core", "socket", "none"]
+WORD = r"^[\w.@:+-]+$"
+NODES = r"^[\w.,\[\]-]+$"
+"""A name, or several as Slurm abbreviates them: node[1-3,7]."""
+LINE = r"^[^\n\r]+$"
 
 
 class Asked(BaseModel):
@@ -39,23 +43,41 @@ class Sampling(Asked):
 class Launcher(Asked):
     """How processes are started."""
 
-    kind: Literal["mpiexec"] = "mpiexec"
+    kind: Literal["mpiexec", "slurm"] = "mpiexec"
+    """The MPI's own mpiexec, or Slurm's srun."""
     hosts: list[str] = []
-    """`name` or `name:slots`; empty means this host."""
+    """`name` or `name:slots`; empty means the hosts of the job that a scheduler granted, else this host."""
     hostfile: str | None = None
     """A file with one host per line, instead of `hosts`."""
     ranks_per_host: int | None = Field(None, ge=1, le=4096)
     binding: Binding = "core"
     mpiexec: str | None = None
-    """Path of the launcher, where it does not lie beside the compiler."""
+    """Path of mpiexec where it does not lie beside the compiler, or of srun where it is not on PATH."""
     agent: str | None = None
     """The program that stands in for ssh."""
     interface: str | None = None
     """The network interface that carries the messages."""
     arguments: list[str] = []
-    """Further arguments of mpiexec, as they stand."""
+    """Further arguments of mpiexec or srun, as they stand."""
     oversubscribe: bool = False
     """Allow more ranks than cores."""
+    scheduler: Literal["slurm", "pbs", "lsf"] = "slurm"
+    """Who gets the batch script; this and what follows is what the script asks for."""
+    partition: str | None = Field(None, pattern=WORD)
+    """The queue, where the scheduler calls it so."""
+    account: str | None = Field(None, pattern=WORD)
+    """The project, where the scheduler calls it so."""
+    nodes: int | None = Field(None, ge=1, le=100000)
+    """None asks for those of `nodelist`, else for one."""
+    nodelist: list[Annotated[str, Field(pattern=NODES)]] = []
+    exclusive: bool = True
+    """Share the nodes with nobody."""
+    time_limit_s: float | None = Field(None, ge=60, le=30 * 86400)
+    """When the scheduler ends the job; None leaves it to the queue."""
+    time_margin_s: float = Field(30.0, ge=5, le=86400)
+    """How long before the end of its job a run stops by itself."""
+    scheduler_arguments: list[Annotated[str, Field(pattern=LINE)]] = []
+    """Further directives of the batch script, as they stand."""
 
 
 class Selection(BaseModel):

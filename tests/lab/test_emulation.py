@@ -269,8 +269,7 @@ def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded:
         "from scope.build import installations; from scope.plan import experiment\n"
         "mpi = installations.find('embedded'); site = launcher.site(mpi, experiment.Launcher(), 'the test')\n"
         "from scope.launch.launchers import openmpi\n"
-        "openmpi._transport = lambda job, site, version: ['--mca', 'pml', 'ob1', '--mca', 'btl', 'tcp,self',"
-        " '--mca', 'btl_tcp_if_include', 'eth1']\n"
+        "openmpi.settings = lambda job, site: {'pml': 'ob1', 'btl': 'tcp,self', 'btl_tcp_if_include': 'eth1'}\n"
         "wire.prove(site)"
     )
     state = small.folder / "state.json"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scope.launch.launcher import Command, Job, Site
+from scope.launch.launcher import MPIEXEC, Command, Job, Site
 
 
 class Mpich:
     """Starts ranks with hydra, which hands its environment to every rank."""
 
+    kind = MPIEXEC
     mpis = ("mpich", "mvapich")
+    scheduler = None
+    program = None
 
     def command(self, job: Job, site: Site, environment: Mapping[str, str]) -> Command:
         """Return the command line; see mpiexec.hydra(1)."""
@@ -28,9 +31,15 @@ class Mpich:
             *site.arguments,
             *(job.program, *job.arguments),
         ]
-        # MPICH spins; the sooner it yields the sooner a neighbour on the same core goes on.
-        patience = {"MPIR_CVAR_POLLS_BEFORE_YIELD": "10"} if crowded else {}
-        return Command(arguments, {**environment, **_transport(job, site), **patience})
+        return Command(arguments, {**environment, **settings(job, site)})
+
+
+def settings(job: Job, site: Site) -> dict[str, str]:
+    """Return the variables of a job, whoever starts its ranks: the way of messages, and patience in a crowd."""
+    # MPICH spins; the sooner it yields the sooner a neighbour on the same core goes on.
+    crowded = job.oversubscribed or site.one_kernel
+    patience = {"MPIR_CVAR_POLLS_BEFORE_YIELD": "10"} if crowded else {}
+    return _transport(job, site) | patience
 
 
 def _transport(job: Job, site: Site) -> dict[str, str]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from scope.launch.launcher import Command, Job, Site
+from scope.launch.launcher import MPIEXEC, Command, Job, Site
 
 
 class OpenMpi:
     """Starts ranks with Open MPI."""
 
+    kind = MPIEXEC
     mpis = ("openmpi",)
+    scheduler = None
+    program = None
 
     def command(self, job: Job, site: Site, environment: Mapping[str, str]) -> Command:
         """Return the command line; see mpirun(1) of Open MPI."""
@@ -21,7 +24,8 @@ class OpenMpi:
             *(site.mpiexec, "-n", str(job.ranks)),
             *_hosts(site),
             *_mapping(job, site, version),
-            *_transport(job, site, version),
+            *(word for name, value in settings(job, site).items() for word in ("--mca", name, value)),
+            *_control(site, version),
             *_agent(site, version),
             *exports,
             *site.arguments,
@@ -47,18 +51,19 @@ def _mapping(job: Job, site: Site, version: int) -> list[str]:
     where = f"ppr:{per_host}:node" if per_host else by
     binding = "none" if crowded else socket if job.binding == "socket" else job.binding
     crowd = ":OVERSUBSCRIBE" if job.oversubscribed else ""
-    yielding = ["--mca", "mpi_yield_when_idle", "1"] if crowded else []
-    return ["--map-by", where + crowd, "--bind-to", binding, *yielding]
+    return ["--map-by", where + crowd, "--bind-to", binding]
 
 
-def _transport(job: Job, site: Site, version: int) -> list[str]:
+def settings(job: Job, site: Site) -> dict[str, str]:
+    """Return the parameters (MCA) of a job, whoever starts its ranks: patience in a crowd, the way of messages."""
+    yielding = {"mpi_yield_when_idle": "1"} if job.oversubscribed or site.one_kernel else {}
     interface = site.interface or ("lo" if site.one_host and job.transport == "tcp" else None)
-    network = ["--mca", "btl_tcp_if_include", interface] if interface else []
-    tcp = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"] if job.transport == "tcp" else []
-    if site.one_kernel and not tcp:
-        # Fabric libraries reach other hosts through memory; this one keeps it inside a host.
-        tcp = ["--mca", "pml", "ob1", "--mca", "btl", f"tcp,self,{'sm' if version >= 5 else 'vader'}"]
-    return tcp + network + _control(site, version)
+    network = {"btl_tcp_if_include": interface} if interface else {}
+    # Where hosts share a kernel, fabric libraries reach the others through memory; these keep it inside a host.
+    within = "sm" if int(site.mpi.version.partition(".")[0]) >= 5 else "vader"
+    emulated = {"pml": "ob1", "btl": f"tcp,self,{within}"} if site.one_kernel else {}
+    tcp = {"pml": "ob1", "btl": "tcp,self"} if job.transport == "tcp" else emulated
+    return yielding | tcp | network
 
 
 def _control(site: Site, version: int) -> list[str]:

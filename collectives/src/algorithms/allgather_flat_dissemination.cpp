@@ -1,0 +1,40 @@
+// Doubling with any number of ranks (Bruck et al., IEEE TPDS 8(11), 1997): all that one has goes to the one
+// at distance 1, 2, 4 … before it. Blocks keep their places, so that what wraps around goes in two messages.
+#include <algorithm>
+
+#include "algorithms.hpp"
+#include "algorithms/passing.hpp"
+
+namespace scope {
+
+namespace {
+
+// So many blocks from one on, around the end.
+std::vector<Range> wrapped(int from, int blocks, int ranks, std::int64_t units) {
+  const int first = std::min(blocks, ranks - from);
+  std::vector<Range> ranges = {{from * units, first * units}};
+  if (blocks > first) ranges.push_back({0, (blocks - first) * units});
+  return ranges;
+}
+
+}  // namespace
+
+Schedule allgather_flat_dissemination(const Problem& problem) {
+  const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
+    Program steps;
+    for (int distance = 1; distance < ranks; distance *= 2) {
+      const int blocks = std::min(distance, ranks - distance);
+      const int source = (rank + distance) % ranks;
+      const int target = (rank + ranks - distance) % ranks;
+      for (const Range& range : wrapped(rank, blocks, ranks, units))
+        steps.start_send(target, Space::work, range.begin, range.count);
+      for (const Range& range : wrapped(source, blocks, ranks, units))
+        steps.receive(source, Space::work, range.begin, range.count);
+      steps.wait_all();
+    }
+    return steps;
+  };
+  return {program, around(problem.ranks(), 0)};
+}
+
+}  // namespace scope

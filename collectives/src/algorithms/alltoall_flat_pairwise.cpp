@@ -1,0 +1,22 @@
+// In step s everyone sends to the s-th after it and receives from the s-th before it.
+#include "algorithms.hpp"
+#include "algorithms/passing.hpp"
+
+namespace scope {
+
+Schedule alltoall_flat_pairwise(const Problem& problem) {
+  const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
+    Program steps;
+    for (int step = 1; step < ranks; ++step) {
+      const int target = (rank + step) % ranks;
+      const int source = (rank + ranks - step) % ranks;
+      const std::int64_t sent = steps.start_send(target, Space::input, target * units, units);
+      steps.receive(source, Space::result, source * units, units);
+      steps.wait(sent);
+    }
+    return steps;
+  };
+  return {program, around(problem.ranks(), 0)};
+}
+
+}  // namespace scope

@@ -1,0 +1,20 @@
+// Everyone tells the one at distance 1, 2, 4 … (Hensgen, Finkel, Manber 1988).
+#include "algorithms.hpp"
+#include "algorithms/passing.hpp"
+
+namespace scope {
+
+Schedule barrier_flat_dissemination(const Problem& problem) {
+  const auto program = [ranks = problem.ranks()](int rank) {
+    Program steps;
+    for (int distance = 1; distance < ranks; distance *= 2) {
+      const std::int64_t sent = steps.start_send((rank + distance) % ranks, Space::work, 0, 0);
+      steps.receive((rank + ranks - distance) % ranks, Space::work, 0, 0);
+      steps.wait(sent);
+    }
+    return steps;
+  };
+  return {program, {}};
+}
+
+}  // namespace scope

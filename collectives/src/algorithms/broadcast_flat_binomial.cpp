@@ -1,0 +1,20 @@
+// The tree of Storchi et al., Fig. 3 ("flat binomial tree"): ranks in order, rank i hands to 2i+1 and 2i+2,
+// one after the other. The figure's tree is a binary heap: its text ("after 3 time steps all local nodes
+// except p6 have been reached", p3, p4 and p5 send to GRID next) fits that one only.
+#include "algorithms.hpp"
+#include "algorithms/passing.hpp"
+
+namespace scope {
+
+Schedule broadcast_flat_binomial(const Problem& problem) {
+  const auto tree = std::make_shared<Tree>(problem.ranks());
+  join_heap(around(problem.ranks(), problem.root), *tree);
+  const auto program = [tree, units = problem.units](int rank) {
+    Program steps;
+    pass_blocking(steps, *tree, rank, units);
+    return steps;
+  };
+  return {program, {}};
+}
+
+}  // namespace scope

@@ -1,0 +1,41 @@
+// What several algorithms do along a tree.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "schedule.hpp"
+#include "tree.hpp"
+
+namespace scope {
+
+// Sends and waits until the other one has it all: what a blocking send was before sockets buffered megabytes.
+void send_confirmed(Program& program, int peer, std::int64_t units);
+void receive_confirmed(Program& program, int peer, std::int64_t units);
+
+// Receives the whole message from above, hands it to one child after another.
+void pass_blocking(Program& program, const Tree& tree, int rank, std::int64_t units);
+
+// The message goes over the slow links once, root to every cluster's leader and all of them at a time; then,
+// inside the clusters, down a tree of doubling: one child after another, or all at once.
+Schedule cluster_by_cluster(const Problem& problem, bool blocking);
+
+// Takes the children's segments as they come and combines them into `work`; a few are posted ahead.
+class Collector {
+ public:
+  Collector(Program& program, const std::vector<int>& children, const std::vector<Range>& ranges);
+  void take(std::size_t segment);
+
+ private:
+  void post(std::size_t child, std::size_t segment);
+  Program& program_;
+  const std::vector<int>& children_;
+  const std::vector<Range>& ranges_;
+  std::vector<std::vector<std::int64_t>> posted_;
+};
+
+// Blocks move along the tree; every rank's subtree stands in one piece.
+Schedule gather_along(const Problem& problem, Tree tree);
+Schedule scatter_along(const Problem& problem, Tree tree);
+
+}  // namespace scope

@@ -1,0 +1,26 @@
+// The pipelined broadcast, backwards: every segment is combined on its way up and crosses every slow link
+// once.
+#include "algorithms.hpp"
+#include "algorithms/passing.hpp"
+
+namespace scope {
+
+Schedule reduce_multilevel_pipelined(const Problem& problem) {
+  const auto tree = std::make_shared<Tree>(multilevel_tree(problem));
+  const auto program = [tree, ranges = segments(problem)](int rank) {
+    Program steps;
+    const std::vector<int>& below = tree->children[rank];
+    Collector collector(steps, below, ranges);
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      collector.take(i);
+      if (tree->parent[rank] >= 0)
+        steps.start_send(tree->parent[rank], below.empty() ? Space::input : Space::work, ranges[i].begin,
+                         ranges[i].count);
+    }
+    steps.wait_all();
+    return steps;
+  };
+  return {program, {}};
+}
+
+}  // namespace scope

@@ -1,0 +1,108 @@
+#include "choice.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "estimator.hpp"
+
+namespace scope {
+
+namespace {
+
+// Smaller segments cost more processor time than they gain.
+constexpr std::int64_t kLeastSegmentBytes = 8192;
+constexpr std::int64_t kMostSegmentBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMostSegments = 1024;
+constexpr double kAsFast = 1.01;
+
+std::int64_t units_of(const Problem& problem, std::int64_t bytes) {
+  return std::clamp<std::int64_t>(bytes / std::max<std::int64_t>(1, problem.unit_bytes), 1,
+                                  std::max<std::int64_t>(1, problem.units));
+}
+
+// Powers of two from the smallest sensible segment to the whole message.
+std::vector<std::int64_t> sizes(const Problem& problem) {
+  const std::int64_t bytes = std::max<std::int64_t>(1, problem.units * problem.unit_bytes);
+  std::vector<std::int64_t> list;
+  for (std::int64_t size = kLeastSegmentBytes; size < bytes; size *= 2)
+    if (bytes / size <= kMostSegments && size < kMostSegmentBytes) list.push_back(size);
+  list.push_back(std::min(bytes, kMostSegmentBytes));
+  return list;
+}
+
+// Of those that are as fast as the fastest, within an estimate's worth: the fewest messages, then the first
+// shape.
+std::vector<Candidate>::const_iterator least_effort(const std::vector<Candidate>& tried) {
+  const auto fastest = std::min_element(
+      tried.begin(), tried.end(),
+      [](const Candidate& one, const Candidate& other) { return one.seconds < other.seconds; });
+  auto best = fastest;
+  for (auto each = tried.begin(); each != tried.end(); ++each) {
+    if (each->seconds > kAsFast * fastest->seconds) continue;
+    const bool fewer = each->segment_units > best->segment_units;
+    if (fewer || (each->segment_units == best->segment_units && each < best)) best = each;
+  }
+  return best;
+}
+
+}  // namespace
+
+Problem tuned(Problem problem, const Candidate& candidate) {
+  problem.shape = candidate.shape;
+  problem.segment_units = candidate.segment_units;
+  return problem;
+}
+
+Candidate best_of(const Problem& problem, const Algorithm& algorithm, std::int64_t segment_bytes) {
+  std::vector<Candidate> tried;
+  const auto attempt = [&](Shape shape, std::int64_t bytes) {
+    Candidate candidate{&algorithm, shape, units_of(problem, bytes), 0};
+    candidate.seconds = estimate(tuned(problem, candidate), algorithm);
+    tried.push_back(candidate);
+    return candidate.seconds;
+  };
+  for (const Shape shape : algorithm.shapes) {
+    if (!algorithm.segmented || segment_bytes > 0) {
+      attempt(shape, segment_bytes > 0 ? segment_bytes : problem.units * problem.unit_bytes);
+      continue;
+    }
+    // The time falls, then rises with the segment: go from the middle in the direction that is better.
+    const std::vector<std::int64_t> all = sizes(problem);
+    std::map<std::size_t, double> known;
+    const auto at = [&](std::size_t index) {
+      const auto [found, fresh] = known.emplace(index, 0.0);
+      if (fresh) found->second = attempt(shape, all[index]);
+      return found->second;
+    };
+    std::size_t here = all.size() / 2;
+    at(here);
+    while (here + 1 < all.size() && at(here + 1) < at(here)) ++here;
+    while (here > 0 && at(here - 1) < at(here)) --here;
+  }
+  return *least_effort(tried);
+}
+
+std::vector<Candidate> candidates(const Problem& problem, Library library, std::int64_t segment_bytes) {
+  Candidate own;
+  own.seconds = library_estimate(problem, library);
+  std::vector<Candidate> all = {own};
+  for (const Algorithm& algorithm : algorithms())
+    if (algorithm.operation == problem.operation && possible(problem, algorithm))
+      all.push_back(best_of(problem, algorithm, segment_bytes));
+  return all;
+}
+
+const Candidate& chosen(const std::vector<Candidate>& all) {
+  const auto faster = [](const Candidate& one, const Candidate& other) {
+    return one.seconds < other.seconds;
+  };
+  const auto best = std::min_element(all.begin(), all.end(), faster);
+  return best->seconds < kWorthwhile * all.front().seconds ? *best : all.front();
+}
+
+bool possible(const Problem& problem, const Algorithm& algorithm) {
+  return algorithm.segmented || problem.units <= std::numeric_limits<int>::max();
+}
+
+}  // namespace scope

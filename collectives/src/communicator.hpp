@@ -1,0 +1,66 @@
+// What the library knows of one communicator: where its ranks are, a communicator of its own, and what was
+// decided.
+#pragma once
+
+#include <mpi.h>
+
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "choice.hpp"
+#include "settings.hpp"
+
+namespace scope {
+
+// True once MPI is up, a topology is known and the job has several hosts. All entries look here first.
+extern bool collectives_active;
+
+// Called right after MPI came up, and before it goes down.
+void begin_collectives();
+void end_collectives();
+
+// A decision, and the program of the last call that followed it.
+struct Decision {
+  const Algorithm* algorithm = nullptr;  // null: the library's own
+  Shape shape = Shape::binomial;
+  std::int64_t segment_bytes = 0;
+  // Of the last message of this class:
+  std::int64_t units = -1;
+  std::int64_t unit_bytes = 0;
+  std::vector<int> order;
+  Program program;
+};
+
+class Communicator {
+ public:
+  // nullptr: pass through (between groups, one process, one host, unknown processes). Collective in the first
+  // call.
+  static Communicator* of(MPI_Comm comm);
+
+  MPI_Comm own() const { return own_; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  // The decision for this kind of message, made by rank 0 in the first call and the same everywhere; nullptr
+  // where the library's own is to be used. Collective.
+  Decision* decide(Operation operation, int root, std::int64_t units, std::int64_t unit_bytes);
+
+  // Reports an error of our own calls as the user's communicator wishes; returns it.
+  int fail(MPI_Comm comm, int code) const;
+
+  ~Communicator();
+
+ private:
+  Communicator(MPI_Comm comm, std::unique_ptr<Network> network);
+  Candidate choose(const Problem& problem) const;
+  void log(const Problem& problem, const Candidate& taken, const std::vector<Candidate>& all) const;
+
+  MPI_Comm own_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 0;
+  std::unique_ptr<Network> network_;
+  std::map<std::tuple<Operation, int, int>, Decision> decisions_;  // operation, root, size class
+};
+
+}  // namespace scope

@@ -1,0 +1,466 @@
+#include "estimator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <queue>
+#include <stdexcept>
+#include <unordered_map>
+
+namespace scope {
+
+namespace {
+
+// Messages up to here leave when they are sent; larger ones ask first whether they are expected. Open MPI
+// over TCP: 64 KiB; others are near.
+constexpr std::int64_t kEagerBytes = 65536;
+// Of the latency of an empty message, so much is work of the sender, and as much of the receiver; at most so
+// long.
+constexpr double kOverheadShare = 0.4;
+constexpr double kOverheadMost_s = 5e-6;
+constexpr double kCombineBytes_per_s = 4e9;
+constexpr double kCopyBytes_per_s = 8e9;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+double overhead_s(const Route& route) {
+  return std::min(kOverheadShare * route.latency_s, kOverheadMost_s);
+}
+double flight_s(const Route& route) {
+  return route.latency_s - 2 * overhead_s(route);
+}
+
+struct Message {
+  int from = 0;
+  int to = 0;
+  std::int64_t bytes = -1;     // as sent
+  std::int64_t expected = -1;  // as received
+  double asked = kNever;       // when the receiver may know of it
+  double posted = kNever;      // when the receive was posted
+  double left = kNever;        // when the last byte has left the sender
+  double arrived = kNever;
+  double remaining = 0;
+  bool queued = false;
+};
+
+// One direction between two ranks: messages leave one after another, as on a TCP connection.
+struct Connection {
+  std::vector<int> messages;  // in the order of sending and of receiving: they match by their place
+  std::size_t sent = 0;
+  std::size_t received = 0;
+  std::vector<int> queue;  // ready to leave
+  std::size_t head = 0;
+};
+
+struct Posted {
+  int message;
+  bool incoming;
+  bool done;
+};
+
+struct Walker {
+  Program program;
+  std::size_t next = 0;
+  double now = 0;
+  std::vector<Posted> posted;
+  std::size_t waited = 0;  // all before are complete
+  bool finished = false;
+};
+
+enum class What { resume, ready, arrive };
+
+struct Event {
+  double at;
+  std::uint64_t order;  // equal times in the order of their making
+  What what;
+  int which;
+  bool operator>(const Event& other) const { return at != other.at ? at > other.at : order > other.order; }
+};
+
+class Walk {
+ public:
+  Walk(const Problem& problem, const Schedule& schedule)
+      : network_(*problem.network), unit_bytes_(problem.unit_bytes), walkers_(problem.ranks()) {
+    result_.carried.assign(network_.resources().size(), 0);
+    stamp_.assign(network_.resources().size(), 0);
+    residual_.resize(network_.resources().size());
+    users_.resize(network_.resources().size());
+    for (int rank = 0; rank < problem.ranks(); ++rank) {
+      walkers_[rank].program = schedule.program(rank);
+      push(0, What::resume, rank);
+    }
+  }
+
+  Estimate run() {
+    while (true) {
+      const double flow_end = next_flow_end();
+      const double event_at = events_.empty() ? kNever : events_.top().at;
+      const double until = std::min(flow_end, event_at);
+      if (until == kNever) break;
+      advance(until);
+      const double together = until * (1 + 1e-12) + 1e-15;
+      end_flows(together);
+      while (!events_.empty() && events_.top().at <= together) {
+        const Event event = events_.top();
+        events_.pop();
+        handle(event);
+      }
+    }
+    for (std::size_t rank = 0; rank < walkers_.size(); ++rank) {
+      if (!walkers_[rank].finished)
+        throw std::logic_error("rank " + std::to_string(rank) + " never ends: its step " +
+                               std::to_string(walkers_[rank].next) + " waits for ever");
+      result_.seconds = std::max(result_.seconds, walkers_[rank].now);
+    }
+    for (const Message& message : messages_)
+      if (message.bytes != message.expected)
+        throw std::logic_error("a message from rank " + std::to_string(message.from) + " to " +
+                               std::to_string(message.to) + " is sent with " + std::to_string(message.bytes) +
+                               " bytes and received with " + std::to_string(message.expected));
+    return std::move(result_);
+  }
+
+ private:
+  void push(double at, What what, int which) { events_.push({at, made_++, what, which}); }
+
+  Connection& connection(int from, int to) {
+    return connections_[static_cast<std::int64_t>(from) * static_cast<std::int64_t>(walkers_.size()) + to];
+  }
+
+  // The message of this place on the connection, whoever comes first.
+  int message_at(Connection& pair, std::size_t place, int from, int to) {
+    if (place == pair.messages.size()) {
+      pair.messages.push_back(static_cast<int>(messages_.size()));
+      Message fresh;
+      fresh.from = from;
+      fresh.to = to;
+      messages_.push_back(fresh);
+      wakes_.push_back({-1, -1});
+    }
+    return pair.messages[place];
+  }
+
+  int post_send(int rank, const Step& step) {
+    Connection& pair = connection(rank, step.peer);
+    const int id = message_at(pair, pair.sent++, rank, step.peer);
+    Walker& walker = walkers_[rank];
+    const Route& route = network_.route(rank, step.peer);
+    walker.now += overhead_s(route);
+    Message& message = messages_[id];
+    message.bytes = step.count * unit_bytes_;
+    if (message.bytes <= kEagerBytes) {
+      push(walker.now, What::ready, id);
+    } else {
+      message.asked = walker.now + route.latency_s;
+      clear_to_send(id);
+    }
+    return id;
+  }
+
+  int post_receive(int rank, const Step& step) {
+    Connection& pair = connection(step.peer, rank);
+    const int id = message_at(pair, pair.received++, step.peer, rank);
+    messages_[id].posted = walkers_[rank].now;
+    messages_[id].expected = step.count * unit_bytes_;
+    if (messages_[id].bytes > kEagerBytes) clear_to_send(id);
+    return id;
+  }
+
+  // A large message leaves when the receiver has answered that it is expected.
+  void clear_to_send(int id) {
+    const Message& message = messages_[id];
+    if (message.posted < kNever && message.asked < kNever)
+      push(std::max(message.asked, message.posted) + network_.route(message.to, message.from).latency_s,
+           What::ready, id);
+  }
+
+  void handle(const Event& event) {
+    if (event.what == What::resume) {
+      walkers_[event.which].now = std::max(walkers_[event.which].now, event.at);
+      go_on(event.which);
+      return;
+    }
+    Message& message = messages_[event.which];
+    if (event.what == What::ready) {
+      Connection& pair = connection(message.from, message.to);
+      pair.queue.push_back(event.which);
+      if (pair.head + 1 == pair.queue.size()) start_flow(event.which, event.at);
+    } else {
+      message.arrived = event.at;
+      wake(message.to, event.at, wakes_[event.which].receiver);
+    }
+  }
+
+  void wake(int rank, double at, int waiting) {
+    if (waiting == rank) push(std::max(at, walkers_[rank].now), What::resume, rank);
+  }
+
+  // Blocks the rank until the message has left or arrived; false where it need not wait.
+  bool blocks(int rank, int id, bool incoming) {
+    const Message& message = messages_[id];
+    const double done = incoming ? message.arrived : message.left;
+    Walker& walker = walkers_[rank];
+    if (done < kNever) {
+      walker.now = std::max(walker.now, done);
+      if (incoming) walker.now += overhead_s(network_.route(message.from, message.to));
+      return false;
+    }
+    (incoming ? wakes_[id].receiver : wakes_[id].sender) = rank;
+    return true;
+  }
+
+  void go_on(int rank) {
+    Walker& walker = walkers_[rank];
+    const std::vector<Step>& steps = walker.program.steps();
+    for (; walker.next < steps.size(); ++walker.next) {
+      const Step& step = steps[walker.next];
+      switch (step.action) {
+        case Action::send:
+        case Action::receive: {
+          const bool incoming = step.action == Action::receive;
+          if (current_[rank] < 0)
+            current_[rank] = incoming ? post_receive(rank, step) : post_send(rank, step);
+          if (blocks(rank, current_[rank], incoming)) return;
+          current_[rank] = -1;
+          break;
+        }
+        case Action::start_send:
+          walker.posted.push_back({post_send(rank, step), false, false});
+          break;
+        case Action::start_receive:
+          walker.posted.push_back({post_receive(rank, step), true, false});
+          break;
+        case Action::wait: {
+          Posted& posted = walker.posted[step.to];
+          if (!posted.done && blocks(rank, posted.message, posted.incoming)) return;
+          posted.done = true;
+          break;
+        }
+        case Action::wait_all:
+          for (; walker.waited < walker.posted.size(); ++walker.waited) {
+            Posted& posted = walker.posted[walker.waited];
+            if (!posted.done && blocks(rank, posted.message, posted.incoming)) return;
+            posted.done = true;
+          }
+          break;
+        case Action::copy:
+          walker.now += step.count * unit_bytes_ / kCopyBytes_per_s;
+          break;
+        case Action::combine:
+          walker.now += step.count * unit_bytes_ / kCombineBytes_per_s;
+          break;
+      }
+    }
+    walker.finished = true;
+  }
+
+  void start_flow(int id, double at) {
+    Message& message = messages_[id];
+    message.remaining = static_cast<double>(message.bytes);
+    if (message.bytes == 0) {
+      end_flow(id, at);
+      return;
+    }
+    for (const int each : network_.route(message.from, message.to).resources)
+      result_.carried[each] += message.bytes;
+    flows_.push_back({id, 0});
+    stale_ = true;
+  }
+
+  void end_flow(int id, double at) {
+    Message& message = messages_[id];
+    message.left = at;
+    push(at + flight_s(network_.route(message.from, message.to)), What::arrive, id);
+    wake(message.from, at, wakes_[id].sender);
+    Connection& pair = connection(message.from, message.to);
+    if (++pair.head < pair.queue.size()) start_flow(pair.queue[pair.head], at);
+  }
+
+  void advance(double until) {
+    for (Flow& flow : flows_) messages_[flow.message].remaining -= flow.rate * (until - clock_);
+    clock_ = until;
+  }
+
+  void end_flows(double together) {
+    std::vector<int> ended;
+    std::erase_if(flows_, [&](const Flow& flow) {
+      const bool over = clock_ + messages_[flow.message].remaining / flow.rate <= together;
+      if (over) ended.push_back(flow.message);
+      return over;
+    });
+    if (!ended.empty()) stale_ = true;
+    for (const int id : ended) end_flow(id, clock_);
+  }
+
+  double next_flow_end() {
+    if (stale_) share();
+    double first = kNever;
+    for (const Flow& flow : flows_)
+      first = std::min(first, clock_ + messages_[flow.message].remaining / flow.rate);
+    return flows_.empty() ? kNever : std::max(first, clock_);
+  }
+
+  // Max-min fair: the most contended resource is divided equally, then the next, among those that are left.
+  void share() {
+    stale_ = false;
+    ++round_;
+    touched_.clear();
+    open_.clear();
+    for (std::size_t i = 0; i < flows_.size(); ++i) {
+      open_.push_back(static_cast<int>(i));
+      for (const int each : route_of(flows_[i]).resources) {
+        if (stamp_[each] != round_) {
+          stamp_[each] = round_;
+          residual_[each] = network_.resources()[each].bytes_per_s;
+          users_[each] = 0;
+          touched_.push_back(each);
+        }
+        ++users_[each];
+      }
+    }
+    while (!open_.empty()) {
+      double least = kNever;
+      for (const int each : touched_)
+        if (users_[each] > 0) least = std::min(least, residual_[each] / users_[each]);
+      for (const int each : open_) least = std::min(least, route_of(flows_[each]).limit_bytes_per_s);
+      const double fixed = least * (1 + 1e-9);
+      std::erase_if(open_, [&](int index) {
+        const Route& route = route_of(flows_[index]);
+        bool bound = route.limit_bytes_per_s <= fixed;
+        for (const int each : route.resources) bound = bound || residual_[each] / users_[each] <= fixed;
+        if (bound) {
+          flows_[index].rate = least;
+          chosen_.push_back(index);
+        }
+        return bound;
+      });
+      for (const int index : chosen_)
+        for (const int each : route_of(flows_[index]).resources) {
+          residual_[each] = std::max(0.0, residual_[each] - least);
+          --users_[each];
+        }
+      chosen_.clear();
+    }
+  }
+
+  struct Flow {
+    int message;
+    double rate;
+  };
+  struct Wakes {
+    int sender;
+    int receiver;
+  };
+
+  const Route& route_of(const Flow& flow) const {
+    return network_.route(messages_[flow.message].from, messages_[flow.message].to);
+  }
+
+  const Network& network_;
+  std::int64_t unit_bytes_;
+  std::vector<Walker> walkers_;
+  std::vector<int> current_ = std::vector<int>(walkers_.size(), -1);  // message of a blocking step
+  std::vector<Message> messages_;
+  std::vector<Wakes> wakes_;
+  std::unordered_map<std::int64_t, Connection> connections_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::uint64_t made_ = 0;
+  double clock_ = 0;
+  std::vector<Flow> flows_;
+  bool stale_ = false;
+  std::uint64_t round_ = 0;
+  std::vector<std::uint64_t> stamp_;
+  std::vector<double> residual_;
+  std::vector<int> users_;
+  std::vector<int> touched_;
+  std::vector<int> open_;
+  std::vector<int> chosen_;
+  Estimate result_;
+};
+
+}  // namespace
+
+Estimate walk(const Problem& problem, const Schedule& schedule) {
+  return Walk(problem, schedule).run();
+}
+
+double estimate(const Problem& problem, const Algorithm& algorithm) {
+  const std::int64_t pieces =
+      algorithm.segmented ? (problem.units + problem.segment_units - 1) / problem.segment_units : 1;
+  // Enough that the pipeline is full: as many as ranks in a chain, and some to see the step.
+  const std::int64_t enough = problem.ranks() + 24;
+  if (pieces <= enough + 8) return walk(problem, algorithm.make(problem)).seconds;
+  Problem shorter = problem;
+  const auto seconds = [&](std::int64_t count) {
+    shorter.units = count * problem.segment_units;
+    return walk(shorter, algorithm.make(shorter)).seconds;
+  };
+  const double some = seconds(enough - 12);
+  const double more = seconds(enough);
+  const double beyond = static_cast<double>(problem.units) / static_cast<double>(problem.segment_units) -
+                        static_cast<double>(enough);
+  return more + beyond * (more - some) / 12;
+}
+
+namespace {
+
+struct Crossing {
+  double in = 0;
+  double out = 0;
+};
+
+// Bytes that must enter and leave a set of ranks.
+Crossing crossing(const Problem& problem, const std::vector<int>& inside) {
+  const double message = static_cast<double>(problem.units) * static_cast<double>(problem.unit_bytes);
+  const auto here = static_cast<double>(inside.size());
+  const double away = problem.ranks() - here;
+  if (here == 0 || away == 0) return {};
+  const bool root = std::find(inside.begin(), inside.end(), problem.root) != inside.end();
+  switch (problem.operation) {
+    case Operation::broadcast:
+      return root ? Crossing{0, message} : Crossing{message, 0};
+    case Operation::reduce:
+      return root ? Crossing{message, 0} : Crossing{0, message};
+    case Operation::allreduce:
+      return {message, message};
+    case Operation::barrier:
+      return {};
+    case Operation::gather:
+      return root ? Crossing{away * message, 0} : Crossing{0, here * message};
+    case Operation::scatter:
+      return root ? Crossing{0, away * message} : Crossing{here * message, 0};
+    case Operation::allgather:
+      return {away * message, here * message};
+    case Operation::alltoall:
+      return {here * away * message, here * away * message};
+  }
+  return {};
+}
+
+}  // namespace
+
+double physical_limit(const Problem& problem) {
+  const Network& network = *problem.network;
+  double longest = 0;
+  const auto occupy = [&](int resource, double bytes) {
+    if (resource >= 0) longest = std::max(longest, bytes / network.resources()[resource].bytes_per_s);
+  };
+  for (const Cut& cut : network.cuts()) {
+    const Crossing through = crossing(problem, cut.inside);
+    if (cut.in >= 0 && cut.in == cut.out) {
+      occupy(cut.in, through.in + through.out);
+    } else {
+      occupy(cut.in, through.in);
+      occupy(cut.out, through.out);
+    }
+    double within = through.out;  // what leaves passes the medium, too
+    for (const std::vector<int>& part : cut.parts) within += crossing(problem, part).in;
+    occupy(cut.medium, within);
+  }
+  // One transfer is no faster than its way: some pair must carry what a far part has to get.
+  double farthest = 0;
+  for (int rank = 0; rank < problem.ranks(); ++rank)
+    farthest = std::max(farthest, rank == problem.root ? 0 : network.route(problem.root, rank).latency_s);
+  return std::max(longest, farthest);
+}
+
+}  // namespace scope

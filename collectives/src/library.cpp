@@ -1,0 +1,222 @@
+// Open MPI: the fixed decision of its component `tuned`, since 4.1 (coll_tuned_decision_fixed.c), for up to
+// 127 ranks; whole messages, as that decision asks for no segments. MPICH: binomial below 12 KiB or 8 ranks,
+// else scatter and allgather, by doubling up to 512 KiB for powers of two, else by a ring (Thakur,
+// Rabenseifner, Gropp, IJHPCA 19(1), 2005; MPIR_CVAR_BCAST_*). With several ranks per host both first go
+// between hosts: that is not modelled.
+#include "library.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "algorithms.hpp"
+#include "estimator.hpp"
+#include "tree.hpp"
+
+namespace scope {
+
+namespace {
+
+using Join = void (*)(const std::vector<int>&, Tree&);
+
+// Every rank hands the whole message on: to all children at once, or to one after another.
+Schedule whole(const Problem& problem, const std::function<void(const std::vector<int>&, Tree&)>& join,
+               bool blocking = false) {
+  const auto tree = std::make_shared<Tree>(problem.ranks());
+  join(around(problem.ranks(), problem.root), *tree);
+  const auto program = [tree, blocking, units = problem.units](int rank) {
+    Program steps;
+    if (tree->parent[rank] >= 0) steps.receive(tree->parent[rank], Space::work, 0, units);
+    for (const int child : tree->children[rank])
+      if (blocking)
+        steps.send(child, Space::work, 0, units);
+      else
+        steps.start_send(child, Space::work, 0, units);
+    steps.wait_all();
+    return steps;
+  };
+  return {program, {}};
+}
+
+// Four chains below the root, as even as can be.
+void join_four_chains(const std::vector<int>& order, Tree& tree) {
+  const std::size_t others = order.size() - 1;
+  const std::size_t chains = std::min<std::size_t>(4, others);
+  std::size_t next = 1;
+  for (std::size_t chain = 0; chain < chains; ++chain) {
+    int above = order[0];
+    for (std::size_t left = others / chains + (chain < others % chains); left > 0; --left) {
+      tree.join(above, order[next]);
+      above = order[next++];
+    }
+  }
+}
+
+// The message in as many blocks as ranks, numbered from the root.
+struct Blocks {
+  int ranks;
+  std::int64_t units;
+  Range range(int first, int count) const {
+    const std::int64_t size = (units + ranks - 1) / ranks;
+    const std::int64_t begin = std::min(units, first * size);
+    return {begin, std::min(units, (static_cast<std::int64_t>(first) + count) * size) - begin};
+  }
+};
+
+int lowest_bit(int place) {
+  return place & -place;
+}
+
+// A tree of halving: each hands its children their halves, the largest first, and keeps its own block.
+void scatter_blocks(Program& steps, const Blocks& blocks, int place, const auto& rank_at) {
+  int span = 1;
+  while (span < blocks.ranks) span *= 2;
+  if (place > 0) {
+    span = lowest_bit(place);
+    const Range range = blocks.range(place, span);
+    if (range.count > 0) steps.receive(rank_at(place - span), Space::work, range.begin, range.count);
+  }
+  for (int half = span / 2; half > 0; half /= 2)
+    if (place + half < blocks.ranks)
+      if (const Range range = blocks.range(place + half, half); range.count > 0)
+        steps.send(rank_at(place + half), Space::work, range.begin, range.count);
+}
+
+void ring_allgather(Program& steps, const Blocks& blocks, int place, const auto& rank_at) {
+  const int ranks = blocks.ranks;
+  for (int step = 0; step < ranks - 1; ++step) {
+    const Range given = blocks.range((place - step + ranks) % ranks, 1);
+    const Range taken = blocks.range((place - step - 1 + 2 * ranks) % ranks, 1);
+    const std::int64_t sent =
+        steps.start_send(rank_at((place + 1) % ranks), Space::work, given.begin, given.count);
+    steps.receive(rank_at((place + ranks - 1) % ranks), Space::work, taken.begin, taken.count);
+    steps.wait(sent);
+  }
+}
+
+// By doubling. What a rank's missing partner would have brought, for other numbers than powers of two, comes
+// through those of its half that have it: they hand it on inside, halving.
+void doubling_allgather(Program& steps, const Blocks& blocks, int place, const auto& rank_at) {
+  const int ranks = blocks.ranks;
+  for (int distance = 1; distance < ranks; distance *= 2) {
+    const int other = place ^ distance;
+    const int own_half = place / distance * distance;
+    const int other_half = other / distance * distance;
+    if (other < ranks) {
+      const Range given = blocks.range(own_half, distance);
+      const Range taken = blocks.range(other_half, distance);
+      const std::int64_t sent = steps.start_send(rank_at(other), Space::work, given.begin, given.count);
+      steps.receive(rank_at(other), Space::work, taken.begin, taken.count);
+      steps.wait(sent);
+    }
+    if (other_half + distance <= ranks) continue;
+    const int having = ranks - own_half - distance;  // so many of a half have met a partner
+    const Range missing = blocks.range(own_half + distance, distance);
+    for (int half = distance / 2; half > 0; half /= 2) {
+      const int neighbour = place ^ half;
+      const int root = place / (2 * half) * (2 * half);
+      if (neighbour >= ranks) continue;
+      if (neighbour > place && place < root + having && neighbour >= root + having)
+        steps.send(rank_at(neighbour), Space::work, missing.begin, missing.count);
+      else if (neighbour < place && neighbour < root + having && place >= root + having)
+        steps.receive(rank_at(neighbour), Space::work, missing.begin, missing.count);
+    }
+  }
+}
+
+Schedule scatter_allgather(const Problem& problem, bool ring) {
+  const Blocks blocks{problem.ranks(), problem.units};
+  const auto program = [blocks, ring, root = problem.root](int rank) {
+    const auto rank_at = [&](int place) { return (place + root) % blocks.ranks; };
+    const int place = (rank - root + blocks.ranks) % blocks.ranks;
+    Program steps;
+    scatter_blocks(steps, blocks, place, rank_at);
+    if (ring)
+      ring_allgather(steps, blocks, place, rank_at);
+    else
+      doubling_allgather(steps, blocks, place, rank_at);
+    return steps;
+  };
+  return {program, {}};
+}
+
+Schedule openmpi_broadcast(const Problem& problem) {
+  const std::int64_t bytes = problem.units * problem.unit_bytes;
+  const int ranks = problem.ranks();
+  const auto linear = [&] { return whole(problem, join_star); };
+  const auto chains = [&] { return whole(problem, join_four_chains); };
+  const auto pipeline = [&] { return whole(problem, join_chain); };
+  const auto binary = [&] { return whole(problem, join_heap); };
+  const auto binomial = [&] { return whole(problem, join_doubling); };
+  const auto knomial = [&] {
+    return whole(problem, [](const std::vector<int>& order, Tree& tree) { join_radix(order, 4, tree); });
+  };
+  if (ranks < 4) {
+    if (bytes < 32) return pipeline();
+    if (bytes < 256) return binary();
+    if (bytes < 512) return pipeline();
+    if (bytes < 1024) return knomial();
+    if (bytes < 32768) return linear();
+    if (bytes < 131072) return binary();
+    if (bytes < 262144) return chains();
+    if (bytes < 524288) return linear();
+    return bytes < 1048576 ? binomial() : binary();
+  }
+  if (ranks < 8) {
+    if (bytes < 64) return binary();
+    if (bytes < 128) return binomial();
+    if (bytes < 2048) return binary();
+    if (bytes < 8192) return binomial();
+    return bytes < 1048576 ? linear() : chains();
+  }
+  if (ranks < 16) {
+    if (bytes < 8) return knomial();
+    if (bytes < 64) return binary();
+    if (bytes < 4096) return knomial();
+    if (bytes < 16384) return binary();
+    return bytes < 32768 ? binomial() : linear();
+  }
+  if (ranks < 32) {
+    if (bytes < 4096) return knomial();
+    return bytes < 1048576 ? binomial() : scatter_allgather(problem, false);
+  }
+  if (ranks < 64 && bytes < 2048) return binomial();
+  return knomial();
+}
+
+Schedule mpich_broadcast(const Problem& problem) {
+  const std::int64_t bytes = problem.units * problem.unit_bytes;
+  const int ranks = problem.ranks();
+  if (bytes < 12288 || ranks < 8) return whole(problem, join_halving, true);
+  const bool power_of_two = (ranks & (ranks - 1)) == 0;
+  return scatter_allgather(problem, !(power_of_two && bytes < 524288));
+}
+
+}  // namespace
+
+Library this_library() {
+#ifdef OPEN_MPI
+  return Library::openmpi;
+#else
+  return Library::mpich;
+#endif
+}
+
+Schedule library_broadcast(const Problem& problem, Library library) {
+  return library == Library::openmpi ? openmpi_broadcast(problem) : mpich_broadcast(problem);
+}
+
+double library_estimate(const Problem& problem, Library library) {
+  if (problem.operation == Operation::broadcast)
+    return walk(problem, library_broadcast(problem, library)).seconds;
+  double fastest = -1;
+  for (const Algorithm& algorithm : algorithms())
+    if (algorithm.operation == problem.operation && algorithm.flat) {
+      const double seconds = estimate(problem, algorithm);
+      if (fastest < 0 || seconds < fastest) fastest = seconds;
+    }
+  return fastest;
+}
+
+}  // namespace scope

@@ -1,0 +1,66 @@
+// Where the ranks of a communicator are, and what a message between two of them passes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topology.hpp"
+
+namespace scope {
+
+// What a transfer occupies, and how fast it is by itself.
+struct Route {
+  std::vector<int> resources;  // ports, shared media and uplinks
+  double latency_s = 0;
+  double limit_bytes_per_s = 0;
+  bool local = false;  // inside one host
+};
+
+// Something that concurrent transfers share, max-min fairly.
+struct Resource {
+  std::string name;
+  double bytes_per_s;
+};
+
+// Ranks that are near each other; a tree down to single ranks. Levels with one part only are left out.
+struct Branch {
+  std::vector<int> ranks;  // all of them, the parts' one after another
+  std::vector<Branch> parts;
+  bool host = false;     // its parts are the processes of one host
+  bool cluster = false;  // its parts are the hosts of one leaf group
+};
+
+// What must pass in each direction between some ranks and the others.
+struct Cut {
+  std::string name;
+  std::vector<int> inside;
+  int in = -1;      // resource that carries what enters
+  int out = -1;     // and what leaves; the same one for half duplex
+  int medium = -1;  // resource that carries everything between the parts
+  std::vector<std::vector<int>> parts;
+};
+
+class Network {
+ public:
+  // `hosts`: one name per rank; a name with a domain is found without it, too.
+  // Throws TopologyError where the topology does not know a host.
+  Network(const Topology& topology, const std::vector<std::string>& hosts);
+
+  int size() const { return static_cast<int>(host_of_.size()); }
+  const Route& route(int from, int to) const { return routes_[host_of_[from]][host_of_[to]]; }
+  double bytes_per_s(int from, int to) const;  // of one transfer, alone
+  const std::vector<Resource>& resources() const { return resources_; }
+  const Branch& tree() const { return tree_; }
+  bool one_host() const { return routes_.size() <= 1; }
+  // Ports, groups with an uplink and shared media, for lower bounds.
+  const std::vector<Cut>& cuts() const { return cuts_; }
+
+ private:
+  std::vector<int> host_of_;                // of every rank, numbered as they first appear
+  std::vector<std::vector<Route>> routes_;  // between hosts
+  std::vector<Resource> resources_;
+  std::vector<Cut> cuts_;
+  Branch tree_;
+};
+
+}  // namespace scope

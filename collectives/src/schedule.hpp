@@ -1,0 +1,108 @@
+// What an algorithm says: for every rank, an ordered program of steps. The executor carries one rank's steps
+// out with MPI; the estimator walks all ranks' steps through the network. Neither knows which algorithm it
+// is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "network.hpp"
+
+namespace scope {
+
+enum class Operation { broadcast, reduce, allreduce, barrier, gather, scatter, allgather, alltoall };
+inline constexpr int kOperations = 8;
+const char* name_of(Operation operation);
+
+// Memory of one rank, counted in units: bytes, or elements where the operation combines them.
+enum class Space : std::uint8_t {
+  input,     // what the rank contributes; never written
+  work,      // what it builds up; begins as the operation says (see algorithms.hpp)
+  incoming,  // scratch
+  result     // what it ends with, where that is not `work`
+};
+
+enum class Action : std::uint8_t {
+  send,           // blocks until the units have left
+  receive,        // blocks until they are here
+  start_send,     // posted; a later wait completes it
+  start_receive,  //
+  wait,           // for one posted step
+  wait_all,       // for all that are not complete
+  copy,           // into[to…] = space[begin…]
+  combine         // work[to…] = work[to…] op space[begin…]; the operation commutes
+};
+
+struct Step {
+  Action action;
+  Space space;
+  int peer;
+  std::int64_t begin;
+  std::int64_t count;
+  std::int64_t to;  // of copy and combine; of wait: which posted step, counted from 0
+  Space into = Space::work;
+};
+
+// One rank's part.
+class Program {
+ public:
+  void send(int peer, Space space, std::int64_t begin, std::int64_t count);
+  void receive(int peer, Space space, std::int64_t begin, std::int64_t count);
+  std::int64_t start_send(int peer, Space space, std::int64_t begin, std::int64_t count);
+  std::int64_t start_receive(int peer, Space space, std::int64_t begin, std::int64_t count);
+  void wait(std::int64_t posted);
+  void wait_all();
+  void copy(Space into, std::int64_t to, Space space, std::int64_t begin, std::int64_t count);
+  void combine(std::int64_t to, Space space, std::int64_t begin, std::int64_t count);
+
+  const std::vector<Step>& steps() const { return steps_; }
+  std::int64_t posted() const { return posted_; }
+  std::int64_t extent(Space space) const { return extents_[static_cast<int>(space)]; }  // units touched
+
+ private:
+  void touch(Space space, std::int64_t end);
+  std::vector<Step> steps_;
+  std::int64_t posted_ = 0;
+  std::int64_t extents_[4] = {0, 0, 0, 0};
+};
+
+struct Schedule {
+  std::function<Program(int rank)> program;
+  // Ranks in the order in which their blocks stand in `work` (gather, scatter, allgather) or in `input` and
+  // `result` (alltoall); empty for the other operations.
+  std::vector<int> order;
+};
+
+// How a multilevel tree is made inside a cluster and between its parts.
+enum class Shape {
+  chain,     // hosts one after another; other clusters are fed by the leader
+  tail,      // hosts one after another; the next cluster is fed by the last of them
+  binomial,  // hosts in a tree of doubling; other clusters are fed by the leader
+  star,      // the leader feeds all
+};
+const char* name_of(Shape shape);
+
+struct Problem {
+  Operation operation;
+  const Network* network;
+  int root = 0;
+  // Broadcast, reduce, allreduce: units of the whole message; gather, scatter, allgather, alltoall: of one
+  // block.
+  std::int64_t units = 0;
+  std::int64_t unit_bytes = 1;
+  std::int64_t segment_units = 0;  // of segmented algorithms; at least 1
+  Shape shape = Shape::chain;
+
+  int ranks() const { return network->size(); }
+};
+
+// The ranges of a message cut into segments.
+struct Range {
+  std::int64_t begin;
+  std::int64_t count;
+};
+std::vector<Range> segments(const Problem& problem);
+
+}  // namespace scope

@@ -1,0 +1,70 @@
+#include "settings.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <stdexcept>
+
+namespace scope {
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::vector<std::string> list_of(const std::string& text) {
+  std::vector<std::string> items;
+  std::istringstream stream(text);
+  for (std::string item; std::getline(stream, item, ',');)
+    if (!item.empty()) items.push_back(item);
+  return items;
+}
+
+Operation operation_of(const std::string& item, const std::string& name) {
+  std::string allowed;
+  for (int i = 0; i < kOperations; ++i) {
+    if (name == name_of(static_cast<Operation>(i))) return static_cast<Operation>(i);
+    allowed += (i ? ", " : "") + std::string(name_of(static_cast<Operation>(i)));
+  }
+  throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": no such operation; allowed: " + allowed);
+}
+
+void check_algorithm(const std::string& item, Operation operation, const std::string& name) {
+  if (name == "library" || find_algorithm(operation, name)) return;
+  std::string allowed = "library";
+  for (const Algorithm& each : algorithms())
+    if (each.operation == operation) allowed += ", " + std::string(each.name);
+  throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": no such algorithm; allowed: " + allowed);
+}
+
+}  // namespace
+
+Settings read_settings() {
+  Settings settings;
+  settings.topology = variable("SCOPE_TOPOLOGY");
+  settings.hosts = list_of(variable("SCOPE_TOPOLOGY_HOSTS"));
+  settings.log = variable("SCOPE_COLLECTIVES_LOG");
+  for (const std::string& item : list_of(variable("SCOPE_COLLECTIVES"))) {
+    const auto equals = item.find('=');
+    if (equals == std::string::npos)
+      throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": operation=algorithm is allowed");
+    const Operation operation = operation_of(item, item.substr(0, equals));
+    settings.forced[operation] = item.substr(equals + 1);
+    check_algorithm(item, operation, settings.forced[operation]);
+  }
+  if (const std::string text = variable("SCOPE_COLLECTIVES_SEGMENT"); !text.empty()) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), settings.segment_bytes);
+    if (error != std::errc() || end != text.data() + text.size() || settings.segment_bytes < 1)
+      throw std::invalid_argument("SCOPE_COLLECTIVES_SEGMENT = " + text + ": an integer above 0 is allowed");
+  }
+  return settings;
+}
+
+void complain(const std::string& what) {
+  std::fprintf(stderr, "scope-collectives: %s; MPI's own collectives are used\n", what.c_str());
+}
+
+}  // namespace scope

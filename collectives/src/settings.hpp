@@ -1,0 +1,25 @@
+// What the user asks for in the environment, and what rank 0 says.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "algorithms.hpp"
+
+namespace scope {
+
+struct Settings {
+  std::string topology;            // SCOPE_TOPOLOGY: a file; without it everything is the library's own
+  std::vector<std::string> hosts;  // SCOPE_TOPOLOGY_HOSTS: the host of every rank, for tests
+  std::map<Operation, std::string> forced;  // SCOPE_COLLECTIVES: operation=algorithm,…
+  std::int64_t segment_bytes = 0;           // SCOPE_COLLECTIVES_SEGMENT; 0: by the estimate
+  std::string log;                          // SCOPE_COLLECTIVES_LOG: a file for the decisions
+};
+
+// Reads the environment. Throws std::invalid_argument, one line, where a name or number is none.
+Settings read_settings();
+
+// One line on standard error.
+void complain(const std::string& what);
+
+}  // namespace scope

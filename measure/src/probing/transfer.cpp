@@ -1,0 +1,263 @@
+#include "probing/transfer.hpp"
+
+#include <fstream>
+#include <span>
+
+#include "memory/buffer.hpp"
+#include "probing/waiting.hpp"
+
+namespace scope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int first_tag = 100;  // each transfer has a tag for its chunks and one for its grants
+constexpr std::chrono::seconds limit{30};
+constexpr double settling = 0.25;  // of a stream's time
+
+constexpr std::int64_t closing = -1;  // the number of a chunk that ends the stream
+
+// A number, then a pattern that tells the transfers apart.
+class Chunk {
+ public:
+  explicit Chunk(std::int64_t bytes) : bytes_(bytes) {}
+
+  std::byte* data() { return bytes_.data(); }
+  std::int64_t& number() { return bytes_.as<std::int64_t>()[0]; }
+  std::span<std::byte> payload() { return bytes_.bytes().subspan(sizeof(std::int64_t)); }
+
+ private:
+  Buffer bytes_;
+};
+
+std::vector<Chunk> chunks_of(const Transfer& transfer) {
+  std::vector<Chunk> chunks;
+  for (int slot = 0; slot < transfer.window; ++slot) chunks.emplace_back(transfer.chunk_bytes);
+  return chunks;
+}
+
+class Sender {
+ public:
+  Sender(const Transfer& transfer, std::size_t index, MPI_Comm world)
+      : transfer_(transfer),
+        tag_(first_tag + 2 * static_cast<int>(index)),
+        world_(world),
+        chunks_(chunks_of(transfer)),
+        sends_(transfer.window, MPI_REQUEST_NULL) {
+    for (Chunk& chunk : chunks_) write_pattern(chunk.payload(), index);
+  }
+
+  void start(double seconds) {
+    end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    MPI_Irecv(&token_, 1, MPI_CHAR, transfer_.to, tag_ + 1, world_, &grant_);
+    for (int slot = 0; slot < transfer_.window; ++slot) send(slot, sent_++, transfer_.chunk_bytes);
+  }
+
+  // Does what can be done without waiting; returns whether there was anything.
+  bool advance() {
+    if (done_) return false;
+    int arrived = 0;
+    MPI_Test(&grant_, &arrived, MPI_STATUS_IGNORE);
+    if (arrived == 0) return false;
+    ++granted_;
+    const int slot = static_cast<int>((granted_ - 1) % transfer_.window);
+    if (Clock::now() < end_) {
+      send(slot, sent_++, transfer_.chunk_bytes);
+    } else {
+      send(slot, closing, sizeof(std::int64_t));
+      ++closed_;
+    }
+    if (closed_ == transfer_.window) {
+      finish();
+    } else {
+      MPI_Irecv(&token_, 1, MPI_CHAR, transfer_.to, tag_ + 1, world_, &grant_);
+    }
+    return true;
+  }
+
+  bool done() const { return done_; }
+
+ private:
+  // The receiver has what was in this slot before, so that its send has ended.
+  void send(int slot, std::int64_t number, std::int64_t bytes) {
+    MPI_Wait(&sends_[slot], MPI_STATUS_IGNORE);
+    chunks_[slot].number() = number;
+    MPI_Isend(chunks_[slot].data(), static_cast<int>(bytes), MPI_BYTE, transfer_.to, tag_, world_,
+              &sends_[slot]);
+  }
+
+  void finish() {
+    MPI_Waitall(transfer_.window, sends_.data(), MPI_STATUSES_IGNORE);
+    done_ = true;
+  }
+
+  Transfer transfer_;
+  int tag_;
+  MPI_Comm world_;
+  Clock::time_point end_;
+  std::vector<Chunk> chunks_;
+  std::vector<MPI_Request> sends_;
+  MPI_Request grant_ = MPI_REQUEST_NULL;
+  char token_ = 0;
+  std::int64_t sent_ = 0, granted_ = 0;
+  int closed_ = 0;
+  bool done_ = false;
+};
+
+class Receiver {
+ public:
+  Receiver(const Transfer& transfer, std::size_t index, double seconds, MPI_Comm world)
+      : transfer_(transfer),
+        index_(index),
+        tag_(first_tag + 2 * static_cast<int>(index)),
+        world_(world),
+        seconds_(seconds),
+        chunks_(chunks_of(transfer)),
+        receives_(transfer.window, MPI_REQUEST_NULL),
+        grants_(transfer.window, MPI_REQUEST_NULL) {
+    for (int slot = 0; slot < transfer_.window; ++slot) receive(slot);
+  }
+
+  bool advance() {
+    if (done()) return false;
+    int arrived = 0;
+    MPI_Test(&receives_[next_], &arrived, MPI_STATUS_IGNORE);
+    if (arrived == 0) return false;
+    const int slot = next_;
+    next_ = (next_ + 1) % transfer_.window;
+    const std::int64_t number = chunks_[slot].number();
+    MPI_Wait(&grants_[slot], MPI_STATUS_IGNORE);
+    if (number == closing) {
+      ++closed_;
+      return true;
+    }
+    arrivals_.push_back(Clock::now());
+    well_ = well_ && number == expected_++;
+    receive(slot);
+    MPI_Isend(&token_, 1, MPI_CHAR, transfer_.from, tag_ + 1, world_, &grants_[slot]);
+    return true;
+  }
+
+  bool done() const { return closed_ == transfer_.window; }
+
+  Delivery delivery(const Communicator& world, const Faults& faults) {
+    Delivery result;
+    measure(result);
+    verify(world, faults);
+    result.well = well_ ? 1 : 0;
+    return result;
+  }
+
+ private:
+  void receive(int slot) {
+    MPI_Irecv(chunks_[slot].data(), static_cast<int>(transfer_.chunk_bytes), MPI_BYTE, transfer_.from, tag_,
+              world_, &receives_[slot]);
+  }
+
+  // From the first chunk that came after the settling to the last that came in time; from the very first to
+  // the last where these are too few.
+  void measure(Delivery& result) const {
+    const auto since = [&](std::size_t i) {
+      return std::chrono::duration<double>(arrivals_[i] - arrivals_.front()).count();
+    };
+    std::size_t first = 0;
+    while (first + 1 < arrivals_.size() && since(first) < settling * seconds_) ++first;
+    std::size_t last = arrivals_.size() - 1;
+    while (last > first && since(last) > seconds_) --last;
+    if (last < first + 2) {
+      first = 0;
+      last = arrivals_.size() - 1;
+    }
+    result.bytes = static_cast<double>((last - first) * transfer_.chunk_bytes);
+    result.seconds = since(last) - since(first);
+  }
+
+  // Every slot holds the last chunk that came into it, of which a closing one replaced the number alone.
+  void verify(const Communicator& world, const Faults& faults) {
+    for (Chunk& chunk : chunks_) {
+      faults.corrupt_if_asked("probe", world, chunk.payload());
+      well_ = well_ && pattern_problem(chunk.payload(), index_).empty();
+    }
+  }
+
+  Transfer transfer_;
+  std::size_t index_;
+  int tag_;
+  MPI_Comm world_;
+  double seconds_;
+  std::vector<Chunk> chunks_;
+  std::vector<MPI_Request> receives_, grants_;
+  std::vector<Clock::time_point> arrivals_;
+  char token_ = 0;
+  std::int64_t expected_ = 0;
+  int next_ = 0, closed_ = 0;
+  bool well_ = true;
+};
+
+// Time that the processors of this host spent, from the first line of /proc/stat.
+struct ProcessorTime {
+  double idle = 0;
+  double all = 0;
+
+  static ProcessorTime now() {
+    std::ifstream file("/proc/stat");
+    std::string name;
+    ProcessorTime time;
+    file >> name;
+    double value = 0;
+    for (int column = 0; column < 8 && file >> value; ++column) {
+      time.all += value;
+      if (column == 3 || column == 4) time.idle += value;  // idle, and idle while a disk is waited for
+    }
+    return time;
+  }
+};
+
+double busy(const ProcessorTime& before, const ProcessorTime& after) {
+  const double all = after.all - before.all;
+  return all > 0 ? 1 - (after.idle - before.idle) / all : 0;
+}
+
+template <class Ends>
+bool advance_all(Ends& ends, bool& left) {
+  bool moved = false;
+  for (auto& end : ends) {
+    moved = end.advance() || moved;
+    left = left || !end.done();
+  }
+  return moved;
+}
+
+}  // namespace
+
+std::vector<Delivery> carry_out(const std::vector<Transfer>& transfers, double seconds,
+                                std::chrono::microseconds nap, const Communicator& world,
+                                const Faults& faults, const std::function<void()>& start_together) {
+  std::vector<Sender> senders;
+  std::vector<Receiver> receivers;
+  senders.reserve(transfers.size());  // MPI holds addresses inside them
+  receivers.reserve(transfers.size());
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    if (transfers[i].to == world.rank()) receivers.emplace_back(transfers[i], i, seconds, world.handle());
+    if (transfers[i].from == world.rank()) senders.emplace_back(transfers[i], i, world.handle());
+  }
+  start_together();
+  const ProcessorTime before = ProcessorTime::now();
+  for (Sender& sender : senders) sender.start(seconds);
+  Waiting waiting("a chunk of a transfer", nap, nap, limit);
+  for (bool left = true; left;) {
+    left = false;
+    const bool moved_in = advance_all(receivers, left);
+    const bool moved_out = advance_all(senders, left);
+    if (left && !moved_in && !moved_out) waiting.pause();
+  }
+  const double used = busy(before, ProcessorTime::now());
+  std::vector<Delivery> deliveries;
+  for (Receiver& receiver : receivers) {
+    deliveries.push_back(receiver.delivery(world, faults));
+    deliveries.back().busy = used;
+  }
+  return deliveries;
+}
+
+}  // namespace scope

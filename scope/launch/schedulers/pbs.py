@@ -1,0 +1,49 @@
+"""PBS (OpenPBS, PBS Professional): the head of a script, and what $PBS_NODEFILE says. It submits nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from scope.launch.scheduler import Allocation, Request, clock, counted, end_told
+from scope.rundirectory import read_text
+
+
+class Pbs:
+    """See qsub(1B) and pbs_resources(7B)."""
+
+    name = "pbs"
+    title = "PBS"
+    submits = "qsub"
+    tells_end = False
+
+    def allocation(self, environment: Mapping[str, str]) -> Allocation | None:
+        """Read the node file: a line per process, in the order of the chunks."""
+        if "PBS_NODEFILE" not in environment:
+            return None
+        hosts = read_text(Path(environment["PBS_NODEFILE"])).split()
+        return Allocation(
+            self.name, self.title, environment.get("PBS_JOBID", "?"), counted(hosts), end_told(environment)
+        )
+
+    def directives(self, request: Request) -> list[str]:
+        """Return lines of #PBS."""
+        ranks = request.ranks_per_node
+        each = f":ncpus={ranks}:mpiprocs={ranks}" if ranks else ":ncpus=1"
+        chunks = [f"1{each}:host={host}" for host in request.nodelist] or [f"{request.nodes}{each}"]
+        asked = [
+            f"-N {request.name}",
+            f"-o {request.output}",
+            "-j oe",
+            *([f"-q {request.partition}"] if request.partition else []),
+            *([f"-A {request.account}"] if request.account else []),
+            f"-l select={'+'.join(chunks)}",
+            f"-l place=scatter{':excl' if request.exclusive else ''}",
+            *([f"-l walltime={clock(request.time_limit_s)}"] if request.time_limit_s else []),
+            "-V",
+            *request.arguments,
+        ]
+        return [f"#PBS {line}" for line in asked]
+
+
+SCHEDULER = Pbs()

@@ -1,0 +1,222 @@
+"""Which hosts of equal ports stand on one switch: found under load.
+
+Every host sends to one and receives from one (a random permutation), all at once, so that no port is shared. A
+transfer that is slower than alone crosses something that others use too: its ends stand apart. One that is as
+fast as alone speaks for a common switch, though it may have found room on the way between two. Groups are the
+partition that agrees best with all that was seen (correlation clustering, Bansal, Blum & Chawla 2004); the next
+permutation is the one that asks most of what is still open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scope.topology.sharing import Floats, Transfer
+from scope.topology.survey import Survey
+
+KEEPS = 0.85
+"""A transfer under load that achieves this share of its rate alone was not slowed."""
+APART, TOGETHER = -2.0, 1.0
+"""What a slowed and an unslowed transfer weigh: crossing a trunk that has room left is not rare."""
+LEAST_ROUNDS = 3
+MOST_REPETITIONS = 3
+CANDIDATES = 60
+"""Random permutations of which the most telling one is run."""
+FEW_FLOWS = 2
+MOST_STARVED = 5
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class Round:
+    """One set of concurrent transfers, and the share of its rate alone that each kept, per repetition."""
+
+    flows: list[tuple[int, int]]
+    shares: list[Floats]
+    rates: list[Floats]
+
+    @property
+    def kept(self) -> Floats:
+        """The median share over the repetitions."""
+        return np.asarray(np.median(self.shares, axis=0))
+
+
+@dataclass
+class Partition:
+    """Hosts in groups, and how sure that is."""
+
+    groups: list[list[str]]
+    doubts: dict[str, float] = field(default_factory=dict)
+    """Probability that a host is in the wrong group."""
+
+
+@dataclass
+class Contention:
+    """The search for the groups among hosts of equal ports."""
+
+    survey: Survey
+    hosts: list[str]
+    rounds: list[Round] = field(default_factory=list)
+    faster: list[str] = field(default_factory=list)
+    """Hosts that did better under load than they had alone: something faster is still hidden."""
+    starved: int = 0
+    """Rounds that said nothing, because the processors were the limit."""
+
+    def partition(self) -> Partition:
+        """Return the groups, or stop early when something faster shows (`faster`)."""
+        if len(self.hosts) == 1:
+            return Partition([self.hosts])
+        groups = np.arange(len(self.hosts))
+        limit = LEAST_ROUNDS + len(self.hosts)
+        while True:
+            if len(self.rounds) < limit and self.starved < MOST_STARVED and not self._settled(groups):
+                self._add_round(self._permutation(groups))
+                if self.faster:
+                    return Partition([self.hosts])
+            elif (doubtful := self._most_contradictory(groups)) is not None:
+                self._repeat(doubtful)
+            else:
+                break
+            groups = self._cluster()
+        names = np.array(self.hosts)
+        return Partition(
+            [[str(host) for host in names[groups == number]] for number in np.unique(groups)],
+            doubts=self._doubts(groups),
+        )
+
+    def _add_round(self, flows: list[tuple[int, int]]) -> None:
+        self.rounds.append(Round(flows, [], []))
+        self._repeat(self.rounds[-1])
+
+    def _repeat(self, one: Round) -> None:
+        transfers = [self._transfer(flow) for flow in one.flows]
+        answer = self.survey.run(transfers)
+        alone = np.array([self.survey.alone(transfer) for transfer in transfers])
+        if answer.starved and (answer.rates < KEEPS * alone).any():
+            # The processors were the limit: such a load says nothing, a smaller one may.
+            achieved = 0.7 * float(answer.rates.sum())
+            limit = self.survey.load_limit
+            self.survey.load_limit = achieved if limit is None else min(achieved, 0.7 * limit)
+            self.rounds.remove(one)
+            self.starved += 1
+            return
+        one.rates.append(answer.rates)
+        one.shares.append(answer.rates / alone)
+        quick = answer.rates > self.survey.step * alone
+        self.faster = [transfers[int(i)].source for i in np.flatnonzero(quick)]
+
+    def _transfer(self, flow: tuple[int, int]) -> Transfer:
+        return Transfer(self.hosts[flow[0]], self.hosts[flow[1]])
+
+    def _observed(self) -> tuple[Floats, Floats]:
+        """Return how often each pair was unslowed and slowed."""
+        count = len(self.hosts)
+        unslowed, slowed = np.zeros((count, count)), np.zeros((count, count))
+        for one in self.rounds:
+            for (a, b), kept in zip(one.flows, one.kept, strict=True):
+                table = unslowed if kept >= KEEPS else slowed
+                table[a, b] += 1
+                table[b, a] += 1
+        return unslowed, slowed
+
+    def _cluster(self) -> Integers:
+        """Return the group of each host: agglomeration, then single hosts move while that helps."""
+        unslowed, slowed = self._observed()
+        if not slowed.any():
+            return np.zeros(len(self.hosts), dtype=np.int64)
+        weights = TOGETHER * unslowed + APART * slowed
+        seen = unslowed + slowed
+        groups = np.arange(len(self.hosts))
+        while (pair := _best_merger(groups, weights, seen)) is not None:
+            groups[groups == pair[1]] = pair[0]
+        for _ in range(10):
+            before = groups.copy()
+            for host in range(len(self.hosts)):
+                gains = {g: float(weights[host, (groups == g)].sum()) for g in np.unique(groups)}
+                best = max(gains, key=lambda g: gains[g])
+                if gains[best] > gains[groups[host]]:
+                    groups[host] = best
+            if (groups == before).all():
+                break
+        return groups
+
+    def _settled(self, groups: Integers) -> bool:
+        """Say whether every host was seen with one of its own group and apart from every other group."""
+        if len(self.rounds) < LEAST_ROUNDS:
+            return False
+        unslowed, slowed = self._observed()
+        return not slowed.any() or not self._open_pairs(groups, unslowed, slowed).any()
+
+    def _open_pairs(self, groups: Integers, unslowed: Floats, slowed: Floats) -> NDArray[np.bool_]:
+        """Return which pairs of hosts would tell something new."""
+        same = groups[:, None] == groups[None, :]
+        numbers, place = np.unique(groups, return_inverse=True)
+        member = (place[:, None] == np.arange(len(numbers))).astype(float)
+        apart = (slowed @ member > 0)[:, place]  # whether a host was seen apart from another's group
+        fast = unslowed @ member
+        own = fast[np.arange(len(groups)), place]
+        fast[np.arange(len(groups)), place] = -1
+        lonely = own <= np.maximum(fast.max(axis=1), 0)  # nothing speaks for its own group above the others
+        wanted = np.where(same, lonely[:, None] | lonely[None, :], ~apart | ~apart.T)
+        np.fill_diagonal(wanted, False)
+        return np.asarray(wanted)
+
+    def _permutation(self, groups: Integers) -> list[tuple[int, int]]:
+        """Return the random permutation without fixed points that asks most of what is open."""
+        wanted = self._open_pairs(groups, *self._observed())
+        count = len(self.hosts)
+        rng = self.survey.rng
+        orders = np.array([rng.permutation(count) for _ in range(CANDIDATES if self.rounds else 1)])
+        targets = np.roll(orders, -1, axis=1)  # one long cycle: nobody sends to itself
+        best = int(wanted[orders, targets].sum(axis=1).argmax())
+        flows = [(int(a), int(b)) for a, b in zip(orders[best], targets[best], strict=True)]
+        return flows[: self._most_flows(flows)]
+
+    def _most_flows(self, flows: Sequence[tuple[int, int]]) -> int:
+        """Return how many of these the processors can carry."""
+        if self.survey.load_limit is None:
+            return len(flows)
+        total = np.cumsum([self.survey.alone(self._transfer(flow)) for flow in flows])
+        return max(FEW_FLOWS, int((total <= self.survey.load_limit).sum()))
+
+    def _most_contradictory(self, groups: Integers) -> Round | None:
+        """Return the round with most transfers that speak against the groups and were not repeated enough."""
+        found, most = None, 0
+        for one in self.rounds:
+            if len(one.shares) >= MOST_REPETITIONS:
+                continue
+            flows = np.array(one.flows)
+            same = groups[flows[:, 0]] == groups[flows[:, 1]]
+            against = int((same != (one.kept >= KEEPS)).sum())
+            if against > most and (one.kept < KEEPS).any():
+                found, most = one, against
+        return found
+
+    def _doubts(self, groups: Integers) -> dict[str, float]:
+        """Return for each host the probability that all that speaks for its place is chance."""
+        unslowed, slowed = self._observed()
+        same = groups[:, None] == groups[None, :]
+        against = (unslowed * ~same + slowed * same) / 2
+        supports = unslowed * same + slowed * ~same
+        wrong = (float(against.sum()) + 1) / (float((unslowed + slowed).sum()) / 2 + 2)
+        margins = np.maximum(1.0, supports.sum(axis=1) - 2 * against.sum(axis=1))
+        return {host: float(wrong**margin) for host, margin in zip(self.hosts, margins, strict=True)}
+
+
+def _best_merger(groups: Integers, weights: Floats, seen: Floats) -> tuple[int, int] | None:
+    """Return the two groups with most in favour of being one, on average over what was seen between them."""
+    numbers = np.unique(groups)
+    member = (groups[None, :] == numbers[:, None]).astype(float)
+    total, count = member @ weights @ member.T, member @ seen @ member.T
+    np.fill_diagonal(total, 0.0)
+    average = np.where(count > 0, total / np.maximum(count, 1), 0.0)
+    # Of equal averages the one that rests on more.
+    score = np.where(total > 0, average + 1e-3 * np.minimum(total, 100), 0.0)
+    best = int(score.argmax())
+    a, b = divmod(best, len(numbers))
+    return (int(numbers[a]), int(numbers[b])) if score[a, b] > 0 else None

@@ -1,0 +1,213 @@
+"""`topology.toml`: the groups of hosts, what joins them, and what they share."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from scope.errors import UsageError
+from scope.rundirectory import read_text
+
+FORMAT = 1
+
+Level = Literal["cluster", "lan", "wan"]
+Origin = Literal["measured", "emulated", "simulated"]
+
+
+class Part(BaseModel):
+    """A part of the file; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class InsideHost(Part):
+    """What holds between two processes of one host."""
+
+    latency_s: float = Field(gt=0, allow_inf_nan=False)
+    bandwidth_bytes_per_s: float = Field(gt=0, allow_inf_nan=False)
+
+
+class Group(Part):
+    """Hosts, or groups, that something joins."""
+
+    name: str = Field(min_length=1)
+    level: Level
+    """What joins its children."""
+    parent: str | None = None
+    """None for the group of all."""
+    hosts: list[str] = []
+    """Empty where its children are groups."""
+    medium: Literal["switched", "shared"] = "switched"
+    """`shared`: everything inside it together gets `bandwidth_bytes_per_s`."""
+    latency_s: float = Field(gt=0, allow_inf_nan=False)
+    """Half round trip of an empty message between two of its children."""
+    bandwidth_bytes_per_s: float = Field(gt=0, allow_inf_nan=False)
+    """Of one transfer between two of its children, alone."""
+    uplink_bytes_per_s: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """Of all that leaves, or enters, the group together; None where it never limits."""
+    uplink_duplex: Literal["full", "half"] = "full"
+    """`half`: what leaves and what enters share the uplink."""
+    confidence: float | None = Field(None, ge=0, le=1)
+    """Probability that its members are right, as the discovery states it."""
+
+
+class HostException(Part):
+    """A host whose port is slower than those of its group."""
+
+    host: str
+    bandwidth_bytes_per_s: float = Field(gt=0, allow_inf_nan=False)
+    """Of the slower direction."""
+    latency_s: float = Field(gt=0, allow_inf_nan=False)
+
+
+class Topology(Part):
+    """`topology.toml`."""
+
+    format: Literal[1] = 1
+    origin: Origin
+    host: InsideHost | None = None
+    """None where no host has two processes."""
+    group: list[Group] = Field(min_length=1)
+    exception: list[HostException] = []
+
+    @cached_property
+    def by_name(self) -> dict[str, Group]:
+        """The groups by their names."""
+        return {group.name: group for group in self.group}
+
+    @cached_property
+    def group_of(self) -> dict[str, Group]:
+        """The group of each host."""
+        return {host: group for group in self.group for host in group.hosts}
+
+    @property
+    def hosts(self) -> list[str]:
+        """All hosts, group by group."""
+        return list(self.group_of)
+
+    @property
+    def root(self) -> Group:
+        """The group of all."""
+        return next(group for group in self.group if group.parent is None)
+
+    def children(self, group: Group) -> list[Group]:
+        """Return the groups directly inside a group."""
+        return [other for other in self.group if other.parent == group.name]
+
+    def members(self, group: Group) -> list[str]:
+        """Return all hosts inside a group, those of its children too."""
+        inside = [host for child in self.children(group) for host in self.members(child)]
+        return [*group.hosts, *inside]
+
+    def way_up(self, group: Group) -> Iterator[Group]:
+        """Yield a group and all that it is inside of, up to the group of all."""
+        yield group
+        while group.parent is not None:
+            group = self.by_name[group.parent]
+            yield group
+
+    def join(self, a: str, b: str) -> Group:
+        """Return the smallest group that holds both hosts."""
+        above = {group.name for group in self.way_up(self.group_of[a])}
+        return next(group for group in self.way_up(self.group_of[b]) if group.name in above)
+
+
+def read(path: Path) -> Topology:
+    """Return the topology that a file holds; raises UsageError naming file, key, value and what is allowed."""
+    try:
+        table = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not TOML: {error}") from error
+    try:
+        topology = Topology.model_validate(table)
+    except ValidationError as error:
+        raise UsageError(f"{path}: {_explain(error)}") from error
+    _check_tree(topology, path)
+    return topology
+
+
+def write(topology: Topology) -> str:
+    """Return the topology as TOML that `read` reads back."""
+    lines = [f"format = {topology.format}", f'origin = "{topology.origin}"']
+    if topology.host:
+        lines += ["", "[host]", *_assignments(topology.host)]
+    for group in topology.group:
+        lines += ["", "[[group]]", *_assignments(group)]
+    for each in topology.exception:
+        lines += ["", "[[exception]]", *_assignments(each)]
+    return "\n".join(lines) + "\n"
+
+
+def _assignments(part: Part) -> list[str]:
+    """Return `key = value` for all that is not as it would be anyway."""
+    lines = []
+    for key, value in part:
+        default = type(part).model_fields[key].default
+        if value == default or (key == "hosts" and not value):
+            continue
+        # JSON's strings and lists of them are TOML's as well.
+        text = f"{value:.4g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+        lines.append(f"{key} = {text}")
+    return lines
+
+
+def _explain(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+    value = json.dumps(first["input"], default=str, ensure_ascii=False)[:60]
+    if first["type"] == "missing":
+        return f"{key}: missing"
+    if first["type"] == "extra_forbidden":
+        return f"{key} = {value}: unknown key; allowed here: {', '.join(_keys_beside(first['loc']))}"
+    if first["type"] == "literal_error":
+        return f"{key} = {value}: must be one of {first['ctx']['expected'].replace(' or ', ', ')}"
+    return f"{key} = {value}: {first['msg'].replace('Input should', 'must')}"
+
+
+def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
+    tables: dict[int | str, type[Part]] = {"host": InsideHost, "group": Group, "exception": HostException}
+    return list((tables[location[0]] if len(location) > 1 else Topology).model_fields)
+
+
+def _check_tree(topology: Topology, path: Path) -> None:
+    """Refuse what is no tree of groups in which every host stands once."""
+
+    def refuse(what: str) -> UsageError:
+        return UsageError(f"{path}: {what}")
+
+    for index, group in enumerate(topology.group):
+        where = f"group[{index}]"
+        if topology.by_name[group.name] is not group:
+            raise refuse(f"{where}.name = {group.name}: must be different from the names of the other groups")
+        if group.parent is not None and group.parent not in topology.by_name:
+            known = ", ".join(topology.by_name)
+            raise refuse(f"{where}.parent = {group.parent}: must be the name of a group: {known}")
+    roots = [group.name for group in topology.group if group.parent is None]
+    if len(roots) != 1:
+        names = ", ".join(roots) or "none"
+        raise refuse(f"group.parent: exactly one group must have none; without a parent are: {names}")
+    counts = Counter(host for group in topology.group for host in group.hosts)
+    for index, group in enumerate(topology.group):
+        where = f"group[{index}]"
+        seen, above = {group.name}, group.parent
+        while above is not None:
+            if above in seen:
+                raise refuse(f"{where}.parent = {group.parent}: must not lead back to {above}")
+            seen.add(above)
+            above = topology.by_name[above].parent
+        if bool(group.hosts) == bool(topology.children(group)):
+            raise refuse(
+                f"{where}.hosts = {json.dumps(group.hosts)}: {group.name} must have hosts or groups, not both"
+            )
+        if twice := [host for host in group.hosts if counts[host] > 1]:
+            raise refuse(f"{where}.hosts: {twice[0]} must stand in one group only, once")
+    for index, each in enumerate(topology.exception):
+        if each.host not in topology.group_of:
+            raise refuse(f"exception[{index}].host = {each.host}: must be a host of a group")

@@ -1,0 +1,192 @@
+"""How groups of hosts are joined: by the rate that a transfer between them gets, level by level."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, takewhile
+
+import numpy as np
+
+from scope.topology.survey import Survey, plateau
+from scope.topology.topology import Group, Level, Topology
+
+FAR_BANDWIDTH = 0.25
+"""A join that lets less than this share of the slower port through is a wide-area one."""
+FAR_LATENCY_S = 1e-3
+FAR_LATENCY = 5.0
+"""So is one whose latency is above a millisecond and this many times that inside its groups."""
+PAIRS = 3
+"""Pairs of hosts whose median is the latency of a group."""
+SLOWER = 1.3
+"""A port that is slower than those of its group by this factor is an exception."""
+
+
+@dataclass
+class Node:
+    """Hosts of one switch or bus, or nodes that something joins."""
+
+    hosts: list[str]
+    children: list[Node] = field(default_factory=list)
+    bandwidth: float = 0.0
+    """Between two of its children, or hosts: one transfer alone, bytes per second."""
+    bus: bool = False
+    name: str = ""
+    level: Level = "cluster"
+    latency_s: float = 0.0
+
+    @property
+    def members(self) -> list[str]:
+        """All hosts inside."""
+        return self.hosts + [host for child in self.children for host in child.members]
+
+    def below(self) -> Iterator[Node]:
+        """Yield this node and all inside it."""
+        yield self
+        for child in self.children:
+            yield from child.below()
+
+
+@dataclass(frozen=True)
+class Uplink:
+    """All that leaves or enters a node together, in bytes per second."""
+
+    rate: float
+    half: bool = False
+
+
+def joined(leaves: Sequence[Sequence[str]], survey: Survey, buses: Sequence[Sequence[str]]) -> Node:
+    """Return the tree over the groups, with names, levels, rates and latencies."""
+    shared = {host for bus in buses for host in bus}
+    nodes = [
+        Node(sorted(leaf, key=natural), bandwidth=typical_port(leaf, survey), bus=leaf[0] in shared)
+        for leaf in leaves
+    ]
+    index = {host: i for i, host in enumerate(survey.oracle.hosts)}
+    reach = survey.bottlenecks()
+
+    def between(a: Node, b: Node) -> float:
+        rates = reach[np.ix_([index[h] for h in a.members], [index[h] for h in b.members])]
+        return plateau(rates.ravel().tolist())
+
+    while len(nodes) > 1:
+        rates = {(i, j): between(nodes[i], nodes[j]) for i, j in combinations(range(len(nodes)), 2)}
+        fastest = max(rates.values())
+        label = list(range(len(nodes)))
+        for (i, j), rate in rates.items():
+            if rate * survey.step > fastest:
+                label = [label[i] if each == label[j] else each for each in label]
+        merged = []
+        for number in sorted(set(label)):
+            inside = [node for node, each in zip(nodes, label, strict=True) if each == number]
+            merged.append(inside[0] if len(inside) == 1 else Node([], inside, fastest))
+        nodes = merged
+    root = nodes[0]
+    _measure_latencies(root, survey)
+    _set_levels(root)
+    named(root)
+    return root
+
+
+def typical_port(hosts: Sequence[str], survey: Survey) -> float:
+    """Return the median port of some hosts."""
+    return float(np.median([survey.port(host) for host in hosts]))
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """Return what sorts `n2` before `n10`."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text) if part]
+
+
+def named(root: Node) -> None:
+    """Give every node a name of its own: the hosts' common name, `lan`, `wan`."""
+    nodes = sorted(root.below(), key=lambda node: min(map(natural, node.members)))
+    plain = {id(node): _plain_name(node) for node in nodes}
+    counts = Counter(plain.values())
+    given: Counter[str] = Counter()
+    for node in nodes:
+        name = plain[id(node)]
+        given[name] += 1
+        node.name = f"{name}-{given[name]}" if counts[name] > 1 else name
+
+
+def _plain_name(node: Node) -> str:
+    if node.children:
+        return node.level
+    letters = zip(*(host.partition(".")[0] for host in node.hosts), strict=False)
+    common = "".join(each[0] for each in takewhile(lambda each: len(set(each)) == 1, letters))
+    return common.rstrip("0123456789").rstrip("-_") or "cluster"
+
+
+def _measure_latencies(root: Node, survey: Survey) -> None:
+    for node in root.below():
+        parts = [child.members for child in node.children] or [[host] for host in node.hosts]
+        if len(parts) < 2:
+            continue
+        pairs = []
+        for _ in range(PAIRS):
+            i, j = survey.rng.choice(len(parts), 2, replace=False)
+            pairs.append((str(survey.rng.choice(parts[i])), str(survey.rng.choice(parts[j]))))
+        node.latency_s = float(np.median([survey.latency(a, b) for a, b in pairs]))
+    known = [node.latency_s for node in root.below() if node.latency_s > 0]
+    for node in root.below():
+        # A host that stands alone has nobody to be near to.
+        node.latency_s = node.latency_s or min(known)
+
+
+def _set_levels(root: Node) -> None:
+    for node in root.below():
+        if not node.children:
+            continue
+        port = min(max(leaf.bandwidth for leaf in child.below() if leaf.hosts) for child in node.children)
+        near = max(child.latency_s for child in node.children)
+        far = node.latency_s > FAR_LATENCY_S and node.latency_s > FAR_LATENCY * near
+        node.level = "wan" if far or node.bandwidth < FAR_BANDWIDTH * port else "lan"
+
+
+def assembled(root: Node, uplinks: dict[str, Uplink]) -> list[Group]:
+    """Return the groups of the file, parents first."""
+    parents = {child.name: node.name for node in root.below() for child in node.children}
+    return [
+        Group(
+            name=node.name,
+            level=node.level,
+            parent=parents.get(node.name),
+            hosts=node.hosts,
+            medium="shared" if node.bus else "switched",
+            latency_s=node.latency_s,
+            bandwidth_bytes_per_s=node.bandwidth,
+            uplink_bytes_per_s=uplinks[node.name].rate if node.name in uplinks else None,
+            uplink_duplex="half" if node.name in uplinks and uplinks[node.name].half else "full",
+        )
+        for node in root.below()
+    ]
+
+
+def without_splits(topology: Topology, step: float) -> Topology:
+    """Return the topology with sibling groups made one that nothing tells apart."""
+    for parent in topology.group:
+        alike = [
+            child
+            for child in topology.children(parent)
+            if child.hosts
+            and child.uplink_bytes_per_s is None
+            and child.medium == "switched"
+            and parent.bandwidth_bytes_per_s * step > child.bandwidth_bytes_per_s
+        ]
+        if len(alike) < 2:
+            continue
+        first, *others = alike
+        hosts = sorted((host for child in alike for host in child.hosts), key=natural)
+        names = {child.name for child in others}
+        groups = [group for group in topology.group if group.name not in names]
+        groups[groups.index(first)] = first.model_copy(update={"hosts": hosts})
+        if len(alike) == len(topology.children(parent)):
+            only = first.model_copy(
+                update={"hosts": hosts, "parent": parent.parent, "uplink_bytes_per_s": parent.uplink_bytes_per_s}
+            )
+            groups = [only if group.name == parent.name else group for group in groups if group.name != first.name]
+        return without_splits(topology.model_copy(update={"group": groups}), step)
+    return topology
