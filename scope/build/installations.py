@@ -124,7 +124,7 @@ def _candidates() -> Iterator[tuple[Path, str]]:
     embedded = Path(sysconfig.get_path("scripts"))
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         directory = Path(folder)
-        if folder and directory != embedded and directory.is_dir():
+        if folder and directory != embedded and os.access(directory, os.R_OK | os.X_OK):
             for compiler in [directory / "mpicxx", *sorted(directory.glob("mpicxx.*"))]:
                 if os.access(compiler, os.X_OK):
                     yield compiler, "path"

@@ -19,6 +19,8 @@ COMMANDS = {
     "describe": "explain one benchmark: what it measures, how, and by which rules",
     "build": "compile the native program for an MPI",
     "doctor": "say what this machine has and lacks for measuring",
+    "lab": "emulate a cluster on this machine, out of network namespaces",
+    "topology": "find the groups of a cluster, its trunks and their speeds by measurement",
 }
 
 EXAMPLES = """\
@@ -26,6 +28,7 @@ examples:
   scope run                               the baseline module on this machine
   scope run mpi.latency --launches 3      one benchmark
   scope run --hosts a:2,b:2               two hosts, two ranks on each
+  scope run --lab grid                    the same on an emulated cluster of three
   scope compare runs/before runs/after    did anything change?
   scope predict runs/latest --algorithm cannon --size 1680 --ranks 1..64
 """
@@ -38,7 +41,9 @@ def help_text() -> str:
     return (
         "usage: scope COMMAND [OPTIONS]\n\n"
         "Measures a cluster layer by layer, says where performance is lost and why.\n\n"
-        f"commands (scope COMMAND --help tells more):\n{commands}\n\n{EXAMPLES}"
+        f"commands (scope COMMAND --help tells more):\n{commands}\n\n"
+        "Every command takes --lab NAME: it runs on the first host of an emulated cluster (scope lab list).\n\n"
+        f"{EXAMPLES}"
     )
 
 
@@ -53,7 +58,24 @@ def main() -> None:
 
         print(f"scope {__version__}")
         raise SystemExit(0)
+    lab, arguments = asked_lab(arguments)
+    if not arguments:
+        print("scope --lab NAME: must be followed by a command", file=sys.stderr)
+        raise SystemExit(2)
+    if lab is not None and arguments[0] != "lab":
+        raise SystemExit(dispatch("lab", ["within", lab, "--", *arguments]))
     raise SystemExit(dispatch(arguments[0], arguments[1:]))
+
+
+def asked_lab(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """Return the value of `--lab`, which every command takes, and the other words."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    for position, word in enumerate(arguments[:end]):
+        if word.startswith("--lab="):
+            return word.removeprefix("--lab="), arguments[:position] + arguments[position + 1 :]
+        if word == "--lab" and position + 1 < end:
+            return arguments[position + 1], arguments[:position] + arguments[position + 2 :]
+    return None, arguments
 
 
 def dispatch(name: str, arguments: list[str]) -> int:
@@ -73,7 +95,10 @@ def dispatch(name: str, arguments: list[str]) -> int:
     from scope.errors import ScopeError
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command(name)(importlib.import_module(f"scope.cli.{name}").command)
+    module = importlib.import_module(f"scope.cli.{name}")
+    # A command with commands of its own lists them; any other is one function.
+    for word, function in getattr(module, "COMMANDS", {name: getattr(module, "command", None)}).items():
+        app.command(word)(function)
     try:
         app(arguments, prog_name=f"scope {name}", standalone_mode=True)
     except SystemExit as ended:

@@ -197,16 +197,20 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
     """Measure as the experiment asks, derive, report; return whether every case is well."""
     from scope.build import installations, registry
     from scope.cli.analyze import explain
+    from scope.lab.active import active
     from scope.launch import everywhere, launcher
     from scope.launch import run as runs
     from scope.machine import discover
     from scope.plan import plan as planning
 
+    lab = active()
+    if lab is not None:
+        experiment = settled_in(experiment)
     mpi = installations.find(experiment.mpi)
     site = launcher.site(mpi, experiment.launcher, where)
     build = built(mpi)
     cluster = everywhere.look_at(site)
-    machine = discover.machine(cluster.hosts, build)
+    machine = discover.machine(cluster.hosts, build, lab.facts() if lab else None)
     benchmarks = registry.load(build.program)
     plan = planning.make(experiment, benchmarks, cluster.place, where)
     directory = runs.new_directory(experiment.module, output)
@@ -218,6 +222,18 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
         well = measure(directory, closer(directory, plan, experiment.launches), build, cluster, limits, margin_s)
     explain(directory.path)
     return well
+
+
+def settled_in(experiment: Experiment) -> Experiment:
+    """Return the experiment as a lab can do it: its hosts share processors.
+
+    Nothing is bound, and processes wait for each other: an agreed start time would always be missed by some.
+    """
+    launcher = experiment.launcher.model_copy(update={"binding": "none"})
+    sampling = experiment.sampling
+    if sampling.synchronization is None:
+        sampling = sampling.model_copy(update={"synchronization": "dissemination"})
+    return experiment.model_copy(update={"launcher": launcher, "sampling": sampling})
 
 
 def take_up(folder: Path, limits: Limits) -> bool:
@@ -287,6 +303,7 @@ def measure(
 
     from scope.cli.progress import listening
     from scope.errors import ScopeError
+    from scope.lab.active import active
     from scope.launch import run as runs
     from scope.launch import scheduler
     from scope.launch.supervisor import InterruptedRunError, Supervisor
@@ -301,6 +318,7 @@ def measure(
             time_s=time_s,
             deadline=scheduler.deadline(margin_s),
             inherited=(lock,),
+            origin="measured" if active() is None else "emulated",
         )
         try:
             runs.finish(directory, "running")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scope.errors import ScopeError, UsageError
+from scope.launch import wire
 from scope.launch.diagnosis import diagnose
 from scope.launch.launcher import Command, HostSlots, Job, Site, command
 from scope.machine.discover import every_host, this_host, usable_cores
@@ -78,6 +79,7 @@ def look_at(site: Site) -> Cluster:
     """Probe every host of a site."""
     if not site.hosts:
         return Cluster(site, [this_host()])
+    wire.prove(site)
     hosts = every_host(lambda words: run_once_per_host(site, words))
     listed = [fact for host in site.hosts if (fact := _facts_of(host.name, hosts)) is not None]
     # In the order of the list, so that types of node are numbered alike wherever they are named.

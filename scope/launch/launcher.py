@@ -6,13 +6,14 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Protocol, cast
 
 from scope.errors import UsageError
+from scope.lab.active import INTERFACE, MANAGEMENT, ActiveLab, active
 from scope.launch import scheduler
 from scope.launch.scheduler import Allocation
 from scope.machine.discover import steering_environment
@@ -69,6 +70,10 @@ class Site:
     agent: str | None = None
     interface: str | None = None
     arguments: tuple[str, ...] = ()
+    control_interface: str | None = None
+    """The network interface that carries the launcher's own messages."""
+    one_kernel: bool = False
+    """Its hosts are emulated: memory is shared between them, and processors are not their own."""
 
     @property
     def one_host(self) -> bool:
@@ -123,7 +128,7 @@ def site(mpi: MpiInstallation, asked: experiment.Launcher, where: str) -> Site:
             f"{where}: launcher.kind = {asked.kind}: no job of it is running this;"
             " start scope inside one (salloc, sbatch), or add --submit"
         )
-    return Site(
+    asked_for = Site(
         mpi=mpi,
         mpiexec=_starter(launcher, mpi, asked.mpiexec, where),
         kind=asked.kind,
@@ -133,6 +138,21 @@ def site(mpi: MpiInstallation, asked: experiment.Launcher, where: str) -> Site:
         agent=_program(asked.agent, f"{where}: launcher.agent") if asked.agent else None,
         interface=asked.interface,
         arguments=tuple(asked.arguments),
+    )
+    lab = active()
+    return asked_for if lab is None else _inside(lab, asked_for)
+
+
+def _inside(lab: ActiveLab, site: Site) -> Site:
+    """Return the site as a lab's: all its hosts unless some were named, over its wire, bound to no processor."""
+    return replace(
+        site,
+        hosts=site.hosts or tuple(HostSlots(host.name, host.slots) for host in lab.hosts),
+        binding="none",
+        agent=site.agent or lab.agent,
+        interface=site.interface or INTERFACE,
+        control_interface=MANAGEMENT,
+        one_kernel=True,
     )
 
 

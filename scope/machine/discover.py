@@ -17,7 +17,7 @@ from pydantic import ValidationError
 import scope
 from scope.errors import ScopeError
 from scope.machine import probe
-from scope.machine.machine import Host, Machine, NativeBuild
+from scope.machine.machine import EmulatedCluster, Host, Machine, NativeBuild
 
 FORMAT = 1
 
@@ -50,7 +50,7 @@ def every_host(run: RunOnEveryHost) -> list[Host]:
     return list(hosts.values())
 
 
-def machine(hosts: list[Host], build: NativeBuild | None) -> Machine:
+def machine(hosts: list[Host], build: NativeBuild | None, lab: EmulatedCluster | None = None) -> Machine:
     """`machine.json` of these hosts."""
     return Machine(
         format=FORMAT,
@@ -59,6 +59,7 @@ def machine(hosts: list[Host], build: NativeBuild | None) -> Machine:
         environment=steering_environment(os.environ),
         python=platform.python_version(),
         scope_version=scope.__version__,
+        lab=lab,
     )
 
 

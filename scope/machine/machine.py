@@ -124,6 +124,43 @@ class NativeBuild(Fact):
     built_unix_s: float
 
 
+class EmulatedLink(Fact):
+    """A link of an emulated cluster that was measured when it came up."""
+
+    link: str
+    """For example `ports of hpc` or `trunk giza-router`."""
+    declared_bytes_per_s: float
+    """Payload of TCP that the declared rate leaves."""
+    measured_bytes_per_s: float
+    processor_share: float
+    """Of all processors' time that was in use meanwhile, 0 to 1."""
+
+    @property
+    def deviation(self) -> float:
+        """Measured over declared, minus one."""
+        return self.measured_bytes_per_s / self.declared_bytes_per_s - 1
+
+
+class RelayedLink(Fact):
+    """A link that a program carries, and how late its frames were delivered."""
+
+    link: str
+    frames: int
+    late_median_us: float
+    late_p99_us: float
+
+
+class EmulatedCluster(Fact):
+    """The lab that a run was made in."""
+
+    name: str
+    title: str
+    links: list[EmulatedLink]
+    relayed: list[RelayedLink]
+    faults: list[str]
+    """What was made to go wrong, in words."""
+
+
 class Machine(Fact):
     """`machine.json`."""
 
@@ -134,3 +171,5 @@ class Machine(Fact):
     """Variables that steer MPI, fabrics, threads or BLAS and are set (OMPI_*, UCX_*, OMP_*, ...)."""
     python: str
     scope_version: str
+    lab: EmulatedCluster | None = None
+    """None where the hosts are real."""

@@ -18,7 +18,8 @@ class Mpich:
     def command(self, job: Job, site: Site, environment: Mapping[str, str]) -> Command:
         """Return the command line; see mpiexec.hydra(1)."""
         per_host = job.ranks_per_host or site.ranks_per_host
-        binding = "none" if job.oversubscribed else job.binding
+        crowded = job.oversubscribed or site.one_kernel
+        binding = "none" if crowded else job.binding
         names = [f"{host.name}:{host.slots}" if host.slots else host.name for host in site.hosts]
         arguments = [
             *(site.mpiexec, "-n", str(job.ranks)),
@@ -36,7 +37,8 @@ class Mpich:
 def settings(job: Job, site: Site) -> dict[str, str]:
     """Return the variables of a job, whoever starts its ranks: the way of messages, and patience in a crowd."""
     # MPICH spins; the sooner it yields the sooner a neighbour on the same core goes on.
-    patience = {"MPIR_CVAR_POLLS_BEFORE_YIELD": "10"} if job.oversubscribed else {}
+    crowded = job.oversubscribed or site.one_kernel
+    patience = {"MPIR_CVAR_POLLS_BEFORE_YIELD": "10"} if crowded else {}
     return _transport(job, site) | patience
 
 
@@ -52,6 +54,9 @@ def _transport(job: Job, site: Site) -> dict[str, str]:
         "UCX_TLS": "tcp,self",
     }
     chosen = tcp if job.transport == "tcp" else {}
+    if site.one_kernel and not chosen:
+        # MPICH's own shared memory stays inside a host; that of its fabrics would reach the others.
+        chosen = {name: value for name, value in tcp.items() if name != "MPIR_CVAR_NOLOCAL"}
     if site.interface:
         return {**chosen, "UCX_NET_DEVICES": site.interface, "FI_TCP_IFACE": site.interface}
     return {**chosen, "FI_TCP_IFACE": "lo"} if chosen and site.one_host else chosen

@@ -1,0 +1,207 @@
+"""What a lab file says: groups of hosts, the switches they are plugged into, and the trunks between switches."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from scope.errors import UsageError
+from scope.rundirectory import read_text
+
+PRESETS = Path(__file__).parent / "presets"
+NAME = r"[a-z][a-z-]{0,20}"
+"""Of groups and switches: letters, because a number follows in a host's name."""
+FASTEST_MBIT = 10_000.0
+SLOWEST_MBIT = 0.1
+"""What the kernel's token bucket shapes: a frame of 1514 bytes must fit between two ticks and pass within a
+second."""
+MOST_HOSTS = 250
+
+
+class Described(BaseModel):
+    """A part of a lab file; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Group(Described):
+    """Equal hosts on one switch."""
+
+    name: str = Field(pattern=f"^{NAME}$")
+    hosts: int = Field(ge=1, le=MOST_HOSTS)
+    ranks_per_host: int = Field(1, ge=1, le=64)
+    switch: str = ""
+    """Where they are plugged in; empty: a switch of the group's own name."""
+    rate_mbit_per_s: float = Field(ge=SLOWEST_MBIT, le=FASTEST_MBIT)
+    """Of each link of a port, each direction."""
+    latency_us: float = Field(0.0, ge=0, le=1e6)
+    """One way, added to every port."""
+    links: int = Field(1, ge=1, le=8)
+    """Bonded: a port has this many times the rate."""
+
+    @property
+    def plugged_into(self) -> str:
+        """Name of its switch."""
+        return self.switch or self.name
+
+    @property
+    def port_mbit_per_s(self) -> float:
+        """Rate of a whole port."""
+        return self.rate_mbit_per_s * self.links
+
+
+class Switch(Described):
+    """A switch that is a bus: all that crosses it shares one medium."""
+
+    name: str = Field(pattern=f"^{NAME}$")
+    shared_mbit_per_s: float = Field(ge=SLOWEST_MBIT, le=1000)
+
+
+class Trunk(Described):
+    """A line between two switches."""
+
+    between: tuple[str, str]
+    rate_mbit_per_s: float = Field(ge=SLOWEST_MBIT, le=FASTEST_MBIT)
+    latency_us: float = Field(0.0, ge=0, le=1e6)
+    links: int = Field(1, ge=1, le=8)
+    duplex: Literal["full", "half"] = "full"
+
+    @property
+    def name(self) -> str:
+        """How it is called: giza-router."""
+        return "-".join(self.between)
+
+    @property
+    def total_mbit_per_s(self) -> float:
+        """Rate of the whole line, each direction."""
+        return self.rate_mbit_per_s * self.links
+
+
+@dataclass(frozen=True)
+class LabHost:
+    """One emulated host."""
+
+    name: str
+    group: str
+    slots: int
+    data_address: str
+    """On the emulated wire."""
+    management_address: str
+    """On the unshaped network of launchers."""
+
+
+class Lab(Described):
+    """A whole lab file."""
+
+    title: str = ""
+    source: str = ""
+    group: list[Group] = Field(min_length=1)
+    switch: list[Switch] = []
+    trunk: list[Trunk] = []
+
+    def hosts(self) -> list[LabHost]:
+        """Return all hosts, group by group: hpc1, hpc2, ..."""
+        return [
+            LabHost(
+                name=f"{group.name}{number}",
+                group=group.name,
+                slots=group.ranks_per_host,
+                data_address=f"10.77.{position}.{number}",
+                management_address=f"10.78.{position}.{number}",
+            )
+            for position, group in enumerate(self.group, start=1)
+            for number in range(1, group.hosts + 1)
+        ]
+
+    def switches(self) -> list[str]:
+        """Return the names of all switches, those of the hosts first."""
+        named = [group.plugged_into for group in self.group] + [one.name for one in self.switch]
+        return list(dict.fromkeys(named + [end for trunk in self.trunk for end in trunk.between]))
+
+    def shared_mbit_per_s(self, switch: str) -> float | None:
+        """Return the rate of the medium of a bus; None for a switch."""
+        return next((one.shared_mbit_per_s for one in self.switch if one.name == switch), None)
+
+    def group_of(self, name: str) -> Group:
+        """Return the group of this name."""
+        return next(group for group in self.group if group.name == name)
+
+    def way(self, start: str, end: str) -> list[Trunk]:
+        """Return the trunks between two switches, in order."""
+        beside = defaultdict(list)
+        for trunk in self.trunk:
+            for here, there in (trunk.between, trunk.between[::-1]):
+                beside[here].append((there, trunk))
+        ways: dict[str, list[Trunk]] = {start: []}
+        for here in (queue := [start]):
+            for there, trunk in beside[here]:
+                if there not in ways:
+                    ways[there] = [*ways[here], trunk]
+                    queue.append(there)
+        return ways[end]
+
+
+def presets() -> list[str]:
+    """Return the names of the labs that come with Scope."""
+    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+
+
+def name_of(name_or_path: str) -> str:
+    """Return what a lab is called: a preset's name, or the stem of its file."""
+    return Path(name_or_path).stem if name_or_path.endswith(".toml") else name_or_path
+
+
+def read(name_or_path: str) -> tuple[str, Lab]:
+    """Return a lab's name and description; raises UsageError naming file, key, value and what is allowed."""
+    file = Path(name_or_path) if name_or_path.endswith(".toml") else PRESETS / f"{name_or_path}.toml"
+    if file.parent == PRESETS and file.stem not in presets():
+        raise UsageError(f"lab {name_or_path}: must be one of {', '.join(presets())}, or a .toml file")
+    try:
+        lab = Lab.model_validate(tomllib.loads(read_text(file)))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file}: not TOML: {error}") from error
+    except ValidationError as error:
+        raise UsageError(_explain(file, error)) from error
+    _refuse_contradictions(file, lab)
+    if not re.fullmatch(r"[\w.-]+", file.stem):
+        raise UsageError(f"{file}: a lab is called after its file; must be letters, digits, dots and dashes")
+    return file.stem, lab
+
+
+def _explain(file: Path, error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+    if first["type"] == "extra_forbidden":
+        models: dict[str, type[Described]] = {"group": Group, "switch": Switch, "trunk": Trunk}
+        allowed = models.get(str(first["loc"][0]), Lab) if len(first["loc"]) > 1 else Lab
+        return f"{file}: {key}: unknown key; allowed here: {', '.join(allowed.model_fields)}"
+    if first["type"] == "missing":
+        return f"{file}: {key}: missing"
+    return f"{file}: {key} = {first['input']!r}: {first['msg'].replace('Input should', 'must')}"
+
+
+def _refuse_contradictions(file: Path, lab: Lab) -> None:
+    names = [group.name for group in lab.group]
+    for position, group in enumerate(lab.group):
+        if group.name in names[:position]:
+            raise UsageError(f"{file}: group[{position}].name = {group.name!r}: must be another name than before")
+    buses = [switch.name for switch in lab.switch]
+    for position, name in enumerate(buses):
+        if name in buses[:position]:
+            raise UsageError(f"{file}: switch[{position}].name = {name!r}: must be another name than before")
+    if len(lab.hosts()) > MOST_HOSTS:
+        raise UsageError(f"{file}: {len(lab.hosts())} hosts: must be at most {MOST_HOSTS}")
+    reached = {lab.switches()[0]}
+    for _ in lab.trunk:
+        reached |= {end for trunk in lab.trunk if reached & set(trunk.between) for end in trunk.between}
+    if apart := [name for name in lab.switches() if name not in reached]:
+        raise UsageError(f"{file}: switch {apart[0]!r}: no trunk leads from it to {lab.switches()[0]!r}")
+    if len(lab.trunk) != len(lab.switches()) - 1:
+        between = ", ".join(trunk.name for trunk in lab.trunk)
+        raise UsageError(f"{file}: trunk: {between}: must form a tree, one way between any two switches")

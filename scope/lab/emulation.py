@@ -1,0 +1,348 @@
+"""The life of a lab: up, entered, down. All of it lives below one process; when that ends nothing is left.
+
+Without root the same is done in a user namespace, where the kernel allows one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from scope.errors import ScopeError, UsageError
+from scope.lab import relay
+from scope.lab.active import VARIABLE, ActiveLab, Relay, UpHost
+from scope.lab.description import Lab
+from scope.lab.wiring import RelayedWire, Wiring, wire
+from scope.rundirectory import read_json, write_json
+
+HOLDER = Path(__file__).with_name("holder.py")
+NEEDED = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux"}
+PATIENCE_S = 30.0
+DEATH_S = 5.0
+
+AGENT = """#!/bin/sh
+# Stands in for ssh inside the lab: agent [options] HOST COMMAND...
+while :; do case $1 in -[oplibFEc]) shift 2;; -*) shift;; *) break;; esac; done
+host=$1
+shift
+case $host in
+{cases}
+*) echo "lab {name}: no host is called $host" >&2; exit 255;;
+esac
+exec nsenter --target "$pid" --net --uts --mount sh -c "$*"
+"""
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """A lab that is up, seen from outside."""
+
+    folder: Path
+    state: ActiveLab
+
+    def command(self, words: Sequence[str], host: str | None = None) -> list[str]:
+        """Return how a command is run inside, on a host or (None) in the fabric, in this very working directory.
+
+        Raises UsageError for a host that the lab does not have.
+        """
+        inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()), *words]
+        if host is not None:
+            known = self.state.host(host)
+            if known is None:
+                names = ", ".join(one.name for one in self.state.hosts)
+                raise UsageError(f"lab {self.state.name}: host {host}: must be one of {names}")
+            inside = ["nsenter", "--target", str(known.pid), "--net", "--uts", "--mount", *inside]
+        user = ["--user", "--preserve-credentials"] if self.state.rootless else []
+        return ["nsenter", "--target", str(self.state.holder), *user, "--mount", "--net", "--pid", *inside]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables of every command inside."""
+        return {**os.environ, VARIABLE: str(self.folder / "state.json")}
+
+    def run(
+        self, host: str | None, words: Sequence[str], timeout: float = PATIENCE_S, given: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command inside and return what it said; `given` goes to its standard input."""
+        return subprocess.run(
+            self.command(words, host),
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            **({"input": given} if given is not None else {"stdin": subprocess.DEVNULL}),
+        )
+
+    def started(self, host: str | None, words: Sequence[str]) -> subprocess.Popen[str]:
+        """Start a command inside; its output is a pipe."""
+        return subprocess.Popen(
+            self.command(words, host),
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def kept(self, state: ActiveLab) -> Emulation:
+        """Write down a new state and return the lab with it."""
+        write_json(self.folder / "state.json", state)
+        return Emulation(self.folder, state)
+
+
+def signal_command(command: subprocess.Popen[bytes], number: int) -> None:
+    """Pass a signal on to a command inside: `nsenter` itself would only leave it behind."""
+    children = Path(f"/proc/{command.pid}/task/{command.pid}/children").read_text().split()
+    for child in map(int, children):
+        with suppress(ProcessLookupError):
+            os.kill(child, number)
+
+
+def folder_of(name: str) -> Path:
+    """Return where the state of a lab stands: in the user's run-time folder, else the temporary one."""
+    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    return Path(base) / f"scope-labs-{os.getuid()}" / name
+
+
+def find(name: str) -> Emulation | None:
+    """Return the lab of this name if it is up; what a dead one left is removed."""
+    folder = folder_of(name)
+    if not (folder / "state.json").is_file():
+        return None
+    state = read_json(folder / "state.json", ActiveLab)
+    if _start_of(state.holder) == state.holder_started:
+        return Emulation(folder, state)
+    shutil.rmtree(folder, ignore_errors=True)
+    return None
+
+
+def all_up() -> list[Emulation]:
+    """Return every lab of this user that is up; what dead ones left is removed."""
+    base = folder_of("x").parent
+    names = sorted(path.name for path in base.iterdir()) if base.is_dir() else []
+    return [lab for name in names if (lab := find(name)) is not None]
+
+
+def up(name: str, lab: Lab) -> Emulation:
+    """Bring a lab up that stays until `down`; raises UsageError when one of this name is up already."""
+    if find(name) is not None:
+        raise UsageError(f"lab {name}: is up already; scope lab down {name} ends it")
+    with _built(name, lab) as (emulation, holder):
+        assert holder.stdin is not None
+        holder.stdin.write("stay\n")
+        holder.stdin.flush()
+        _forget(holder)
+    return emulation
+
+
+@contextmanager
+def temporary(name: str, lab: Lab) -> Iterator[Emulation]:
+    """Keep a lab up for as long as the context, or this process, lives."""
+    with _built(f"{name}-{os.getpid()}", lab) as (emulation, holder):
+        try:
+            yield emulation
+        finally:
+            _end(holder, emulation.state.holder)
+            shutil.rmtree(emulation.folder, ignore_errors=True)
+
+
+def down(name: str) -> None:
+    """End a lab and everything inside it; raises UsageError when none of this name is up."""
+    emulation = find(name)
+    if emulation is None:
+        raise UsageError(f"lab {name}: is not up; scope lab list shows those that are")
+    os.kill(emulation.state.holder, signal.SIGKILL)
+    _wait_for_death(emulation.state.holder)
+    shutil.rmtree(emulation.folder, ignore_errors=True)
+
+
+@contextmanager
+def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[str]]]:
+    """Build a lab; whatever goes wrong takes everything down again."""
+    _refuse_missing_tools()
+    folder = folder_of(name)
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True, mode=0o700)
+    except OSError as error:
+        raise ScopeError(f"{folder}: cannot be made: {error.strerror}") from error
+    (folder / "hosts").write_text(_hosts_file(lab))
+    holder = _start_holder(folder, lab)
+    try:
+        emulation = _wired(folder, name, lab, holder)
+        yield emulation, holder
+    except BaseException:
+        _end(holder, None)
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _wired(folder: Path, name: str, lab: Lab, holder: subprocess.Popen[str]) -> Emulation:
+    started, pids = _first_line(holder)
+    slots = {host.name: host.slots for host in lab.hosts()}
+    hosts = [UpHost(name=host, slots=slots[host], pid=pid) for host, pid in pids.items()]
+    agent = folder / "agent"
+    state = ActiveLab(
+        name=name,
+        description=lab,
+        holder=started,
+        holder_started=_start_of(started) or 0,
+        rootless=os.geteuid() != 0,
+        hosts=hosts,
+        agent=str(agent),
+    )
+    addresses = {host.name: (host.management_address, host.data_address) for host in lab.hosts()}
+    cases = "\n".join(f"{'|'.join((host.name, *addresses[host.name]))}) pid={host.pid};;" for host in hosts)
+    agent.write_text(AGENT.format(cases=cases, name=name))
+    agent.chmod(0o755)
+    emulation = Emulation(folder, state)
+    return lay(emulation, wire(lab, pids))
+
+
+def lay(emulation: Emulation, wiring: Wiring) -> Emulation:
+    """Make wires; return the lab with their relays written down."""
+    say(emulation, None, "ip", wiring.links)
+    started = [_start_relay(emulation, relayed) for relayed in wiring.relays]
+    say(emulation, None, "ip", wiring.joined)
+    for host, lines in wiring.hosts.items():
+        say(emulation, host, "ip", lines)
+        say(emulation, host, "tc", wiring.host_buckets.get(host, []))
+        # Not every kernel lets a route choose its congestion control; it is then the kernel's own.
+        emulation.run(host, ["ip", "-batch", "-"], given="\n".join(wiring.routes.get(host, [])))
+    say(emulation, None, "tc", wiring.buckets)
+    relays = [*emulation.state.relays, *started]
+    return emulation.kept(emulation.state.model_copy(update={"relays": relays}))
+
+
+def say(emulation: Emulation, host: str | None, program: str, lines: Sequence[str]) -> None:
+    """Give a batch of lines to `ip` or `tc` on a host or in the fabric; raises ScopeError with its complaint."""
+    if not lines:
+        return
+    answer = emulation.run(host, [program, "-batch", "-"], given="\n".join(lines) + "\n")
+    if answer.returncode != 0:
+        raise ScopeError(f"lab {emulation.state.name}: {program} refuses: {_complaint(answer.stderr, lines)}")
+
+
+def _start_relay(emulation: Emulation, relayed: RelayedWire) -> Relay:
+    """Start a relay inside and wait until its devices exist."""
+    program = relay.program()
+    stem = relayed.link.replace(" ", "-")
+    statistics, log = emulation.folder / f"{stem}.json", emulation.folder / f"{stem}.log"
+    # In the background of a shell that says its number; the relay stays when the shell has gone.
+    script = '"$0" "$@" >"$LOG" 2>&1 & echo $!; until grep -q . "$LOG"; do sleep 0.01; done; cat "$LOG"'
+    words = ["env", f"LOG={log}", "setsid", "sh", "-c", script, program, *relayed.arguments(str(statistics))]
+    log.write_text("")
+    try:
+        answer = emulation.run(None, words, timeout=10)
+    except subprocess.TimeoutExpired as error:
+        raise ScopeError(f"lab {emulation.state.name}: the relay of {relayed.link} does not start") from error
+    pid, _, said = answer.stdout.partition("\n")
+    if said.strip() != "ready":
+        hint = "; latency, buses and loss need /dev/net/tun" if "/dev/net/tun" in said else ""
+        raise ScopeError(f"lab {emulation.state.name}: {relayed.link}: {said.strip() or answer.stderr}{hint}")
+    return Relay(link=relayed.link, pid=int(pid), statistics=str(statistics))
+
+
+def _start_holder(folder: Path, lab: Lab) -> subprocess.Popen[str]:
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    spaces = ["unshare", *user, "--mount", "--net", "--pid", "--fork", "--kill-child"]
+    names = [host.name for host in lab.hosts()]
+    with (folder / "holder.log").open("w") as log:
+        return subprocess.Popen(
+            [*spaces, sys.executable, "-I", "-S", str(HOLDER), str(folder / "hosts"), *names],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            start_new_session=True,
+            cwd="/",
+        )
+
+
+def _first_line(holder: subprocess.Popen[str]) -> tuple[int, dict[str, int]]:
+    assert holder.stdout is not None
+    ready, _, _ = select.select([holder.stdout], [], [], PATIENCE_S)
+    line = holder.stdout.readline() if ready else ""
+    if not line:
+        raise ScopeError(f"no lab can be made here: {_why_not(holder)}")
+    said = json.loads(line)
+    return said["holder"], said["hosts"]
+
+
+def _why_not(holder: subprocess.Popen[str]) -> str:
+    arguments = list(holder.args) if isinstance(holder.args, list) else []
+    log = Path(str(arguments[arguments.index("-S") + 2])).with_name("holder.log")
+    lines = [line for line in log.read_text().splitlines() if line.strip()]
+    said = lines[-1] if lines else "the namespaces did not come up in time"
+    allowed = "the kernel must allow user namespaces, or root must ask" if os.geteuid() != 0 else ""
+    return f"{said}; {allowed}".rstrip("; ")
+
+
+def _refuse_missing_tools() -> None:
+    for tool, package in NEEDED.items():
+        if shutil.which(tool) is None:
+            raise UsageError(f"{tool}: not found; a lab needs it (Debian package {package})")
+
+
+def _hosts_file(lab: Lab) -> str:
+    lines = ["127.0.0.1 localhost"]
+    lines += [f"{host.management_address} {host.name}" for host in lab.hosts()]
+    lines += [f"{host.data_address} d-{host.name}" for host in lab.hosts()]
+    return "\n".join(lines) + "\n"
+
+
+def _complaint(said: str, lines: Sequence[str]) -> str:
+    """Return what a batch complained about, with the line at fault."""
+    words = [line for line in said.splitlines() if line.strip()]
+    number = next((word.rpartition(":")[2] for word in words if "Command failed" in word), "")
+    line = f" ({lines[int(number) - 1]})" if number.isdigit() and int(number) <= len(lines) else ""
+    return (words[0] if words else "no reason given") + line
+
+
+def _start_of(pid: int) -> int | None:
+    """Return when a process started, in clock ticks since boot; None when there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
+def _forget(holder: subprocess.Popen[str]) -> None:
+    """Let a lab live on without us: its pipes are closed and nobody waits for it."""
+    for pipe in (holder.stdin, holder.stdout):
+        if pipe is not None:
+            pipe.close()
+    holder.returncode = 0
+
+
+def _end(holder: subprocess.Popen[str], inner: int | None) -> None:
+    """End a holder that this process started, and wait until it is gone."""
+    if inner is not None:
+        with suppress(ProcessLookupError):
+            os.kill(inner, signal.SIGKILL)
+    holder.kill()
+    holder.wait(DEATH_S)
+    for pipe in (holder.stdin, holder.stdout):
+        if pipe is not None:
+            pipe.close()
+    if inner is not None:
+        _wait_for_death(inner)
+
+
+def _wait_for_death(pid: int) -> None:
+    deadline = time.monotonic() + DEATH_S
+    while _start_of(pid) is not None and time.monotonic() < deadline:
+        time.sleep(0.01)

@@ -1,0 +1,164 @@
+"""What can be made to go wrong in a lab: a slow, lossy or dead port or trunk, a slow or stopped host."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+from scope.errors import ScopeError, UsageError
+from scope.lab import wiring
+from scope.lab.active import INTERFACE, Fault
+from scope.lab.emulation import Emulation, lay, say
+
+THROTTLE = Path(__file__).with_name("throttle.py")
+Direction = Literal["both", "in", "out"]
+"""Of a host's port: to the host, or from it."""
+
+
+def slow_port(emulation: Emulation, host: str, mbit_per_s: float, direction: Direction = "both") -> Emulation:
+    """Let a host's port have another rate; one direction alone is what a duplex mismatch looks like."""
+    end = _own_port(emulation, host)
+    _shape(emulation, host, INTERFACE if direction != "in" else None, mbit_per_s)
+    _shape(emulation, None, end if direction != "out" else None, mbit_per_s)
+    return _noted(emulation, Fault(where=host, kind="slow", value=mbit_per_s))
+
+
+def slow_trunk(emulation: Emulation, trunk: str, mbit_per_s: float) -> Emulation:
+    """Let a trunk have another rate, both directions."""
+    for end in wiring.trunk_ends(_bucketed_trunk(emulation, trunk)):
+        _shape(emulation, None, end, mbit_per_s)
+    return _noted(emulation, Fault(where=trunk, kind="slow", value=mbit_per_s))
+
+
+def lossy_port(emulation: Emulation, host: str, share: float) -> Emulation:
+    """Lose a share of the frames on a host's port; established connections over it are cut."""
+    end = _own_port(emulation, host)
+    say(emulation, None, "ip", [f"link delete {end}"])
+    pid = _pid(emulation, host)
+    emulation = lay(emulation, wiring.port(emulation.state.description, host, pid, share))
+    return _noted(emulation, Fault(where=host, kind="lossy", value=share))
+
+
+def lossy_trunk(emulation: Emulation, trunk: str, share: float) -> Emulation:
+    """Lose a share of the frames on a trunk."""
+    number = _bucketed_trunk(emulation, trunk)
+    say(emulation, None, "ip", [f"link delete {wiring.trunk_ends(number)[0]}"])
+    emulation = lay(emulation, wiring.trunk(emulation.state.description, number, share))
+    return _noted(emulation, Fault(where=trunk, kind="lossy", value=share))
+
+
+def dead_port(emulation: Emulation, host: str) -> Emulation:
+    """Pull a host's plug."""
+    say(emulation, None, "ip", [f"link set {_own_port(emulation, host)} down"])
+    return _noted(emulation, Fault(where=host, kind="dead"))
+
+
+def dead_trunk(emulation: Emulation, trunk: str) -> Emulation:
+    """Cut a trunk."""
+    say(emulation, None, "ip", [f"link set {wiring.trunk_ends(_trunk(emulation, trunk))[0]} down"])
+    return _noted(emulation, Fault(where=trunk, kind="dead"))
+
+
+def slow_host(emulation: Emulation, host: str, share: float) -> Emulation:
+    """Let the processes of a host stand still for a share of the time; 1 stops them."""
+    script = '"$@" >/dev/null 2>&1 & echo $!'
+    words = [sys.executable, "-I", "-S", str(THROTTLE), str(_pid(emulation, host)), f"{share:g}"]
+    answer = emulation.run(None, ["setsid", "sh", "-c", script, "sh", *words])
+    if not answer.stdout.strip().isdigit():
+        raise ScopeError(f"lab {emulation.state.name}: {host} cannot be slowed: {answer.stderr.strip()}")
+    kind = "stopped" if share >= 1 else "slow-host"
+    return _noted(emulation, Fault(where=host, kind=kind, value=share, pid=int(answer.stdout)))
+
+
+def clear(emulation: Emulation) -> Emulation:
+    """Mend everything."""
+    for fault in reversed(emulation.state.faults):
+        emulation = _mended(emulation, fault)
+    return emulation.kept(emulation.state.model_copy(update={"faults": []}))
+
+
+def _mended(emulation: Emulation, fault: Fault) -> Emulation:
+    lab = emulation.state.description
+    if fault.kind in ("slow-host", "stopped"):
+        emulation.run(None, ["kill", str(fault.pid)])
+        return emulation
+    if emulation.state.host(fault.where) is not None:
+        end, group = wiring.port_of(lab, fault.where), fault.where.rstrip("0123456789")
+        ends, rate = [(None, end), (fault.where, INTERFACE)], lab.group_of(group).port_mbit_per_s
+        again = wiring.port(lab, fault.where, _pid(emulation, fault.where))
+    else:
+        number = _trunk(emulation, fault.where)
+        end, rate = wiring.trunk_ends(number)[0], lab.trunk[number].total_mbit_per_s
+        ends, again = [(None, each) for each in wiring.trunk_ends(number)], wiring.trunk(lab, number)
+    if fault.kind == "dead":
+        say(emulation, None, "ip", [f"link set {end} up"])
+    elif fault.kind == "slow":
+        for host, device in ends:
+            _shape(emulation, host, device, rate)
+    elif fault.kind == "lossy":
+        return lay(_without_relay(emulation, end), again)
+    return emulation
+
+
+def _without_relay(emulation: Emulation, device: str) -> Emulation:
+    """End the relay that carries a device; its devices go with it."""
+    gone = [one for one in emulation.state.relays if _carries(emulation, one.pid, device)]
+    for one in gone:
+        emulation.run(
+            None, ["sh", "-c", 'kill "$0" && while kill -0 "$0" 2>/dev/null; do sleep 0.01; done', str(one.pid)]
+        )
+    kept = [one for one in emulation.state.relays if one not in gone]
+    return emulation.kept(emulation.state.model_copy(update={"relays": kept}))
+
+
+def _carries(emulation: Emulation, pid: int, device: str) -> bool:
+    words = emulation.run(None, ["cat", f"/proc/{pid}/cmdline"]).stdout.split("\0")
+    return any(word.endswith(f":{device}") for word in words)
+
+
+def _shape(emulation: Emulation, host: str | None, device: str | None, mbit_per_s: float) -> None:
+    if device is not None:
+        say(emulation, host, "tc", [wiring.bucket(device, mbit_per_s, "replace")])
+
+
+def _noted(emulation: Emulation, fault: Fault) -> Emulation:
+    return emulation.kept(emulation.state.model_copy(update={"faults": [*emulation.state.faults, fault]}))
+
+
+def _pid(emulation: Emulation, host: str) -> int:
+    known = emulation.state.host(host)
+    if known is None:
+        names = ", ".join(one.name for one in emulation.state.hosts)
+        raise UsageError(f"lab {emulation.state.name}: host {host}: must be one of {names}")
+    return known.pid
+
+
+def _own_port(emulation: Emulation, host: str) -> str:
+    """Return the fabric's end of a port that is a pair of devices with buckets."""
+    _pid(emulation, host)
+    _refuse_relayed(emulation, wiring.port_of(emulation.state.description, host), host)
+    return wiring.port_of(emulation.state.description, host)
+
+
+def _bucketed_trunk(emulation: Emulation, trunk: str) -> int:
+    number = _trunk(emulation, trunk)
+    _refuse_relayed(emulation, wiring.trunk_ends(number)[0], trunk)
+    return number
+
+
+def _refuse_relayed(emulation: Emulation, device: str, where: str) -> None:
+    if emulation.run(None, ["tc", "qdisc", "show", "dev", device]).stdout.startswith("qdisc tbf"):
+        return
+    raise UsageError(
+        f"lab {emulation.state.name}: {where}: is carried by a relay (a bus, latency, loss);"
+        " change its rate or loss in the lab file"
+    )
+
+
+def _trunk(emulation: Emulation, name: str) -> int:
+    names = [trunk.name for trunk in emulation.state.description.trunk]
+    if name not in names:
+        allowed = ", ".join(names) or "none, this lab has no trunk"
+        raise UsageError(f"lab {emulation.state.name}: trunk {name}: must be one of {allowed}")
+    return names.index(name)

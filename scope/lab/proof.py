@@ -1,0 +1,148 @@
+"""Whether a lab is faithful: each kind of port, every bus and every trunk is measured by a TCP stream."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+
+from scope.errors import ScopeError
+from scope.lab.description import Lab, LabHost, Trunk
+from scope.lab.emulation import Emulation
+from scope.machine.machine import EmulatedLink
+
+STREAM = Path(__file__).with_name("stream.py")
+SHORTEST_S = 0.5
+SLOWEST_BYTES = 512e3
+"""A slow wire is filled until so much has passed: what a queue swallows must not count."""
+PAYLOAD_SHARE = 1448 / 1514
+"""Of a full Ethernet frame without preamble and check sum, TCP with time stamps over IPv4."""
+SHARED_PAYLOAD_SHARE = 2 * 1448 / (2 * 1514 + 66)
+"""Where the acknowledgement of every second frame takes its turn on the same medium."""
+TOLERANCE = 0.03
+PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Two hosts between which one link is the narrowest."""
+
+    link: str
+    sender: LabHost
+    receiver: LabHost
+    mbit_per_s: float
+    shared: bool = False
+    """Whether both directions share the medium."""
+
+    @property
+    def payload_bytes_per_s(self) -> float:
+        """What TCP gets through a faithful link."""
+        return self.mbit_per_s * 1e6 / 8 * (SHARED_PAYLOAD_SHARE if self.shared else PAYLOAD_SHARE)
+
+
+def probes(lab: Lab) -> list[Probe]:
+    """Return one probe for the ports of each group, each bus and each trunk that two hosts can fill."""
+    return [*_ports(lab), *_trunks(lab)]
+
+
+def check_all(emulation: Emulation, heard: Callable[[str], None]) -> Emulation:
+    """Measure every link, saying which; return the lab with its checks written down."""
+    measured = []
+    for probe in probes(emulation.state.description):
+        heard(probe.link)
+        measured.append(check(emulation, probe))
+    return emulation.kept(emulation.state.model_copy(update={"checks": measured}))
+
+
+def check(emulation: Emulation, probe: Probe) -> EmulatedLink:
+    """Measure one link; raises ScopeError when the hosts cannot talk."""
+    declared = probe.payload_bytes_per_s
+    seconds = max(SHORTEST_S, SLOWEST_BYTES / declared)
+    python = [sys.executable, "-I", "-S", str(STREAM)]
+    before = _processors()
+    receiver = emulation.started(probe.receiver.name, [*python, "receive", probe.receiver.data_address])
+    try:
+        assert receiver.stdout is not None
+        port = receiver.stdout.readline().strip()
+        words = ["send", probe.receiver.data_address, port, f"{seconds:.3f}"]
+        sent = emulation.run(probe.sender.name, [*python, *words], timeout=PATIENCE_S)
+        said, complaint = receiver.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired as error:
+        raise ScopeError(f"lab {emulation.state.name}: {probe.link} carries nothing") from error
+    finally:
+        receiver.kill()
+    if sent.returncode != 0 or receiver.returncode != 0:
+        lines = (sent.stderr + complaint).splitlines()
+        raise ScopeError(f"lab {emulation.state.name}: {probe.link}: {lines[-1] if lines else 'no stream'}")
+    stream = json.loads(said)
+    return EmulatedLink(
+        link=probe.link,
+        declared_bytes_per_s=declared,
+        measured_bytes_per_s=stream["bytes"] / stream["seconds"],
+        processor_share=_share(before, _processors()),
+    )
+
+
+def faithful(one: EmulatedLink) -> bool:
+    """Say whether a link does what it was declared to do."""
+    return abs(one.deviation) <= TOLERANCE
+
+
+def verdict(one: EmulatedLink) -> str:
+    """Return what is wrong with an unfaithful link, in words."""
+    why = (
+        "the processors were busy"
+        if one.processor_share > 0.9 and one.deviation < 0
+        else "the kernel shapes it so"
+    )
+    return f"{one.link}: {one.deviation:+.1%} of its declared rate; {why}"
+
+
+def _ports(lab: Lab) -> Iterator[Probe]:
+    for group in lab.group:
+        members = [host for host in lab.hosts() if host.group == group.name]
+        if len(members) < 2:
+            continue
+        shared = lab.shared_mbit_per_s(group.plugged_into)
+        link = f"ports of {group.name}" if shared is None else f"bus {group.plugged_into}"
+        yield Probe(link, members[0], members[1], shared or group.port_mbit_per_s, shared is not None)
+
+
+def _trunks(lab: Lab) -> Iterator[Probe]:
+    for trunk in lab.trunk:
+        for sender, receiver in _across(lab, trunk):
+            if _narrowest(lab, sender, receiver) >= trunk.total_mbit_per_s:
+                rate, half = trunk.total_mbit_per_s, trunk.duplex == "half"
+                yield Probe(f"trunk {trunk.name}", sender, receiver, rate, half)
+                break
+
+
+def _across(lab: Lab, trunk: Trunk) -> Iterator[tuple[LabHost, LabHost]]:
+    """Return pairs of hosts whose way leads over a trunk: the first of each two groups."""
+    first = {host.group: host for host in reversed(lab.hosts())}
+    for one, other in permutations(lab.group, 2):
+        if trunk in lab.way(one.plugged_into, other.plugged_into):
+            yield first[one.name], first[other.name]
+
+
+def _narrowest(lab: Lab, one: LabHost, other: LabHost) -> float:
+    groups = [lab.group_of(host.group) for host in (one, other)]
+    rates = [lab.shared_mbit_per_s(group.plugged_into) or group.port_mbit_per_s for group in groups]
+    trunks = lab.way(groups[0].plugged_into, groups[1].plugged_into)
+    return min(rates + [trunk.total_mbit_per_s for trunk in trunks])
+
+
+def _processors() -> tuple[int, int]:
+    """Return busy and all ticks of this machine's processors so far (proc(5), /proc/stat)."""
+    ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    idle = ticks[3] + ticks[4]
+    return sum(ticks) - idle, sum(ticks)
+
+
+def _share(before: tuple[int, int], after: tuple[int, int]) -> float:
+    total = after[1] - before[1]
+    return (after[0] - before[0]) / total if total else 0.0

@@ -1,0 +1,270 @@
+// relay: a wire in user space, for what the kernel's token bucket cannot do: latency, one medium for all, loss.
+//
+// Ports are TAP devices, each in the network namespace of a process. A frame that enters a port waits until its medium
+// is free, occupies it for length / rate, and is delivered `latency` after its last bit. Either every port has a medium
+// of its own (a full-duplex line) or all share one, round robin (a bus, a half-duplex line). Frames wait in the
+// kernel's queue of the port, so that senders feel the pressure.
+//
+//   relay --rate-mbit=10 --latency-us=0 --loss=0 [--shared] --statistics=FILE PID:INTERFACE PID:INTERFACE...
+//
+// Says "ready" when all ports exist. Writes how late deliveries were to FILE once a second. Ends on SIGTERM.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <queue>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace {
+
+using Nanoseconds = std::int64_t;
+
+constexpr Nanoseconds second = 1'000'000'000;
+// Frames are taken from a port so long before their medium is free that a late wake-up leaves no gap.
+constexpr Nanoseconds ahead = 1'000'000;
+// A sleep ends some 50 us late; what is left before a delivery is spent awake.
+constexpr Nanoseconds awake = 70'000;
+constexpr std::size_t longest_frame = 9018;
+
+volatile std::sig_atomic_t asked_to_end = 0;
+
+Nanoseconds now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * second + time.tv_nsec;
+}
+
+[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
+
+struct Options {
+  double rate_bits_per_s = 0;
+  Nanoseconds latency = 0;
+  double loss = 0;
+  bool shared = false;
+  std::string statistics;
+  std::vector<std::string> ports;
+};
+
+Options parse(int count, char** words) {
+  Options options;
+  for (int i = 1; i < count; ++i) {
+    const std::string_view word = words[i];
+    const std::string value(word.substr(std::min(word.size(), word.find('=') + 1)));
+    if (word.starts_with("--rate-mbit=")) options.rate_bits_per_s = std::stod(value) * 1e6;
+    else if (word.starts_with("--latency-us=")) options.latency = static_cast<Nanoseconds>(std::stod(value) * 1e3);
+    else if (word.starts_with("--loss=")) options.loss = std::stod(value);
+    else if (word.starts_with("--statistics=")) options.statistics = value;
+    else if (word == "--shared") options.shared = true;
+    else options.ports.emplace_back(word);
+  }
+  if (options.rate_bits_per_s <= 0 || options.ports.size() < 2)
+    throw std::runtime_error("needs --rate-mbit=NUMBER and two ports PID:INTERFACE");
+  return options;
+}
+
+// Makes a TAP device in the network namespace of a process.
+int open_port(const std::string& port) {
+  const auto colon = port.find(':');
+  if (colon == std::string::npos) throw std::runtime_error(port + ": must be PID:INTERFACE");
+  const std::string where = "/proc/" + port.substr(0, colon) + "/ns/net";
+  const int space = open(where.c_str(), O_RDONLY);
+  if (space < 0 || setns(space, CLONE_NEWNET) != 0) fail(where);
+  close(space);
+  const int descriptor = open("/dev/net/tun", O_RDWR | O_NONBLOCK);
+  if (descriptor < 0) fail("/dev/net/tun");
+  ifreq request{};
+  port.copy(request.ifr_name, IFNAMSIZ - 1, colon + 1);
+  request.ifr_flags = IFF_TAP | IFF_NO_PI;
+  if (ioctl(descriptor, TUNSETIFF, &request) != 0) fail(port);
+  return descriptor;
+}
+
+// How late frames were delivered, in powers of two of a nanosecond.
+class Lateness {
+ public:
+  void add(Nanoseconds late) {
+    int bin = 0;
+    while (late > 1 && bin < 39) late >>= 1, ++bin;
+    ++counts_[bin];
+    ++total_;
+  }
+  std::uint64_t total() const { return total_; }
+  // Upper end of the bin that holds this share of the frames.
+  double quantile_us(double share) const {
+    std::uint64_t below = 0;
+    for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
+      below += counts_[bin];
+      if (below >= share * static_cast<double>(total_)) return static_cast<double>(2LL << bin) / 1e3;
+    }
+    return 0;
+  }
+
+ private:
+  std::array<std::uint64_t, 40> counts_{};
+  std::uint64_t total_ = 0;
+};
+
+using Address = std::array<unsigned char, 6>;
+
+struct Frame {
+  Nanoseconds due;
+  std::uint64_t number;  // of frames due together the first to enter leaves first
+  std::size_t from;
+  std::vector<unsigned char> bytes;
+  bool operator>(const Frame& other) const {
+    return due != other.due ? due > other.due : number > other.number;
+  }
+};
+
+class Wire {
+ public:
+  explicit Wire(const Options& options)
+      : options_(options), free_(options.shared ? 1 : options.ports.size(), 0) {
+    for (const auto& port : options.ports) ports_.push_back(open_port(port));
+  }
+
+  void run() {
+    Nanoseconds told = now();
+    while (!asked_to_end) {
+      const bool moved = static_cast<bool>(int(take()) | int(deliver()));
+      if (now() - told > second && lateness_.total() != told_) {
+        tell();
+        told = now();
+      }
+      if (!moved) rest();
+    }
+    tell();
+  }
+
+ private:
+  std::size_t medium(std::size_t port) const { return options_.shared ? 0 : port; }
+
+  // Takes a frame from each port whose medium is nearly free; the port after the last one served comes first.
+  bool take() {
+    bool any = false;
+    for (std::size_t turn = 0; turn < ports_.size(); ++turn) {
+      const std::size_t port = (next_ + turn) % ports_.size();
+      Nanoseconds& free = free_[medium(port)];
+      const Nanoseconds time = now();
+      if (free - time > ahead) continue;
+      const auto length = read(ports_[port], buffer_.data(), buffer_.size());
+      if (length <= 0) continue;
+      const double bits = 8.0 * static_cast<double>(length);
+      free = std::max(free, time) + static_cast<Nanoseconds>(bits / options_.rate_bits_per_s * second);
+      learn(port);
+      waiting_.push({free + options_.latency, number_++, port, {buffer_.begin(), buffer_.begin() + length}});
+      if (any == false) first_ = port;
+      any = true;
+    }
+    if (any) next_ = (first_ + 1) % ports_.size();
+    return any;
+  }
+
+  void learn(std::size_t port) {
+    Address source;
+    std::copy_n(buffer_.begin() + 6, 6, source.begin());
+    where_[source] = port;
+  }
+
+  bool deliver() {
+    bool any = false;
+    while (!waiting_.empty() && waiting_.top().due <= now()) {
+      const Frame& frame = waiting_.top();
+      lateness_.add(now() - frame.due);
+      if (options_.loss <= 0 || chance_(generator_) >= options_.loss) send(frame);
+      waiting_.pop();
+      any = true;
+    }
+    return any;
+  }
+
+  void send(const Frame& frame) {
+    Address destination;
+    std::copy_n(frame.bytes.begin(), 6, destination.begin());
+    const auto known = where_.find(destination);
+    for (std::size_t port = 0; port < ports_.size(); ++port) {
+      if (port == frame.from || (known != where_.end() && known->second != port)) continue;
+      while (write(ports_[port], frame.bytes.data(), frame.bytes.size()) < 0 && errno == EAGAIN) {
+      }
+    }
+  }
+
+  // Sleeps until a frame comes in that may be taken, or the next one is nearly due.
+  void rest() {
+    const Nanoseconds time = now();
+    Nanoseconds wake = time + second;
+    if (!waiting_.empty()) wake = std::min(wake, waiting_.top().due - awake);
+    std::vector<pollfd> ready;
+    for (std::size_t port = 0; port < ports_.size(); ++port) {
+      const Nanoseconds open = free_[medium(port)] - ahead;
+      if (open <= time) ready.push_back({ports_[port], POLLIN, 0});
+      else wake = std::min(wake, open);
+    }
+    if (wake <= time) return;
+    const timespec pause{(wake - time) / second, (wake - time) % second};
+    ppoll(ready.data(), ready.size(), &pause, nullptr);
+  }
+
+  void tell() {
+    told_ = lateness_.total();
+    if (options_.statistics.empty()) return;
+    const std::string fresh = options_.statistics + ".new";
+    std::ofstream(fresh) << "{\"frames\": " << told_ << ", \"late_median_us\": " << lateness_.quantile_us(0.5)
+                         << ", \"late_p99_us\": " << lateness_.quantile_us(0.99) << "}\n";
+    std::rename(fresh.c_str(), options_.statistics.c_str());
+  }
+
+  Options options_;
+  std::vector<int> ports_;
+  std::vector<Nanoseconds> free_;  // when each medium is free
+  std::priority_queue<Frame, std::vector<Frame>, std::greater<>> waiting_;
+  std::map<Address, std::size_t> where_;
+  std::array<unsigned char, longest_frame> buffer_;
+  std::size_t next_ = 0;
+  std::size_t first_ = 0;
+  std::uint64_t number_ = 0;
+  Lateness lateness_;
+  std::uint64_t told_ = 0;
+  std::mt19937_64 generator_{1};
+  std::uniform_real_distribution<double> chance_;
+};
+
+}  // namespace
+
+int main(int count, char** words) {
+  std::signal(SIGTERM, [](int) { asked_to_end = 1; });
+  prctl(PR_SET_TIMERSLACK, 1);
+  const sched_param urgent{10};
+  sched_setscheduler(0, SCHED_FIFO, &urgent);  // where it is allowed: a wire must not wait for ranks
+  try {
+    Wire wire(parse(count, words));
+    std::cout << "ready" << std::endl;
+    wire.run();
+  } catch (const std::exception& error) {
+    std::cerr << "relay: " << error.what() << '\n';
+    return 1;
+  }
+}

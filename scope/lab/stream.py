@@ -1,0 +1,47 @@
+"""One end of a TCP stream on an emulated wire; run by path, with the standard library only.
+
+`stream.py receive ADDRESS` prints its port, then payload and seconds of the stream's later part, when the queues
+are full and the sender has found its speed. `stream.py send ADDRESS PORT SECONDS` fills the wire for so long.
+"""
+
+import json
+import socket
+import sys
+import time
+
+CHUNK = 1 << 16
+SETTLING = 0.4
+"""Of the stream's duration is not counted."""
+
+
+def receive(address: str) -> None:
+    """Take one stream; print its payload in bytes and its seconds."""
+    with socket.create_server((address, 0)) as server:
+        print(server.getsockname()[1], flush=True)
+        connection, _ = server.accept()
+        with connection:
+            arrivals = []
+            total = 0
+            while taken := len(connection.recv(CHUNK)):
+                total += taken
+                arrivals.append((time.monotonic(), total))
+    # The sender's end empties its queue after it has stopped: every byte still came over the wire.
+    first, last = arrivals[0][0], arrivals[-1][0]
+    settled = next(mark for mark in arrivals if mark[0] - first >= SETTLING * (last - first))
+    print(json.dumps({"bytes": arrivals[-1][1] - settled[1], "seconds": last - settled[0]}), flush=True)
+
+
+def send(address: str, port: int, seconds: float) -> None:
+    """Write as much as the wire takes."""
+    data = bytes(CHUNK)
+    with socket.create_connection((address, port)) as connection:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            connection.sendall(data)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "receive":
+        receive(sys.argv[2])
+    else:
+        send(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))

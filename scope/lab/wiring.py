@@ -1,0 +1,197 @@
+"""The words by which `ip` and `tc` make a lab's wires; pure, so that they can be read before they are spoken.
+
+Every switch is a bridge in the holder's network namespace, the fabric; every host has a port `eth0` on its switch
+and `eth1` on the management bridge. Rates are token buckets on both ends of a wire. What a bucket cannot do
+(latency, one medium for all, loss) is a relay: a wire in user space between TAP devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scope.lab.active import INTERFACE, MANAGEMENT
+from scope.lab.description import Lab, LabHost
+
+FABRIC = 1
+"""The holder's number inside the lab."""
+
+
+@dataclass(frozen=True)
+class RelayedWire:
+    """A wire that a relay carries."""
+
+    link: str
+    rate_mbit_per_s: float
+    latency_us: float
+    shared: bool
+    ports: tuple[str, ...]
+    """`PID:INTERFACE`, numbered inside the lab."""
+    loss: float = 0.0
+
+    def arguments(self, statistics: str) -> list[str]:
+        """Return the relay's command line."""
+        return [
+            f"--rate-mbit={self.rate_mbit_per_s:.10g}",
+            f"--latency-us={self.latency_us:.10g}",
+            f"--loss={self.loss:.10g}",
+            *(["--shared"] if self.shared else []),
+            f"--statistics={statistics}",
+            *self.ports,
+        ]
+
+
+@dataclass
+class Wiring:
+    """What to say, in this order: links, then relays, then `joined` and the hosts, then the buckets."""
+
+    links: list[str] = field(default_factory=list)
+    """To `ip` in the fabric."""
+    relays: list[RelayedWire] = field(default_factory=list)
+    joined: list[str] = field(default_factory=list)
+    """To `ip` in the fabric, once the relays' devices exist."""
+    hosts: dict[str, list[str]] = field(default_factory=dict)
+    """To `ip` on each host."""
+    routes: dict[str, list[str]] = field(default_factory=dict)
+    """To `ip` on each host; may be refused without harm."""
+    buckets: list[str] = field(default_factory=list)
+    """To `tc` in the fabric."""
+    host_buckets: dict[str, list[str]] = field(default_factory=dict)
+    """To `tc` on each host."""
+
+
+def wire(lab: Lab, pids: Mapping[str, int]) -> Wiring:
+    """Return the wiring of a lab whose hosts are held by these processes."""
+    wiring = Wiring()
+    wiring.links = [_bridge("management"), *(_bridge(bridge_of(lab, name)) for name in lab.switches())]
+    for number, host in enumerate(lab.hosts()):
+        _manage(wiring, host, number, pids[host.name])
+        _plug_in(wiring, lab, host, pids[host.name])
+    for number in range(len(lab.trunk)):
+        _join(wiring, lab, number)
+    for switch in lab.switches():
+        _share(wiring, lab, switch, pids)
+    return wiring
+
+
+def port(lab: Lab, name: str, pid: int, loss: float = 0.0) -> Wiring:
+    """Return how a host's port is made anew; with loss a relay carries it."""
+    wiring = Wiring()
+    _plug_in(wiring, lab, next(host for host in lab.hosts() if host.name == name), pid, loss)
+    return wiring
+
+
+def trunk(lab: Lab, number: int, loss: float = 0.0) -> Wiring:
+    """Return how a trunk is made anew; with loss a relay carries it."""
+    wiring = Wiring()
+    _join(wiring, lab, number, loss)
+    return wiring
+
+
+def bridge_of(lab: Lab, switch: str) -> str:
+    """Return the bridge of a switch; names of interfaces are short."""
+    return f"switch{lab.switches().index(switch)}"
+
+
+def port_of(lab: Lab, host: str) -> str:
+    """Return the fabric's end of a host's port."""
+    return f"port{[one.name for one in lab.hosts()].index(host)}"
+
+
+def trunk_ends(number: int) -> tuple[str, str]:
+    """Return the two ends of a trunk, in the order of its `between`."""
+    return f"trunk{number}a", f"trunk{number}b"
+
+
+def bucket(device: str, rate_mbit_per_s: float, verb: str = "add") -> str:
+    """Return the words that shape what leaves a device.
+
+    The bucket is as small as the rate stays exact: two frames up to 100 Mbit/s; a millisecond above, where
+    the timer wakes too late for less. The queue holds a tenth of a second, as a switch's would.
+    """
+    rate = rate_mbit_per_s * 1e6
+    burst = 1600 if rate_mbit_per_s <= 20 else 3100 if rate_mbit_per_s <= 100 else max(8000, rate / 8e3)
+    if 100 < rate_mbit_per_s <= 200:
+        burst = 8000
+    queue = min(max(rate / 8 * 0.1, 128e3), 2e6)
+    return f"qdisc {verb} dev {device} root tbf rate {rate:.0f}bit burst {burst:.0f} limit {queue:.0f}"
+
+
+def _bridge(name: str) -> str:
+    return f"link add {name} up type bridge mcast_snooping 0"
+
+
+def _manage(wiring: Wiring, host: LabHost, number: int, pid: int) -> None:
+    wiring.links += [
+        f"link add m{number} type veth peer name {MANAGEMENT} netns {pid}",
+        f"link set m{number} master management up",
+    ]
+    wiring.hosts[host.name] = [
+        "link set lo up",
+        f"link set {MANAGEMENT} up",
+        f"address add {host.management_address}/16 dev {MANAGEMENT}",
+    ]
+
+
+def _plug_in(wiring: Wiring, lab: Lab, host: LabHost, pid: int, loss: float = 0.0) -> None:
+    group = lab.group_of(host.group)
+    rate, plug = group.port_mbit_per_s, port_of(lab, host.name)
+    joined = f"link set {plug} master {bridge_of(lab, group.plugged_into)} up"
+    if lab.shared_mbit_per_s(group.plugged_into) is not None:
+        pass  # its port is one of the bus's relay
+    elif group.latency_us > 0 or loss > 0:
+        ports = (f"{pid}:{INTERFACE}", f"{FABRIC}:{plug}")
+        wiring.relays.append(RelayedWire(f"port of {host.name}", rate, group.latency_us, False, ports, loss))
+        wiring.joined.append(joined)
+    else:
+        wiring.links += [f"link add {plug} type veth peer name {INTERFACE} netns {pid}", joined]
+        wiring.buckets.append(bucket(plug, rate))
+        wiring.host_buckets[host.name] = [bucket(INTERFACE, rate)]
+    wiring.hosts.setdefault(host.name, []).extend(
+        [
+            f"link set {INTERFACE} address {_hardware_address(host)} up",
+            f"address add {host.data_address}/16 dev {INTERFACE}",
+        ]
+    )
+    # The kernel's default may be a congestion control that paces by its own idea of the rate.
+    way = f"10.77.0.0/16 dev {INTERFACE} proto kernel scope link src {host.data_address}"
+    wiring.routes[host.name] = [f"route replace {way} congctl cubic"]
+
+
+def _hardware_address(host: LabHost) -> str:
+    """Return a port's own address, which stays when the port is made anew and others remember it."""
+    group, number = map(int, host.data_address.split(".")[2:])
+    return f"02:00:0a:4d:{group:02x}:{number:02x}"
+
+
+def _join(wiring: Wiring, lab: Lab, number: int, loss: float = 0.0) -> None:
+    line = lab.trunk[number]
+    ends = trunk_ends(number)
+    masters = [
+        f"link set {end} master {bridge_of(lab, switch)} up"
+        for end, switch in zip(ends, line.between, strict=True)
+    ]
+    if line.latency_us > 0 or line.duplex == "half" or loss > 0:
+        name, shared = f"trunk {line.name}", line.duplex == "half"
+        ports = (f"{FABRIC}:{ends[0]}", f"{FABRIC}:{ends[1]}")
+        wiring.relays.append(RelayedWire(name, line.total_mbit_per_s, line.latency_us, shared, ports, loss))
+        wiring.joined += masters
+    else:
+        wiring.links += [f"link add {ends[0]} type veth peer name {ends[1]}", *masters]
+        wiring.buckets += [bucket(end, line.total_mbit_per_s) for end in ends]
+
+
+def _share(wiring: Wiring, lab: Lab, switch: str, pids: Mapping[str, int]) -> None:
+    """Put all hosts of a bus, and its way to other switches, on one relay."""
+    rate = lab.shared_mbit_per_s(switch)
+    if rate is None:
+        return
+    groups = [group for group in lab.group if group.plugged_into == switch]
+    here = [host for host in lab.hosts() if host.group in {group.name for group in groups}]
+    ports = [f"{pids[host.name]}:{INTERFACE}" for host in here]
+    if any(switch in trunk.between for trunk in lab.trunk):
+        uplink = "up" + bridge_of(lab, switch)
+        ports.append(f"{FABRIC}:{uplink}")
+        wiring.joined.append(f"link set {uplink} master {bridge_of(lab, switch)} up")
+    latency = max((group.latency_us for group in groups), default=0.0)
+    wiring.relays.append(RelayedWire(f"bus {switch}", rate, latency, True, tuple(ports)))

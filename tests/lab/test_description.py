@@ -1,0 +1,114 @@
+"""What a lab file may say, and how it is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scope.errors import UsageError
+from scope.lab import description, proof, wiring
+
+PAIR = """
+[[group]]
+name = "a"
+hosts = 2
+rate_mbit_per_s = 100
+[[group]]
+name = "b"
+hosts = 3
+ranks_per_host = 2
+rate_mbit_per_s = 50
+links = 2
+[[trunk]]
+between = ["a", "b"]
+rate_mbit_per_s = 10
+"""
+
+
+def lab(folder: Path, text: str) -> tuple[str, description.Lab]:
+    file = folder / "pair.toml"
+    file.write_text(text)
+    return description.read(str(file))
+
+
+@pytest.mark.parametrize("name", description.presets())
+def test_presets_can_be_read_and_wired(name: str) -> None:
+    known, preset = description.read(name)
+    assert known == name
+    assert preset.title
+    assert preset.source
+    hosts = preset.hosts()
+    assert len({host.data_address for host in hosts} | {host.management_address for host in hosts}) == 2 * len(
+        hosts
+    )
+    wires = wiring.wire(preset, {host.name: number for number, host in enumerate(hosts, 10)})
+    devices = [line.split()[2] for line in wires.links if line.startswith("link add")]
+    assert len(devices) == len(set(devices))
+    assert max(map(len, devices)) <= 15, "the kernel takes names of interfaces up to 15 letters"
+
+
+def test_hosts_are_numbered_within_their_group(tmp_path: Path) -> None:
+    name, pair = lab(tmp_path, PAIR)
+    assert name == "pair"
+    assert [(host.name, host.slots) for host in pair.hosts()] == [
+        ("a1", 1),
+        ("a2", 1),
+        ("b1", 2),
+        ("b2", 2),
+        ("b3", 2),
+    ]
+    assert pair.group_of("b").port_mbit_per_s == 100
+    assert [trunk.name for trunk in pair.way("b", "a")] == ["a-b"]
+
+
+def test_each_kind_of_link_is_probed_where_it_is_the_narrowest(tmp_path: Path) -> None:
+    _, pair = lab(tmp_path, PAIR)
+    found = {
+        (probe.link, probe.sender.name, probe.receiver.name, probe.mbit_per_s) for probe in proof.probes(pair)
+    }
+    assert found == {
+        ("ports of a", "a1", "a2", 100),
+        ("ports of b", "b1", "b2", 100),
+        ("trunk a-b", "a1", "b1", 10),
+    }
+    _, wide = lab(tmp_path, PAIR.replace("rate_mbit_per_s = 10\n", "rate_mbit_per_s = 1000\n"))
+    assert [probe.link for probe in proof.probes(wide)] == ["ports of a", "ports of b"], (
+        "nobody can fill the trunk"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('name = "a"', 'name = "A"', "group[0].name = 'A'"),
+        ('name = "b"', 'name = "a"', "group[1].name = 'a': must be another name"),
+        ("hosts = 2", "hosts = 0", "group[0].hosts = 0: must be greater than or equal to 1"),
+        ("hosts = 2", "hosts = 251", "group[0].hosts = 251"),
+        (
+            "rate_mbit_per_s = 100\n",
+            "rate_mbit_per_s = 1e9\n",
+            "group[0].rate_mbit_per_s = 1000000000.0: must be less",
+        ),
+        ("rate_mbit_per_s = 100\n", "", "group[0].rate_mbit_per_s: missing"),
+        ("rate_mbit_per_s = 100\n", "rate = 100\n", "group[0].rate_mbit_per_s: missing"),
+        ("links = 2", "colour = 2", "group[1].colour: unknown key; allowed here: name, hosts"),
+        ('["a", "b"]', '["a", "c"]', "switch 'b': no trunk leads from it to 'a'"),
+        ("hosts = 2", "hosts = ", "not TOML"),
+    ],
+)
+def test_a_wrong_file_is_refused(tmp_path: Path, before: str, after: str, said: str) -> None:
+    with pytest.raises(UsageError, match=r"pair\.toml") as refusal:
+        lab(tmp_path, PAIR.replace(before, after, 1))
+    assert said in str(refusal.value)
+
+
+def test_two_ways_between_switches_are_refused(tmp_path: Path) -> None:
+    again = '[[trunk]]\nbetween = ["b", "a"]\nrate_mbit_per_s = 10\n'
+    with pytest.raises(UsageError, match="must form a tree"):
+        lab(tmp_path, PAIR + again)
+
+
+def test_an_unknown_lab_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"lab gird: must be one of fat-tree, grid"):
+        description.read("gird")

@@ -1,0 +1,284 @@
+"""A lab for real: namespaces, shaped wires, faults, MPI over the wire, and nothing left when it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scope.errors import ScopeError, UsageError
+from scope.lab import emulation, faults, proof
+from scope.lab.description import Lab
+from scope.lab.emulation import Emulation
+from scope.machine.machine import MpiInstallation, NativeBuild
+from tests.cli.scope_command import Answer, samples, scope
+
+SMALL = """
+[[group]]
+name = "a"
+hosts = 2
+rate_mbit_per_s = 50
+[[group]]
+name = "b"
+hosts = 1
+rate_mbit_per_s = 50
+[[trunk]]
+between = ["a", "b"]
+rate_mbit_per_s = 10
+latency_us = 5000
+"""
+MEANWHILE_S = 20.0
+
+
+def refuse_without_namespaces() -> None:
+    if not all(map(shutil.which, emulation.NEEDED)):
+        pytest.skip(f"{', '.join(emulation.NEEDED)}: not all installed")
+    answer = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True)
+    if answer.returncode != 0:
+        pytest.skip(f"network namespaces are not allowed here: {answer.stderr.strip()}")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulation]:
+    from scope.lab import description
+
+    refuse_without_namespaces()
+    file = tmp_path_factory.mktemp("lab") / "small.toml"
+    file.write_text(SMALL)
+    with emulation.temporary(*description.read(str(file))) as lab:
+        yield lab
+
+
+@pytest.fixture
+def healthy(small: Emulation) -> Iterator[Emulation]:
+    """The lab, mended after the test."""
+    yield small
+    faults.clear(emulation.Emulation(small.folder, emulation.find(small.state.name).state))  # type: ignore[union-attr]
+
+
+def probe(lab: Emulation, link: str) -> proof.Probe:
+    return next(one for one in proof.probes(lab.state.description) if one.link == link)
+
+
+def test_hosts_have_their_own_name_network_and_memory(small: Emulation) -> None:
+    look = "hostname; ip -brief address show eth0; ls /dev/shm | wc -l; getent hosts b1"
+    said = small.run("a2", ["sh", "-c", look]).stdout.split("\n")
+    assert said[0] == "a2"
+    assert "10.77.1.2/16" in said[1]
+    assert said[2] == "0"
+    assert said[3].split() == ["10.78.2.1", "b1"]
+    assert small.run("a1", ["pwd"]).stdout.strip() == str(Path.cwd())
+
+
+def test_declared_rates_are_what_is_measured(small: Emulation) -> None:
+    """Wrong words to the kernel show here as factors; how exact a rate is, is the lab's own check on each `up`."""
+    for one in proof.probes(small.state.description):
+        found = proof.check(small, one)
+        assert abs(found.deviation) < 0.3, found
+
+
+def test_latency_is_added_to_a_trunk(small: Emulation) -> None:
+    said = small.run("a1", ["ping", "-c", "3", "-i", "0.2", "d-b1"]).stdout if shutil.which("ping") else ""
+    if not said:
+        script = (
+            "import socket,time; s=socket.create_connection(('10.77.2.1', 9)) if False else None;"
+            "t=time.monotonic(); c=socket.socket(); c.settimeout(5); r=c.connect_ex(('10.77.2.1', 9));"
+            "print('min/avg =', (time.monotonic()-t)*1e3)"
+        )
+        said = small.run("a1", [sys.executable, "-c", script]).stdout
+    found = re.search(r"= ([0-9.]+)", said)
+    assert found
+    assert float(found[1]) >= 10.0, "5 ms each way"
+    relayed = small.state.facts().relayed
+    assert [one.link for one in relayed] == ["trunk a-b"]
+
+
+def test_a_slow_port_shows_in_one_direction(healthy: Emulation) -> None:
+    lab = faults.slow_port(healthy, "a1", 5, "out")
+    slow = proof.check(lab, probe(lab, "ports of a"))  # a1 sends
+    assert slow.deviation < -0.7
+    assert not proof.faithful(slow)
+    assert "of its declared rate" in proof.verdict(slow)
+    other = proof.Probe(
+        "back", *reversed((probe(lab, "ports of a").sender, probe(lab, "ports of a").receiver)), 50
+    )
+    assert proof.check(lab, other).deviation > -0.3
+    mended = faults.clear(lab)
+    assert mended.state.faults == []
+    assert proof.check(mended, probe(mended, "ports of a")).deviation > -0.3
+
+
+def test_a_dead_port_carries_nothing_until_it_is_mended(
+    healthy: Emulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proof, "PATIENCE_S", 2.0)
+    lab = faults.dead_port(healthy, "a2")
+    assert [fault.words() for fault in lab.state.faults] == ["a2 dead"]
+    with pytest.raises(ScopeError, match="ports of a carries nothing"):
+        proof.check(lab, probe(lab, "ports of a"))
+    mended = faults.clear(lab)
+    assert proof.check(mended, probe(mended, "ports of a")).measured_bytes_per_s > 0
+
+
+def test_a_lossy_port_loses_frames(healthy: Emulation) -> None:
+    lab = faults.lossy_port(healthy, "a2", 0.2)
+    count = (
+        "import socket; s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('10.77.1.2', 7000));"
+        "s.settimeout(5.0); print('ready', flush=True); n=0\n"
+        "try:\n while True: s.recv(100); n+=1\n"
+        "except TimeoutError: print(n)"
+    )
+    send = (
+        "import errno,socket,time; s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        # The neighbour's address may take several questions to find.
+        "while socket.socket().connect_ex(('10.77.1.2', 9)) != errno.ECONNREFUSED: pass\n"
+        "for i in range(400): s.sendto(b'x', ('10.77.1.2', 7000)); time.sleep(0.0005)"
+    )
+    receiver = lab.started("a2", [sys.executable, "-c", count])
+    assert receiver.stdout is not None
+    assert receiver.stdout.readline() == "ready\n"
+    lab.run("a1", [sys.executable, "-c", send])
+    came = int(receiver.communicate(timeout=MEANWHILE_S)[0])
+    assert 256 < came < 384, "four fifths of 400, within 8 standard deviations"
+    mended = faults.clear(lab)
+    assert proof.check(mended, probe(mended, "ports of a")).deviation > -0.3
+
+
+def test_a_stopped_host_stands_still_until_it_is_mended(healthy: Emulation) -> None:
+    sleeper = healthy.started("a1", ["sh", "-c", "sleep 60 & echo $!; wait"])
+    assert sleeper.stdout is not None
+    pid = sleeper.stdout.readline().strip()
+
+    def state() -> str:
+        return healthy.run(None, ["cut", "-d", " ", "-f", "3", f"/proc/{pid}/stat"]).stdout.strip()
+
+    def becomes(wanted: str) -> bool:
+        deadline = time.monotonic() + MEANWHILE_S
+        while state() != wanted and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return state() == wanted
+
+    assert becomes("S")
+    lab = faults.slow_host(healthy, "a1", 1.0)
+    assert becomes("T")
+    faults.clear(lab)
+    assert becomes("S")
+    healthy.run(None, ["kill", pid])
+    sleeper.wait(MEANWHILE_S)
+
+
+def test_faults_that_cannot_be_made_are_refused(small: Emulation) -> None:
+    with pytest.raises(UsageError, match="host c1: must be one of a1, a2, b1"):
+        faults.slow_port(small, "c1", 5)
+    with pytest.raises(UsageError, match="trunk a-c: must be one of a-b"):
+        faults.slow_trunk(small, "a-c", 5)
+    with pytest.raises(UsageError, match="a-b: is carried by a relay"):
+        faults.slow_trunk(small, "a-b", 5)
+
+
+def test_a_lab_ends_with_the_process_that_holds_it(tmp_path: Path) -> None:
+    refuse_without_namespaces()
+    script = (
+        "import sys, time; from pathlib import Path; from scope.lab import emulation, description\n"
+        "with emulation.temporary('held', description.Lab.model_validate_json(sys.argv[1])) as lab:\n"
+        "    lab.started('a1', ['sleep', '3600'])\n"
+        "    print(lab.state.holder, lab.state.name, flush=True); time.sleep(3600)"
+    )
+    group = {"name": "a", "hosts": 2, "rate_mbit_per_s": 50}
+    holder = subprocess.Popen(
+        [sys.executable, "-c", script, Lab.model_validate({"group": [group]}).model_dump_json()],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout is not None
+    outside, name = holder.stdout.readline().split()
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    deadline = time.monotonic() + MEANWHILE_S
+    while Path(f"/proc/{outside}").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{outside}").exists(), "the kernel ends everything inside with it"
+    assert emulation.folder_of(name).exists()
+    assert emulation.find(name) is None
+    assert not emulation.folder_of(name).exists(), "what a dead lab left is removed"
+
+
+def test_up_is_used_and_down_leaves_nothing(tmp_path: Path) -> None:
+    refuse_without_namespaces()
+    file = tmp_path / f"t{os.getpid()}.toml"
+    file.write_text('[[group]]\nname = "a"\nhosts = 2\nrate_mbit_per_s = 50\n')
+    up = scope(tmp_path, "lab", "up", str(file), "--no-check")
+    assert up.code == 0, up
+    try:
+        assert f"lab {file.stem}: is up already" in scope(tmp_path, "lab", "up", str(file)).refusal()
+        listed = json.loads(scope(tmp_path, "lab", "list", "--json").output)
+        assert {"name": file.stem, "title": "", "hosts": 2, "up": True} in listed
+        inside = scope(tmp_path, "lab", "exec", str(file), "a2", "--", "sh", "-c", "hostname; exit 7")
+        assert (inside.output, inside.code) == ("a2\n", 7)
+        holder = json.loads(scope(tmp_path, "lab", "status", str(file), "--json").output)["holder"]
+        assert "--slow, --stop" in scope(tmp_path, "lab", "fault", str(file), "--trunk", "x", "--stop").refusal()
+        assert "must have one of" in scope(tmp_path, "lab", "fault", str(file), "--host", "a1").refusal()
+    finally:
+        down = scope(tmp_path, "lab", "down", str(file))
+    assert (down.code, down.output, down.errors) == (0, "", "")
+    assert not Path(f"/proc/{holder}").exists()
+    assert not emulation.folder_of(file.stem).exists()
+    assert "is not up" in scope(tmp_path, "lab", "down", str(file)).refusal()
+
+
+def in_lab(lab: Emulation, folder: Path, *words: str) -> Answer:
+    """Run scope inside, on the first host."""
+    command = ["sh", "-c", 'cd "$0" && exec "$@"', str(folder), sys.executable, "-m", "scope", *words]
+    done = lab.run("a1", command, timeout=120)
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def test_ranks_talk_over_the_emulated_wire(
+    small: Emulation,
+    build: NativeBuild,
+    mpi: MpiInstallation,
+    tmp_path: Path,
+) -> None:
+    fixed = ["--mpi", mpi.compiler, "--launches", "1", "--budget", "0.2", "--seed", "3", "-o", "run"]
+    answer = in_lab(small, tmp_path, "run", *fixed, "--case", "mpi.barrier ranks=3")
+    assert answer.code == 0, answer.errors
+    launch = samples(tmp_path / "run")[0]
+    assert launch["origin"] == "emulated"
+    assert [process["host"] for process in launch["processes"]] == ["a1", "a2", "b1"]
+    machine = json.loads((tmp_path / "run" / "machine.json").read_text())
+    assert machine["lab"]["name"] == small.state.name
+    assert "Processes of" not in json.dumps(
+        json.loads((tmp_path / "run" / "findings.json").read_text())["findings"][:1]
+    )
+    assert mpi.compiler in json.loads((small.folder / "state.json").read_text())["proven"], "seen on the wire"
+
+
+def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded: MpiInstallation) -> None:
+    """Told to use the launchers' network, as it would by itself, it is found out."""
+    script = (
+        "import sys; from dataclasses import replace; from scope.launch import launcher, wire\n"
+        "from scope.build import installations; from scope.plan import experiment\n"
+        "mpi = installations.find('embedded'); site = launcher.site(mpi, experiment.Launcher(), 'the test')\n"
+        "from scope.launch.launchers import openmpi\n"
+        "openmpi.settings = lambda job, site: {'pml': 'ob1', 'btl': 'tcp,self', 'btl_tcp_if_include': 'eth1'}\n"
+        "wire.prove(site)"
+    )
+    state = small.folder / "state.json"
+    kept = state.read_text()
+    state.write_text(json.dumps({**json.loads(kept), "proven": []}))
+    try:
+        done = small.run("a1", [sys.executable, "-c", script], timeout=120)
+    finally:
+        state.write_text(kept)
+    assert re.search(r"ScopeError: openmpi \S+ goes around the wire of lab .*eth1 2\d{5} B", done.stderr), (
+        done.stderr
+    )
