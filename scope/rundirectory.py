@@ -73,6 +73,11 @@ class RunDirectory:
         return self.path / "benchmarks.json"
 
     @property
+    def topology(self) -> Path:
+        """The groups of hosts and their speeds as they were known; only of runs that were given them."""
+        return self.path / "topology.toml"
+
+    @property
     def plan(self) -> Path:
         """The cases in the order in which they run."""
         return self.path / "plan.txt"

@@ -223,6 +223,9 @@ def _checked(emulated: Emulation) -> Emulation:
     import sys
 
     from scope.lab import proof
+    from scope.rundirectory import write_text
+    from scope.topology import topology
+    from scope.topology.declared import declared
 
     terminal = sys.stderr.isatty()
 
@@ -230,6 +233,7 @@ def _checked(emulated: Emulation) -> Emulation:
         if terminal:
             print(f"\r\033[Kmeasuring the {link}", end="", file=sys.stderr, flush=True)
 
+    write_text(emulated.folder / "topology.toml", topology.write(declared(emulated.state.description)))
     emulated = proof.check_all(emulated, heard)
     if terminal:
         print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from scope.models.reference import Reference, Scale
     from scope.models.reproduction import Row
     from scope.plan.experiment import Experiment
+    from scope.report.contents import Contents
 
 LONGEST_CASE_S = 600.0
 """A published size may take a plain loop several seconds for each repetition."""
@@ -41,10 +42,13 @@ def command(
     """
     import sys
 
+    from scope.lab.active import active
     from scope.models.reference import load
 
     reference = load(name)
     folder = run
+    if folder is None and reference.lab is not None and active() is None:
+        raise typer.Exit(main_within(reference.lab))
     if folder is None:
         # What a run prints goes aside: the rows are what this command prints.
         with redirect_stdout(sys.stderr):
@@ -56,6 +60,15 @@ def command(
         typer.echo(encoder.dumps([row.model_dump() for row in found], indent=1, ensure_ascii=False))
         return
     show(reference, found, folder)
+
+
+def main_within(lab: str) -> int:
+    """Start this very command anew inside a lab and return its exit code."""
+    import sys
+
+    from scope.cli import dispatch
+
+    return dispatch("lab", ["within", lab, "--", *sys.argv[1:]])
 
 
 def measured(
@@ -93,7 +106,7 @@ def measured(
     plain = resolve(None, options)
     cases = [selection(text) for text in fitting(scale, slots(plain))]
     experiment = resolve(None, {**options, "case": cases})
-    limits = Limits(case_s=LONGEST_CASE_S if full else None)
+    limits = Limits(case_s=LONGEST_CASE_S if full or reference.lab else None)
     if not run_experiment(experiment, f"reference/{name}.toml", limits, directory.path, sys.argv):
         raise ScopeError(f"{directory.path}: a case failed, or its data was wrong; see the findings above")
     return directory.path
@@ -122,11 +135,16 @@ def fitting(scale: Scale, room: int | None) -> list[str]:
 
 def rows_of(reference: Reference, folder: Path, full: bool) -> list[Row]:
     """Hold a run's figures against the published ones."""
+    from scope.models import published_growth
     from scope.models.reproduction import Known, rows
     from scope.report import contents as run_contents
     from scope.samples.reader import read as read_samples
 
     contents = run_contents.read(folder)
+    if reference.broadcast:
+        return broadcasts(reference, folder, contents)
+    if reference.growth:
+        return published_growth.rows(reference, contents.models, contents.summaries[0].origin)
     known = Known(
         contents.summaries,
         contents.models.speedups,
@@ -135,6 +153,37 @@ def rows_of(reference: Reference, folder: Path, full: bool) -> list[Row]:
         reference.scale(full).sizes,
     )
     return rows(reference, known)
+
+
+def broadcasts(reference: Reference, folder: Path, contents: Contents) -> list[Row]:
+    """Hold a run's broadcasts against a published table and against what its topology lets expect."""
+    from scope.build import collectives
+    from scope.errors import UsageError
+    from scope.models import published_broadcasts
+    from scope.rundirectory import RunDirectory
+    from scope.samples.reader import read as read_samples
+    from scope.topology.estimate import LIBRARY, LIMIT, estimate
+
+    found = published_broadcasts.measured(contents.summaries)
+    topology = RunDirectory(folder).topology
+    if not found or contents.machine.build is None or not topology.is_file():
+        raise UsageError(f"{folder}: must be a run of mpi.broadcast on several hosts, with its topology.toml")
+    largest = next(iter(found.values()))
+    launch = next(one for one in read_samples(folder).launches if one.ranks == largest.ranks)
+    hosts = [process.host for process in sorted(launch.processes, key=lambda process: process.rank)]
+    mpi, size = contents.machine.build.mpi, int(largest.parameters["message_bytes"])
+    estimates = estimate(collectives.build(mpi).estimator, topology, "broadcast", size, hosts, mpi.name)
+    by_transport = {f"collectives.broadcast.{name}": one.seconds for name, one in estimates.items()}
+    by_transport["default"] = estimates[LIBRARY].seconds
+    known = published_broadcasts.Broadcasts(
+        ranks=largest.ranks,
+        message_bytes=size,
+        origin=largest.origin,
+        measured_s={transport: one.median for transport, one in found.items() if one.median is not None},
+        estimated_s=by_transport,
+        limit_s=estimates[LIMIT].seconds,
+    )
+    return published_broadcasts.rows(reference, known)
 
 
 def show(reference: Reference, found: list[Row], folder: Path) -> None:

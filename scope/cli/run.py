@@ -46,6 +46,7 @@ def command(
     ranks_per_host: Annotated[int | None, typer.Option(help="Spread ranks: so many on each host.")] = None,
     binding: Annotated[str | None, typer.Option(help="core, socket or none.")] = None,
     interface: Annotated[str | None, typer.Option(help="The network interface for messages.")] = None,
+    topology: Annotated[str | None, typer.Option(help="What transport=collectives uses.")] = None,
     mpiexec: Annotated[str | None, typer.Option(help="The launcher, if not beside the compiler.")] = None,
     agent: Annotated[str | None, typer.Option(help="A program that stands in for ssh.")] = None,
     launcher_argument: Annotated[
@@ -109,6 +110,7 @@ def command(
         "launcher.ranks_per_host": ranks_per_host,
         "launcher.binding": binding,
         "launcher.interface": interface,
+        "launcher.topology": topology,
         "launcher.mpiexec": mpiexec,
         "launcher.agent": agent,
         "launcher.arguments": launcher_argument or None,
@@ -202,6 +204,7 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
     from scope.launch import run as runs
     from scope.machine import discover
     from scope.plan import plan as planning
+    from scope.rundirectory import read_text, write_text
 
     lab = active()
     if lab is not None:
@@ -216,6 +219,8 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
     directory = runs.new_directory(experiment.module, output)
     runs.make_latest(directory)
     runs.begin(directory, experiment, machine, benchmarks, plan, words)
+    if site.topology is not None:
+        write_text(directory.topology, read_text(site.topology))
     margin_s = experiment.launcher.time_margin_s
     well = measure(directory, plan, build, cluster, limits, margin_s, planning.total_s(experiment))
     if experiment.refine:

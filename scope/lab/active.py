@@ -109,6 +109,12 @@ def active() -> ActiveLab | None:
     return read_json(Path(path), ActiveLab) if path else None
 
 
+def topology_file() -> Path | None:
+    """Return the topology that the lab around this process declares; None where nobody has written it down."""
+    file = Path(os.environ[VARIABLE]).with_name("topology.toml")
+    return file if file.is_file() else None
+
+
 def note_proof(lab: ActiveLab, compiler: str) -> None:
     """Write down, from inside, that an MPI uses the wire."""
     write_json(Path(os.environ[VARIABLE]), lab.model_copy(update={"proven": [*lab.proven, compiler]}))

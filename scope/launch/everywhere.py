@@ -11,6 +11,7 @@ from scope.errors import ScopeError, UsageError
 from scope.launch import wire
 from scope.launch.diagnosis import diagnose
 from scope.launch.launcher import Command, HostSlots, Job, Site, command
+from scope.launch.preload import preloaded
 from scope.machine.discover import every_host, this_host, usable_cores
 from scope.machine.machine import Host
 from scope.machine.node_types import node_types
@@ -61,6 +62,7 @@ class Cluster:
         """Return how a job is started whose binding is a launch's placement (`scope.plan.place`)."""
         kind, group = split(job.binding)
         site = self.site
+        job = preloaded(job, site)
         if group != ALL:
             site = replace(site, hosts=tuple(site.hosts[position] for position in self.place.members(group)))
         if kind == ONE_PER_HOST:

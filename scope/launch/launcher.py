@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from typing import Protocol, cast
 
 from scope.errors import UsageError
-from scope.lab.active import INTERFACE, MANAGEMENT, ActiveLab, active
+from scope.lab.active import INTERFACE, MANAGEMENT, ActiveLab, active, topology_file
 from scope.launch import scheduler
 from scope.launch.scheduler import Allocation
 from scope.machine.discover import steering_environment
@@ -72,6 +72,8 @@ class Site:
     arguments: tuple[str, ...] = ()
     control_interface: str | None = None
     """The network interface that carries the launcher's own messages."""
+    topology: Path | None = None
+    """The file of groups and speeds, for collectives that use it."""
     one_kernel: bool = False
     """Its hosts are emulated: memory is shared between them, and processors are not their own."""
 
@@ -138,6 +140,7 @@ def site(mpi: MpiInstallation, asked: experiment.Launcher, where: str) -> Site:
         agent=_program(asked.agent, f"{where}: launcher.agent") if asked.agent else None,
         interface=asked.interface,
         arguments=tuple(asked.arguments),
+        topology=_readable(asked.topology, f"{where}: launcher.topology") if asked.topology else None,
     )
     lab = active()
     return asked_for if lab is None else _inside(lab, asked_for)
@@ -152,6 +155,7 @@ def _inside(lab: ActiveLab, site: Site) -> Site:
         agent=site.agent or lab.agent,
         interface=site.interface or INTERFACE,
         control_interface=MANAGEMENT,
+        topology=site.topology or topology_file(),
         one_kernel=True,
     )
 
@@ -180,6 +184,12 @@ def _program(name: str, where: str) -> str:
     if found is None:
         raise UsageError(f"{where} = {name}: no such program; must be a program on PATH or a path to one")
     return str(Path(found).absolute())
+
+
+def _readable(name: str, where: str) -> Path:
+    if not Path(name).is_file():
+        raise UsageError(f"{where} = {name}: no such file; scope topology discover writes one")
+    return Path(name).absolute()
 
 
 def _hosts(asked: experiment.Launcher, where: str) -> list[HostSlots]:

@@ -6,13 +6,14 @@ the launchers. A measurement on such a site would be of something else.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from scope.build.native import cache_directory, fingerprint_of
+from scope.build.cmake import cache_directory, compiler_version
 from scope.errors import ScopeError
 from scope.lab.active import active, note_proof
 from scope.launch.diagnosis import diagnose
@@ -61,7 +62,8 @@ def prove(site: Site) -> None:
 
 def _program(site: Site) -> str:
     """Return the path of the counting program, compiled for this MPI."""
-    path = cache_directory() / "wire" / fingerprint_of(site.mpi, SOURCE.parent)
+    facts = "\0".join([SOURCE.read_text(), site.mpi.compiler, site.mpi.version, compiler_version(site.mpi)])
+    path = cache_directory() / "wire" / hashlib.sha256(facts.encode()).hexdigest()[:16]
     if path.is_file():
         return str(path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -65,6 +65,27 @@ class Single(Published):
     published: float
 
 
+class Broadcast(Published):
+    """A row of a table of broadcast algorithms: one payload, the same hosts."""
+
+    words: str
+    transport: str
+    """`default` is the MPI library's own; else the algorithm of the topology-aware collectives."""
+    published: float | None = None
+    """Measured seconds."""
+    estimated: float | None = None
+    """Seconds that the source estimates."""
+
+
+class Growth(Published):
+    """How a collective was found to grow with the number of processes."""
+
+    words: str
+    benchmark: str
+    parameters: dict[str, Value] = {}
+    law: Literal["linear", "logarithmic"]
+
+
 class Reference(Published):
     """One published experiment."""
 
@@ -77,6 +98,12 @@ class Reference(Published):
     case: list[dict[str, float]] = []
     """Rows of the table: size, ranks, and the columns by key; a ratio may be left to be computed."""
     figure: list[Single] = []
+    lab: str | None = None
+    """The emulated cluster that it is reproduced on; None: wherever it is asked for."""
+    payload_bytes: int = 0
+    """Of the published broadcasts."""
+    broadcast: list[Broadcast] = []
+    growth: list[Growth] = []
 
     def scale(self, full: bool) -> Scale:
         """Return what to run."""

@@ -37,7 +37,7 @@ class Row(BaseModel):
     unit: str
     limit: float | None
     """What it is held against: of a speed-up the number of processes, which only caches let it exceed."""
-    origin: Literal["measured", "simulated", "published"]
+    origin: Literal["measured", "emulated", "simulated", "published"]
     """Of the best of ours: measured, else predicted, else none."""
     size: int
     """The size that was used here."""
@@ -120,7 +120,9 @@ class Known:
 def rows(reference: Reference, known: Known) -> list[Row]:
     """Return the published figures in their order, each with ours, then our speed-ups on our own counts."""
     found = [*_table(reference, known), *(_single(one, known) for one in reference.figure)]
-    return found + list(_own(reference, known))
+    if reference.case or reference.figure:
+        found += _own(reference, known)
+    return found
 
 
 def _table(reference: Reference, known: Known) -> Iterator[Row]:

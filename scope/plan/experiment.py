@@ -57,6 +57,8 @@ class Launcher(Asked):
     """The program that stands in for ssh."""
     interface: str | None = None
     """The network interface that carries the messages."""
+    topology: str | None = None
+    """The file of groups and speeds that `transport=collectives` uses."""
     arguments: list[str] = []
     """Further arguments of mpiexec or srun, as they stand."""
     oversubscribe: bool = False

@@ -24,7 +24,9 @@ from scope.plan.place import ALL, ONE_PER_HOST, THREADS, Place, joined, with_kin
 Value = int | str
 SUFFIXES = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 RANK_RULES = ("all", "nodes", "powers", "every", "squares")
-TRANSPORTS = ("default", "tcp")
+TRANSPORTS = ("default", "tcp", "collectives")
+FORCED_COLLECTIVE = re.compile(r"collectives\.[a-z]+\.[a-z_]+")
+"""`collectives.broadcast.flat_binomial`: the library of that name, told which algorithm to use."""
 PLACEMENTS = ("core", "socket", "none", ONE_PER_HOST, THREADS)
 NODES = (ALL, "types")
 LONGEST_RANGE = 4096
@@ -90,7 +92,10 @@ def expand(
             )
         if not words:
             raise UsageError(f"{where}: {key} = []: must have at least one value")
-    transports = _choices(where, "transport", factors.get("transport", ["default"]), TRANSPORTS)
+    transports = factors.get("transport", ["default"])
+    _choices(
+        where, "transport", [word for word in transports if not FORCED_COLLECTIVE.fullmatch(word)], TRANSPORTS
+    )
     kinds = _choices(where, "placement", factors.get("placement", [placement]), PLACEMENTS)
     nodes = _choices(where, "nodes", factors.get("nodes", [ALL]), NODES)
     groups = dict.fromkeys(group for word in nodes for group in (place.groups if word == "types" else (ALL,)))

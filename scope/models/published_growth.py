@@ -1,0 +1,62 @@
+"""How collectives grow with the number of processes: the published law beside the one that the models choose here."""
+
+from __future__ import annotations
+
+from scope.models.fit import Fit, Models
+from scope.models.reference import Growth, Reference
+from scope.models.reproduction import Row
+from scope.samples.records import Origin
+
+LAWS = {
+    "linear_collective": "linear",
+    "logarithmic_collective": "logarithmic",
+    "logarithmic_reduce": "logarithmic",
+}
+LAWS |= {"linear_broadcast": "linear", "logarithmic_broadcast": "logarithmic"}
+
+
+def rows(reference: Reference, models: Models, origin: Origin) -> list[Row]:
+    """Return, for each collective and message, how much longer all processes take than half of them.
+
+    The published figure is what its law alone gives: (p - 1) messages after one another, or ceil(log2 p) steps.
+    """
+    return [row for growth in reference.growth for row in _rows(growth, models, origin)]
+
+
+def _rows(growth: Growth, models: Models, origin: Origin) -> list[Row]:
+    fits = [
+        fit
+        for fit in models.fits
+        if fit.subject.benchmark == growth.benchmark
+        and fit.variable == "ranks"
+        and fit.chosen
+        and growth.parameters.items() <= fit.subject.parameters.items()
+    ]
+    return [_row(growth, fit, origin) for fit in fits]
+
+
+def _row(growth: Growth, fit: Fit, origin: Origin) -> Row:
+    points = sorted(fit.points, key=lambda point: point.x)
+    last = points[-1]
+    half = min(points, key=lambda point: abs(point.x - last.x / 2))
+    most, fewer = int(last.x), int(half.x)
+    chosen = LAWS.get(fit.model, fit.model)
+    agrees = "as published" if chosen == growth.law else f"published: {growth.law}"
+    size = int(fit.subject.parameters.get("message_bytes", 0))
+    message = f", {size} B" if size else ""
+    return Row(
+        row=f"{growth.words}{message}: {most} over {fewer} processes",
+        published=_steps(growth.law, most) / _steps(growth.law, fewer),
+        predicted=last.fitted / half.fitted,
+        measured=last.measured / half.measured,
+        unit="1",
+        limit=None,
+        origin=origin,
+        size=size,
+        ranks=most,
+        remark=f"chosen: {chosen} in the processes, {agrees}",
+    )
+
+
+def _steps(law: str, ranks: int) -> int:
+    return ranks - 1 if law == "linear" else (ranks - 1).bit_length()
