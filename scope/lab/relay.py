@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from scope.build.native import cache_directory
+from scope.build.cmake import cache_directory
 from scope.errors import ScopeError, UsageError
 
 SOURCE = Path(__file__).with_name("relay.cpp")

@@ -12,7 +12,8 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from scope.build.native import cache_directory, fingerprint_of
+from scope.build.cmake import cache_directory
+from scope.build.native import fingerprint_of
 from scope.errors import ScopeError
 from scope.lab.active import active, note_proof
 from scope.launch.diagnosis import diagnose
