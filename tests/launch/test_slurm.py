@@ -24,7 +24,7 @@ from tests.launch.slurm_cluster import NODES, SlurmCluster
 FIRST, SECOND, _ = NODES
 QUICK = ["--launches", "1", "--seed", "3", "--budget", "0.05", "--binding", "none", "--interface", "eth0"]
 
-LONG = ["--launches", "2", "--seed", "3", "--budget", "2", "--interval", "1e-9", "--binding", "none"]
+LONG = ["--launches", "4", "--seed", "3", "--budget", "2", "--interval", "1e-9", "--binding", "none"]
 LONG_CASE = ["--interface", "eth0", "--case", "mpi.latency transport=tcp message_bytes=1Mi placement=node"]
 
 
@@ -114,14 +114,13 @@ def test_a_submitted_run_stops_before_its_limit_and_goes_on_in_another_job(
     slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
-    limits = ["--nodes", "2", "--time-limit", "60", "--time-margin", "56"]
+    limits = ["--nodes", "2", "--time-limit", "60", "--time-margin", "57"]
     answer = slurm.scope(tmp_path, *submit(embedded, *limits, *LONG, *LONG_CASE))
     assert answer.code == 124, answer
     assert "came to the end of its time" in answer.errors
     assert "continue with: scope run --resume run --submit" in answer.errors
-    assert (
-        "stopped 56 s (launcher.time_margin_s) before the end of Slurm job" in (run / "job/output.txt").read_text()
-    )
+    said = (run / "job" / "output.txt").read_text()
+    assert "stopped 57 s (launcher.time_margin_s) before the end of Slurm job" in said
     assert status(run) == "interrupted"
     hosts = {host["name"] for host in json.loads((run / "machine.json").read_text())["hosts"]}
     refused = slurm.scope(tmp_path, "run", "--resume", "run", "--submit", "--seed", "4")
@@ -207,3 +206,49 @@ def test_without_slurm_or_a_job_one_line_says_what_is_missing(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match="sbatch: no such program on PATH"):
         SCHEDULER.submit(tmp_path / "script.sh", Request("x", tmp_path, tmp_path / "output.txt"))
+
+
+BRIEF = ["--launches", "1", "--seed", "3", "--budget", "0.05", "--binding", "none", "-o", "all"]
+
+
+def gathered(folder: Path) -> dict[str, Any]:
+    found = json.loads((folder / "all" / "gathered.json").read_text())
+    assert isinstance(found, dict)
+    return found
+
+
+def test_each_host_that_is_idle_gets_a_job_and_the_others_are_named(
+    slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    first, second, third = NODES
+    wrap = ["--output=/dev/null", "--wrap", "sleep 100"]
+    other = slurm.slurm("sbatch", "--parsable", "--nodelist", second, "--ntasks=2", *wrap).strip()
+    slurm.slurm("scontrol", "update", f"nodename={third}", "state=drain", "reason=disk")
+    try:
+        answer = slurm.scope(
+            tmp_path, "run", "--each-host", "--mpi", embedded.compiler, *BRIEF, "--case", "node.timer"
+        )
+    finally:
+        slurm.slurm("scontrol", "update", f"nodename={third}", "state=resume")
+        slurm.slurm("scancel", other)
+    assert answer.code == 0, answer
+    assert f"{second}: never free: {second} (allocated)" in answer.errors
+    assert f"{third}: never free: {third} (drained: disk)" in answer.errors
+    assert "node.timer" in answer.output
+    found = gathered(tmp_path)
+    assert {each["name"]: each["well"] for each in found["jobs"]} == {first: True, second: None, third: None}
+    assert found["figures"]
+    assert all(list(row["values"]) == [first] for row in found["figures"])
+    hosts = json.loads((tmp_path / "all" / first / "machine.json").read_text())["hosts"]
+    assert [host["name"] for host in hosts] == [first]
+
+
+def test_pairs_are_measured_between_their_hosts(
+    slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    words = ["run", "--pairs", "--nodelist", "node[1-2]", "--interface", "eth0", "--launcher", "slurm"]
+    answer = slurm.scope(tmp_path, *words, "--mpi", embedded.compiler, *BRIEF)
+    assert answer.code == 0, answer
+    run = tmp_path / "all" / "node1--node2"
+    assert places(run) == {"node": ["node1", "node2"]}
+    assert {row["benchmark"] for row in gathered(tmp_path)["figures"]} == {"mpi.latency", "mpi.bandwidth"}
