@@ -1,8 +1,8 @@
 // Times one collective of an MPI program that knows nothing of any library before it.
 //
 // usage: collectives_time OPERATION BYTES REPETITIONS [LOOP]
-// The time of a repetition is the longest of all ranks, from the end of a barrier, divided by the LOOP operations in
-// it. Rank 0 prints one number per repetition. The last payload is compared.
+// The time of a repetition is the longest of all ranks, from the end of a barrier, divided by the LOOP
+// operations in it. Rank 0 prints one number per repetition. The last payload is compared.
 #include <mpi.h>
 
 #include <algorithm>
@@ -24,8 +24,8 @@ int main(int count, char** words) {
   int rank = 0, ranks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const bool blocks = operation == "allgather" || operation == "alltoall" || operation == "gather" ||
-                      operation == "scatter";
+  const bool blocks =
+      operation == "allgather" || operation == "alltoall" || operation == "gather" || operation == "scatter";
   const std::size_t all = static_cast<std::size_t>(bytes) * static_cast<std::size_t>(blocks ? ranks : 1);
   std::vector<char> send(all + 8), receive(all + 8);
   bool wrong = false;
@@ -58,9 +58,9 @@ int main(int count, char** words) {
                       operation == "alltoall" ||
                       (rank == 0 && (operation == "reduce" || operation == "gather"));
     const std::vector<char>& got = operation == "broadcast" ? send : receive;
-    if (mine) wrong = wrong || std::any_of(got.begin(), got.begin() + static_cast<long>(all), [&](char each) {
-                        return each != mark;
-                      });
+    if (mine)
+      wrong = wrong || std::any_of(got.begin(), got.begin() + static_cast<long>(all),
+                                   [&](char each) { return each != mark; });
     if (rank == 0) std::printf("%.9g\n", longest / loop);
   }
   int any = wrong, somewhere = 0;
