@@ -10,10 +10,11 @@ namespace scope {
 
 namespace {
 
-// Smaller segments cost more processor time than they gain.
-constexpr std::int64_t kLeastSegmentBytes = 8192;
-constexpr std::int64_t kMostSegmentBytes = std::int64_t{1} << 30;
-constexpr std::int64_t kMostSegments = 1024;
+// Smaller segments cost more processor time than they gain. Larger ones leave in two pieces: Open MPI sends
+// the first 64 KiB with the request and the rest behind all that was posted meanwhile, so that no segment is
+// whole before the last one has left, and the pipeline is none.
+constexpr std::int64_t kLeastSegmentBytes = 4096;
+constexpr std::int64_t kMostSegmentBytes = 32768;
 constexpr double kAsFast = 1.01;
 
 std::int64_t units_of(const Problem& problem, std::int64_t bytes) {
@@ -21,13 +22,13 @@ std::int64_t units_of(const Problem& problem, std::int64_t bytes) {
                                   std::max<std::int64_t>(1, problem.units));
 }
 
-// Powers of two from the smallest sensible segment to the whole message.
+// Powers of two from the smallest sensible segment on; the whole message where it is not larger.
 std::vector<std::int64_t> sizes(const Problem& problem) {
   const std::int64_t bytes = std::max<std::int64_t>(1, problem.units * problem.unit_bytes);
   std::vector<std::int64_t> list;
-  for (std::int64_t size = kLeastSegmentBytes; size < bytes; size *= 2)
-    if (bytes / size <= kMostSegments && size < kMostSegmentBytes) list.push_back(size);
-  list.push_back(std::min(bytes, kMostSegmentBytes));
+  for (std::int64_t size = kLeastSegmentBytes; size < bytes && size <= kMostSegmentBytes; size *= 2)
+    list.push_back(size);
+  if (bytes <= kMostSegmentBytes) list.push_back(bytes);
   return list;
 }
 

@@ -23,6 +23,18 @@ bool is_contiguous(MPI_Datatype type) {
   return combiner == MPI_COMBINER_NAMED;
 }
 
+namespace {
+
+// A message to this very process copies between any two datatypes.
+int through_ourselves(const void* from, int given, MPI_Datatype given_type, void* to, int taken,
+                      MPI_Datatype taken_type) {
+  return PMPI_Sendrecv(from, given, given_type, 0, 0, to, taken, taken_type, 0, 0, MPI_COMM_SELF,
+                       MPI_STATUS_IGNORE);
+}
+
+}  // namespace
+
+// MPICH refuses to pack from MPI_BOTTOM, where absolute addresses begin.
 int pack(const void* from, std::int64_t count, MPI_Datatype type, void* to, MPI_Comm comm) {
   const std::int64_t bytes = count * packed_bytes(type);
   if (bytes == 0) return MPI_SUCCESS;
@@ -30,6 +42,8 @@ int pack(const void* from, std::int64_t count, MPI_Datatype type, void* to, MPI_
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
     return MPI_SUCCESS;
   }
+  if (from == MPI_BOTTOM)
+    return through_ourselves(from, static_cast<int>(count), type, to, static_cast<int>(bytes), MPI_PACKED);
   int position = 0;
   return PMPI_Pack(from, static_cast<int>(count), type, to, static_cast<int>(bytes), &position, comm);
 }
@@ -41,6 +55,8 @@ int unpack(const void* from, std::int64_t bytes, void* to, std::int64_t count, M
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
     return MPI_SUCCESS;
   }
+  if (to == MPI_BOTTOM)
+    return through_ourselves(from, static_cast<int>(bytes), MPI_PACKED, to, static_cast<int>(count), type);
   int position = 0;
   return PMPI_Unpack(from, static_cast<int>(bytes), &position, to, static_cast<int>(count), type, comm);
 }
@@ -64,8 +80,7 @@ int copy_elements(const void* from, void* to, std::int64_t count, MPI_Datatype t
     std::memcpy(to, from, static_cast<std::size_t>(count * packed_bytes(type)));
     return MPI_SUCCESS;
   }
-  return PMPI_Sendrecv(from, static_cast<int>(count), type, 0, 0, to, static_cast<int>(count), type, 0, 0,
-                       MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  return through_ourselves(from, static_cast<int>(count), type, to, static_cast<int>(count), type);
 }
 
 }  // namespace scope

@@ -18,8 +18,6 @@ namespace scope {
 
 namespace {
 
-using Join = void (*)(const std::vector<int>&, Tree&);
-
 // Every rank hands the whole message on: to all children at once, or to one after another.
 Schedule whole(const Problem& problem, const std::function<void(const std::vector<int>&, Tree&)>& join,
                bool blocking = false) {
@@ -193,6 +191,33 @@ Schedule mpich_broadcast(const Problem& problem) {
   return scatter_allgather(problem, !(power_of_two && bytes < 524288));
 }
 
+// The flat schedule that is nearest to what the library takes. A ring stands for Rabenseifner's allreduce,
+// too, and doubling with any number of ranks for the recursive one.
+const char* closest(const Problem& problem, Library library) {
+  const std::int64_t bytes = problem.units * problem.unit_bytes;
+  const std::int64_t all = bytes * problem.ranks();
+  const bool openmpi = library == Library::openmpi;
+  switch (problem.operation) {
+    case Operation::reduce:
+      return "flat_binomial";
+    case Operation::allreduce:
+      return bytes < (openmpi ? 4096 : 2048) ? "flat_recursive_doubling" : "flat_ring";
+    case Operation::gather:
+      return "flat_binomial";
+    case Operation::scatter:
+      return openmpi && bytes >= 16384 ? "flat_linear" : "flat_binomial";
+    case Operation::allgather:
+      if (openmpi) return problem.ranks() < 32 || all < 65536 ? "flat_dissemination" : "flat_ring";
+      return all < 81920 ? "flat_dissemination" : "flat_ring";
+    case Operation::alltoall:
+      return "flat_pairwise";
+    case Operation::barrier:
+    case Operation::broadcast:
+      break;
+  }
+  return "flat_dissemination";
+}
+
 }  // namespace
 
 Library this_library() {
@@ -210,13 +235,8 @@ Schedule library_broadcast(const Problem& problem, Library library) {
 double library_estimate(const Problem& problem, Library library) {
   if (problem.operation == Operation::broadcast)
     return walk(problem, library_broadcast(problem, library)).seconds;
-  double fastest = -1;
-  for (const Algorithm& algorithm : algorithms())
-    if (algorithm.operation == problem.operation && algorithm.flat) {
-      const double seconds = estimate(problem, algorithm);
-      if (fastest < 0 || seconds < fastest) fastest = seconds;
-    }
-  return fastest;
+  const Algorithm* const like = find_algorithm(problem.operation, closest(problem, library));
+  return estimate(problem, *like);
 }
 
 }  // namespace scope

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from scope.launch.errands import Manners
     from scope.launch.everywhere import Cluster
     from scope.launch.supervisor import Limits
     from scope.machine.machine import MpiInstallation, NativeBuild
@@ -72,6 +73,15 @@ def command(
     scheduler_argument: Annotated[
         list[str] | None, typer.Option(help="A further directive of the batch script.")
     ] = None,
+    each_host: Annotated[
+        bool, typer.Option("--each-host", help="A job for each idle host (node.*, if nothing else is asked for).")
+    ] = False,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="A job for each pair of idle hosts: latency and bandwidth.")
+    ] = False,
+    jobs_at_once: Annotated[int, typer.Option(help="With these two: jobs in the queue at a time.")] = 8,
+    nice: Annotated[int, typer.Option(help="How far others' jobs go first.")] = 100,
+    patience: Annotated[float, typer.Option(help="Seconds to wait for hosts that are not idle.")] = 0.0,
     case_limit: Annotated[float | None, typer.Option(help="Seconds after which a case is ended.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Continue this run; it keeps all its settings.")] = None,
@@ -129,8 +139,14 @@ def command(
     }
     if dry_run and not submit:
         raise UsageError("--dry-run: must stand beside --submit")
+    again = ["--case-limit", f"{case_limit:g}"] if case_limit is not None else []
+    if each_host or pairs:
+        if submit or resume or (each_host and pairs):
+            raise UsageError("--each-host, --pairs, --submit and --resume: must not stand beside each other")
+        manners = _manners(jobs_at_once, nice, patience)
+        well = spread("each-host" if each_host else "pairs", file, options | of_job, output, again, manners)
+        raise typer.Exit(0 if well else 1)
     if submit:
-        again = ["--case-limit", f"{case_limit:g}"] if case_limit is not None else []
         if resume is None:
             well = send(resolve(file, options | of_job), output, again, dry_run)
         else:
@@ -193,6 +209,31 @@ def send_again(folder: Path, wishes: dict[str, Any], options: list[str], dry: bo
     if not dry:
         explain(directory.path)
     return well
+
+
+def spread(
+    kind: str, file: Path | None, options: dict[str, Any], output: Path | None, again: list[str], manners: Manners
+) -> bool:
+    """Run an experiment on each host or pair, a job each; return whether every job that ran is well."""
+    import shutil
+
+    from scope.build import installations
+    from scope.cli import errands
+    from scope.errors import UsageError
+    from scope.launch import run as runs
+    from scope.plan.experiment import resolve
+
+    if file is None and not options["only"] and not options["case"]:
+        options = options | errands.CASES[kind]
+    experiment = resolve(file, options)
+    built(installations.find(experiment.mpi))
+    folder = runs.new_directory(kind, output).path
+    try:
+        return errands.run(kind, experiment, folder, again, manners)
+    except UsageError:
+        if not list(folder.glob("*/run.json")):
+            shutil.rmtree(folder)
+        raise
 
 
 def run(experiment: Experiment, where: str, limits: Limits, output: Path | None, words: list[str]) -> bool:
@@ -362,6 +403,16 @@ def ending_on_request() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _manners(at_once: int, nice: int, patience_s: float) -> Manners:
+    from scope.errors import UsageError
+    from scope.launch.errands import Manners
+
+    for name, value, least in (("jobs-at-once", at_once, 1), ("nice", nice, 0), ("patience", patience_s, 0)):
+        if value < least:
+            raise UsageError(f"--{name} {value:g}: must be at least {least}")
+    return Manners(at_once, nice, patience_s)
 
 
 def _experiment_and_patterns(words: list[str]) -> tuple[Path | None, list[str]]:

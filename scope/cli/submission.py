@@ -60,7 +60,7 @@ def submit(run: RunDirectory, experiment: Experiment, options: list[str], dry: b
 def follow(queue: Slurm, number: str, run: RunDirectory) -> Sight:
     """Tell how a job gets on until it has ended; Ctrl-C ends it."""
     try:
-        with _terminating_as_interrupt(), ExitStack() as stack:
+        with terminating_as_interrupt(), ExitStack() as stack:
             progress = Follower(run, stack)
             return _wait(queue, number, progress)
     except KeyboardInterrupt:
@@ -149,7 +149,9 @@ def _still_queued(queue: Slurm, files: JobFiles) -> str | None:
 
 
 @contextmanager
-def _terminating_as_interrupt() -> Iterator[None]:
+def terminating_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM end the waiting as Ctrl-C does; a closed terminal only ends this process."""
+
     def end(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 

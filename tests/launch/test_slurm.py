@@ -22,9 +22,9 @@ from tests.launch import slurm_cluster
 from tests.launch.slurm_cluster import NODES, SlurmCluster
 
 FIRST, SECOND, _ = NODES
-QUICK = ["--launches", "1", "--seed", "3", "--budget", "0.05", "--binding", "none", "--interface", "eth0"]
+QUICK = ["--launches", "1", "--seed", "3", "--budget", "0.05", "--interface", "eth0"]
 
-LONG = ["--launches", "2", "--seed", "3", "--budget", "2", "--interval", "1e-9", "--binding", "none"]
+LONG = ["--launches", "3", "--seed", "3", "--budget", "1.5", "--interval", "1e-9", "--binding", "none"]
 LONG_CASE = ["--interface", "eth0", "--case", "mpi.latency transport=tcp message_bytes=1Mi placement=node"]
 
 
@@ -62,16 +62,25 @@ def test_inside_a_job_ranks_fill_its_hosts(
     # Debian's MPICH 4.0.2 with UCX over TCP now and then hangs at the end where two ranks share a host.
     shared = not (mpi.name == "mpich" and mpi.version.startswith("4.0"))
     words = ["--case", "mpi.barrier transport=tcp ranks=4"] if shared else []
+    # All nodes share the cores of this machine: ranks of Open MPI that are bound there would take half a minute.
+    bound = kind == "slurm" and mpi.name == "mpich"
     answer = slurm.allocated(
         tmp_path,
         ["--nodes=2", "--ntasks=4"],
         *("run", "--launcher", kind, "--mpi", mpi.compiler, *QUICK, "-o", "run", *words),
+        *("--binding", "core" if bound else "none"),
         *("--case", "mpi.latency transport=tcp message_bytes=1Ki placement=node"),
     )
     assert answer.code == 0, answer.errors
     run = tmp_path / "run"
-    crowd = {"none": [FIRST, FIRST, SECOND, SECOND]} if shared else {}
+    crowd = {"core" if bound else "none": [FIRST, FIRST, SECOND, SECOND]} if shared else {}
     assert places(run) == {"node": [FIRST, SECOND], **crowd}
+    if bound:
+        cores = {
+            line["placement"]: [rank["cores"] for rank in line["processes"]] for line in records(run, "launch")
+        }
+        assert all(len(each) == 1 for ranks in cores.values() for each in ranks)
+        assert not shared or cores["core"][0] != cores["core"][1]
     assert {case["status"] for case in records(run, "case")} == {"ok"}
     machine = json.loads((run / "machine.json").read_text())
     assert [host["name"] for host in machine["hosts"]] == [FIRST, SECOND]
@@ -90,7 +99,7 @@ def test_a_rank_that_stops_is_ended_by_srun(
 ) -> None:
     run = tmp_path / "run"
     words = ["run", "--launcher", "slurm", "--mpi", embedded.compiler, *LONG, *LONG_CASE, "-o", "run"]
-    endless = ["--case-limit", "4", "--budget", "60"]
+    endless = ["--case-limit", "4", "--budget", "60", "--launches", "2"]
     command = ["salloc", "--quiet", "--nodes=2", "--ntasks=2", str(SCOPE), *words, *endless]
     running = subprocess.Popen(
         slurm.command(tmp_path, *command), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -114,14 +123,13 @@ def test_a_submitted_run_stops_before_its_limit_and_goes_on_in_another_job(
     slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
-    limits = ["--nodes", "2", "--time-limit", "60", "--time-margin", "56"]
+    limits = ["--nodes", "2", "--time-limit", "60", "--time-margin", "57"]
     answer = slurm.scope(tmp_path, *submit(embedded, *limits, *LONG, *LONG_CASE))
     assert answer.code == 124, answer
     assert "came to the end of its time" in answer.errors
     assert "continue with: scope run --resume run --submit" in answer.errors
-    assert (
-        "stopped 56 s (launcher.time_margin_s) before the end of Slurm job" in (run / "job/output.txt").read_text()
-    )
+    said = (run / "job" / "output.txt").read_text()
+    assert "stopped 57 s (launcher.time_margin_s) before the end of Slurm job" in said
     assert status(run) == "interrupted"
     hosts = {host["name"] for host in json.loads((run / "machine.json").read_text())["hosts"]}
     refused = slurm.scope(tmp_path, "run", "--resume", "run", "--submit", "--seed", "4")
@@ -207,3 +215,49 @@ def test_without_slurm_or_a_job_one_line_says_what_is_missing(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match="sbatch: no such program on PATH"):
         SCHEDULER.submit(tmp_path / "script.sh", Request("x", tmp_path, tmp_path / "output.txt"))
+
+
+BRIEF = ["--launches", "1", "--seed", "3", "--budget", "0.05", "--binding", "none", "-o", "all"]
+
+
+def gathered(folder: Path) -> dict[str, Any]:
+    found = json.loads((folder / "all" / "gathered.json").read_text())
+    assert isinstance(found, dict)
+    return found
+
+
+def test_each_host_that_is_idle_gets_a_job_and_the_others_are_named(
+    slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    first, second, third = NODES
+    wrap = ["--output=/dev/null", "--wrap", "sleep 100"]
+    other = slurm.slurm("sbatch", "--parsable", "--nodelist", second, "--ntasks=2", *wrap).strip()
+    slurm.slurm("scontrol", "update", f"nodename={third}", "state=drain", "reason=disk")
+    try:
+        answer = slurm.scope(
+            tmp_path, "run", "--each-host", "--mpi", embedded.compiler, *BRIEF, "--case", "node.timer"
+        )
+    finally:
+        slurm.slurm("scontrol", "update", f"nodename={third}", "state=resume")
+        slurm.slurm("scancel", other)
+    assert answer.code == 0, answer
+    assert f"{second}: never free: {second} (allocated)" in answer.errors
+    assert f"{third}: never free: {third} (drained: disk)" in answer.errors
+    assert "node.timer" in answer.output
+    found = gathered(tmp_path)
+    assert {each["name"]: each["well"] for each in found["jobs"]} == {first: True, second: None, third: None}
+    assert found["figures"]
+    assert all(list(row["values"]) == [first] for row in found["figures"])
+    hosts = json.loads((tmp_path / "all" / first / "machine.json").read_text())["hosts"]
+    assert [host["name"] for host in hosts] == [first]
+
+
+def test_pairs_are_measured_between_their_hosts(
+    slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    words = ["run", "--pairs", "--nodelist", "node[1-2]", "--interface", "eth0", "--launcher", "slurm"]
+    answer = slurm.scope(tmp_path, *words, "--mpi", embedded.compiler, *BRIEF)
+    assert answer.code == 0, answer
+    run = tmp_path / "all" / "node1--node2"
+    assert places(run) == {"node": ["node1", "node2"]}
+    assert {row["benchmark"] for row in gathered(tmp_path)["figures"]} == {"mpi.latency", "mpi.bandwidth"}

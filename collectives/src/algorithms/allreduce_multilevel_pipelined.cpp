@@ -11,28 +11,29 @@ Schedule allreduce_multilevel_pipelined(const Problem& problem) {
   const std::size_t lag = 2 * height(*tree, problem.root) + 1;
   const auto program = [tree, lag, ranges = segments(problem)](int rank) {
     Program steps;
-    const int above = tree->parent[rank];
     const std::vector<int>& below = tree->children[rank];
-    std::vector<std::int64_t> coming;
-    if (above >= 0)
-      for (const Range& range : ranges)
-        coming.push_back(steps.start_receive(above, Space::result, range.begin, range.count));
-    Collector collector(steps, below, ranges);
-    const auto hand_down = [&](std::size_t segment) {
-      if (above >= 0) steps.wait(coming[segment]);
-      for (const int child : below)
-        steps.start_send(child, above >= 0 ? Space::result : Space::work, ranges[segment].begin,
-                         ranges[segment].count);
-    };
-    for (std::size_t i = 0; i < ranges.size() + lag; ++i) {
-      if (i < ranges.size()) {
+    Feeder down(steps, below);
+    if (tree->parent[rank] < 0) {
+      Collector collector(steps, below, ranges);
+      for (std::size_t i = 0; i < ranges.size(); ++i) {
         collector.take(i);
-        if (above >= 0)
-          steps.start_send(above, below.empty() ? Space::input : Space::work, ranges[i].begin,
-                           ranges[i].count);
+        down.hand_on(Space::work, ranges[i]);
       }
-      if (above < 0 && i < ranges.size()) hand_down(i);
-      if (above >= 0 && i >= lag) hand_down(i - lag);
+    } else {
+      const std::vector<int> above = {tree->parent[rank]};
+      Drain drain(steps, above.front(), Space::result, ranges);
+      Collector collector(steps, below, ranges);
+      Feeder up(steps, above);
+      for (std::size_t i = 0; i < ranges.size() + lag; ++i) {
+        if (i < ranges.size()) {
+          collector.take(i);
+          up.hand_on(below.empty() ? Space::input : Space::work, ranges[i]);
+        }
+        if (i >= lag) {
+          drain.take(i - lag);
+          down.hand_on(Space::result, ranges[i - lag]);
+        }
+      }
     }
     steps.wait_all();
     return steps;

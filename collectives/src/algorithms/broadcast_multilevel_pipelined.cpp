@@ -10,13 +10,15 @@ Schedule broadcast_multilevel_pipelined(const Problem& problem) {
   const auto tree = std::make_shared<Tree>(multilevel_tree(problem));
   const auto program = [tree, ranges = segments(problem)](int rank) {
     Program steps;
-    const int above = tree->parent[rank];
-    if (above >= 0)
-      for (const Range& range : ranges) steps.start_receive(above, Space::work, range.begin, range.count);
-    for (std::size_t i = 0; i < ranges.size(); ++i) {
-      if (above >= 0) steps.wait(static_cast<std::int64_t>(i));
-      for (const int child : tree->children[rank])
-        steps.start_send(child, Space::work, ranges[i].begin, ranges[i].count);
+    Feeder feeder(steps, tree->children[rank]);
+    if (tree->parent[rank] < 0) {
+      for (const Range& range : ranges) feeder.hand_on(Space::work, range);
+    } else {
+      Drain drain(steps, tree->parent[rank], Space::work, ranges);
+      for (std::size_t i = 0; i < ranges.size(); ++i) {
+        drain.take(i);
+        feeder.hand_on(Space::work, ranges[i]);
+      }
     }
     steps.wait_all();
     return steps;

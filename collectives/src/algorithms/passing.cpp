@@ -48,7 +48,29 @@ Schedule cluster_by_cluster(const Problem& problem, bool blocking) {
 }
 
 namespace {
-constexpr std::size_t kAhead = 4;  // receives posted per child
+constexpr std::size_t kWindow = 128;  // segments under way on one connection
+constexpr std::size_t kAhead = 4;     // receives posted per child, each with memory of its own
+}  // namespace
+
+void Feeder::hand_on(Space space, const Range& range) {
+  for (std::size_t child = 0; child < children_.size(); ++child) {
+    if (sent_[child].size() >= kWindow) program_.wait(sent_[child][sent_[child].size() - kWindow]);
+    sent_[child].push_back(program_.start_send(children_[child], space, range.begin, range.count));
+  }
+}
+
+Drain::Drain(Program& program, int source, Space space, const std::vector<Range>& ranges)
+    : program_(program), source_(source), space_(space), ranges_(ranges) {
+  for (std::size_t segment = 0; segment < std::min(kWindow, ranges.size()); ++segment) post(segment);
+}
+
+void Drain::post(std::size_t segment) {
+  posted_.push_back(program_.start_receive(source_, space_, ranges_[segment].begin, ranges_[segment].count));
+}
+
+void Drain::take(std::size_t segment) {
+  program_.wait(posted_[segment]);
+  if (segment + kWindow < ranges_.size()) post(segment + kWindow);
 }
 
 Collector::Collector(Program& program, const std::vector<int>& children, const std::vector<Range>& ranges)

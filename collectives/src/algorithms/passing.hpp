@@ -20,6 +20,35 @@ void pass_blocking(Program& program, const Tree& tree, int rank, std::int64_t un
 // inside the clusters, down a tree of doubling: one child after another, or all at once.
 Schedule cluster_by_cluster(const Problem& problem, bool blocking);
 
+// Sends segments to several children, so many ahead per child that the slowest link never waits and no
+// library has to hold a whole message.
+class Feeder {
+ public:
+  Feeder(Program& program, const std::vector<int>& children)
+      : program_(program), children_(children), sent_(children.size()) {}
+  void hand_on(Space space, const Range& range);
+
+ private:
+  Program& program_;
+  const std::vector<int>& children_;
+  std::vector<std::vector<std::int64_t>> sent_;
+};
+
+// Receives the segments of a message, so many posted ahead.
+class Drain {
+ public:
+  Drain(Program& program, int source, Space space, const std::vector<Range>& ranges);
+  void take(std::size_t segment);  // in their order
+
+ private:
+  void post(std::size_t segment);
+  Program& program_;
+  int source_;
+  Space space_;
+  const std::vector<Range>& ranges_;
+  std::vector<std::int64_t> posted_;
+};
+
 // Takes the children's segments as they come and combines them into `work`; a few are posted ahead.
 class Collector {
  public:

@@ -10,12 +10,12 @@ Schedule reduce_multilevel_pipelined(const Problem& problem) {
   const auto program = [tree, ranges = segments(problem)](int rank) {
     Program steps;
     const std::vector<int>& below = tree->children[rank];
+    const std::vector<int> above(tree->parent[rank] >= 0, tree->parent[rank]);
     Collector collector(steps, below, ranges);
+    Feeder feeder(steps, above);
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       collector.take(i);
-      if (tree->parent[rank] >= 0)
-        steps.start_send(tree->parent[rank], below.empty() ? Space::input : Space::work, ranges[i].begin,
-                         ranges[i].count);
+      feeder.hand_on(below.empty() ? Space::input : Space::work, ranges[i]);
     }
     steps.wait_all();
     return steps;

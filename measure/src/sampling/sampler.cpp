@@ -25,6 +25,7 @@ constexpr int looped_warmup = 3;
 constexpr double single_warmup_s = 100e-6;
 constexpr int most_warmup = 20;
 constexpr double tolerated_late_share = 0.1;
+constexpr double one_definition_s = 1;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -98,7 +99,7 @@ class Sampling {
   // Finds how many operations make a repetition long enough to be timed well.
   void calibrate(const Times& first) {
     repetition_s_ = largest_over_ranks(setting_.world, first.elapsed_s);
-    if (!benchmark_.loops()) return;
+    if (!benchmark_.loops() || of_seconds()) return;
     begin_group();
     // The first operation connects, maps and misses every cache: it says little of the next.
     double elapsed_s = largest_over_ranks(setting_.world, repeat(Cadence::streaming, 1).elapsed_s);
@@ -126,7 +127,7 @@ class Sampling {
                       .operations = isolated_operations});
     series.front().warmup = isolated_operations > 1 ? looped_warmup : single_warmup();
     if (isolated_operations == 1) series.front().append(first);
-    if (collective() && benchmark_.loops()) {
+    if (collective() && benchmark_.loops() && !of_seconds()) {
       for (const Cadence cadence : {Cadence::streaming, Cadence::barrier_loop}) {
         series.push_back({.cadence = cadence,
                           .synchronization = synchronization_,
@@ -135,6 +136,9 @@ class Sampling {
       }
     }
   }
+
+  // Whether one operation takes so long that its start is nothing beside it: every definition would say the same.
+  bool of_seconds() const { return repetition_s_ > one_definition_s; }
 
   // Repetitions of one operation that are warm-up, the very first included.
   int single_warmup() const {

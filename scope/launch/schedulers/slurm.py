@@ -63,7 +63,7 @@ class Node:
 
     name: str
     state: str
-    """idle, allocated, mixed, drained, down, ...; the flags behind it (`*`, `~`, ...) are kept."""
+    """idle, allocated, mixed, drained, down, ...; a mark behind it (`*`: does not answer, `~`: off) is kept."""
     reason: str = ""
     """Why it is drained or down, in its administrator's words."""
 
@@ -142,7 +142,7 @@ class Slurm:
         """Return the hosts of a partition (default: the default one), or those named, with their states now."""
         where = [f"--partition={partition}"] if partition else []
         named = [f"--nodes={','.join(wanted)}"] if wanted else []
-        answer = self._ask("sinfo", "--noheader", "--Node", *where, *named, "--format=%N|%t|%P|%E")
+        answer = self._ask("sinfo", "--noheader", "--Node", *where, *named, "--format=%N|%T|%P|%E")
         if answer.returncode != 0:
             raise ScopeError(f"sinfo: {_first_line(answer.stderr)}")
         rows = [line.split("|", 3) for line in answer.stdout.splitlines() if line.count("|") >= 3]

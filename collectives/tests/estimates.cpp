@@ -1,0 +1,150 @@
+// Estimates against times that can be computed by hand.
+#include <cmath>
+
+#include "choice.hpp"
+#include "estimator.hpp"
+#include "expect.hpp"
+
+namespace {
+
+using namespace scope;
+
+constexpr std::int64_t kMessage = 40'000'000;
+constexpr double kStep_s = 3.4;  // tau of Storchi et al.: 40 MB from host to host in HPC
+
+void near(double got, double expected, double tolerance, const std::string& what) {
+  expect(std::abs(got - expected) <= tolerance * expected,
+         what + ": " + std::to_string(got) + " and not " + std::to_string(expected));
+}
+
+Group group(const std::string& name, const std::string& parent, double rate, int hosts = 0,
+            double uplink = 0) {
+  Group made;
+  made.name = name;
+  made.parent = parent;
+  made.latency_s = 1e-9;
+  made.bandwidth_bytes_per_s = rate;
+  for (int i = 1; i <= hosts; ++i) made.hosts.push_back(name + std::to_string(i));
+  if (uplink > 0) made.uplink_bytes_per_s = uplink;
+  return made;
+}
+
+Network network(std::vector<Group> groups) {
+  Topology topology;
+  std::vector<std::string> hosts;
+  for (const Group& each : groups) hosts.insert(hosts.end(), each.hosts.begin(), each.hosts.end());
+  topology.groups = std::move(groups);
+  return Network(topology, hosts);
+}
+
+double seconds(const Network& network, const std::string& name, std::int64_t bytes = kMessage,
+               Operation operation = Operation::broadcast) {
+  const Problem problem{operation, &network, 0, bytes};
+  return best_of(problem, *find_algorithm(operation, name), 0).seconds;
+}
+
+// Table 2 at the paper's speeds: HPC 3.4 s a step, GIZA half of that, GRID ten times as fast; 100 Mbit/s
+// between HPC and GRID; 0.8 MB/s to GIZA.
+void the_papers_table() {
+  const double port = kMessage / kStep_s;
+  const Network grid =
+      network({group("wan", "", 0.8e6), group("lan", "wan", port), group("hpc", "lan", port, 8),
+               group("grid", "lan", 10 * port, 8, port), group("giza", "wan", 2 * port, 8, 0.8e6)});
+  const double wan_s = kMessage / 0.8e6;
+  // The steps after the WAN are those of the root's own cluster: 3 + 2 + 1 at once, or 3 one after another.
+  near(seconds(grid, "multilevel_asynchronous"), wan_s + 6 * kStep_s, 0.001, "asynchronous");
+  near(seconds(grid, "multilevel_blocking"), wan_s + 3 * kStep_s, 0.001, "blocking");
+  near(seconds(grid, "multilevel_asynchronous"), 69, 0.03, "asynchronous, the paper's estimate");
+  near(seconds(grid, "multilevel_blocking"), 59, 0.03, "blocking, the paper's estimate");
+  near(seconds(grid, "flat_binomial"), 440, 0.05, "flat, the paper's estimate");
+  near(seconds(grid, "flat_binomial"), 448, 0.06, "flat, as measured");
+  near(seconds(grid, "multilevel_pipelined"), wan_s, 0.005, "pipelined");
+  const Problem problem{Operation::broadcast, &grid, 0, kMessage};
+  near(physical_limit(problem), wan_s, 1e-9, "limit");
+  for (const std::int64_t bytes : {1'000'000, 4'000'000})
+    near(seconds(grid, "multilevel_pipelined", bytes), static_cast<double>(bytes) / 0.8e6, 0.05,
+         "pipelined, smaller");
+  // Every transfer of a flat tree that leaves HPC or enters GIZA is seen on the trunk.
+  const Algorithm& flat = *find_algorithm(Operation::broadcast, "flat_binomial");
+  const Estimate walked = walk(problem, flat.make(problem));
+  for (std::size_t i = 0; i < walked.carried.size(); ++i)
+    if (grid.resources()[i].name == "giza in")
+      expect(walked.carried[i] == 8 * kMessage, "bytes over the WAN");
+}
+
+void one_switch_and_one_bus() {
+  for (const int hosts : {2, 4, 8, 16}) {
+    const Network star = network({group("switch", "", 1e7, hosts)});
+    Group shared = group("bus", "", 1e7, hosts);
+    shared.shared = true;
+    const Network bus = network({shared});
+    const double step = kMessage / 1e7;
+    const double levels = std::log2(hosts);
+    near(seconds(star, "multilevel_blocking"), levels * step, 0.001, "blocking on a switch");
+    near(seconds(star, "multilevel_asynchronous"), levels * (levels + 1) / 2 * step, 0.001,
+         "asynchronous on a switch");
+    near(seconds(star, "multilevel_pipelined"), step, 0.03, "pipelined on a switch");
+    // On a bus every byte is sent once per receiver, whatever the algorithm.
+    for (const char* name : {"flat_binomial", "multilevel_blocking", "multilevel_pipelined"})
+      near(seconds(bus, name), (hosts - 1) * step, 0.001, std::string(name) + " on a bus");
+    near(physical_limit({Operation::broadcast, &bus, 0, kMessage}), (hosts - 1) * step, 1e-9,
+         "limit of a bus");
+    near(physical_limit({Operation::broadcast, &star, 0, kMessage}), step, 1e-9, "limit of a switch");
+  }
+}
+
+void half_duplex_and_full() {
+  Group half = group("far", "wan", 1e7, 2, 1e6);
+  const Network full = network({group("wan", "", 1e6), group("near", "wan", 1e7, 2), half});
+  half.half_duplex = true;
+  const Network shared = network({group("wan", "", 1e6), group("near", "wan", 1e7, 2), half});
+  const Problem up_and_down{Operation::allreduce, &full, 0, kMessage};
+  near(physical_limit(up_and_down), kMessage / 1e6, 1e-9, "full duplex");
+  const Problem one_way{Operation::allreduce, &shared, 0, kMessage};
+  near(physical_limit(one_way), 2 * kMessage / 1e6, 1e-9, "half duplex");
+  near(seconds(full, "multilevel_pipelined", kMessage, Operation::allreduce), kMessage / 1e6, 0.05,
+       "up and down");
+  near(seconds(shared, "multilevel_pipelined", kMessage, Operation::allreduce), 2 * kMessage / 1e6, 0.05,
+       "in turn");
+}
+
+// The library's own is kept where nothing is to be gained.
+void the_librarys_own() {
+  const Network pair = network({group("switch", "", 1e7, 2)});
+  const std::vector<Candidate> all =
+      candidates({Operation::broadcast, &pair, 0, 1'000'000}, Library::mpich, 0);
+  expect(chosen(all).algorithm == nullptr, "two hosts on a switch");
+  const double port = 1.2e7;
+  const Network grid =
+      network({group("wan", "", 1e6), group("one", "wan", port, 8, 1e6), group("two", "wan", port, 8, 1e6)});
+  // 16 ranks, 4 MB: Open MPI scatters and gathers, 8 of its last exchanges cross at once with half the
+  // message.
+  const std::vector<Candidate> wan =
+      candidates({Operation::broadcast, &grid, 0, 4'000'000}, Library::openmpi, 0);
+  expect(chosen(wan).algorithm && std::string(chosen(wan).algorithm->name) == "multilevel_pipelined",
+         "over a WAN");
+  near(wan.front().seconds, 2 + 8 * 2, 0.2, "Open MPI over a WAN");
+}
+
+// A long message is not walked to its end; that must not show.
+void extrapolation() {
+  const Network star = network({group("switch", "", 1e7, 6)});
+  Problem problem{Operation::broadcast, &star, 0, 3'000'000};
+  problem.segment_units = 8192;
+  const Algorithm& algorithm = *find_algorithm(Operation::broadcast, "multilevel_pipelined");
+  for (const Shape shape : algorithm.shapes) {
+    problem.shape = shape;
+    near(estimate(problem, algorithm), walk(problem, algorithm.make(problem)).seconds, 0.005, name_of(shape));
+  }
+}
+
+}  // namespace
+
+int main() {
+  the_papers_table();
+  one_switch_and_one_bus();
+  half_duplex_and_full();
+  the_librarys_own();
+  extrapolation();
+  return failures ? 1 : 0;
+}

@@ -1,0 +1,119 @@
+// What a topology file may say, what is refused and in which words, and which way messages take.
+#include "topology.hpp"
+
+#include "expect.hpp"
+#include "network.hpp"
+
+namespace {
+
+using namespace scope;
+
+const std::string kHead = "format = 1\norigin = \"simulated\"\n";
+const std::string kWan =
+    "[[group]]\nname = \"wan\"\nlevel = \"wan\"\nlatency_s = 0.01\nbandwidth_bytes_per_s = 2e6\n";
+const std::string kOne =
+    "[[group]]\nname = \"one\"  # a comment, # and another\nparent = \"wan\"\nhosts = [\"a\", \"b\", \"c\"]\n"
+    "latency_s = 4e-5\nbandwidth_bytes_per_s = 12_000_000\nuplink_bytes_per_s = 3e6\n";
+const std::string kTwo =
+    "[[group]]\nname = \"two\"\nparent = \"wan\"\nhosts = [\"d\", \"e\"]\nmedium = \"shared\"\n"
+    "latency_s = 1e-4\nbandwidth_bytes_per_s = 1e6\nuplink_bytes_per_s = 1e6\nuplink_duplex = \"half\"\n"
+    "confidence = 0.99\n";
+const std::string kException = "[[exception]]\nhost = \"c\"\nbandwidth_bytes_per_s = 5e6\nlatency_s = 5e-5\n";
+
+void refused(const std::string& text, const std::string& words) {
+  try {
+    parse_topology(text, "t.toml");
+    expect(false, "not refused: " + words);
+  } catch (const TopologyError& error) {
+    const std::string said = error.what();
+    expect(said.find(words) != std::string::npos, "said \"" + said + "\" and not \"" + words + "\"");
+    expect(said.starts_with("t.toml"), "no file: " + said);
+    expect(said.find('\n') == std::string::npos, "more than a line: " + said);
+  }
+}
+
+void refusals() {
+  refused("", "format is missing");
+  refused("format = 2\n", "1 is allowed");
+  refused(kHead, "no [[group]]");
+  refused(kHead + "[group]\n", "[host], [[group]] and [[exception]] are allowed");
+  refused(kHead + kWan + kOne + "colour = \"red\"\n", "colour: no such key here");
+  refused(kHead + "speed = 3\n" + kWan, "speed: no such key here");
+  refused(kHead + kWan + kOne + kOne, "name = \"one\" is given twice");
+  refused(kHead + kWan, "has either hosts or child groups");
+  refused(kHead + kOne, "exactly one group, the root, has none");
+  refused(
+      kHead + kWan + "[[group]]\nname = \"x\"\nhosts = [\"z\"]\nlatency_s = 0\nbandwidth_bytes_per_s = 1\n",
+      "2 groups have no parent");
+  refused(kHead + kWan + kOne +
+              "[[group]]\nname = \"x\"\nparent = \"nowhere\"\nhosts = [\"z\"]\nlatency_s = 0\n"
+              "bandwidth_bytes_per_s = 1\n",
+          "parent = \"nowhere\": no such group");
+  refused(kHead + kWan + kOne +
+              "[[group]]\nname = \"x\"\nparent = \"y\"\nlatency_s = 0\nbandwidth_bytes_per_s = 1\n"
+              "[[group]]\nname = \"y\"\nparent = \"x\"\nlatency_s = 0\nbandwidth_bytes_per_s = 1\n",
+          "cycle");
+  refused(kHead + kWan + kOne +
+              "[[group]]\nname = \"x\"\nparent = \"wan\"\nhosts = [\"b\"]\nlatency_s = 0\n"
+              "bandwidth_bytes_per_s = 1\n",
+          "host \"b\" is in group \"one\" and in group \"x\": one is allowed");
+  refused(kHead + kWan + kOne + "[[exception]]\nhost = \"q\"\n", "host = \"q\": it is in no group");
+  const std::string group = kHead + "[[group]]\nname = \"g\"\nhosts = [\"a\"]\n";
+  refused(group + "latency_s = -1\nbandwidth_bytes_per_s = 1\n", "latency_s = -1: must be 0 or more");
+  refused(group + "latency_s = 1\nbandwidth_bytes_per_s = 0\n", "bandwidth_bytes_per_s = 0: must be above 0");
+  refused(group + "latency_s = 1\nbandwidth_bytes_per_s = inf\n", "must be above 0");
+  refused(group + "latency_s = fast\n", "a number, a string or a list of strings is allowed");
+  refused(group + "latency_s = \"fast\"\n", "latency_s: a number is allowed");
+  refused(group + "latency_s = 1\n", "bandwidth_bytes_per_s is missing");
+  refused(group + "level = \"moon\"\nlatency_s = 1\nbandwidth_bytes_per_s = 1\n",
+          "allowed: cluster, lan, wan");
+  refused(group + "latency_s = 1\nlatency_s = 1\n", "line 7: latency_s is given twice");
+  refused(kHead + "[[group]]\nname = \"g\"\nhosts = [\"a\",\n", "the list must end on its line");
+  refused(kHead + "nonsense\n", "line 3: nonsense: `key = value` is allowed");
+  refused(kHead + "[host]\nlatency_s = 1\nbandwidth_bytes_per_s = 1\n[host]\n", "for the second time");
+}
+
+double rate(const Network& network, const std::string& name) {
+  for (const Resource& each : network.resources())
+    if (each.name == name) return each.bytes_per_s;
+  return -1;
+}
+
+std::string passes(const Network& network, int from, int to) {
+  std::string names;
+  for (const int each : network.route(from, to).resources) names += network.resources()[each].name + ", ";
+  return names;
+}
+
+void ways() {
+  const Topology topology = parse_topology(kHead + kWan + kOne + kTwo + kException, "t.toml");
+  // Ranks 0 and 5 share a host; d is known without its domain.
+  const Network network(topology, {"a", "b", "c", "d.cluster.example", "e", "a"});
+  expect(passes(network, 0, 1) == "a out, b in, ", "inside a switch: " + passes(network, 0, 1));
+  expect(passes(network, 0, 5).empty() && network.route(0, 5).local, "inside a host");
+  expect(passes(network, 3, 4) == "d out, e in, two medium, ", "on a bus: " + passes(network, 3, 4));
+  expect(passes(network, 0, 3) == "a out, d in, one out, two medium, two uplink, ",
+         "across: " + passes(network, 0, 3));
+  expect(network.route(0, 1).latency_s == 4e-5 && network.route(0, 3).latency_s == 0.01, "latency");
+  expect(std::abs(network.route(0, 2).latency_s - 5e-5) < 1e-12, "latency of an exception");
+  expect(rate(network, "c out") == 5e6 && rate(network, "a out") == 12e6, "rate of an exception");
+  expect(network.bytes_per_s(0, 2) == 5e6 && network.bytes_per_s(0, 3) == 1e6, "rate of a way");
+  const Branch& tree = network.tree();
+  expect(tree.parts.size() == 2 && tree.ranks == std::vector<int>({0, 5, 1, 2, 3, 4}), "tree");
+  expect(tree.parts[0].cluster && tree.parts[0].parts[0].host, "levels");
+  try {
+    Network(topology, {"a", "elsewhere"});
+    expect(false, "an unknown host was accepted");
+  } catch (const TopologyError& error) {
+    expect(std::string(error.what()).find("a topology file for other hosts") != std::string::npos,
+           error.what());
+  }
+}
+
+}  // namespace
+
+int main() {
+  refusals();
+  ways();
+  return failures ? 1 : 0;
+}

@@ -1,0 +1,130 @@
+"""Every algorithm under every MPI, element by element; what is passed through; and that the comparison notices."""
+
+from __future__ import annotations
+
+import pytest
+
+from scope.machine.machine import MpiInstallation
+from tests.collectives.conftest import TOPOLOGY, Job, hosts_of
+
+FORCED = [
+    {
+        "broadcast": "flat_binomial",
+        "reduce": "flat_binomial",
+        "allreduce": "flat_recursive_doubling",
+        "barrier": "flat_dissemination",
+        "gather": "flat_linear",
+        "scatter": "flat_linear",
+        "allgather": "flat_ring",
+        "alltoall": "flat_pairwise",
+    },
+    {
+        "broadcast": "multilevel_asynchronous",
+        "reduce": "multilevel_pipelined",
+        "allreduce": "flat_ring",
+        "barrier": "multilevel_tree",
+        "gather": "flat_binomial",
+        "scatter": "flat_binomial",
+        "allgather": "flat_dissemination",
+        "alltoall": "multilevel_exchange",
+    },
+    {
+        "broadcast": "multilevel_blocking",
+        "allreduce": "multilevel_pipelined",
+        "gather": "multilevel_tree",
+        "scatter": "multilevel_tree",
+        "allgather": "multilevel_exchange",
+    },
+    {"broadcast": "multilevel_pipelined"},
+]
+"""Together, all algorithms of the table."""
+
+
+def words(forced: dict[str, str]) -> str:
+    return ",".join(f"{operation}={algorithm}" for operation, algorithm in forced.items())
+
+
+@pytest.mark.parametrize("forced", FORCED, ids=range(len(FORCED)))
+@pytest.mark.parametrize(("ranks", "cases", "most"), [(2, 6, 4000), (5, 6, 4000), (17, 2, 3000)])
+def test_every_algorithm(
+    embedded: MpiInstallation, job: Job, forced: dict[str, str], ranks: int, cases: int, most: int
+) -> None:
+    ended = job(
+        *(embedded, ranks, "verify.cpp", str(ranks), str(cases), str(most)),
+        SCOPE_COLLECTIVES=words(forced),
+        SCOPE_COLLECTIVES_SEGMENT="1000",
+    )
+    assert ended.code == 0, ended.errors
+    assert ended.output.startswith("0 failures")
+    taken = {(decision["operation"], decision["algorithm"]) for decision in ended.decisions}
+    assert set(forced.items()) <= taken
+
+
+@pytest.mark.parametrize("forced", [FORCED[1] | FORCED[2] | FORCED[3], {}], ids=["multilevel", "by the estimate"])
+def test_every_mpi(mpi: MpiInstallation, job: Job, forced: dict[str, str]) -> None:
+    ended = job(mpi, 3, "verify.cpp", "7", "6", "20000", SCOPE_COLLECTIVES=words(forced))
+    assert ended.code == 0, ended.errors
+    assert ended.output.startswith("0 failures")
+    assert {decision["operation"] for decision in ended.decisions} >= {"broadcast", "reduce", "alltoall"}
+    assert any(decision["algorithm"] != "library" for decision in ended.decisions)
+
+
+def test_forty_ranks(embedded: MpiInstallation, job: Job) -> None:
+    ended = job(embedded, 40, "verify.cpp", "5", "1", "400")
+    assert ended.code == 0, ended.errors
+    assert ended.output.startswith("0 failures")
+
+
+def test_one_wrong_element_is_noticed(embedded: MpiInstallation, job: Job) -> None:
+    ended = job(embedded, 3, "verify.cpp", "7", "3", "100", "--corrupt")
+    assert ended.code == 1
+    assert "element" in ended.errors
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_one_rank_one_host_and_no_topology_pass_through(embedded: MpiInstallation, job: Job, ranks: int) -> None:
+    for settings in ({"SCOPE_TOPOLOGY_HOSTS": "a,a"[: 2 * ranks - 1]}, {"SCOPE_TOPOLOGY": ""}):
+        ended = job(embedded, ranks, "verify.cpp", "3", "3", "1000", **settings)
+        assert (ended.code, ended.decisions) == (0, []), ended.errors
+        assert "scope-collectives" not in ended.errors
+
+
+@pytest.mark.parametrize(
+    ("topology", "settings", "said"),
+    [
+        (TOPOLOGY.replace('"d", "e"', '"d", "a"'), {}, 'host "a" is in group "one" and in group "two"'),
+        (TOPOLOGY + "colour = 3\n", {}, "colour: no such key here"),
+        (TOPOLOGY, {"SCOPE_TOPOLOGY_HOSTS": ""}, "a topology file for other hosts"),
+        (TOPOLOGY, {"SCOPE_TOPOLOGY_HOSTS": "a"}, "SCOPE_TOPOLOGY_HOSTS names 1 hosts"),
+        (TOPOLOGY, {"SCOPE_TOPOLOGY": "/nowhere.toml"}, "/nowhere.toml: cannot be read"),
+        (
+            TOPOLOGY,
+            {"SCOPE_COLLECTIVES": "broadcast=fast"},
+            "broadcast=fast: no such algorithm; allowed: library, ",
+        ),
+        (TOPOLOGY, {"SCOPE_COLLECTIVES": "bcast=library"}, "bcast=library: no such operation; allowed: broadcast"),
+        (TOPOLOGY, {"SCOPE_COLLECTIVES_SEGMENT": "0"}, "an integer above 0 is allowed"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line_and_the_program_goes_on(
+    embedded: MpiInstallation, job: Job, topology: str, settings: dict[str, str], said: str
+) -> None:
+    ended = job(embedded, 2, "verify.cpp", "3", "1", "100", topology=topology, **settings)
+    assert (ended.code, ended.decisions) == (0, [])
+    lines = [line for line in ended.errors.splitlines() if line.startswith("scope-collectives: ")]
+    assert len(lines) == 1, ended.errors
+    assert said in lines[0]
+    assert lines[0].endswith("MPI's own collectives are used")
+
+
+def test_decisions_tell_every_estimate(embedded: MpiInstallation, job: Job) -> None:
+    ended = job(embedded, 5, "verify.cpp", "2", "5", "40000")
+    decided = [decision for decision in ended.decisions if decision["operation"] == "broadcast"]
+    assert decided
+    for decision in decided:
+        estimates = decision["estimated_s"]
+        assert set(estimates) == {"library", *(forced["broadcast"] for forced in FORCED)}
+        fastest = min(estimates.values())
+        assert estimates[decision["algorithm"]] == fastest or decision["algorithm"] == "library"
+        assert decision["algorithm"] != "library" or fastest >= 0.9 * estimates["library"]
+    assert hosts_of(5) == "a,d,b,e,c"

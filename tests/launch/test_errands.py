@@ -1,0 +1,163 @@
+"""How many small jobs share a cluster with others: on a queue that is played, second by second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scope.errors import ScopeError
+from scope.launch import errands
+from scope.launch.errands import Errand, Errands, Manners, pairs
+from scope.launch.schedulers.slurm import Node, Sight
+from scope.rundirectory import RunDirectory
+
+
+@dataclass
+class Played:
+    """A queue whose jobs last `lasts` seconds; hosts in `others` are allocated to other people until then."""
+
+    hosts: list[str]
+    others: dict[str, float] = field(default_factory=dict)
+    lasts: float = 3.0
+    now: float = 0.0
+    jobs: dict[str, tuple[tuple[str, ...], float]] = field(default_factory=dict)
+    stuck: set[tuple[str, ...]] = field(default_factory=set)
+    """Whose first job would wait."""
+    cancelled: list[str] = field(default_factory=list)
+    most: int = 0
+    hands: list[tuple[str, ...]] = field(default_factory=list)
+
+    def running(self) -> list[tuple[str, ...]]:
+        alive = (job for number, job in self.jobs.items() if number not in self.cancelled)
+        return [hosts for hosts, end in alive if end > self.now]
+
+    def submit(self, errand: Errand) -> str:
+        taken = {host for hosts in self.running() for host in hosts}
+        assert taken.isdisjoint(errand.hosts)
+        assert all(self.others.get(host, 0.0) <= self.now for host in errand.hosts)
+        self.hands.append(errand.hosts)
+        number = str(len(self.jobs) + 1)
+        waits = errand.hosts in self.stuck
+        self.stuck.discard(errand.hosts)
+        self.jobs[number] = (errand.hosts, float("inf") if waits else self.now + self.lasts)
+        self.most = max(self.most, len(self.running()))
+        return number
+
+    def look(self, number: str) -> Sight:
+        _, end = self.jobs[number]
+        if number in self.cancelled:
+            return Sight("CANCELLED")
+        if end == float("inf"):
+            return Sight("PENDING", "Resources")
+        return Sight("COMPLETED", "None", 0) if end <= self.now else Sight("RUNNING")
+
+    def cancel(self, number: str) -> None:
+        self.cancelled.append(number)
+
+    def nodes(self, partition: str | None, wanted: tuple[str, ...] = ()) -> list[Node]:
+        taken = {host for hosts in self.running() for host in hosts}
+        busy = taken | {host for host, until in self.others.items() if until > self.now}
+        return [Node(host, "allocated" if host in busy else "idle") for host in self.hosts if host in wanted]
+
+
+@pytest.fixture
+def play(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def played(queue: Played, groups: list[tuple[str, ...]], **manners: Any) -> Errands:
+        def sleep(_seconds: float) -> None:
+            queue.now += 1.0
+            assert queue.now < 10000, "it never ends"
+
+        monkeypatch.setattr(errands.time, "sleep", sleep)
+        monkeypatch.setattr(errands.time, "monotonic", lambda: queue.now)
+        to_do = [Errand("--".join(group), group, RunDirectory(Path("/nowhere"))) for group in groups]
+        return Errands(queue, None, to_do, Manners(**manners), queue.submit, lambda _line: None)  # type: ignore[arg-type]
+
+    return played
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 8])
+def test_pairs_come_in_disjoint_rounds(count: int) -> None:
+    hosts = [f"n{number}" for number in range(count)]
+    found = list(pairs(hosts))
+    assert sorted(tuple(sorted(pair)) for pair in found) == sorted(combinations(hosts, 2))
+    size = count // 2
+    for start in range(0, len(found), size):
+        names = [host for pair in found[start : start + size] for host in pair]
+        assert len(set(names)) == len(names)
+
+
+def test_all_pairs_of_eight_take_seven_rounds(play: Any) -> None:
+    hosts = [f"n{number}" for number in range(8)]
+    queue = Played(hosts)
+    done = play(queue, list(pairs(hosts)))
+    done.run()
+    assert (len(done.ended), done.to_do, queue.most) == (28, [], 4)
+    assert queue.now <= 7 * (queue.lasts + 1)
+
+
+def test_no_more_jobs_at_once_than_allowed(play: Any) -> None:
+    hosts = [f"n{number}" for number in range(9)]
+    queue = Played(hosts)
+    done = play(queue, [(host,) for host in hosts], at_once=2)
+    done.run()
+    assert (len(done.ended), queue.most) == (9, 2)
+
+
+def test_busy_hosts_are_left_alone_and_named(play: Any) -> None:
+    queue = Played(["a", "b", "c"], others={"b": 1e9})
+    done = play(queue, [("a",), ("b",), ("c",)])
+    done.run()
+    assert queue.hands == [("a",), ("c",)]
+    assert [done.why_not(errand) for errand in done.to_do] == ["b (allocated)"]
+
+
+def test_patience_waits_for_hosts_that_become_free(play: Any) -> None:
+    queue = Played(["a", "b"], others={"b": 50.0})
+    done = play(queue, [("a",), ("b",)], patience_s=100)
+    done.run()
+    assert (done.to_do, queue.hands) == ([], [("a",), ("b",)])
+    impatient = play(Played(["a", "b"], others={"b": 50.0}), [("a",), ("b",)], patience_s=20)
+    impatient.run()
+    assert [errand.name for errand in impatient.to_do] == ["b"]
+
+
+def test_a_job_that_would_wait_is_withdrawn_and_tried_again(play: Any) -> None:
+    queue = Played(["a", "b"], stuck={("a",)})
+    done = play(queue, [("a",), ("b",)], queued_s=5)
+    done.run()
+    assert queue.cancelled == ["1"]
+    assert (queue.hands, done.to_do) == ([("a",), ("b",), ("a",)], [])
+
+
+def test_an_interruption_leaves_nothing_in_the_queue(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = Played(["a", "b"])
+    done = play(queue, [("a",), ("b",)])
+
+    def interrupted(_seconds: float) -> None:
+        monkeypatch.setattr(errands.time, "sleep", lambda _seconds: None)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(errands.time, "sleep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        done.run()
+    assert queue.cancelled == ["1", "2"]
+
+
+def test_a_controller_that_is_away_for_a_moment_does_no_harm(play: Any) -> None:
+    queue = Played(["a"])
+    answers = queue.look
+    silent = iter([True, True, False])
+
+    def look(number: str) -> Sight:
+        if next(silent, False):
+            raise ScopeError("scontrol: no answer")
+        return answers(number)
+
+    queue.look = look  # type: ignore[method-assign]
+    done = play(queue, [("a",)])
+    done.run()
+    assert len(done.ended) == 1
