@@ -13,12 +13,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-<<<<<<< HEAD
 from scope.build.cmake import cache_directory, compiler_version
-=======
-from scope.build.cmake import cache_directory
-from scope.build.native import fingerprint_of
->>>>>>> 56d8e284294a33da79f1527a73c69f15c108b927
 from scope.errors import ScopeError
 from scope.lab.active import active, note_proof
 from scope.launch.diagnosis import diagnose

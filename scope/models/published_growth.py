@@ -1,4 +1,4 @@
-"""How collectives grow with the number of processes: the published law beside the one that the models choose here."""
+"""How collectives grow with the processes: the published law beside the one that the models choose here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What collectives would take on a topology: asked of `scope-estimate`, which knows the library's own schedules."""
+"""What collectives would take on a topology: asked of `scope-estimate`, which knows their schedules."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Estimate(BaseModel):
 def estimate(
     estimator: Path, topology: Path, operation: str, message_bytes: int, hosts: Sequence[str], library: str
 ) -> dict[str, Estimate]:
-    """Return the estimate of every algorithm of an operation from rank 0, by its name; `hosts` are those of the ranks.
+    """Return the estimate of every algorithm of an operation from rank 0, by its name.
 
-    Raises ScopeError with the estimator's complaint.
+    `hosts` are those of the ranks. Raises ScopeError with the estimator's complaint.
     """
     words = [str(estimator), str(topology), operation, str(message_bytes)]
     words += ["--hosts", ",".join(hosts), "--library", library]
