@@ -24,6 +24,7 @@ def analyze(run: Path) -> None:
     from scope.samples.reader import read
     from scope.statistics.summarise import summarise
     from scope.statistics.summary import Summaries
+    from scope.topology.topology import read as read_topology
 
     directory = RunDirectory(run)
     samples = read(run)
@@ -34,7 +35,9 @@ def analyze(run: Path) -> None:
     models = derive(summaries, machine, samples)
     write_json(directory.models, models)
     plan = read_plan(directory.plan) if directory.plan.exists() else None
-    context = Context(read_json(directory.run, Run), samples, summaries, models, machine, benchmarks, plan)
+    topology = read_topology(directory.topology) if directory.topology.exists() else None
+    run_record = read_json(directory.run, Run)
+    context = Context(run_record, samples, summaries, models, machine, benchmarks, plan, topology)
     write_json(directory.findings, Findings(format=FORMAT, findings=find_all(context)))
 
 

@@ -13,6 +13,7 @@ from scope.plan.plan import Plan
 from scope.rundirectory import Run
 from scope.samples.samples import CaseSamples, Samples
 from scope.statistics.summary import Case, Summary
+from scope.topology.topology import Topology
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Context:
     benchmarks: list[BenchmarkDescription]
     plan: Plan | None = None
     """What was to be run; None for a run that has no plan, for example an imported one."""
+    topology: Topology | None = None
+    """The groups of hosts and their speeds, where the run was given them."""
 
     @property
     def headlines(self) -> list[Summary]:

@@ -1,0 +1,40 @@
+"""An emulated link does not do what it was declared to do."""
+
+from __future__ import annotations
+
+from scope.findings.context import Context
+from scope.findings.finding import Evidence, Finding
+from scope.machine.machine import EmulatedLink
+
+TOLERANCE = 0.03
+BUSY = 0.9
+"""Share of all processors' time from which a link that is too slow is laid to them."""
+
+
+def find(context: Context) -> list[Finding]:
+    """Find links of the lab that were measured off their declared rate; one finding for all of them."""
+    lab = context.machine.lab
+    off = [link for link in lab.links if abs(link.deviation) > TOLERANCE] if lab else []
+    if lab is None or not off:
+        return []
+    worst = max(off, key=lambda link: abs(link.deviation))
+    return [
+        Finding(
+            code="emulation-unfaithful",
+            severity="warning",
+            title=f"The lab's {worst.link} carried {worst.deviation:+.1%} of what it was declared to: emulated "
+            "figures are of another network",
+            where={"layer": "network", "lab": lab.name},
+            evidence=[Evidence(what=link.link, value=link.deviation, unit="1") for link in off],
+            advice=_advice(worst),
+        )
+    ]
+
+
+def _advice(link: EmulatedLink) -> str:
+    if link.processor_share > BUSY and link.deviation < 0:
+        return (
+            f"The processors were {link.processor_share:.0%} busy while it was measured: the emulation lacks"
+            " computing power. Use a quieter or larger machine, lower rates, or fewer hosts."
+        )
+    return "Look at what else shapes the link (`scope lab status`), mend it, and check it anew: `scope lab check`."

@@ -1,0 +1,94 @@
+"""Findings about labs and topologies: each fires where a fault was put in, and not where all is well."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from scope.findings import emulation_unfaithful, flat_collective
+from scope.findings.context import Context
+from scope.lab import description
+from scope.machine.machine import EmulatedCluster, EmulatedLink
+from scope.samples.records import LaunchRecord
+from scope.statistics.summary import Summary
+from scope.topology.declared import declared
+from tests.findings.contexts import with_launches, with_summaries
+from tests.models.curves import noisy, summary
+
+GRID = description.read("grid")[1]
+BYTES = 4_000_000
+ONCE_S = BYTES / (6.7e6 / 8)
+"""The payload over the WAN, once, frames not counted."""
+
+
+def in_lab(context: Context, *links: tuple[str, float, float]) -> Context:
+    """Put the run into a lab whose links have these deviations and shares of busy processors."""
+    found = [
+        EmulatedLink(
+            link=name, declared_bytes_per_s=1e6, measured_bytes_per_s=1e6 * (1 + off), processor_share=busy
+        )
+        for name, off, busy in links
+    ]
+    lab = EmulatedCluster(name="small", title="", links=found, relayed=[], faults=[])
+    return replace(context, machine=context.machine.model_copy(update={"lab": lab}))
+
+
+def test_links_off_their_rate_are_told_with_the_reason(golden_context: Context) -> None:
+    (found,) = emulation_unfaithful.find(in_lab(golden_context, ("ports of a", -0.2, 0.97), ("bus b", 0.01, 0.2)))
+    assert found.code == "emulation-unfaithful"
+    assert [each.what for each in found.evidence] == ["ports of a"]
+    assert "lacks computing power" in found.advice
+    (other,) = emulation_unfaithful.find(in_lab(golden_context, ("ports of a", 0.2, 0.3)))
+    assert "computing power" not in other.advice
+
+
+def test_faithful_labs_and_real_clusters_are_no_finding(golden_context: Context) -> None:
+    assert emulation_unfaithful.find(in_lab(golden_context, ("ports of a", -0.02, 0.97))) == []
+    assert emulation_unfaithful.find(golden_context) == []
+
+
+def broadcasts(
+    context: Context, seconds: float, *others: tuple[str, float], message_bytes: int = BYTES
+) -> Context:
+    """A broadcast over the three clusters of the Grid paper, and the same over other collectives."""
+    random = np.random.default_rng(1)
+
+    def one(transport: str, time_s: float) -> Summary:
+        made = summary(noisy(random, time_s), "mpi.broadcast", "time_s", "global", 24, message_bytes=message_bytes)
+        return made.model_copy(update={"transport": transport, "origin": "emulated"})
+
+    made = with_summaries(context, [one("default", seconds), *(one(*other) for other in others)])
+    hosts = [host.name for host in GRID.hosts()]
+    first = made.samples.launches[0]
+
+    def over_all(launch: LaunchRecord) -> LaunchRecord:
+        processes = [
+            first.processes[0].model_copy(update={"rank": n, "host": host}) for n, host in enumerate(hosts)
+        ]
+        return launch.model_copy(update={"ranks": 24, "transport": "default", "processes": processes})
+
+    return replace(with_launches(made, over_all), topology=declared(GRID))
+
+
+def test_a_payload_that_crosses_the_wan_often_is_told_with_the_seconds_it_costs(golden_context: Context) -> None:
+    (found,) = flat_collective.find(broadcasts(golden_context, 8 * ONCE_S))
+    assert found.where["group"] == "giza"
+    assert "would take at least 4.99 s" in found.title
+    assert found.lost == pytest.approx(1 - 1 / 8, abs=0.02)
+    faster = ("collectives.broadcast.multilevel_pipelined", 1.02 * ONCE_S)
+    (compared,) = flat_collective.find(broadcasts(golden_context, 8 * ONCE_S, faster))
+    assert "once takes 4.8" in compared.title
+
+
+def test_a_payload_that_crosses_once_or_is_small_is_no_finding(golden_context: Context) -> None:
+    assert flat_collective.find(broadcasts(golden_context, 1.2 * ONCE_S)) == []
+    assert flat_collective.find(broadcasts(golden_context, 1e-3, message_bytes=8)) == []
+    assert flat_collective.find(replace(broadcasts(golden_context, 8 * ONCE_S), topology=None)) == []
+
+
+def test_one_switch_has_no_trunk_to_cross(golden_context: Context) -> None:
+    lab = description.read("netfinity")[1]
+    context = broadcasts(golden_context, 8 * ONCE_S)
+    assert flat_collective.find(replace(context, topology=declared(lab))) == []
