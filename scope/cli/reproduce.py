@@ -144,7 +144,7 @@ def rows_of(reference: Reference, folder: Path, full: bool) -> list[Row]:
     if reference.broadcast:
         return broadcasts(reference, folder, contents)
     if reference.growth:
-        return published_growth.rows(reference, contents.models, contents.summaries[0].origin)
+        return published_growth.rows(reference, contents.models.fits, contents.summaries[0].origin)
     known = Known(
         contents.summaries,
         contents.models.speedups,

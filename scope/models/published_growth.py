@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scope.models.fit import Fit, Models
+from scope.models.fit import Fit
 from scope.models.reference import Growth, Reference
 from scope.models.reproduction import Row
 from scope.samples.records import Origin
@@ -15,24 +15,24 @@ LAWS = {
 LAWS |= {"linear_broadcast": "linear", "logarithmic_broadcast": "logarithmic"}
 
 
-def rows(reference: Reference, models: Models, origin: Origin) -> list[Row]:
+def rows(reference: Reference, fits: list[Fit], origin: Origin) -> list[Row]:
     """Return, for each collective and message, how much longer all processes take than half of them.
 
     The published figure is what its law alone gives: (p - 1) messages after one another, or ceil(log2 p) steps.
     """
-    return [row for growth in reference.growth for row in _rows(growth, models, origin)]
+    return [row for growth in reference.growth for row in _rows(growth, fits, origin)]
 
 
-def _rows(growth: Growth, models: Models, origin: Origin) -> list[Row]:
-    fits = [
+def _rows(growth: Growth, fits: list[Fit], origin: Origin) -> list[Row]:
+    found = [
         fit
-        for fit in models.fits
+        for fit in fits
         if fit.subject.benchmark == growth.benchmark
         and fit.variable == "ranks"
         and fit.chosen
         and growth.parameters.items() <= fit.subject.parameters.items()
     ]
-    return [_row(growth, fit, origin) for fit in fits]
+    return [_row(growth, fit, origin) for fit in found]
 
 
 def _row(growth: Growth, fit: Fit, origin: Origin) -> Row:
