@@ -33,25 +33,43 @@ class Survey:
     oracle: Oracle
     rng: np.random.Generator
     transfers: int = 0
-    """Asked for so far."""
+    """Run so far, repetitions too."""
+    runs: int = 0
+    """Sets of transfers."""
+    starved: int = 0
+    """Those during which processes lacked processors."""
     echoes: int = 0
-    """Ping-pongs asked for so far."""
-    load_limit: float | None = None
-    """What the processors can carry in all, bytes per second; None where they were never the limit."""
+    """Ping-pongs so far."""
     solo: dict[Transfer, list[float]] = field(default_factory=dict)
     latencies: dict[frozenset[str], float] = field(default_factory=dict)
     step: float = LEAST_STEP
     scatter: float = 0.01
     """Of the logarithm of a rate that is measured again, at least 0.01."""
+    _known: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    _known_at: int = -1
+
+    def __post_init__(self) -> None:
+        self._index = {host: i for i, host in enumerate(self.oracle.hosts)}
 
     def run(self, transfers: Sequence[Transfer]) -> Answer:
         """Run transfers at once."""
-        self.transfers += len(transfers)
-        return self.oracle.rates(transfers)
+        answer = self.oracle.rates(transfers, [self.expected(transfer) for transfer in transfers])
+        self.starved += answer.starved
+        self.runs += 1
+        self.transfers += len(transfers) * answer.attempts
+        return answer
+
+    def expected(self, transfer: Transfer) -> float:
+        """Return what a transfer would achieve alone as far as is known; 0 where nothing is."""
+        if self._known_at != len(self.solo):
+            self._known, self._known_at = self.bottlenecks(), len(self.solo)
+        hosts = self._index
+        return min(float(self._known[hosts[transfer.source], hosts[transfer.target]]), self.alone(transfer))
 
     def measure(self, transfer: Transfer) -> float:
         """Run one transfer alone, once more, and return the median of what it achieved so far."""
-        self.solo.setdefault(transfer, []).append(float(self.run([transfer]).rates[0]))
+        rate = float(self.run([transfer]).rates[0])
+        self.solo.setdefault(transfer, []).append(rate)
         return self.rate(transfer)
 
     def rate(self, transfer: Transfer) -> float:
@@ -128,8 +146,7 @@ class Survey:
 
         The best path over measured pairs: the closure of the ultrametric. On the diagonal stand the ports.
         """
-        hosts = list(self.oracle.hosts)
-        index = {host: i for i, host in enumerate(hosts)}
+        hosts, index = list(self.oracle.hosts), self._index
         rates = np.zeros((len(hosts), len(hosts)))
         component = np.arange(len(hosts))
         pairs = {frozenset((t.source, t.target)): self.between(t.source, t.target) for t in self.solo}
@@ -162,4 +179,4 @@ class Survey:
     def _supported(self, transfer: Transfer, row: Sequence[Transfer]) -> bool:
         rate = self.rate(transfer)
         alike = sum(abs(np.log(self.rate(other) / rate)) < ALIKE for other in row)
-        return alike >= min(3, len(row))
+        return bool(alike >= min(3, len(row)))
