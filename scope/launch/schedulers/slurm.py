@@ -24,7 +24,7 @@ HOPELESS = re.compile(
 """Reasons for which a waiting job would wait until somebody changes the cluster or the job."""
 KEYS = (
     (r"partition", "partition"),
-    (r"account|association", "account"),
+    (r"\baccount\b|association", "account"),
     (r"time limit", "time_limit_s"),
     (r"node name|node configuration|node count", "nodes"),
 )
@@ -197,7 +197,8 @@ def _refusal(said: str, request: Request) -> str:
     key = next((key for pattern, key in KEYS if re.search(pattern, reason, re.IGNORECASE)), None)
     if key == "nodes" and request.nodelist:
         return f"launcher.nodelist = {','.join(request.nodelist)}: sbatch: {reason}"
-    return f"launcher.{key} = {_plain(getattr(request, key))}: sbatch: {reason}" if key else f"sbatch: {reason}"
+    value = getattr(request, key) if key else None
+    return f"launcher.{key} = {_plain(value)}: sbatch: {reason}" if value is not None else f"sbatch: {reason}"
 
 
 def _plain(value: object) -> str:
