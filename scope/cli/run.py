@@ -341,6 +341,7 @@ def measure(
 ) -> bool:
     """Run the plan's launches under supervision; whatever ends them leaves a run that can be resumed."""
     import sys
+    import time
 
     from scope.cli.progress import listening
     from scope.errors import ScopeError
@@ -348,7 +349,9 @@ def measure(
     from scope.launch import run as runs
     from scope.launch import scheduler
     from scope.launch.supervisor import InterruptedRunError, Supervisor
+    from scope.plan import plan as planning
 
+    deadline = scheduler.deadline(margin_s)
     with runs.held(directory) as lock, ending_on_request():
         supervisor = Supervisor(
             run=directory,
@@ -357,12 +360,16 @@ def measure(
             place=cluster.place,
             limits=limits,
             time_s=time_s,
-            deadline=scheduler.deadline(margin_s),
+            deadline=deadline,
             inherited=(lock,),
             origin="measured" if active() is None else "emulated",
         )
         try:
             runs.finish(directory, "running")
+            if deadline is not None and deadline.unix_s < time.time() + planning.expected_s(
+                supervisor.unfinished(plan)
+            ):
+                print("this job ends before the plan; the rest can go on in another (--resume)", file=sys.stderr)
             with listening(plan, supervisor.unfinished(plan)) as listener:
                 well = supervisor.supervise(plan, listener)
             runs.finish(directory, "finished")

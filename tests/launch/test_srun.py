@@ -14,7 +14,7 @@ from scope.launch import launcher
 from scope.launch.diagnosis import diagnose
 from scope.launch.launcher import HostSlots, Job, Site
 from scope.launch.scheduler import Request
-from scope.launch.schedulers.slurm import SCHEDULER, Sight
+from scope.launch.schedulers.slurm import SCHEDULER, Sight, hostnames
 from tests.launch.test_launchers import joined, mpi_of
 
 HOSTS = (HostSlots("b", 2), HostSlots("a", 2))
@@ -101,16 +101,38 @@ def play(folder: Path, monkeypatch: pytest.MonkeyPatch, **says: str) -> None:
 def test_a_job_says_how_many_ranks_its_hosts_take(
     variables: dict[str, str], slots: dict[str, int | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "scontrol").write_text('#!/bin/sh\ncase "$*" in *hostnames*) printf "n1\\nn2\\nn3\\n";; '
-                                       '*) echo "NodeName=n1 ThreadsPerCore=2";; esac\n')  # fmt: skip
-    (tmp_path / "scontrol").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    play(tmp_path, monkeypatch, scontrol="NodeName=n1 ThreadsPerCore=2")
     job = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-3]", "SLURM_JOB_END_TIME": "1800000000"}
     granted = SCHEDULER.allocation({**job, **variables})
     assert granted is not None
     assert granted.slots == slots
     assert (granted.job, granted.end_unix_s) == ("7", 1.8e9)
     assert SCHEDULER.allocation(variables) is None
+
+
+def test_a_job_whose_container_has_no_slurm_knows_its_hosts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    granted = SCHEDULER.allocation(
+        {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_JOB_CPUS_PER_NODE": "2(x2)"}
+    )
+    assert granted is not None
+    assert (granted.slots, granted.end_unix_s) == ({"n1": 2, "n2": 2}, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("node7", ["node7"]),
+        ("a,b-c.d", ["a", "b-c.d"]),
+        ("n[1-3,7]", ["n1", "n2", "n3", "n7"]),
+        ("n[08-10],m", ["n08", "n09", "n10", "m"]),
+        ("r[1-2]n[0,3]x", ["r1n0x", "r1n3x", "r2n0x", "r2n3x"]),
+    ],
+)
+def test_abbreviated_hosts(text: str, hosts: list[str]) -> None:
+    assert hostnames(text) == hosts
 
 
 @pytest.fixture

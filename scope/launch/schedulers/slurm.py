@@ -87,7 +87,7 @@ class Slurm:
         nodes = environment.get("SLURM_JOB_NODELIST")
         if job is None or nodes is None:
             return None
-        hosts = self.hostnames(nodes)
+        hosts = hostnames(nodes)
         tasks = "SLURM_NTASKS" in environment or "SLURM_NTASKS_PER_NODE" in environment
         counts = environment.get("SLURM_TASKS_PER_NODE" if tasks else "SLURM_JOB_CPUS_PER_NODE", "")
         slots = dict(zip(hosts, _repeated(counts), strict=False)) if counts else {}
@@ -150,23 +150,20 @@ class Slurm:
         found = (Node(name, state, "" if why == "none" else why) for name, state, _, why in default)
         return list({node.name: node for node in found}.values())
 
-    def hostnames(self, nodes: str) -> list[str]:
-        """Return the hosts of a list as Slurm abbreviates it: node[1-3]."""
-        if not re.search(r"[\[,]", nodes):
-            return [nodes]
-        answer = self._ask("scontrol", "show", "hostnames", nodes)
-        if answer.returncode != 0:
-            raise UsageError(f"{nodes}: is no list of hosts: {_first_line(answer.stderr)}")
-        return answer.stdout.split()
-
     def _threads_per_core(self, nodes: str) -> int:
-        answer = self._ask("scontrol", "--oneliner", "show", "node", nodes)
-        return max(map(int, re.findall(r"\bThreadsPerCore=(\d+)", answer.stdout)), default=1)
+        said = self._shown("node", nodes)
+        return max(map(int, re.findall(r"\bThreadsPerCore=(\d+)", said)), default=1)
 
     def _end_unix_s(self, job: str) -> float | None:
-        answer = self._ask("scontrol", "--oneliner", "show", "job", job)
-        told = re.search(r"\bEndTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)", answer.stdout)
+        told = re.search(r"\bEndTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)", self._shown("job", job))
         return time.mktime(time.strptime(told[1], "%Y-%m-%dT%H:%M:%S")) if told else None
+
+    def _shown(self, kind: str, name: str) -> str:
+        """Return what scontrol shows; nothing inside a container, for example, that has no Slurm in it."""
+        try:
+            return self._ask("scontrol", "--oneliner", "show", kind, name).stdout
+        except ScopeError:
+            return ""
 
     def _ask(self, *words: str) -> subprocess.CompletedProcess[str]:
         if shutil.which(words[0]) is None:
@@ -183,6 +180,24 @@ class Slurm:
             )
         except subprocess.TimeoutExpired as error:
             raise ScopeError(f"{words[0]}: no answer within {PATIENCE_S} s") from error
+
+
+def hostnames(text: str) -> list[str]:
+    """Return the hosts of a list as Slurm abbreviates it: node[1-3,07],rack[1-2]b[0-1]."""
+    names = re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text)
+    return [host for name in names for host in _unfolded(name)]
+
+
+def _unfolded(name: str) -> list[str]:
+    match = re.fullmatch(r"([^\[]*)\[([\d,-]+)\](.*)", name)
+    if match is None:
+        return [name]
+    before, ranges, after = match.groups()
+    numbers: list[str] = []
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        numbers += [str(number).zfill(len(first)) for number in range(int(first), int(last or first) + 1)]
+    return [f"{before}{number}{rest}" for number in numbers for rest in _unfolded(after)]
 
 
 def _repeated(text: str) -> list[int]:
