@@ -26,6 +26,8 @@ from scope.topology.uplinks import find_uplinks
 CHECKS = 3
 CHECK_PASSES = 0.15
 """The median error of the held-out check at which the topology is believed."""
+BADLY, MOST_BAD = 3.0, 0.1
+"""A transfer is foretold badly when it is wrong by this factor: streams that share a link may differ by two."""
 UNCHECKED = 0.5
 """Most that is believed of a topology that failed its check."""
 REPETITIONS = 3
@@ -54,8 +56,9 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether the topology foretells what it did not see."""
-        return self.error < CHECK_PASSES
+        """Whether the topology foretells what it did not see: most of it well, and hardly anything badly."""
+        ratio = np.abs(np.log(np.array(self.measured) / np.array(self.foretold)))
+        return self.error < CHECK_PASSES and float((ratio > np.log(BADLY)).mean()) < MOST_BAD
 
 
 @dataclass(frozen=True)

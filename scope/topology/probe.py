@@ -96,7 +96,9 @@ class Probe:
 
     def _stream(self, ends: Sequence[tuple[int, int]], chunks: list[int], round_trips: Sequence[float]) -> Answer:
         seconds = STREAM_S if len(ends) > 1 else SINGLE_STREAM_S
-        for attempt in range(1, MOST_ATTEMPTS + 1):
+        attempts = 0
+        while attempts < MOST_ATTEMPTS:
+            attempts += 1
             words = [f"{a} {b} {chunk} {WINDOW}" for (a, b), chunk in zip(ends, chunks, strict=True)]
             replies = self._ask(f"transfers {seconds:g} {self.nap_us} {' '.join(words)}")["transfers"]
             for (a, b), reply in zip(ends, replies, strict=True):
@@ -115,7 +117,7 @@ class Probe:
             else:
                 break
         starved = self.nap_us > 0 and waited > WAITED and float(rates.sum()) > LIGHT
-        return Answer(rates, starved, attempt)
+        return Answer(rates, starved, attempts)
 
     def _round_trip(self, transfer: Transfer) -> float:
         pair = frozenset((transfer.source, transfer.target))

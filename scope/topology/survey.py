@@ -45,6 +45,9 @@ class Survey:
     step: float = LEAST_STEP
     scatter: float = 0.01
     """Of the logarithm of a rate that is measured again, at least 0.01."""
+    _typical: dict[Transfer, float] = field(default_factory=dict)
+    _from: dict[str, list[Transfer]] = field(default_factory=dict)
+    _to: dict[str, list[Transfer]] = field(default_factory=dict)
     _known: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     _known_at: int = -1
 
@@ -53,7 +56,9 @@ class Survey:
 
     def run(self, transfers: Sequence[Transfer]) -> Answer:
         """Run transfers at once."""
-        answer = self.oracle.rates(transfers, [self.expected(transfer) for transfer in transfers])
+        # For one transfer its ports are guess enough.
+        guess = self.expected if len(transfers) > 1 else self.alone
+        answer = self.oracle.rates(transfers, [guess(transfer) for transfer in transfers])
         self.starved += answer.starved
         self.runs += 1
         self.transfers += len(transfers) * answer.attempts
@@ -61,6 +66,8 @@ class Survey:
 
     def expected(self, transfer: Transfer) -> float:
         """Return what a transfer would achieve alone as far as is known; 0 where nothing is."""
+        if transfer in self.solo:
+            return self.rate(transfer)
         if self._known_at != len(self.solo):
             self._known, self._known_at = self.bottlenecks(), len(self.solo)
         hosts = self._index
@@ -69,12 +76,16 @@ class Survey:
     def measure(self, transfer: Transfer) -> float:
         """Run one transfer alone, once more, and return the median of what it achieved so far."""
         rate = float(self.run([transfer]).rates[0])
+        if transfer not in self.solo:
+            self._from.setdefault(transfer.source, []).append(transfer)
+            self._to.setdefault(transfer.target, []).append(transfer)
         self.solo.setdefault(transfer, []).append(rate)
+        self._typical[transfer] = float(np.median(self.solo[transfer]))
         return self.rate(transfer)
 
     def rate(self, transfer: Transfer) -> float:
         """Return the median of what a transfer achieved alone; 0 where it was never measured."""
-        return float(np.median(self.solo[transfer])) if transfer in self.solo else 0.0
+        return self._typical.get(transfer, 0.0)
 
     def between(self, a: str, b: str) -> float:
         """Return the rate of the faster direction."""
@@ -99,11 +110,11 @@ class Survey:
 
     def out_port(self, host: str) -> float:
         """Return what a host sends alone to those whom it reaches fastest."""
-        return plateau([self.rate(transfer) for transfer in self.solo if transfer.source == host])
+        return plateau([self.rate(transfer) for transfer in self._from.get(host, [])])
 
     def in_port(self, host: str) -> float:
         """Return what a host receives alone from those who reach it fastest."""
-        return plateau([self.rate(transfer) for transfer in self.solo if transfer.target == host])
+        return plateau([self.rate(transfer) for transfer in self._to.get(host, [])])
 
     def port(self, host: str) -> float:
         """Return the rate of the faster direction of a host."""
