@@ -12,7 +12,8 @@ from scope.errors import ScopeError, UsageError
 from scope.launch import job
 from scope.launch.errands import Errand, Errands, Manners, pairs
 from scope.launch.job import JobFiles
-from scope.launch.schedulers.slurm import SCHEDULER, Sight, hostnames
+from scope.launch.scheduler import hostnames
+from scope.launch.schedulers.slurm import SCHEDULER, Sight
 from scope.launch.supervisor import InterruptedRunError
 from scope.plan.experiment import Experiment
 from scope.report.gathered import Row, gather, table

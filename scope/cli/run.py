@@ -89,7 +89,6 @@ def command(
 
     Without arguments: the baseline module on this host, in one to three minutes.
     """
-    import re
     import sys
 
     from scope.errors import UsageError
@@ -129,7 +128,7 @@ def command(
         "launcher.partition": partition,
         "launcher.account": account,
         "launcher.nodes": nodes,
-        "launcher.nodelist": re.split(r",(?![^\[]*\])", nodelist) if nodelist else None,
+        "launcher.nodelist": [nodelist] if nodelist else None,
         "launcher.exclusive": exclusive,
         "launcher.time_limit_s": time_limit,
         "launcher.time_margin_s": time_margin,
@@ -366,11 +365,10 @@ def measure(
         )
         try:
             runs.finish(directory, "running")
-            if deadline is not None and deadline.unix_s < time.time() + planning.expected_s(
-                supervisor.unfinished(plan)
-            ):
+            left = supervisor.unfinished(plan)
+            if deadline is not None and deadline.unix_s < time.time() + planning.expected_s(left):
                 print("this job ends before the plan; the rest can go on in another (--resume)", file=sys.stderr)
-            with listening(plan, supervisor.unfinished(plan)) as listener:
+            with listening(plan, left) as listener:
                 well = supervisor.supervise(plan, listener)
             runs.finish(directory, "finished")
         except ScopeError as error:

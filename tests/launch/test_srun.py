@@ -13,8 +13,8 @@ from scope.errors import ScopeError, UsageError
 from scope.launch import launcher
 from scope.launch.diagnosis import diagnose
 from scope.launch.launcher import HostSlots, Job, Site
-from scope.launch.scheduler import Request
-from scope.launch.schedulers.slurm import SCHEDULER, Sight, hostnames
+from scope.launch.scheduler import Request, hostnames
+from scope.launch.schedulers.slurm import SCHEDULER, Sight
 from tests.launch.test_launchers import joined, mpi_of
 
 HOSTS = (HostSlots("b", 2), HostSlots("a", 2))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
-from scope.launch.scheduler import Allocation, Request, clock
+from scope.launch.scheduler import Allocation, Request, clock, hostnames
 
 PATIENCE_S = 60
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
@@ -104,7 +104,7 @@ class Slurm:
             f"--job-name={request.name}",
             f"--output={shlex.quote(str(request.output))}",
             "--open-mode=append",
-            *([f"--nodes={request.nodes}"] if request.nodes else []),
+            f"--nodes={request.nodes}",
             *([f"--nodelist={','.join(request.nodelist)}"] if request.nodelist else []),
             *([f"--ntasks-per-node={request.ranks_per_node}"] if request.ranks_per_node else []),
             *(["--exclusive"] if request.exclusive else []),
@@ -180,24 +180,6 @@ class Slurm:
             )
         except subprocess.TimeoutExpired as error:
             raise ScopeError(f"{words[0]}: no answer within {PATIENCE_S} s") from error
-
-
-def hostnames(text: str) -> list[str]:
-    """Return the hosts of a list as Slurm abbreviates it: node[1-3,07],rack[1-2]b[0-1]."""
-    names = re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text)
-    return [host for name in names for host in _unfolded(name)]
-
-
-def _unfolded(name: str) -> list[str]:
-    match = re.fullmatch(r"([^\[]*)\[([\d,-]+)\](.*)", name)
-    if match is None:
-        return [name]
-    before, ranges, after = match.groups()
-    numbers: list[str] = []
-    for part in ranges.split(","):
-        first, _, last = part.partition("-")
-        numbers += [str(number).zfill(len(first)) for number in range(int(first), int(last or first) + 1)]
-    return [f"{before}{number}{rest}" for number in numbers for rest in _unfolded(after)]
 
 
 def _repeated(text: str) -> list[int]:
