@@ -13,9 +13,9 @@ namespace {
 // Smaller segments cost more processor time than they gain. Larger ones leave in two pieces: Open MPI sends
 // the first 64 KiB with the request and the rest behind all that was posted meanwhile, so that no segment is
 // whole before the last one has left, and the pipeline is none.
-constexpr std::int64_t kLeastSegmentBytes = 4096;
+constexpr std::int64_t kLeastSegmentBytes = 8192;
 constexpr std::int64_t kMostSegmentBytes = 32768;
-constexpr double kAsFast = 1.01;
+constexpr double kAsFast = 1.03;
 
 std::int64_t units_of(const Problem& problem, std::int64_t bytes) {
   return std::clamp<std::int64_t>(bytes / std::max<std::int64_t>(1, problem.unit_bytes), 1,

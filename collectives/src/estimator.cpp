@@ -17,7 +17,7 @@ constexpr std::int64_t kEagerBytes = 65536;
 // Of the latency of an empty message, so much is work of the sender, and as much of the receiver; at most so
 // long.
 constexpr double kOverheadShare = 0.4;
-constexpr double kOverheadMost_s = 5e-6;
+constexpr double kOverheadMost_s = 2e-5;
 constexpr double kCombineBytes_per_s = 4e9;
 constexpr double kCopyBytes_per_s = 8e9;
 constexpr double kNever = std::numeric_limits<double>::infinity();

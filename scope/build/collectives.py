@@ -10,6 +10,8 @@ from scope.machine.machine import MpiInstallation
 
 LIBRARY = "scope-collectives"
 ESTIMATOR = "scope-estimate"
+FINISHED = "finished"
+"""A file that says that all of a build is there."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +28,33 @@ def build(mpi: MpiInstallation) -> CollectivesBuild:
     Raises ScopeError with the first error and the log's path when they do not compile, UsageError when CMake
     or Ninja is missing.
     """
-    project = cmake.Project(LIBRARY, source_directory(), mpi, targets=(LIBRARY, ESTIMATOR))
+    project = _project(mpi)
     directory = project.directory
-    made = CollectivesBuild(directory / f"lib{LIBRARY}.so", directory / ESTIMATOR)
-    finished = directory / "finished"
     with cmake.locked(directory):
-        if not (finished.is_file() and made.library.is_file() and made.estimator.is_file()):
-            cmake.compile_in(directory, project)
-            finished.touch()
-    return made
+        if (known := _known(directory)) is not None:
+            return known
+        cmake.compile_in(directory, project)
+        (directory / FINISHED).touch()
+    return _in(directory)
+
+
+def built(mpi: MpiInstallation) -> CollectivesBuild | None:
+    """Return what `build` would find in the cache; None where it would compile."""
+    return _known(_project(mpi).directory)
+
+
+def _project(mpi: MpiInstallation) -> cmake.Project:
+    return cmake.Project(LIBRARY, source_directory(), mpi, targets=(LIBRARY, ESTIMATOR))
+
+
+def _in(directory: Path) -> CollectivesBuild:
+    return CollectivesBuild(directory / f"lib{LIBRARY}.so", directory / ESTIMATOR)
+
+
+def _known(directory: Path) -> CollectivesBuild | None:
+    found = _in(directory)
+    complete = (directory / FINISHED).is_file() and found.library.is_file() and found.estimator.is_file()
+    return found if complete else None
 
 
 def source_directory() -> Path:

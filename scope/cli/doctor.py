@@ -37,7 +37,7 @@ def _building() -> Iterator[Check]:
     """Yield what compiling and starting the native program needs."""
     import shutil
 
-    from scope.build import blas, cmake, installations
+    from scope.build import blas, cmake, collectives, installations
     from scope.machine.checks import Check
 
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
@@ -57,6 +57,9 @@ def _building() -> Iterator[Check]:
     algebra = blas.find(here[0].compiler if here else compiler or "c++")
     advice = "" if algebra else "node.matrix_multiply and node.lapack need one: pip install scipy-openblas32"
     yield Check("BLAS", algebra is not None, blas.described(algebra) if algebra else "none", advice)
+    made = collectives.built(here[0]) if here else None
+    advice = "" if made else "scope build --collectives compiles them"
+    yield Check("collectives", True, str(made.library) if made else "not compiled for the first MPI", advice)
     yield Check("build cache", True, str(cmake.cache_directory() / "build"))
 
 

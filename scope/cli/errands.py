@@ -12,6 +12,7 @@ from scope.errors import ScopeError, UsageError
 from scope.launch import job
 from scope.launch.errands import Errand, Errands, Manners, pairs
 from scope.launch.job import JobFiles
+from scope.launch.scheduler import hostnames
 from scope.launch.schedulers.slurm import SCHEDULER, Sight
 from scope.launch.supervisor import InterruptedRunError
 from scope.plan.experiment import Experiment
@@ -85,7 +86,7 @@ def _hosts(kind: str, experiment: Experiment) -> list[str]:
     """Return the hosts asked for, else those of the partition."""
     asked = experiment.launcher
     named = asked.nodelist or [host.partition(":")[0] for host in asked.hosts]
-    names = [host for text in named for host in SCHEDULER.hostnames(text)]
+    names = [host for text in named for host in hostnames(text)]
     if not names:
         names = [node.name for node in SCHEDULER.nodes(asked.partition)]
         if not names:

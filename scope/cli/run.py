@@ -90,7 +90,6 @@ def command(
 
     Without arguments: the baseline module on this host, in one to three minutes.
     """
-    import re
     import sys
 
     from scope.errors import UsageError
@@ -131,7 +130,7 @@ def command(
         "launcher.partition": partition,
         "launcher.account": account,
         "launcher.nodes": nodes,
-        "launcher.nodelist": re.split(r",(?![^\[]*\])", nodelist) if nodelist else None,
+        "launcher.nodelist": [nodelist] if nodelist else None,
         "launcher.exclusive": exclusive,
         "launcher.time_limit_s": time_limit,
         "launcher.time_margin_s": time_margin,
@@ -346,6 +345,7 @@ def measure(
 ) -> bool:
     """Run the plan's launches under supervision; whatever ends them leaves a run that can be resumed."""
     import sys
+    import time
 
     from scope.cli.progress import listening
     from scope.errors import ScopeError
@@ -353,7 +353,9 @@ def measure(
     from scope.launch import run as runs
     from scope.launch import scheduler
     from scope.launch.supervisor import InterruptedRunError, Supervisor
+    from scope.plan import plan as planning
 
+    deadline = scheduler.deadline(margin_s)
     with runs.held(directory) as lock, ending_on_request():
         supervisor = Supervisor(
             run=directory,
@@ -362,13 +364,16 @@ def measure(
             place=cluster.place,
             limits=limits,
             time_s=time_s,
-            deadline=scheduler.deadline(margin_s),
+            deadline=deadline,
             inherited=(lock,),
             origin="measured" if active() is None else "emulated",
         )
         try:
             runs.finish(directory, "running")
-            with listening(plan, supervisor.unfinished(plan)) as listener:
+            left = supervisor.unfinished(plan)
+            if deadline is not None and deadline.unix_s < time.time() + planning.expected_s(left):
+                print("this job ends before the plan; the rest can go on in another (--resume)", file=sys.stderr)
+            with listening(plan, left) as listener:
                 well = supervisor.supervise(plan, listener)
             runs.finish(directory, "finished")
         except ScopeError as error:

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 from scope.cli.progress import listening
 from scope.errors import ScopeError, UsageError
@@ -70,10 +70,11 @@ def follow(queue: Slurm, number: str, run: RunDirectory) -> Sight:
 
 def cancel(queue: Slurm, number: str) -> None:
     """Cancel a job and wait until it has ended, for a while."""
-    queue.cancel(number)
     deadline = time.monotonic() + FAREWELL_S
-    while not queue.look(number).over and time.monotonic() < deadline:
-        time.sleep(0.2)
+    with suppress(ScopeError):
+        queue.cancel(number)
+        while not queue.look(number).over and time.monotonic() < deadline:
+            time.sleep(0.2)
 
 
 def _wait(queue: Slurm, number: str, progress: Follower) -> Sight:

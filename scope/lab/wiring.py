@@ -13,6 +13,10 @@ from dataclasses import dataclass, field
 from scope.lab.active import INTERFACE, MANAGEMENT
 from scope.lab.description import Lab, LabHost
 
+SEGMENT_BYTES = 9000
+"""Most that a host hands to a wire of up to 200 Mbit/s at once: six frames, which cost the processors little more
+than one, so that many hosts can be busy together."""
+FASTEST_SEGMENTED_MBIT = 200
 FABRIC = 1
 """The holder's number inside the lab."""
 
@@ -106,13 +110,12 @@ def trunk_ends(number: int) -> tuple[str, str]:
 def bucket(device: str, rate_mbit_per_s: float, verb: str = "add") -> str:
     """Return the words that shape what leaves a device.
 
-    The bucket is as small as the rate stays exact: two frames up to 100 Mbit/s; a millisecond above, where
-    the timer wakes too late for less. The queue holds a tenth of a second, as a switch's would.
+    The bucket is as small as the rate stays exact: a frame up to 20 Mbit/s; a segment (`SEGMENT_BYTES`) up to
+    200; a millisecond above, where the timer wakes too late for less. The queue holds a tenth of a second, as a
+    switch's would.
     """
     rate = rate_mbit_per_s * 1e6
-    burst = 1600 if rate_mbit_per_s <= 20 else 3100 if rate_mbit_per_s <= 100 else max(8000, rate / 8e3)
-    if 100 < rate_mbit_per_s <= 200:
-        burst = 8000
+    burst = 1600 if rate_mbit_per_s <= 20 else 10_000 if rate_mbit_per_s <= FASTEST_SEGMENTED_MBIT else rate / 8e3
     queue = min(max(rate / 8 * 0.1, 128e3), 2e6)
     return f"qdisc {verb} dev {device} root tbf rate {rate:.0f}bit burst {burst:.0f} limit {queue:.0f}"
 
@@ -147,6 +150,8 @@ def _plug_in(wiring: Wiring, lab: Lab, host: LabHost, pid: int, loss: float = 0.
         wiring.links += [f"link add {plug} type veth peer name {INTERFACE} netns {pid}", joined]
         wiring.buckets.append(bucket(plug, rate))
         wiring.host_buckets[host.name] = [bucket(INTERFACE, rate)]
+        if rate <= FASTEST_SEGMENTED_MBIT:
+            wiring.hosts.setdefault(host.name, []).append(f"link set {INTERFACE} gso_max_size {SEGMENT_BYTES}")
     wiring.hosts.setdefault(host.name, []).extend(
         [
             f"link set {INTERFACE} address {_hardware_address(host)} up",

@@ -91,17 +91,16 @@ def outcome(run: RunDirectory, number: str, sight: Sight) -> bool:
 
 def _request(run: RunDirectory, asked: Launcher, nice: int) -> Request:
     """Return what a job asks for; a run that was begun must go on where it began."""
-    nodelist = asked.nodelist or [host.partition(":")[0] for host in asked.hosts]
-    if asked.scheduler != "slurm" and (short := [name for name in nodelist if re.search(r"[\[,]", name)]):
-        raise UsageError(f"launcher.nodelist = {short[0]}: only Slurm knows abbreviated lists; name every host")
+    named = asked.nodelist or [host.partition(":")[0] for host in asked.hosts]
     if run.machine.exists():
-        nodelist = [host.name for host in read_json(run.machine, Machine).hosts]
+        named = [host.name for host in read_json(run.machine, Machine).hosts]
+    nodelist = tuple(host for text in named for host in schedulers.hostnames(text))
     return Request(
         name=re.sub(r"[^\w.-]", "_", f"scope-{run.path.name}"),
         folder=Path.cwd(),
         output=JobFiles(run).output,
-        nodes=asked.nodes or (None if nodelist else 1),
-        nodelist=tuple(nodelist),
+        nodes=asked.nodes or len(nodelist) or 1,
+        nodelist=nodelist,
         ranks_per_node=asked.ranks_per_host,
         exclusive=asked.exclusive,
         partition=asked.partition,

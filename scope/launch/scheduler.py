@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import time
@@ -48,10 +49,9 @@ class Request:
     """Where its script starts."""
     output: Path
     """What the script prints is added there."""
-    nodes: int | None = 1
-    """None leaves it to the list."""
+    nodes: int = 1
     nodelist: tuple[str, ...] = ()
-    """Empty: any."""
+    """Names of hosts; empty: any."""
     ranks_per_node: int | None = None
     exclusive: bool = True
     partition: str | None = None
@@ -125,6 +125,24 @@ def script(scheduler: Scheduler, request: Request, run: Path, words: list[str]) 
         f"exec {shlex.join([*scope, *words])}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def hostnames(text: str) -> list[str]:
+    """Return the hosts of a list, which may be abbreviated as Slurm does: node[1-3,07],rack[1-2]b[0-1]."""
+    names = re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text)
+    return [host for name in names for host in _unfolded(name)]
+
+
+def _unfolded(name: str) -> list[str]:
+    match = re.fullmatch(r"([^\[]*)\[([\d,-]+)\](.*)", name)
+    if match is None:
+        return [name]
+    before, ranges, after = match.groups()
+    numbers: list[str] = []
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        numbers += [str(number).zfill(len(first)) for number in range(int(first), int(last or first) + 1)]
+    return [f"{before}{number}{rest}" for number in numbers for rest in _unfolded(after)]
 
 
 def counted(names: Iterable[str]) -> dict[str, int | None]:

@@ -16,7 +16,9 @@ class Answer:
     rates: Floats
     """Bytes per second of each, in the order of the question."""
     starved: bool = False
-    """Whether the processors were busy throughout, so that they and not the network may have been the limit."""
+    """Whether processes lacked processors, so that these and not the network may have been the limit."""
+    attempts: int = 1
+    """How often all of them were run before the answer was good."""
 
 
 class Oracle(Protocol):
@@ -26,8 +28,11 @@ class Oracle(Protocol):
     def hosts(self) -> Sequence[str]:
         """Names of the hosts, in the order in which they were given."""
 
-    def rates(self, transfers: Sequence[Transfer]) -> Answer:
-        """Run these transfers at once, each from one host to another."""
+    def rates(self, transfers: Sequence[Transfer], expected: Sequence[float]) -> Answer:
+        """Run these transfers at once, each from one host to another.
+
+        `expected`: what each would achieve alone as far as is known, in bytes per second, else 0.
+        """
 
     def latency(self, a: str, b: str) -> float:
         """Return half the round trip of an empty message, in seconds; on one host when `a` is `b`."""

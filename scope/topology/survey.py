@@ -33,30 +33,59 @@ class Survey:
     oracle: Oracle
     rng: np.random.Generator
     transfers: int = 0
-    """Asked for so far."""
+    """Run so far, repetitions too."""
+    runs: int = 0
+    """Sets of transfers."""
+    starved: int = 0
+    """Those during which processes lacked processors."""
     echoes: int = 0
-    """Ping-pongs asked for so far."""
-    load_limit: float | None = None
-    """What the processors can carry in all, bytes per second; None where they were never the limit."""
+    """Ping-pongs so far."""
     solo: dict[Transfer, list[float]] = field(default_factory=dict)
     latencies: dict[frozenset[str], float] = field(default_factory=dict)
     step: float = LEAST_STEP
     scatter: float = 0.01
     """Of the logarithm of a rate that is measured again, at least 0.01."""
+    _typical: dict[Transfer, float] = field(default_factory=dict)
+    _from: dict[str, list[Transfer]] = field(default_factory=dict)
+    _to: dict[str, list[Transfer]] = field(default_factory=dict)
+    _known: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    _known_at: int = -1
+
+    def __post_init__(self) -> None:
+        self._index = {host: i for i, host in enumerate(self.oracle.hosts)}
 
     def run(self, transfers: Sequence[Transfer]) -> Answer:
         """Run transfers at once."""
-        self.transfers += len(transfers)
-        return self.oracle.rates(transfers)
+        # For one transfer its ports are guess enough.
+        guess = self.expected if len(transfers) > 1 else self.alone
+        answer = self.oracle.rates(transfers, [guess(transfer) for transfer in transfers])
+        self.starved += answer.starved
+        self.runs += 1
+        self.transfers += len(transfers) * answer.attempts
+        return answer
+
+    def expected(self, transfer: Transfer) -> float:
+        """Return what a transfer would achieve alone as far as is known; 0 where nothing is."""
+        if transfer in self.solo:
+            return self.rate(transfer)
+        if self._known_at != len(self.solo):
+            self._known, self._known_at = self.bottlenecks(), len(self.solo)
+        hosts = self._index
+        return min(float(self._known[hosts[transfer.source], hosts[transfer.target]]), self.alone(transfer))
 
     def measure(self, transfer: Transfer) -> float:
         """Run one transfer alone, once more, and return the median of what it achieved so far."""
-        self.solo.setdefault(transfer, []).append(float(self.run([transfer]).rates[0]))
+        rate = float(self.run([transfer]).rates[0])
+        if transfer not in self.solo:
+            self._from.setdefault(transfer.source, []).append(transfer)
+            self._to.setdefault(transfer.target, []).append(transfer)
+        self.solo.setdefault(transfer, []).append(rate)
+        self._typical[transfer] = float(np.median(self.solo[transfer]))
         return self.rate(transfer)
 
     def rate(self, transfer: Transfer) -> float:
         """Return the median of what a transfer achieved alone; 0 where it was never measured."""
-        return float(np.median(self.solo[transfer])) if transfer in self.solo else 0.0
+        return self._typical.get(transfer, 0.0)
 
     def between(self, a: str, b: str) -> float:
         """Return the rate of the faster direction."""
@@ -81,11 +110,11 @@ class Survey:
 
     def out_port(self, host: str) -> float:
         """Return what a host sends alone to those whom it reaches fastest."""
-        return plateau([self.rate(transfer) for transfer in self.solo if transfer.source == host])
+        return plateau([self.rate(transfer) for transfer in self._from.get(host, [])])
 
     def in_port(self, host: str) -> float:
         """Return what a host receives alone from those who reach it fastest."""
-        return plateau([self.rate(transfer) for transfer in self.solo if transfer.target == host])
+        return plateau([self.rate(transfer) for transfer in self._to.get(host, [])])
 
     def port(self, host: str) -> float:
         """Return the rate of the faster direction of a host."""
@@ -128,8 +157,7 @@ class Survey:
 
         The best path over measured pairs: the closure of the ultrametric. On the diagonal stand the ports.
         """
-        hosts = list(self.oracle.hosts)
-        index = {host: i for i, host in enumerate(hosts)}
+        hosts, index = list(self.oracle.hosts), self._index
         rates = np.zeros((len(hosts), len(hosts)))
         component = np.arange(len(hosts))
         pairs = {frozenset((t.source, t.target)): self.between(t.source, t.target) for t in self.solo}
@@ -162,4 +190,4 @@ class Survey:
     def _supported(self, transfer: Transfer, row: Sequence[Transfer]) -> bool:
         rate = self.rate(transfer)
         alike = sum(abs(np.log(self.rate(other) / rate)) < ALIKE for other in row)
-        return alike >= min(3, len(row))
+        return bool(alike >= min(3, len(row)))

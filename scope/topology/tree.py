@@ -11,7 +11,7 @@ from itertools import combinations, takewhile
 import numpy as np
 
 from scope.topology.survey import Survey, plateau
-from scope.topology.topology import Group, Level, Topology
+from scope.topology.topology import Group, Level
 
 FAR_BANDWIDTH = 0.25
 """A join that lets less than this share of the slower port through is a wide-area one."""
@@ -165,28 +165,20 @@ def assembled(root: Node, uplinks: dict[str, Uplink]) -> list[Group]:
     ]
 
 
-def without_splits(topology: Topology, step: float) -> Topology:
-    """Return the topology with sibling groups made one that nothing tells apart."""
-    for parent in topology.group:
-        alike = [
-            child
-            for child in topology.children(parent)
-            if child.hosts
-            and child.uplink_bytes_per_s is None
-            and child.medium == "switched"
-            and parent.bandwidth_bytes_per_s * step > child.bandwidth_bytes_per_s
-        ]
-        if len(alike) < 2:
-            continue
-        first, *others = alike
-        hosts = sorted((host for child in alike for host in child.hosts), key=natural)
-        names = {child.name for child in others}
-        groups = [group for group in topology.group if group.name not in names]
-        groups[groups.index(first)] = first.model_copy(update={"hosts": hosts})
-        if len(alike) == len(topology.children(parent)):
-            only = first.model_copy(
-                update={"hosts": hosts, "parent": parent.parent, "uplink_bytes_per_s": parent.uplink_bytes_per_s}
-            )
-            groups = [only if group.name == parent.name else group for group in groups if group.name != first.name]
-        return without_splits(topology.model_copy(update={"group": groups}), step)
-    return topology
+def merge_alike(node: Node, uplinks: dict[str, Uplink], step: float) -> bool:
+    """Make sibling groups one that nothing tells apart; return whether there were any."""
+    merged = sum(merge_alike(child, uplinks, step) for child in node.children) > 0
+    alike = [
+        child
+        for child in node.children
+        if child.hosts and child.name not in uplinks and not child.bus and node.bandwidth * step > child.bandwidth
+    ]
+    if len(alike) < 2:
+        return merged
+    first, *others = alike
+    first.hosts = sorted((host for child in alike for host in child.hosts), key=natural)
+    node.children = [child for child in node.children if all(child is not other for other in others)]
+    if len(node.children) == 1:
+        node.hosts, node.children, node.level = first.hosts, [], "cluster"
+        node.bandwidth, node.latency_s = first.bandwidth, first.latency_s
+    return True

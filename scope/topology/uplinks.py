@@ -57,8 +57,6 @@ def _crossing(root: Node, node: Node, survey: Survey, slow: set[str]) -> list[Tr
         return []
     near, *far = rings
     count = min(len(inside), sum(map(len, rings)))
-    if survey.load_limit is not None:
-        count = min(count, max(2, int(survey.load_limit / max(survey.port(host) for host in inside))))
     most = int(np.ceil(NEAR * count)) if far else count
     beyond = [host for ring in far for host in ring]
     chosen = near[: max(most, count - len(beyond))]

@@ -74,7 +74,15 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[MpiInstallat
         name = Path(installation.compiler).resolve().name + str(abs(hash(installation.compiler)))
         program = folder / f"{Path(source).stem}-{name}"
         if not program.exists():
-            command = [installation.compiler, "-std=c++20", "-O1", str(HERE / source), "-o", str(program)]
+            command = [
+                installation.compiler,
+                "-std=c++20",
+                "-O1",
+                "-pthread",
+                str(HERE / source),
+                "-o",
+                str(program),
+            ]
             subprocess.run(command, check=True, capture_output=True, timeout=120)
         return program
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -332,6 +333,34 @@ void between_groups(int rank, int size) {
   MPI_Comm_free(&half);
 }
 
+// Two threads of every rank at the same time, each on a communicator of its own.
+void in_threads(int provided, std::int64_t salt) {
+  if (provided < MPI_THREAD_MULTIPLE) return;
+  current = "in threads";
+  MPI_Comm comms[2];
+  for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  bool fine[2] = {true, true};
+  const auto work = [&](int thread) {
+    for (int round = 0; round < 20; ++round) {
+      const int root = (round + thread) % size;
+      Numbers numbers(3000, rank == root ? salt + round : 0);
+      MPI_Bcast(numbers.data(), static_cast<int>(numbers.size()), MPI_INT64_T, root, comms[thread]);
+      std::int64_t total = 0;
+      MPI_Allreduce(&numbers[numbers.size() - 1], &total, 1, MPI_INT64_T, MPI_SUM, comms[thread]);
+      fine[thread] = fine[thread] && total == size * (salt + round) &&
+                     std::count(numbers.begin(), numbers.end(), salt + round) == 3000;
+    }
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  check(fine[0] && fine[1], "wrong data");
+  for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -354,6 +383,7 @@ int main(int count, char** words) {
   MPI_Op_create(add_pairs, 1, &add);
   errors_are_the_librarys();
   between_groups(rank, size);
+  in_threads(provided, 77);
   for (int number = 0; number < cases; ++number) {
     MPI_Comm comm;
     const std::size_t kind = draw(4);

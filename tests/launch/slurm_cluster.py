@@ -1,8 +1,7 @@
-"""A small cluster with a real Slurm: a login host and three nodes in namespaces of one machine.
+"""A small cluster with a real Slurm: a login host and three nodes of a lab.
 
-Everything (hosts, munged, slurmctld, a slurmd per node, jobs) lives in the process namespace of one holder; when
-that ends, the kernel ends all of it. Nothing of the system's own Slurm or munge is read or written. Only root may
-make it.
+Everything (hosts, munged, slurmctld, a slurmd per node, jobs) lives in the lab; when that ends, the kernel ends
+all of it. Nothing of the system's own Slurm or munge is read or written. Only root may make it.
 """
 
 from __future__ import annotations
@@ -18,19 +17,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from scope.lab import emulation
+from scope.lab.description import Lab
+from scope.lab.emulation import Emulation
 from tests.cli.scope_command import PATIENCE_S, SCOPE, Answer
 
 T = TypeVar("T")
 
-LOGIN = "login"
+LOGIN = "login1"
 NODES = ("node1", "node2", "node3")
-NETWORK = "10.79.232"
 CPUS = 2
-PROGRAMS = ("ip", "nsenter", "unshare", "munged", "slurmctld", "slurmd", "srun", "sbatch", "scontrol")
+PROGRAMS = (*emulation.NEEDED, "munged", "slurmctld", "slurmd", "srun", "sbatch", "scontrol")
 
 CONFIGURATION = """\
 ClusterName=scope
-SlurmctldHost={login}({network}.254)
+SlurmctldHost={login}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
@@ -61,62 +62,27 @@ PartitionName=closed Nodes={first} MaxTime=60 State=UP AllowAccounts=physics
 PartitionName=down Nodes={first} MaxTime=60 State=DOWN
 """
 
-HOLDER = """\
-set -e
-mount -t tmpfs tmpfs /sys/fs/cgroup # slurmd wants something mounted there
-mount --bind {folder}/hosts /etc/hosts
-hostname {login}
-ip link set lo up
-ip link add net type bridge
-ip link set net up
-ip address add {network}.254/24 dev net
-number=0
-for host in {nodes}; do
-  number=$((number + 1))
-  unshare --net --uts --mount --propagation private sh -c "
-    hostname $host && mount -t tmpfs tmpfs /dev/shm && touch {folder}/$host.made && exec sleep infinity" &
-  pid=$!
-  until [ -e {folder}/$host.made ]; do sleep 0.02; done
-  echo $pid >{folder}/$host.pid
-  ip link add port$number type veth peer name eth0 netns $pid
-  ip link set port$number master net up
-  nsenter --target $pid --net ip link set lo up
-  nsenter --target $pid --net ip address add {network}.$number/24 dev eth0
-  nsenter --target $pid --net ip link set eth0 up
-done
-munged --force --socket={folder}/munge.socket --key-file={folder}/munge.key --pid-file={folder}/munge.pid \\
-  --log-file={folder}/munge.log --seed-file={folder}/munge.seed
-export SLURM_CONF={folder}/slurm.conf
-slurmctld -c -D >{folder}/slurmctld.out 2>&1 &
-for host in {nodes}; do
-  nsenter --target $(cat {folder}/$host.pid) --net --uts --mount slurmd -c -N $host -D >{folder}/$host.out 2>&1 &
-done
-exec sleep infinity
-"""
-
-ENTER = """\
-#!/bin/bash
-# enter HOST FOLDER COMMAND...: run a command as on that host
-host=$1 folder=$2; shift 2
-inside="cd $folder && exec \\"\\$@\\""
-export SLURM_CONF={folder}/slurm.conf
-if [ $host = {login} ]; then
-  exec nsenter --target {holder} --net --uts --mount --pid sh -c "$inside" sh "$@"
-fi
-exec nsenter --target {holder} --mount --pid nsenter --target $(cat {folder}/$host.pid) --net --uts --mount \\
-  sh -c "$inside" sh "$@"
-"""
+LAB = {
+    "title": "Three nodes and the host from which their jobs are submitted",
+    "group": [
+        {"name": "node", "hosts": len(NODES), "ranks_per_host": CPUS, "rate_mbit_per_s": 1000},
+        {"name": "login", "hosts": 1, "rate_mbit_per_s": 1000, "switch": "node"},
+    ],
+}
 
 
 @dataclass(frozen=True)
 class SlurmCluster:
     """A running cluster, and the folder of its files."""
 
+    lab: Emulation
     folder: Path
 
     def command(self, folder: Path, *words: str, host: str = LOGIN) -> list[str]:
-        """Return what runs a command in a folder as on a host."""
-        return [str(self.folder / "enter"), host, str(folder), *words]
+        """Return what runs a command in a folder as on a host; which hosts there are, only Slurm tells it."""
+        # The nodes share the cores of this machine: ranks that wait must let others go on.
+        variables = [f"SLURM_CONF={self.folder}/slurm.conf", "OMPI_MCA_mpi_yield_when_idle=1"]
+        return self.lab.command(["env", f"--chdir={folder}", *variables, *words], host)
 
     def run(self, folder: Path, *words: str, host: str = LOGIN) -> Answer:
         """Run a command to its end."""
@@ -128,6 +94,18 @@ class SlurmCluster:
             stdin=subprocess.DEVNULL,
         )
         return Answer(done.returncode, done.stdout, done.stderr)
+
+    def daemon(self, host: str, *words: str) -> subprocess.Popen[bytes]:
+        """Start one of Slurm's daemons on a host, in the foreground."""
+        # slurmd wants something mounted where control groups are.
+        script = 'mount -t tmpfs tmpfs /sys/fs/cgroup && exec "$@" -D'
+        with (self.folder / f"{host}.out").open("w") as output:
+            return subprocess.Popen(
+                self.command(self.folder, "sh", "-c", script, "sh", *words, host=host),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
 
     def slurm(self, *words: str) -> str:
         """Return what one of Slurm's own commands says."""
@@ -169,36 +147,27 @@ def missing() -> str:
 def running(folder: Path) -> Iterator[SlurmCluster]:
     """Yield a cluster whose nodes are all idle; it ends with the block."""
     _write(folder)
-    holder = subprocess.Popen(
-        [
-            *("unshare", "--net", "--uts", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"),
-            *("--propagation", "private", "bash", str(folder / "holder")),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=(folder / "holder.out").open("w"),
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        inside = _wait(lambda: Path(f"/proc/{holder.pid}/task/{holder.pid}/children").read_text().split(), folder)
-        (folder / "enter").write_text(ENTER.format(folder=folder, login=LOGIN, holder=inside[0]))
-        (folder / "enter").chmod(0o755)
-        cluster = SlurmCluster(folder)
-        _wait(lambda: _idle(cluster) == len(NODES), folder)
-        yield cluster
-    finally:
-        holder.kill()
-        holder.wait()
+    with emulation.temporary("slurm", Lab.model_validate(LAB)) as lab:
+        cluster = SlurmCluster(lab, folder)
+        files = [f"--{name}={folder}/munge.{name.split('-')[0]}" for name in ("socket", "key-file", "pid-file")]
+        files += [f"--{name}={folder}/munge.{name.split('-')[0]}" for name in ("log-file", "seed-file")]
+        cluster.slurm("munged", "--force", *files)
+        daemons = [cluster.daemon(LOGIN, "slurmctld", "-c")]
+        daemons += [cluster.daemon(node, "slurmd", "-c", "-N", node) for node in NODES]
+        try:
+            _wait(lambda: _idle(cluster) == len(NODES), folder)
+            yield cluster
+        finally:
+            for daemon in daemons:
+                daemon.kill()
+                daemon.wait()
 
 
 def _write(folder: Path) -> None:
-    addresses = {node: f"{NETWORK}.{number}" for number, node in enumerate(NODES, 1)} | {LOGIN: f"{NETWORK}.254"}
-    nodes = [f"NodeName={node} NodeAddr={addresses[node]} CPUs={CPUS} State=UNKNOWN" for node in NODES]
-    facts = {"folder": folder, "login": LOGIN, "network": NETWORK, "first": NODES[0]}
-    (folder / "slurm.conf").write_text(CONFIGURATION.format(nodes="\n".join(nodes), **facts))
+    nodes = [f"NodeName={node} CPUs={CPUS} State=UNKNOWN" for node in NODES]
+    text = CONFIGURATION.format(nodes="\n".join(nodes), folder=folder, login=LOGIN, first=NODES[0])
+    (folder / "slurm.conf").write_text(text)
     (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
-    names = "".join(f"{address} {name}\n" for name, address in addresses.items())
-    (folder / "hosts").write_text(f"127.0.0.1 localhost\n{names}")
-    (folder / "holder").write_text(HOLDER.format(nodes=" ".join(NODES), **facts))
     for name in ("state", *(f"{kind}.{node}" for kind in ("spool", "tmp") for node in NODES)):
         (folder / name).mkdir()
     (folder / "munge.key").touch(mode=0o600)

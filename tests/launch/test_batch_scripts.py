@@ -89,8 +89,8 @@ def test_lsf_is_asked_for_everything() -> None:
 
 
 def test_named_nodes() -> None:
-    named = Request("x", Path("/"), Path("/o"), nodes=None, nodelist=("a", "b"), exclusive=False)
-    assert slurm.SCHEDULER.directives(named)[3:] == ["#SBATCH --nodelist=a,b"]
+    named = Request("x", Path("/"), Path("/o"), nodes=2, nodelist=("a", "b"), exclusive=False)
+    assert slurm.SCHEDULER.directives(named)[3:] == ["#SBATCH --nodes=2", "#SBATCH --nodelist=a,b"]
     assert "#PBS -l select=1:ncpus=1:host=a+1:ncpus=1:host=b" in pbs.SCHEDULER.directives(named)
     assert "#PBS -l place=scatter" in pbs.SCHEDULER.directives(named)
     assert '#BSUB -m "a b"' in lsf.SCHEDULER.directives(named)
@@ -172,16 +172,16 @@ def test_mpiexec_takes_the_hosts_of_the_job(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_dry_submission_writes_the_script_and_submits_nothing(tmp_path: Path) -> None:
-    words = ["--case", "node.timer", "--nodes", "2", "--time-limit", "600", "-o", "run"]
+    words = ["--case", "node.timer", "--nodelist", "a[1-2],b", "--time-limit", "600", "-o", "run"]
     answer = scope(tmp_path, "run", "--submit", "--dry-run", "--scheduler", "lsf", *words)
     assert answer.code == 0, answer
     script = tmp_path / "run" / "job" / "script.sh"
     assert answer.output == script.read_text()
     assert f"nothing was submitted; by hand: bsub < {script}" in answer.errors
-    assert "#BSUB -W 10" in answer.output
+    assert '#BSUB -n 3\n#BSUB -R "span[ptile=1]"\n#BSUB -m "a1 a2 b"\n#BSUB -x\n#BSUB -W 10\n' in answer.output
     experiment = job.recall(RunDirectory(tmp_path / "run"), {"launcher.partition": "long"})
     assert experiment.case[0].benchmark == "node.timer"
-    assert (experiment.launcher.nodes, experiment.launcher.partition) == (2, "long")
+    assert (experiment.launcher.nodelist, experiment.launcher.partition) == (["a[1-2],b"], "long")
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,6 @@ def test_a_dry_submission_writes_the_script_and_submits_nothing(tmp_path: Path) 
         (["--submit", "--time-limit", "5"], "--time-limit = 5"),
         (["--submit", "--nodelist", "a;b"], "--nodelist = "),
         (["--submit", "--scheduler", "slrm"], "did you mean slurm?"),
-        (["--submit", "--dry-run", "--scheduler", "pbs", "--nodelist", "a[1-3]"], "only Slurm knows abbreviated"),
     ],
 )
 def test_wrong_wishes_are_one_line_and_leave_nothing(words: list[str], said: str, tmp_path: Path) -> None:

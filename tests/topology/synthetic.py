@@ -97,7 +97,7 @@ class Synthetic:
     def __post_init__(self) -> None:
         self.hosts = [str(host) for host in self.rng.permutation(sorted(self.cluster.switch_of))]
 
-    def rates(self, transfers: Sequence[Transfer]) -> Answer:
+    def rates(self, transfers: Sequence[Transfer], expected: Sequence[float]) -> Answer:
         self.asked.append(list(transfers))
         rates = self.cluster.rates(transfers)
         if self.noise:

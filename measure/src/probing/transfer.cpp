@@ -154,8 +154,7 @@ class Receiver {
               world_, &receives_[slot]);
   }
 
-  // From the first chunk that came after the settling to the last that came in time; from the very first to
-  // the last where these are too few.
+  // The chunks that came after the settling and in time; all where these are too few.
   void measure(Delivery& result) const {
     const auto since = [&](std::size_t i) {
       return std::chrono::duration<double>(arrivals_[i] - arrivals_.front()).count();
@@ -168,8 +167,17 @@ class Receiver {
       first = 0;
       last = arrivals_.size() - 1;
     }
+    // The slope of a line through the arrivals: one that was noticed late counts little.
+    const double middle = 0.5 * static_cast<double>(last - first);
+    double products = 0;
+    double squares = 0;
+    for (std::size_t i = first; i <= last; ++i) {
+      const double offset = static_cast<double>(i - first) - middle;
+      products += offset * since(i);
+      squares += offset * offset;
+    }
     result.bytes = static_cast<double>((last - first) * transfer_.chunk_bytes);
-    result.seconds = since(last) - since(first);
+    result.seconds = static_cast<double>(last - first) * products / squares;
   }
 
   // Every slot holds the last chunk that came into it, of which a closing one replaced the number alone.
@@ -194,28 +202,13 @@ class Receiver {
   bool well_ = true;
 };
 
-// Time that the processors of this host spent, from the first line of /proc/stat.
-struct ProcessorTime {
-  double idle = 0;
-  double all = 0;
-
-  static ProcessorTime now() {
-    std::ifstream file("/proc/stat");
-    std::string name;
-    ProcessorTime time;
-    file >> name;
-    double value = 0;
-    for (int column = 0; column < 8 && file >> value; ++column) {
-      time.all += value;
-      if (column == 3 || column == 4) time.idle += value;  // idle, and idle while a disk is waited for
-    }
-    return time;
-  }
-};
-
-double busy(const ProcessorTime& before, const ProcessorTime& after) {
-  const double all = after.all - before.all;
-  return all > 0 ? 1 - (after.idle - before.idle) / all : 0;
+// For how long this process was ready to run and no processor was free, in seconds; 0 where the kernel does
+// not tell.
+double waited_for_processor() {
+  std::ifstream file("/proc/self/schedstat");
+  double ran = 0;
+  double waited = 0;
+  return file >> ran >> waited ? 1e-9 * waited : 0;
 }
 
 template <class Ends>
@@ -242,7 +235,8 @@ std::vector<Delivery> carry_out(const std::vector<Transfer>& transfers, double s
     if (transfers[i].from == world.rank()) senders.emplace_back(transfers[i], i, world.handle());
   }
   start_together();
-  const ProcessorTime before = ProcessorTime::now();
+  const double waited_before = waited_for_processor();
+  const auto begin = Clock::now();
   for (Sender& sender : senders) sender.start(seconds);
   Waiting waiting("a chunk of a transfer", nap, nap, limit);
   for (bool left = true; left;) {
@@ -251,11 +245,12 @@ std::vector<Delivery> carry_out(const std::vector<Transfer>& transfers, double s
     const bool moved_out = advance_all(senders, left);
     if (left && !moved_in && !moved_out) waiting.pause();
   }
-  const double used = busy(before, ProcessorTime::now());
+  const double elapsed = std::chrono::duration<double>(Clock::now() - begin).count();
+  const double starved = (waited_for_processor() - waited_before) / elapsed;
   std::vector<Delivery> deliveries;
   for (Receiver& receiver : receivers) {
     deliveries.push_back(receiver.delivery(world, faults));
-    deliveries.back().busy = used;
+    deliveries.back().starved = starved;
   }
   return deliveries;
 }

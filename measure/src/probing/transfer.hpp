@@ -22,7 +22,7 @@ struct Transfer {
 struct Delivery {
   double bytes = 0;       // that arrived in the middle of the stream
   double seconds = 0;     // in which they arrived, on the receiver's clock
-  double busy = 0;        // share of the receiving host's processors that was in use meanwhile, from 0 to 1
+  double starved = 0;     // share of the time in which the receiver waited for a processor
   std::int64_t well = 1;  // 0: something else arrived than what was sent
 };
 

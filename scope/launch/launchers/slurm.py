@@ -27,7 +27,7 @@ class Slurm:
     def command(self, job: Job, site: Site, environment: Mapping[str, str]) -> Command:
         """Return the command line; it lists every rank's host, since srun itself spreads ranks evenly."""
         hosts = _host_of_each_rank(job, site)
-        binding = "none" if job.oversubscribed else job.binding
+        binding = "none" if job.oversubscribed or site.one_kernel else job.binding
         asked = [word for word in site.arguments if word.startswith("--mpi")]
         arguments = [
             *(site.mpiexec, f"--ntasks={job.ranks}", f"--nodes={len(set(hosts))}"),

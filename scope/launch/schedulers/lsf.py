@@ -37,7 +37,7 @@ class Lsf:
             f"-o {request.output}",
             *([f"-q {request.partition}"] if request.partition else []),
             *([f"-P {request.account}"] if request.account else []),
-            f"-n {(request.nodes or len(request.nodelist)) * each}",
+            f"-n {request.nodes * each}",
             f'-R "span[ptile={each}]"',
             *([f'-m "{" ".join(request.nodelist)}"'] if request.nodelist else []),
             *(["-x"] if request.exclusive else []),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
-from scope.launch.scheduler import Allocation, Request, clock
+from scope.launch.scheduler import Allocation, Request, clock, hostnames
 
 PATIENCE_S = 60
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
@@ -24,7 +24,7 @@ HOPELESS = re.compile(
 """Reasons for which a waiting job would wait until somebody changes the cluster or the job."""
 KEYS = (
     (r"partition", "partition"),
-    (r"account|association", "account"),
+    (r"\baccount\b|association", "account"),
     (r"time limit", "time_limit_s"),
     (r"node name|node configuration|node count", "nodes"),
 )
@@ -87,7 +87,7 @@ class Slurm:
         nodes = environment.get("SLURM_JOB_NODELIST")
         if job is None or nodes is None:
             return None
-        hosts = self.hostnames(nodes)
+        hosts = hostnames(nodes)
         tasks = "SLURM_NTASKS" in environment or "SLURM_NTASKS_PER_NODE" in environment
         counts = environment.get("SLURM_TASKS_PER_NODE" if tasks else "SLURM_JOB_CPUS_PER_NODE", "")
         slots = dict(zip(hosts, _repeated(counts), strict=False)) if counts else {}
@@ -104,7 +104,7 @@ class Slurm:
             f"--job-name={request.name}",
             f"--output={shlex.quote(str(request.output))}",
             "--open-mode=append",
-            *([f"--nodes={request.nodes}"] if request.nodes else []),
+            f"--nodes={request.nodes}",
             *([f"--nodelist={','.join(request.nodelist)}"] if request.nodelist else []),
             *([f"--ntasks-per-node={request.ranks_per_node}"] if request.ranks_per_node else []),
             *(["--exclusive"] if request.exclusive else []),
@@ -150,23 +150,20 @@ class Slurm:
         found = (Node(name, state, "" if why == "none" else why) for name, state, _, why in default)
         return list({node.name: node for node in found}.values())
 
-    def hostnames(self, nodes: str) -> list[str]:
-        """Return the hosts of a list as Slurm abbreviates it: node[1-3]."""
-        if not re.search(r"[\[,]", nodes):
-            return [nodes]
-        answer = self._ask("scontrol", "show", "hostnames", nodes)
-        if answer.returncode != 0:
-            raise UsageError(f"{nodes}: is no list of hosts: {_first_line(answer.stderr)}")
-        return answer.stdout.split()
-
     def _threads_per_core(self, nodes: str) -> int:
-        answer = self._ask("scontrol", "--oneliner", "show", "node", nodes)
-        return max(map(int, re.findall(r"\bThreadsPerCore=(\d+)", answer.stdout)), default=1)
+        said = self._shown("node", nodes)
+        return max(map(int, re.findall(r"\bThreadsPerCore=(\d+)", said)), default=1)
 
     def _end_unix_s(self, job: str) -> float | None:
-        answer = self._ask("scontrol", "--oneliner", "show", "job", job)
-        told = re.search(r"\bEndTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)", answer.stdout)
+        told = re.search(r"\bEndTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)", self._shown("job", job))
         return time.mktime(time.strptime(told[1], "%Y-%m-%dT%H:%M:%S")) if told else None
+
+    def _shown(self, kind: str, name: str) -> str:
+        """Return what scontrol shows; nothing inside a container, for example, that has no Slurm in it."""
+        try:
+            return self._ask("scontrol", "--oneliner", "show", kind, name).stdout
+        except ScopeError:
+            return ""
 
     def _ask(self, *words: str) -> subprocess.CompletedProcess[str]:
         if shutil.which(words[0]) is None:
@@ -197,7 +194,8 @@ def _refusal(said: str, request: Request) -> str:
     key = next((key for pattern, key in KEYS if re.search(pattern, reason, re.IGNORECASE)), None)
     if key == "nodes" and request.nodelist:
         return f"launcher.nodelist = {','.join(request.nodelist)}: sbatch: {reason}"
-    return f"launcher.{key} = {_plain(getattr(request, key))}: sbatch: {reason}" if key else f"sbatch: {reason}"
+    value = getattr(request, key) if key else None
+    return f"launcher.{key} = {_plain(value)}: sbatch: {reason}" if value is not None else f"sbatch: {reason}"
 
 
 def _plain(value: object) -> str:

@@ -1,0 +1,39 @@
+"""A host sends and receives at different rates."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.topology.facts import Facts
+from scope.findings.topology.slow_port import ASYMMETRIC
+
+
+def find(facts: Facts) -> list[Finding]:
+    """Find hosts one of whose directions is much slower than the other."""
+    found = []
+    for host, ports in facts.discovery.ports.items():
+        slow, fast = sorted((ports.out, ports.into))
+        if not slow or fast <= ASYMMETRIC * slow:
+            continue
+        slower, faster = ("sends", "receives") if ports.out < ports.into else ("receives", "sends")
+        found.append(
+            Finding(
+                code="duplex-mismatch",
+                severity="warning",
+                title=(
+                    f"{host} {slower} at {units.quantity(slow, 'B/s')}"
+                    f" but {faster} at {units.quantity(fast, 'B/s')}"
+                ),
+                where={"host": host, "layer": "network"},
+                evidence=[
+                    Evidence(what="sends", value=ports.out, unit="B/s"),
+                    Evidence(what="receives", value=ports.into, unit="B/s"),
+                ],
+                advice=(
+                    f"One end of the cable of {host} may be set to half duplex: let both ends negotiate"
+                    " (`ethtool -s`), then look for late collisions and frame errors."
+                ),
+                lost=1 - slow / fast,
+            )
+        )
+    return found

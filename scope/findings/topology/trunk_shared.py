@@ -1,0 +1,56 @@
+"""A trunk that all hosts of a group share."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.topology.facts import Facts
+from scope.topology.topology import Group, Topology
+
+
+def find(facts: Facts) -> list[Finding]:
+    """Find groups whose uplink is slower than all their hosts together."""
+    topology = facts.discovery.topology
+    found = []
+    for group in topology.group:
+        rate = group.uplink_bytes_per_s
+        if rate is None or _is_other_end(topology, group):
+            continue
+        members = topology.members(group)
+        need = sum(topology.group_of[host].bandwidth_bytes_per_s for host in members)
+        if rate < need:
+            found.append(_finding(group, members, rate, need))
+    return found
+
+
+def _is_other_end(topology: Topology, group: Group) -> bool:
+    """Say whether this is the second end of a trunk that joins exactly two groups."""
+    parent = topology.by_name[group.parent] if group.parent else None
+    siblings = topology.children(parent) if parent else []
+    both = len(siblings) == 2 and all(sibling.uplink_bytes_per_s is not None for sibling in siblings)
+    # Of two ends the one with fewer hosts below it is named.
+    return both and max(siblings, key=lambda each: len(topology.members(each))) is group
+
+
+def _finding(group: Group, members: list[str], rate: float, need: float) -> Finding:
+    alone = group.bandwidth_bytes_per_s
+    return Finding(
+        code="trunk-shared",
+        severity="advice" if need > 4 * rate else "information",
+        title=(
+            f"All that leaves {group.name} shares {units.quantity(rate, 'B/s')}: when its {len(members)} hosts"
+            f" send at once, each gets {units.quantity(rate / len(members), 'B/s')}"
+        ),
+        where={"group": group.name, "layer": "network"},
+        evidence=[
+            Evidence(what="all that leaves or enters together", value=rate, unit="B/s"),
+            Evidence(what="what its hosts can send together", value=need, unit="B/s"),
+            Evidence(what="one transfer inside it", value=alone, unit="B/s"),
+            Evidence(what="duplex", value=group.uplink_duplex),
+        ],
+        advice=(
+            "Send each datum over it once: collectives that know the topology do (`SCOPE_TOPOLOGY`). Keep"
+            " neighbours that exchange much inside one group."
+        ),
+        lost=1 - rate / need,
+    )

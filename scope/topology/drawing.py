@@ -1,0 +1,84 @@
+"""The topology as plain text: a tree of groups with what each level does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scope import units
+from scope.topology.discovery import Discovery
+from scope.topology.topology import Group, Topology
+
+
+def text(topology: Topology, ascii_only: bool = False) -> str:
+    """Return the tree, its exceptions and what holds inside a host, one line each."""
+    lines = list(_branch(topology, topology.root, "", ascii_only))
+    for each in topology.exception:
+        rate, latency = units.quantity(each.bandwidth_bytes_per_s, "B/s"), units.quantity(each.latency_s, "s")
+        lines.append(f"exception: {each.host} of {topology.group_of[each.host].name}: {rate}, {latency}")
+    if topology.host:
+        rate = units.quantity(topology.host.bandwidth_bytes_per_s, "B/s")
+        lines.append(f"inside a host: {rate}, {units.quantity(topology.host.latency_s, 's')}")
+    if topology.origin != "measured":
+        lines.append(f"origin: {topology.origin}")
+    return "\n".join(lines)
+
+
+def cost(found: Discovery) -> str:
+    """Return what the discovery cost, and whether it foretold what it had not seen."""
+    count = len(found.ports)
+    check = f"{units.share(found.check.error)} off in the median"
+    lines = [
+        f"{found.transfers} transfers and {found.echoes} ping-pongs among {count} hosts",
+        f"check with {len(found.check.transfers)} transfers that were not used: {check}"
+        + ("" if found.check.passed else "; the topology does not explain them: do not rely on it"),
+    ]
+    return "\n".join(lines + [f"note: {note}" for note in found.notes])
+
+
+def described(group: Group) -> str:
+    """Return what a group does, in words."""
+    what = {"cluster": "switch", "lan": "local join", "wan": "wide-area join"}[group.level]
+    if group.medium == "shared":
+        what = "bus"
+    rate = units.quantity(group.bandwidth_bytes_per_s, "B/s")
+    words = [what, f"{rate}{' in all' if group.medium == 'shared' else ''}", units.quantity(group.latency_s, "s")]
+    if group.uplink_bytes_per_s is not None:
+        half = ", both directions together" if group.uplink_duplex == "half" else ""
+        words.append(f"uplink {units.quantity(group.uplink_bytes_per_s, 'B/s')}{half}")
+    if group.hosts:
+        words.append(f"{len(group.hosts)} host{'s' if len(group.hosts) > 1 else ''}")
+    if group.confidence is not None:
+        words.append(f"sure to {100 * group.confidence:.3g} %")
+    return ", ".join(words)
+
+
+def ranges(hosts: list[str]) -> str:
+    """Return hosts shortly: `hpc1-8` for eight whose numbers follow each other."""
+    parts: list[tuple[str, int | None, int | None]] = []
+    for host in hosts:
+        stem = host.rstrip("0123456789")
+        digits = host[len(stem) :]
+        plain = digits.isdigit() and str(int(digits)) == digits
+        number = int(digits) if plain else None
+        if parts and number is not None and parts[-1][0] == stem and parts[-1][2] == number - 1:
+            parts[-1] = (stem, parts[-1][1], number)
+        else:
+            parts.append((stem, number, number) if plain else (host, None, None))
+    return ", ".join(
+        stem if first is None else f"{stem}{first}" if first == last else f"{stem}{first}-{last}"
+        for stem, first, last in parts
+    )
+
+
+def _branch(topology: Topology, group: Group, before: str, ascii_only: bool) -> Iterator[str]:
+    tee, end, bar = ("|-- ", "`-- ", "|   ") if ascii_only else ("├── ", "└── ", "│   ")
+    yield f"{group.name}: {described(group)}"
+    children = topology.children(group)
+    if group.hosts:
+        yield f"{before}{end}{ranges(group.hosts)}"
+    for child in children:
+        last = child is children[-1]
+        inner = before + ("    " if last else bar)
+        first, *rest = _branch(topology, child, inner, ascii_only)
+        yield f"{before}{end if last else tee}{first}"
+        yield from rest

@@ -1,0 +1,237 @@
+"""The oracle that measures: the native program's probe on every host, asked over its standard input."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from scope.errors import ScopeError, UsageError
+from scope.launch import processes
+from scope.launch.diagnosis import diagnose
+from scope.launch.everywhere import Cluster
+from scope.launch.launcher import HostSlots, Job
+from scope.topology.oracle import Answer
+from scope.topology.sharing import Transfer
+from scope.topology.topology import InsideHost
+
+RANKS_PER_HOST = 2
+"""One sends and receives over the network; the second tells what holds inside the host."""
+START_S = 60.0
+PATIENCE_S = 150.0
+"""Longer than the native program's own."""
+SINGLE_STREAM_S, STREAM_S, LONGEST_STREAM_S = 0.1, 0.2, 3.0
+CHUNK_S = 2.5e-3
+"""A chunk takes so long at the fastest rate seen: small beside a stream, large beside what a chunk costs."""
+SMALLEST_CHUNK, LARGEST_CHUNK = 4096, 1 << 22
+WINDOW = 8
+"""Chunks under way: long enough together that a receiver may come late."""
+FEWEST_CHUNKS = 8
+MOST_ATTEMPTS = 4
+MOST_PATIENCE = 3
+"""How often a measurement is tried during which processors were short."""
+FIRST_GUESS = 4e6
+"""Bytes per second of a path that was never used."""
+NAP_US = 500
+"""Of ranks that share processors with each other."""
+ECHOES = 30
+WAITED = 0.6
+"""Share of a stream's time in which a receiver lacked a processor, above which its rate is not the network's."""
+LIGHT = 60e6
+"""Bytes per second that any processor carries, whoever else is using it."""
+
+
+@dataclass
+class Probe:
+    """Running ranks, and what they taught so far."""
+
+    hosts: list[str]
+    ranks: dict[str, list[int]]
+    nap_us: int
+    _ask: Any
+    latencies: dict[frozenset[str], float] = field(default_factory=dict)
+
+    def rates(self, transfers: Sequence[Transfer], expected: Sequence[float]) -> Answer:
+        """Run transfers at once, again with larger chunks or for longer until that changes nothing."""
+        ends = [(self.ranks[transfer.source][0], self.ranks[transfer.target][0]) for transfer in transfers]
+        round_trips = [self._round_trip(transfer) for transfer in transfers]
+        chunks = [self._chunk(rate or FIRST_GUESS, trip) for rate, trip in zip(expected, round_trips, strict=True)]
+        answers: list[Answer] = []
+        for _ in range(MOST_PATIENCE):
+            answers.append(self._stream(ends, chunks, round_trips))
+            if not answers[-1].starved:
+                break
+        # Where processors were short each time, the fastest answer suffered least.
+        best = max(answers, key=lambda answer: float(answer.rates.sum()))
+        return replace(best, starved=answers[-1].starved, attempts=sum(answer.attempts for answer in answers))
+
+    def latency(self, a: str, b: str) -> float:
+        """Return the median half round trip of an empty message, in seconds."""
+        first, second = (self.ranks[a][0], self.ranks[b][0]) if a != b else self.ranks[a][:2]
+        reply = self._ask(f"latency {first} {second} {ECHOES}")
+        latency = float(np.median(reply["half_round_trips_s"]))
+        self.latencies[frozenset((a, b))] = latency
+        return latency
+
+    def inside_host(self) -> InsideHost | None:
+        """Measure between two ranks of one host; None where no host has two."""
+        crowded = [host for host in self.hosts if len(self.ranks[host]) > 1]
+        if not crowded:
+            return None
+        host = crowded[0]
+        latency = self.latency(host, host)
+        first, second = self.ranks[host][:2]
+        rate = float(self._stream([(first, second)], [LARGEST_CHUNK // 4], [2 * latency]).rates[0])
+        return InsideHost(latency_s=latency, bandwidth_bytes_per_s=rate)
+
+    def _stream(self, ends: Sequence[tuple[int, int]], chunks: list[int], round_trips: Sequence[float]) -> Answer:
+        seconds = STREAM_S if len(ends) > 1 else SINGLE_STREAM_S
+        attempts = 0
+        while attempts < MOST_ATTEMPTS:
+            attempts += 1
+            words = [f"{a} {b} {chunk} {WINDOW}" for (a, b), chunk in zip(ends, chunks, strict=True)]
+            replies = self._ask(f"transfers {seconds:g} {self.nap_us} {' '.join(words)}")["transfers"]
+            for (a, b), reply in zip(ends, replies, strict=True):
+                if not reply["well"]:
+                    raise ScopeError(f"what rank {b} received from rank {a} is not what was sent")
+            rates = np.array([reply["bytes"] / max(reply["seconds"], 1e-9) for reply in replies])
+            waited = max(float(reply["starved"]) for reply in replies)
+            needed = [self._chunk(rate, trip) for rate, trip in zip(rates, round_trips, strict=True)]
+            grown = [max(old, new) for old, new in zip(chunks, needed, strict=True)]
+            arrived = min(reply["bytes"] / chunk for reply, chunk in zip(replies, chunks, strict=True))
+            if any(new > 1.5 * old for old, new in zip(chunks, grown, strict=True)):
+                chunks = grown
+            elif arrived < FEWEST_CHUNKS and seconds < LONGEST_STREAM_S:
+                chunks = needed
+                seconds = min(LONGEST_STREAM_S, seconds * max(2.0, FEWEST_CHUNKS / max(arrived, 1.0)))
+            else:
+                break
+        starved = self.nap_us > 0 and waited > WAITED and float(rates.sum()) > LIGHT
+        return Answer(rates, starved, attempts)
+
+    def _round_trip(self, transfer: Transfer) -> float:
+        pair = frozenset((transfer.source, transfer.target))
+        return 2 * self.latencies.get(pair, max(self.latencies.values(), default=0.0))
+
+    def _chunk(self, rate: float, round_trip: float) -> int:
+        """Return a chunk that is long enough for this rate, and whose window outlasts the round trip."""
+        wanted = rate * max(CHUNK_S, round_trip / 2)
+        return int(min(max(wanted, SMALLEST_CHUNK), LARGEST_CHUNK)) // 16 * 16
+
+
+@contextmanager
+def started(cluster: Cluster, program: str, crowded: bool) -> Iterator[Probe]:
+    """Start the native program on every host of a cluster and ask it who is where.
+
+    `crowded`: hosts, or their ranks, share processors. Raises UsageError where there is one host only, ScopeError
+    where the ranks do not answer. Nothing is left when the context ends.
+    """
+    if len(cluster.site.hosts) < 2:
+        only = cluster.hosts[0].name
+        raise UsageError(
+            f"only one host ({only}): a topology needs at least two; --hosts a,b or --hostfile names them"
+        )
+    counts = [min(RANKS_PER_HOST, slots) for slots in cluster.place.slots]
+    slots = tuple(HostSlots(host.name, n) for host, n in zip(cluster.site.hosts, counts, strict=True))
+    site = replace(cluster.site, hosts=slots, ranks_per_host=None)
+    with tempfile.TemporaryDirectory(prefix="scope-topology-") as folder:
+        argument = f"--progress={folder}/progress"  # by which its processes are known
+        job = Job(program=program, arguments=("--action=probe", argument), ranks=sum(counts), binding=site.binding)
+        command = Cluster(site, cluster.hosts).start(job)
+        with (Path(folder) / "stderr.txt").open("w+") as errors:
+            try:
+                process = subprocess.Popen(
+                    command.arguments,
+                    env={**os.environ, **command.environment},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise UsageError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
+            try:
+                talk = _Talk(process, errors)
+                yield _introduced(talk, crowded)
+                talk.end()
+            finally:
+                processes.end(process, argument)
+
+
+def _introduced(talk: _Talk, crowded: bool) -> Probe:
+    ranks: dict[str, list[int]] = {}
+    for rank, host in enumerate(talk.hear(START_S)["hosts"]):
+        ranks.setdefault(host, []).append(rank)
+    if len(ranks) < 2:
+        raise UsageError(f"all ranks are on one host ({next(iter(ranks))}): a topology needs at least two")
+    return Probe(list(ranks), ranks, NAP_US if crowded else 0, talk.ask)
+
+
+class _Talk:
+    """Questions to rank 0 and its answers, line by line."""
+
+    def __init__(self, process: subprocess.Popen[bytes], errors: IO[str]) -> None:
+        self._process = process
+        self._errors = errors
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def ask(self, question: str) -> dict[str, Any]:
+        """Return the answer to one question; raises ScopeError when there is none."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(question.encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise ScopeError(self._ended()) from None
+        answer = self.hear(PATIENCE_S)
+        if "error" in answer:
+            raise ScopeError(f"the probe refuses '{question[:60]}': {answer['error']}")
+        return answer
+
+    def end(self) -> None:
+        """Let the ranks end by themselves."""
+        assert self._process.stdin is not None
+        with suppress(OSError, subprocess.TimeoutExpired):
+            self._process.stdin.write(b"end\n")
+            self._process.stdin.close()
+            self._process.wait(5.0)
+
+    def hear(self, patience_s: float) -> dict[str, Any]:
+        """Return what the probe says next; what others print is passed over."""
+        while True:
+            try:
+                line = self._lines.get(timeout=patience_s)
+            except queue.Empty:
+                words = f"the ranks did not answer within {patience_s:g} s"
+                raise ScopeError(f"{words}; does the launcher pass its standard input to rank 0?") from None
+            if not line:
+                raise ScopeError(self._ended())
+            if line.startswith(b'{"record":"probe"'):
+                answer: dict[str, Any] = json.loads(line)
+                return answer
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put(b"")
+
+    def _ended(self) -> str:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(processes.GRACE_S)
+        self._errors.seek(0)
+        said = self._errors.read()
+        if self._process.returncode == 0 and not said.strip():
+            return "the ranks ended at once; does the launcher pass its standard input to rank 0?"
+        return f"the ranks ended during the measurement: {diagnose(said).text}"

@@ -1,0 +1,173 @@
+"""Clusters that are descriptions alone: what is found must be what was described, over many seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from scope.errors import UsageError
+from scope.topology.discovery import Discovery, discover
+from scope.topology.topology import Topology
+from tests.topology.agreement import nests, problems
+from tests.topology.synthetic import PRESETS, Cluster, Synthetic, grid
+
+SEEDS = 20
+NOISE, STRAGGLERS = 0.01, 0.001
+
+
+def found(cluster: Cluster, seed: int, noise: float = NOISE, stragglers: float = STRAGGLERS) -> Discovery:
+    return discover(Synthetic(cluster, np.random.default_rng(seed), noise, stragglers), "simulated", seed=seed)
+
+
+def healthy(cluster: Cluster, rng: np.random.Generator) -> str:
+    return "healthy"
+
+
+def slow_host(cluster: Cluster, rng: np.random.Generator) -> str:
+    host = str(rng.choice(sorted(cluster.switch_of)))
+    rate = cluster.ports[host][0] / 10
+    cluster.ports[host] = (rate, rate)
+    return host
+
+
+def slow_trunk(cluster: Cluster, rng: np.random.Generator) -> str:
+    names = sorted(map(sorted, cluster.trunks))
+    trunk = frozenset(names[rng.integers(len(names))])
+    cluster.trunks[trunk] = (cluster.trunks[trunk][0] / 10, "full")
+    return "-".join(sorted(trunk))
+
+
+CASES = [
+    (name, fault)
+    for name, make in PRESETS.items()
+    for fault in (healthy, slow_host, slow_trunk)
+    if fault is not slow_trunk or make().trunks
+]
+
+
+@pytest.mark.parametrize(("name", "fault"), CASES, ids=lambda value: getattr(value, "__name__", value))
+def test_every_preset_is_found_exactly(name: str, fault: Callable[[Cluster, np.random.Generator], str]) -> None:
+    for seed in range(SEEDS):
+        cluster, rng = PRESETS[name](), np.random.default_rng(1000 + seed)
+        where = fault(cluster, rng)
+        discovery = found(cluster, seed)
+        assert problems(cluster, discovery.topology, rng) == [], (seed, where)
+        assert discovery.check.passed, (seed, where)
+
+
+def hosts(name: str, count: int, first: int = 1) -> frozenset[str]:
+    return frozenset(f"{name}{number}" for number in range(first, first + count))
+
+
+def test_the_three_clusters_are_joined_by_a_lan_and_a_wan() -> None:
+    topology = found(grid(), 5).topology
+    lan, giza = hosts("hpc", 8) | hosts("grid", 8), hosts("giza", 8)
+    assert nests(topology) == {frozenset({hosts("hpc", 8), hosts("grid", 8)}), frozenset({lan, giza})}
+    assert {group.name: group.level for group in topology.group} == {
+        "wan": "wan", "lan": "lan", "hpc": "cluster", "grid": "cluster", "giza": "cluster"
+    }  # fmt: skip
+    # What never limits is absent: 1 Gbit/s for eight hosts of 100 Mbit/s.
+    assert topology.by_name["hpc"].uplink_bytes_per_s is None
+    assert topology.by_name["grid"].uplink_bytes_per_s == pytest.approx(11.875e6, rel=0.05)
+    assert topology.by_name["giza"].uplink_bytes_per_s == pytest.approx(0.7956e6, rel=0.05)
+    assert all((group.confidence or 0) > 0.9 for group in topology.group)
+
+
+def star(switches: int, each: int, uplink: float, duplex: str = "full", latency_us: float = 0.0) -> Cluster:
+    cluster = Cluster()
+    for number in range(switches):
+        cluster.group("n", each, 100, f"s{number}").trunk(f"s{number}", "core", uplink, duplex, latency_us)
+    return cluster
+
+
+def bus_beside_a_switch() -> Cluster:
+    cluster = Cluster(buses={"bus": 10}).group("old", 6, 10, "bus").group("new", 6, 100, "switch")
+    return cluster.trunk("bus", "switch", 100)
+
+
+def chain() -> Cluster:
+    cluster = Cluster().group("a", 4, 100).group("b", 4, 100).group("c", 4, 100)
+    return cluster.trunk("a", "b", 100).trunk("b", "c", 100)
+
+
+OTHERS = {
+    "two hosts": lambda: Cluster().group("n", 2, 100),
+    "three on a bus": lambda: Cluster(buses={"bus": 10}).group("n", 3, 10, "bus"),
+    "two and two": lambda: star(2, 2, 50),
+    "half duplex": lambda: star(3, 6, 100, "half"),
+    "a bus beside a switch": bus_beside_a_switch,
+    "a chain of switches": chain,
+}
+
+
+@pytest.mark.parametrize("make", OTHERS.values(), ids=OTHERS.keys())
+def test_other_clusters_are_found(make: Callable[[], Cluster]) -> None:
+    for seed in range(5):
+        cluster = make()
+        topology = found(cluster, seed).topology
+        assert problems(cluster, topology, np.random.default_rng(seed)) == [], seed
+        half = any(duplex == "half" for _, duplex in cluster.trunks.values())
+        assert all((group.uplink_duplex == "half") == half for group in topology.group if group.uplink_bytes_per_s)
+
+
+def test_a_far_join_is_a_wide_one() -> None:
+    topology = found(star(2, 4, 100, latency_us=5000), 1).topology
+    assert topology.root.level == "wan"
+    assert topology.root.latency_s > 4e-3
+
+
+@pytest.mark.parametrize(
+    ("make", "most"),
+    [(lambda: Cluster().group("n", 32, 100), 300), (lambda: star(2, 16, 100), 450), (grid, 450)],
+    ids=["a switch", "two switches", "grid"],
+)
+def test_it_costs_far_less_than_all_pairs_of_64_ranks(make: Callable[[], Cluster], most: int) -> None:
+    # Two ranks on each of 32 hosts are 2016 pairs.
+    for seed in range(3):
+        assert found(make(), seed).messages < most
+
+
+def test_a_host_with_one_slow_direction_is_an_exception() -> None:
+    for seed, ports in enumerate([(100.0, 20.0), (20.0, 100.0)]):
+        cluster = star(2, 8, 100)
+        cluster.ports["n3"] = ports
+        discovery = found(cluster, seed)
+        assert [each.host for each in discovery.topology.exception] == ["n3"]
+        assert discovery.ports["n3"].out / discovery.ports["n3"].into == pytest.approx(
+            ports[0] / ports[1], rel=0.1
+        )
+
+
+def test_exact_answers_give_exact_figures() -> None:
+    topology = found(grid(), 1, noise=0.0, stragglers=0.0).topology
+    assert topology.by_name["giza"].bandwidth_bytes_per_s == pytest.approx(200 * 0.95 * 125e3, rel=1e-3)
+    assert topology.by_name["wan"].bandwidth_bytes_per_s == pytest.approx(6.7 * 0.95 * 125e3, rel=1e-3)
+
+
+def test_a_check_that_fails_lowers_the_confidence() -> None:
+    cluster = star(2, 8, 100)
+
+    def say(text: str) -> None:
+        if text.startswith("a check"):  # the trunk breaks down just before
+            cluster.trunks[frozenset(("s0", "core"))] = (5, "full")
+
+    oracle = Synthetic(cluster, np.random.default_rng(1), NOISE)
+    discovery = discover(oracle, seed=1, say=say)
+    assert not discovery.check.passed
+    assert all((group.confidence or 0) <= 0.5 for group in discovery.topology.group)
+
+
+def test_one_host_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"only one host \(n1\)"):
+        found(Cluster().group("n", 1, 100), 1)
+
+
+def test_the_topology_is_a_valid_file(tmp_path: object) -> None:
+    from scope.topology.topology import write
+    from tests.topology.test_topology_file import from_text
+
+    topology: Topology = found(grid(), 2).topology
+    again = from_text(tmp_path, write(topology))  # type: ignore[arg-type]
+    assert [group.name for group in again.group] == [group.name for group in topology.group]
