@@ -28,6 +28,8 @@ CHECK_PASSES = 0.15
 """The median error of the held-out check at which the topology is believed."""
 BADLY, MOST_BAD = 3.0, 0.1
 """A transfer is foretold badly when it is wrong by this factor: streams that share a link may differ by two."""
+MOST_SURE = 0.999
+"""Nothing is surer than that what was not thought of did not happen."""
 UNCHECKED = 0.5
 """Most that is believed of a topology that failed its check."""
 REPETITIONS = 3
@@ -291,7 +293,7 @@ def _sure(group: Group, doubts: dict[str, float], root: Node) -> Group:
     """Return the group with the probability that all its members are right."""
     node = next(each for each in root.below() if each.name == group.name)
     confidence = float(np.prod([1 - doubts.get(host, 0.01) for host in node.members]))
-    return group.model_copy(update={"confidence": round(confidence, 4)})
+    return group.model_copy(update={"confidence": round(min(confidence, MOST_SURE), 4)})
 
 
 def _less_sure(topology: Topology) -> Topology:

@@ -42,6 +42,12 @@ class Node:
         """All hosts inside."""
         return self.hosts + [host for child in self.children for host in child.members]
 
+    def sort(self) -> None:
+        """Put the children in the order of their first hosts."""
+        for child in self.children:
+            child.sort()
+        self.children.sort(key=lambda child: min(map(natural, child.members)))
+
     def below(self) -> Iterator[Node]:
         """Yield this node and all inside it."""
         yield self
@@ -84,6 +90,7 @@ def joined(leaves: Sequence[Sequence[str]], survey: Survey, buses: Sequence[Sequ
             merged.append(inside[0] if len(inside) == 1 else Node([], inside, fastest))
         nodes = merged
     root = nodes[0]
+    root.sort()
     _measure_latencies(root, survey)
     _set_levels(root)
     named(root)
