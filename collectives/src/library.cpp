@@ -191,8 +191,7 @@ Schedule mpich_broadcast(const Problem& problem) {
   return scatter_allgather(problem, !(power_of_two && bytes < 524288));
 }
 
-// The flat schedule that is nearest to what the library takes. A ring stands for Rabenseifner's allreduce,
-// too, and doubling with any number of ranks for the recursive one.
+// The flat schedule that is nearest to what the library takes.
 const char* closest(const Problem& problem, Library library) {
   const std::int64_t bytes = problem.units * problem.unit_bytes;
   const std::int64_t all = bytes * problem.ranks();
@@ -201,7 +200,7 @@ const char* closest(const Problem& problem, Library library) {
     case Operation::reduce:
       return "flat_binomial";
     case Operation::allreduce:
-      return bytes < (openmpi ? 4096 : 2048) ? "flat_recursive_doubling" : "flat_ring";
+      return bytes < (openmpi ? 4096 : 2048) ? "flat_recursive_doubling" : "flat_halving_doubling";
     case Operation::gather:
       return "flat_binomial";
     case Operation::scatter:

@@ -35,9 +35,11 @@ FORCED = [
         "scatter": "multilevel_tree",
         "allgather": "multilevel_exchange",
     },
-    {"broadcast": "multilevel_pipelined"},
+    {"broadcast": "multilevel_pipelined", "allreduce": "flat_halving_doubling"},
 ]
 """Together, all algorithms of the table."""
+MULTILEVEL = FORCED[1] | FORCED[2] | {"broadcast": "multilevel_pipelined"}
+"""The best for each operation."""
 
 
 def words(forced: dict[str, str]) -> str:
@@ -60,7 +62,7 @@ def test_every_algorithm(
     assert set(forced.items()) <= taken
 
 
-@pytest.mark.parametrize("forced", [FORCED[1] | FORCED[2] | FORCED[3], {}], ids=["multilevel", "by the estimate"])
+@pytest.mark.parametrize("forced", [MULTILEVEL, {}], ids=["multilevel", "by the estimate"])
 def test_every_mpi(mpi: MpiInstallation, job: Job, forced: dict[str, str]) -> None:
     ended = job(mpi, 3, "verify.cpp", "7", "6", "20000", SCOPE_COLLECTIVES=words(forced))
     assert ended.code == 0, ended.errors
