@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from scope.rundirectory import RunDirectory
 
 COMMA = "separated by commas"
+FAREWELL_S = 3.0
+"""Within which a batch system tells every process of a job that it ends."""
 
 
 def command(
@@ -360,6 +362,7 @@ def measure(
             limits=limits,
             time_s=time_s,
             deadline=deadline,
+            farewell_s=0.0 if scheduler.allocation() is None else FAREWELL_S,
             inherited=(lock,),
             origin="measured" if active() is None else "emulated",
         )
