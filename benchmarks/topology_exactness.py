@@ -1,8 +1,8 @@
 """Is the topology found exactly? Every lab, healthy and with something slow, the hosts in another order each time.
 
 For each seed the hosts are listed in a random order, a host's port or a trunk is made ten times slower, and
-`scope topology discover` runs in the lab. Exact means: the groups are the switches, buses are buses, the exceptions
-are the slowed host and nothing else, and the check that was held out passed.
+`scope topology discover` runs in the lab. Exact means: the groups are the switches, buses are buses, the
+exceptions are the slowed host and nothing else, and the check that was held out passed.
 
     python benchmarks/topology_exactness.py [--labs grid,sgi] [--seeds 20] [--faults healthy,port,trunk]
 """
