@@ -176,11 +176,12 @@ def send(experiment: Experiment, output: Path | None, options: list[str], dry: b
 
     from scope.build import installations
     from scope.cli.analyze import explain
-    from scope.cli.submission import submit
+    from scope.cli.submission import queue_of, submit
     from scope.errors import UsageError
     from scope.launch import run as runs
 
     if not dry:
+        queue_of(experiment)
         built(installations.find(experiment.mpi))  # nodes seldom have a compiler
     directory = runs.new_directory(experiment.module, output)
     try:
@@ -218,6 +219,7 @@ def spread(
 
     from scope.build import installations
     from scope.cli import errands
+    from scope.cli.submission import queue_of
     from scope.errors import UsageError
     from scope.launch import run as runs
     from scope.plan.experiment import resolve
@@ -225,6 +227,7 @@ def spread(
     if file is None and not options["only"] and not options["case"]:
         options = options | errands.CASES[kind]
     experiment = resolve(file, options)
+    queue_of(experiment)
     built(installations.find(experiment.mpi))
     folder = runs.new_directory(kind, output).path
     try:
