@@ -172,13 +172,20 @@ def assembled(root: Node, uplinks: dict[str, Uplink]) -> list[Group]:
     ]
 
 
-def merge_alike(node: Node, uplinks: dict[str, Uplink], step: float) -> bool:
-    """Make sibling groups one that nothing tells apart; return whether there were any."""
-    merged = sum(merge_alike(child, uplinks, step) for child in node.children) > 0
+def merge_alike(node: Node, uplinks: dict[str, Uplink], step: float, farther: float) -> bool:
+    """Make sibling groups one that nothing tells apart; return whether there were any.
+
+    `step` and `farther`: factors by which rates and latencies differ at least.
+    """
+    merged = sum(merge_alike(child, uplinks, step, farther) for child in node.children) > 0
     alike = [
         child
         for child in node.children
-        if child.hosts and child.name not in uplinks and not child.bus and node.bandwidth * step > child.bandwidth
+        if child.hosts
+        and child.name not in uplinks
+        and not child.bus
+        and node.bandwidth * step > child.bandwidth
+        and node.latency_s < farther * child.latency_s
     ]
     if len(alike) < 2:
         return merged
