@@ -20,6 +20,7 @@ constexpr Algorithm kTable[] = {
     {reduce, "flat_binomial", kFlat, false, kAny, reduce_flat_binomial},
     {reduce, "multilevel_pipelined", kMultilevel, true, kPassing, reduce_multilevel_pipelined},
     {allreduce, "flat_recursive_doubling", kFlat, false, kAny, allreduce_flat_recursive_doubling},
+    {allreduce, "flat_halving_doubling", kFlat, false, kAny, allreduce_flat_halving_doubling},
     {allreduce, "flat_ring", kFlat, false, kAny, allreduce_flat_ring},
     {allreduce, "multilevel_pipelined", kMultilevel, true, kPassing, allreduce_multilevel_pipelined},
     {barrier, "flat_dissemination", kFlat, false, kAny, barrier_flat_dissemination},

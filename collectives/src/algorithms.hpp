@@ -39,6 +39,7 @@ Schedule broadcast_multilevel_pipelined(const Problem& problem);
 Schedule reduce_flat_binomial(const Problem& problem);
 Schedule reduce_multilevel_pipelined(const Problem& problem);
 Schedule allreduce_flat_recursive_doubling(const Problem& problem);
+Schedule allreduce_flat_halving_doubling(const Problem& problem);
 Schedule allreduce_flat_ring(const Problem& problem);
 Schedule allreduce_multilevel_pipelined(const Problem& problem);
 Schedule barrier_flat_dissemination(const Problem& problem);

@@ -125,7 +125,10 @@ void end_collectives() {
   if (!collectives_active) return;
   collectives_active = false;
   // While MPI is up: the world's own communicator could not be freed later.
-  PMPI_Comm_delete_attr(MPI_COMM_WORLD, state().keyval);
+  void* value = nullptr;
+  int known = 0;
+  PMPI_Comm_get_attr(MPI_COMM_WORLD, state().keyval, &value, &known);
+  if (known) PMPI_Comm_delete_attr(MPI_COMM_WORLD, state().keyval);
   state().ending = true;
 }
 

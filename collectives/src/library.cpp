@@ -1,8 +1,10 @@
 // Open MPI: the fixed decision of its component `tuned`, since 4.1 (coll_tuned_decision_fixed.c), for up to
 // 127 ranks; whole messages, as that decision asks for no segments. MPICH: binomial below 12 KiB or 8 ranks,
 // else scatter and allgather, by doubling up to 512 KiB for powers of two, else by a ring (Thakur,
-// Rabenseifner, Gropp, IJHPCA 19(1), 2005; MPIR_CVAR_BCAST_*). With several ranks per host both first go
-// between hosts: that is not modelled.
+// Rabenseifner, Gropp, IJHPCA 19(1), 2005; MPIR_CVAR_BCAST_*).
+//
+// Where hosts have several ranks, both go between one rank of each host first: Open MPI since 5 (component
+// `han`, here a tree of doubling in segments of 64 KiB), MPICH unless it scatters by a ring.
 #include "library.hpp"
 
 #include <mpi.h>
@@ -18,23 +20,66 @@ namespace scope {
 
 namespace {
 
-// Every rank hands the whole message on: to all children at once, or to one after another.
-Schedule whole(const Problem& problem, const std::function<void(const std::vector<int>&, Tree&)>& join,
-               bool blocking = false) {
-  const auto tree = std::make_shared<Tree>(problem.ranks());
-  join(around(problem.ranks(), problem.root), *tree);
-  const auto program = [tree, blocking, units = problem.units](int rank) {
+// What a rank does among some ranks; others do nothing.
+using Doing = std::function<void(Program&, int rank)>;
+
+Schedule one_after_another(const Doing& first, const Doing& second) {
+  const auto program = [=](int rank) {
     Program steps;
-    if (tree->parent[rank] >= 0) steps.receive(tree->parent[rank], Space::work, 0, units);
-    for (const int child : tree->children[rank])
-      if (blocking)
-        steps.send(child, Space::work, 0, units);
-      else
-        steps.start_send(child, Space::work, 0, units);
-    steps.wait_all();
+    first(steps, rank);
+    second(steps, rank);
     return steps;
   };
   return {program, {}};
+}
+
+// One rank of each host, the root's first, and trees from these to the others of their hosts.
+struct Hosts {
+  std::vector<int> leaders;
+  Tree inside;
+};
+
+void collect_hosts(const Branch& branch, Hosts& hosts) {
+  if (branch.host || branch.parts.empty()) {
+    hosts.leaders.push_back(branch.ranks.front());
+    join_doubling(branch.ranks, hosts.inside);
+  } else {
+    for (const Branch& part : branch.parts) collect_hosts(part, hosts);
+  }
+}
+
+Hosts hosts_of(const Problem& problem) {
+  Hosts hosts{{}, Tree(problem.ranks())};
+  collect_hosts(led_by(problem.network->tree(), problem.root), hosts);
+  std::vector<int>& leaders = hosts.leaders;
+  std::sort(leaders.begin(), leaders.end());
+  std::rotate(leaders.begin(), std::find(leaders.begin(), leaders.end(), problem.root), leaders.end());
+  return hosts;
+}
+
+void hand_on_whole(Program& steps, const Tree& tree, int rank, std::int64_t units, bool blocking) {
+  if (tree.parent[rank] >= 0) steps.receive(tree.parent[rank], Space::work, 0, units);
+  for (const int child : tree.children[rank])
+    if (blocking)
+      steps.send(child, Space::work, 0, units);
+    else
+      steps.start_send(child, Space::work, 0, units);
+  steps.wait_all();
+}
+
+// The whole message along a tree: to all children at once, or to one after another.
+Doing whole(const Problem& problem, Tree tree, bool blocking = false) {
+  const auto shared = std::make_shared<Tree>(std::move(tree));
+  return [=, units = problem.units](Program& steps, int rank) {
+    hand_on_whole(steps, *shared, rank, units, blocking);
+  };
+}
+
+Doing whole(const Problem& problem, const std::vector<int>& order,
+            const std::function<void(const std::vector<int>&, Tree&)>& join, bool blocking = false) {
+  Tree tree(problem.ranks());
+  join(order, tree);
+  return whole(problem, std::move(tree), blocking);
 }
 
 // Four chains below the root, as even as can be.
@@ -123,32 +168,32 @@ void doubling_allgather(Program& steps, const Blocks& blocks, int place, const a
   }
 }
 
-Schedule scatter_allgather(const Problem& problem, bool ring) {
-  const Blocks blocks{problem.ranks(), problem.units};
-  const auto program = [blocks, ring, root = problem.root](int rank) {
-    const auto rank_at = [&](int place) { return (place + root) % blocks.ranks; };
-    const int place = (rank - root + blocks.ranks) % blocks.ranks;
-    Program steps;
+Doing scatter_allgather(const Problem& problem, const std::vector<int>& order, bool ring) {
+  const Blocks blocks{static_cast<int>(order.size()), problem.units};
+  return [=](Program& steps, int rank) {
+    const auto found = std::find(order.begin(), order.end(), rank);
+    if (found == order.end()) return;
+    const auto rank_at = [&](int place) { return order[static_cast<std::size_t>(place)]; };
+    const int place = static_cast<int>(found - order.begin());
     scatter_blocks(steps, blocks, place, rank_at);
     if (ring)
       ring_allgather(steps, blocks, place, rank_at);
     else
       doubling_allgather(steps, blocks, place, rank_at);
-    return steps;
   };
-  return {program, {}};
 }
 
-Schedule openmpi_broadcast(const Problem& problem) {
+// The table of `tuned`, among these ranks.
+Doing openmpi_tuned(const Problem& problem, const std::vector<int>& order) {
   const std::int64_t bytes = problem.units * problem.unit_bytes;
-  const int ranks = problem.ranks();
-  const auto linear = [&] { return whole(problem, join_star); };
-  const auto chains = [&] { return whole(problem, join_four_chains); };
-  const auto pipeline = [&] { return whole(problem, join_chain); };
-  const auto binary = [&] { return whole(problem, join_heap); };
-  const auto binomial = [&] { return whole(problem, join_doubling); };
+  const std::size_t ranks = order.size();
+  const auto linear = [&] { return whole(problem, order, join_star); };
+  const auto chains = [&] { return whole(problem, order, join_four_chains); };
+  const auto pipeline = [&] { return whole(problem, order, join_chain); };
+  const auto binary = [&] { return whole(problem, order, join_heap); };
+  const auto binomial = [&] { return whole(problem, order, join_doubling); };
   const auto knomial = [&] {
-    return whole(problem, [](const std::vector<int>& order, Tree& tree) { join_radix(order, 4, tree); });
+    return whole(problem, order, [](const std::vector<int>& list, Tree& tree) { join_radix(list, 4, tree); });
   };
   if (ranks < 4) {
     if (bytes < 32) return pipeline();
@@ -177,22 +222,69 @@ Schedule openmpi_broadcast(const Problem& problem) {
   }
   if (ranks < 32) {
     if (bytes < 4096) return knomial();
-    return bytes < 1048576 ? binomial() : scatter_allgather(problem, false);
+    return bytes < 1048576 ? binomial() : scatter_allgather(problem, order, false);
   }
   if (ranks < 64 && bytes < 2048) return binomial();
   return knomial();
 }
 
+// Segments of 64 KiB down a tree of doubling between the hosts, and on inside them.
+Doing openmpi_han(const Problem& problem, const Hosts& hosts) {
+  constexpr std::int64_t kSegmentBytes = 65536;
+  const auto tree = std::make_shared<Tree>(hosts.inside);
+  join_doubling(hosts.leaders, *tree);
+  Problem segmented = problem;
+  segmented.segment_units = std::max<std::int64_t>(1, kSegmentBytes / problem.unit_bytes);
+  return [tree, ranges = segments(segmented)](Program& steps, int rank) {
+    std::vector<std::int64_t> coming;
+    for (const Range& range : ranges)
+      if (tree->parent[rank] >= 0)
+        coming.push_back(steps.start_receive(tree->parent[rank], Space::work, range.begin, range.count));
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      if (!coming.empty()) steps.wait(coming[i]);
+      for (const int child : tree->children[rank])
+        steps.start_send(child, Space::work, ranges[i].begin, ranges[i].count);
+    }
+    steps.wait_all();
+  };
+}
+
+Doing nothing() {
+  return [](Program&, int) {};
+}
+
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+constexpr bool kOpenMpiHostsFirst = false;
+#else
+constexpr bool kOpenMpiHostsFirst = true;
+#endif
+
+Schedule openmpi_broadcast(const Problem& problem) {
+  const Hosts hosts = hosts_of(problem);
+  if (!kOpenMpiHostsFirst || hosts.leaders.size() == static_cast<std::size_t>(problem.ranks()))
+    return one_after_another(openmpi_tuned(problem, around(problem.ranks(), problem.root)), nothing());
+  if (problem.units * problem.unit_bytes > 65536)
+    return one_after_another(openmpi_han(problem, hosts), nothing());
+  return one_after_another(openmpi_tuned(problem, hosts.leaders), whole(problem, hosts.inside));
+}
+
 Schedule mpich_broadcast(const Problem& problem) {
   const std::int64_t bytes = problem.units * problem.unit_bytes;
   const int ranks = problem.ranks();
-  if (bytes < 12288 || ranks < 8) return whole(problem, join_halving, true);
-  const bool power_of_two = (ranks & (ranks - 1)) == 0;
-  return scatter_allgather(problem, !(power_of_two && bytes < 524288));
+  const Hosts hosts = hosts_of(problem);
+  const Doing inside = whole(problem, hosts.inside, true);
+  if (bytes < 12288 || ranks < 8)
+    return one_after_another(whole(problem, hosts.leaders, join_halving, true), inside);
+  const auto power_of_two = [](std::size_t number) { return (number & (number - 1)) == 0; };
+  if (!power_of_two(static_cast<std::size_t>(ranks)) || bytes >= 524288)
+    return one_after_another(scatter_allgather(problem, around(ranks, problem.root), true), nothing());
+  if (hosts.leaders.size() < 8)
+    return one_after_another(whole(problem, hosts.leaders, join_halving, true), inside);
+  return one_after_another(scatter_allgather(problem, hosts.leaders, !power_of_two(hosts.leaders.size())),
+                           inside);
 }
 
-// The flat schedule that is nearest to what the library takes. A ring stands for Rabenseifner's allreduce,
-// too, and doubling with any number of ranks for the recursive one.
+// The flat schedule that is nearest to what the library takes.
 const char* closest(const Problem& problem, Library library) {
   const std::int64_t bytes = problem.units * problem.unit_bytes;
   const std::int64_t all = bytes * problem.ranks();
@@ -201,7 +293,7 @@ const char* closest(const Problem& problem, Library library) {
     case Operation::reduce:
       return "flat_binomial";
     case Operation::allreduce:
-      return bytes < (openmpi ? 4096 : 2048) ? "flat_recursive_doubling" : "flat_ring";
+      return bytes < (openmpi ? 4096 : 2048) ? "flat_recursive_doubling" : "flat_halving_doubling";
     case Operation::gather:
       return "flat_binomial";
     case Operation::scatter:

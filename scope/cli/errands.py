@@ -41,9 +41,6 @@ def run(kind: str, experiment: Experiment, folder: Path, options: list[str], man
     Every job is a run directory of its own in `folder`, beside `gathered.json` with all figures and what became of
     each. Raises ScopeError when no host was ever free.
     """
-    if experiment.launcher.scheduler != SCHEDULER.name:
-        asked = experiment.launcher.scheduler
-        raise UsageError(f"--{kind}: launcher.scheduler = {asked}: Scope submits to Slurm only")
     hosts = _hosts(kind, experiment)
     groups = list(pairs(hosts)) if kind == PAIRS else [(host,) for host in hosts]
     to_do = [Errand(name := "--".join(group), group, RunDirectory(folder / name)) for group in groups]

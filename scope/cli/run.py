@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from scope.rundirectory import RunDirectory
 
 COMMA = "separated by commas"
+FAREWELL_S = 3.0
+"""Within which a batch system tells every process of a job that it ends."""
 
 
 def command(
@@ -176,11 +178,12 @@ def send(experiment: Experiment, output: Path | None, options: list[str], dry: b
 
     from scope.build import installations
     from scope.cli.analyze import explain
-    from scope.cli.submission import submit
+    from scope.cli.submission import queue_of, submit
     from scope.errors import UsageError
     from scope.launch import run as runs
 
     if not dry:
+        queue_of(experiment)
         built(installations.find(experiment.mpi))  # nodes seldom have a compiler
     directory = runs.new_directory(experiment.module, output)
     try:
@@ -218,6 +221,7 @@ def spread(
 
     from scope.build import installations
     from scope.cli import errands
+    from scope.cli.submission import queue_of
     from scope.errors import UsageError
     from scope.launch import run as runs
     from scope.plan.experiment import resolve
@@ -225,6 +229,7 @@ def spread(
     if file is None and not options["only"] and not options["case"]:
         options = options | errands.CASES[kind]
     experiment = resolve(file, options)
+    queue_of(experiment)
     built(installations.find(experiment.mpi))
     folder = runs.new_directory(kind, output).path
     try:
@@ -365,6 +370,7 @@ def measure(
             limits=limits,
             time_s=time_s,
             deadline=deadline,
+            farewell_s=0.0 if scheduler.allocation() is None else FAREWELL_S,
             inherited=(lock,),
             origin="measured" if active() is None else "emulated",
         )

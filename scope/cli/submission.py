@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from scope.cli.progress import listening
 from scope.errors import ScopeError, UsageError
 from scope.launch import job
+from scope.launch import scheduler as schedulers
 from scope.launch.job import JobFiles
 from scope.launch.journal import Journal
 from scope.launch.schedulers.slurm import Sight, Slurm
@@ -38,23 +39,31 @@ def submit(run: RunDirectory, experiment: Experiment, options: list[str], dry: b
         print(files.script.read_text(), end="")
         print(f"nothing was submitted; by hand: {scheduler.submits} {files.script}", file=sys.stderr)
         return True
-    if not isinstance(scheduler, Slurm):
-        raise UsageError(
-            f"launcher.scheduler = {scheduler.name}: Scope writes its scripts but submits to Slurm only;"
-            f" add --dry-run, and give the script to {scheduler.submits.split()[0]}"
-        )
-    number = _still_queued(scheduler, files)
+    queue = queue_of(experiment)
+    number = _still_queued(queue, files)
     if number is None:
-        number = scheduler.submit(files.script, request)
+        number = queue.submit(files.script, request)
         write_text(files.number, f"{number}\n")
     try:
-        sight = follow(scheduler, number, run)
+        sight = follow(queue, number, run)
         return job.outcome(run, number, sight)
     except ScopeError:
         from scope.cli.run import shortest
 
         print(f"continue with: scope run --resume {shortest(run.path)} --submit", file=sys.stderr)
         raise
+
+
+def queue_of(experiment: Experiment) -> Slurm:
+    """Return the queue that an experiment's jobs go to; raises UsageError where there is none to submit to."""
+    scheduler = schedulers.every()[experiment.launcher.scheduler]
+    if not isinstance(scheduler, Slurm):
+        raise UsageError(
+            f"launcher.scheduler = {scheduler.name}: Scope writes its scripts but submits to Slurm only;"
+            f" add --dry-run to --submit, and give the script to {scheduler.submits.split()[0]}"
+        )
+    scheduler.refuse_absent()
+    return scheduler
 
 
 def follow(queue: Slurm, number: str, run: RunDirectory) -> Sight:

@@ -104,6 +104,8 @@ class Supervisor:
     """For the whole plan, divided anew before every launch; None leaves every case the plan's budget."""
     origin: str = "measured"
     deadline: Deadline | None = None
+    farewell_s: float = 0.0
+    """How long the death of a launch may come before the word that its whole job is to end."""
     inherited: tuple[int, ...] = ()
     """Descriptors that stay open while the launcher lives."""
     journal: Journal = field(init=False)
@@ -207,6 +209,9 @@ class Supervisor:
             ending = self._watch(process, launch, attempt, todo, watch)
         finally:
             processes.end(process, f"--progress={progress}")
+        if ending.code not in (None, 0, 1):
+            # A batch system that ends a job ends its ranks too, perhaps first; that is no fault of the case.
+            time.sleep(self.farewell_s)
         if ending.code is not None:
             ending = self._with_last_words(ending, folder, launch, watch)
         self._listener.launch_ended(launch, "" if ending.code in (0, 1) else ending.death.text)

@@ -26,8 +26,10 @@ RunOnEveryHost = Callable[[Sequence[str]], str]
 
 STEERING = re.compile(
     r"(OMPI|OPAL|PRTE|PMIX|MPIR|MPICH|I_MPI|HYDRA|MV2|UCX|FI|PSM[23]?|NCCL|OMP|GOMP|KMP|GOTO|OPENBLAS|MKL|BLIS"
-    r"|SLURM|PBS|LSB|SCOPE)_|(LD_PRELOAD|LD_LIBRARY_PATH|MALLOC_\w+)$"
+    r"|SCOPE(?!_JOB_END))_|(LD_PRELOAD|LD_LIBRARY_PATH|MALLOC_\w+)$"
+    r"|SLURM_(CLUSTER_NAME|JOB_PARTITION|MPI_TYPE|(CPU|MEM)_BIND\w*|DISTRIBUTION)$|(PBS|LSB)_QUEUE$"
 )
+"""Of a batch job what steers it; its number and the like are others every time."""
 SECRET = re.compile(r"TOKEN|JWT|SECRET|PASSW|CREDENTIAL|COOKIE|(^|_)KEY")
 
 

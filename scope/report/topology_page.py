@@ -13,7 +13,9 @@ from scope.topology import drawing
 from scope.topology.topology import Group, Topology
 
 STYLE = Path(__file__).parent / "templates" / "report.css"
-HOST_WIDTH, HOST_HEIGHT, GAP, HEAD = 104, 30, 10, 62
+HOST_WIDTH, HOST_HEIGHT, GAP, HEAD = 86, 28, 10, 64
+WIDEST = 1260
+"""Groups that do not fit beside each other in so much stand below each other."""
 COLUMNS = 4
 """Hosts side by side in a group."""
 
@@ -80,12 +82,14 @@ def _laid_out(topology: Topology, group: Group, depth: int) -> Box:
         box.height = HEAD + rows * (HOST_HEIGHT + GAP)
     else:
         box.children = [_laid_out(topology, child, depth + 1) for child in topology.children(group)]
-        x = GAP
+        x, y, row = GAP, HEAD, 0
         for child in box.children:
-            _moved(child, x, HEAD)
-            x += child.width + GAP
-        box.width = x
-        box.height = HEAD + max(child.height for child in box.children) + GAP
+            if x > GAP and x + child.width > WIDEST - 2 * GAP * depth:
+                x, y, row = GAP, y + row + GAP, 0
+            _moved(child, x, y)
+            x, row = x + child.width + GAP, max(row, child.height)
+            box.width = max(box.width, x)
+        box.height = y + row + GAP
     needed = max(7 * len(line) for line in [*box.caption, group.name]) + 3 * GAP
     box.width = max(box.width, needed)
     return box

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -28,12 +29,16 @@ CHECK_PASSES = 0.15
 """The median error of the held-out check at which the topology is believed."""
 BADLY, MOST_BAD = 3.0, 0.1
 """A transfer is foretold badly when it is wrong by this factor: streams that share a link may differ by two."""
+MOST_SURE = 0.999
+"""Nothing is surer than that what was not thought of did not happen."""
 UNCHECKED = 0.5
 """Most that is believed of a topology that failed its check."""
 REPETITIONS = 3
 MOST_BATCHES = 6
 CLEARLY = 0.5
 """A host's place is clear when the disturbance elsewhere is larger by this."""
+FARTHER, FARTHER_S, FEWEST_FAR = 5.0, 3e-4, 2
+"""Hosts are apart, whatever their rates, when their latency is so many times larger and by so many seconds."""
 FEW = 3
 """So many hosts of one rate are no exceptions."""
 
@@ -103,7 +108,25 @@ class _Discoverer:
         self.survey.explore(hosts)
         while (groups := self._under_load()) is None:
             pass
-        return groups
+        return [part for group in groups for part in self._near_each_other(group)]
+
+    def _near_each_other(self, group: list[str]) -> list[list[str]]:
+        """Split hosts that no rate tells apart where their latencies do, clearly and again."""
+        pivot, *others = group
+        for _ in range(REPETITIONS):
+            ordered = sorted(others, key=lambda host: self.survey.latency(pivot, host))
+            latencies = [self.survey.latency(pivot, host) for host in ordered]
+            steps = [
+                number
+                for number, (near, far) in enumerate(pairwise(latencies), start=1)
+                if far > FARTHER * near and far - near > FARTHER_S
+            ]
+            # One host alone is no site.
+            if not steps or steps[0] > len(ordered) - FEWEST_FAR:
+                return [group]
+            for host in ordered[steps[0] :]:
+                self.survey.latency_again(pivot, host)
+        return [[pivot, *ordered[: steps[0]]], *self._near_each_other(ordered[steps[0] :])]
 
     def _under_load(self) -> list[list[str]] | None:
         """Return the groups; None when a faster port showed, with what it taught measured."""
@@ -251,7 +274,7 @@ def discover(
     exceptions = _exceptions(root, survey)
     say("uplinks")
     uplinks = find_uplinks(root, survey, exceptions)
-    while merge_alike(root, uplinks, survey.step):
+    while merge_alike(root, uplinks, survey.step, FARTHER):
         named(root)
         uplinks = find_uplinks(root, survey, exceptions)
     groups = [_sure(group, discoverer.doubts, root) for group in assembled(root, uplinks)]
@@ -291,7 +314,7 @@ def _sure(group: Group, doubts: dict[str, float], root: Node) -> Group:
     """Return the group with the probability that all its members are right."""
     node = next(each for each in root.below() if each.name == group.name)
     confidence = float(np.prod([1 - doubts.get(host, 0.01) for host in node.members]))
-    return group.model_copy(update={"confidence": round(confidence, 4)})
+    return group.model_copy(update={"confidence": round(min(confidence, MOST_SURE), 4)})
 
 
 def _less_sure(topology: Topology) -> Topology:

@@ -99,6 +99,12 @@ class Survey:
             self.latencies[pair] = self.oracle.latency(a, b)
         return self.latencies[pair]
 
+    def latency_again(self, a: str, b: str) -> None:
+        """Measure a latency once more and keep the smaller: what disturbs it only makes it larger."""
+        pair = frozenset((a, b))
+        self.echoes += 1
+        self.latencies[pair] = min(self.latency(a, b), self.oracle.latency(a, b))
+
     def gauge_scatter(self, transfer: Transfer, repetitions: int = 5) -> None:
         """Learn by repeating one transfer how much rates scatter."""
         for _ in range(repetitions):

@@ -42,6 +42,12 @@ class Node:
         """All hosts inside."""
         return self.hosts + [host for child in self.children for host in child.members]
 
+    def sort(self) -> None:
+        """Put the children in the order of their first hosts."""
+        for child in self.children:
+            child.sort()
+        self.children.sort(key=lambda child: min(map(natural, child.members)))
+
     def below(self) -> Iterator[Node]:
         """Yield this node and all inside it."""
         yield self
@@ -84,6 +90,7 @@ def joined(leaves: Sequence[Sequence[str]], survey: Survey, buses: Sequence[Sequ
             merged.append(inside[0] if len(inside) == 1 else Node([], inside, fastest))
         nodes = merged
     root = nodes[0]
+    root.sort()
     _measure_latencies(root, survey)
     _set_levels(root)
     named(root)
@@ -165,13 +172,20 @@ def assembled(root: Node, uplinks: dict[str, Uplink]) -> list[Group]:
     ]
 
 
-def merge_alike(node: Node, uplinks: dict[str, Uplink], step: float) -> bool:
-    """Make sibling groups one that nothing tells apart; return whether there were any."""
-    merged = sum(merge_alike(child, uplinks, step) for child in node.children) > 0
+def merge_alike(node: Node, uplinks: dict[str, Uplink], step: float, farther: float) -> bool:
+    """Make sibling groups one that nothing tells apart; return whether there were any.
+
+    `step` and `farther`: factors by which rates and latencies differ at least.
+    """
+    merged = sum(merge_alike(child, uplinks, step, farther) for child in node.children) > 0
     alike = [
         child
         for child in node.children
-        if child.hosts and child.name not in uplinks and not child.bus and node.bandwidth * step > child.bandwidth
+        if child.hosts
+        and child.name not in uplinks
+        and not child.bus
+        and node.bandwidth * step > child.bandwidth
+        and node.latency_s < farther * child.latency_s
     ]
     if len(alike) < 2:
         return merged

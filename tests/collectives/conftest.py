@@ -15,7 +15,7 @@ import pytest
 from scope.build import collectives
 from scope.launch import launcher
 from scope.machine.machine import MpiInstallation
-from tests.installed_mpi import embedded, mpi  # noqa: F401
+from tests.installed_mpi import embedded, embedded_build, mpi  # noqa: F401
 
 HERE = Path(__file__).parent
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from scope.machine.machine import MpiInstallation
+from scope.machine.machine import MpiInstallation, NativeBuild
 from tests.collectives.conftest import TOPOLOGY, Job, hosts_of
 
 FORCED = [
@@ -35,9 +37,11 @@ FORCED = [
         "scatter": "multilevel_tree",
         "allgather": "multilevel_exchange",
     },
-    {"broadcast": "multilevel_pipelined"},
+    {"broadcast": "multilevel_pipelined", "allreduce": "flat_halving_doubling"},
 ]
 """Together, all algorithms of the table."""
+MULTILEVEL = FORCED[1] | FORCED[2] | {"broadcast": "multilevel_pipelined"}
+"""The best for each operation."""
 
 
 def words(forced: dict[str, str]) -> str:
@@ -60,7 +64,7 @@ def test_every_algorithm(
     assert set(forced.items()) <= taken
 
 
-@pytest.mark.parametrize("forced", [FORCED[1] | FORCED[2] | FORCED[3], {}], ids=["multilevel", "by the estimate"])
+@pytest.mark.parametrize("forced", [MULTILEVEL, {}], ids=["multilevel", "by the estimate"])
 def test_every_mpi(mpi: MpiInstallation, job: Job, forced: dict[str, str]) -> None:
     ended = job(mpi, 3, "verify.cpp", "7", "6", "20000", SCOPE_COLLECTIVES=words(forced))
     assert ended.code == 0, ended.errors
@@ -115,6 +119,18 @@ def test_what_cannot_be_used_is_one_line_and_the_program_goes_on(
     assert len(lines) == 1, ended.errors
     assert said in lines[0]
     assert lines[0].endswith("MPI's own collectives are used")
+
+
+def test_a_program_with_communicators_of_its_own(
+    embedded: MpiInstallation, embedded_build: NativeBuild, job: Job, tmp_path: Path
+) -> None:
+    # The native program compares every payload, too, and never uses the world's communicator.
+    names = ("broadcast", "reduce", "allreduce", "barrier", "gather", "scatter", "allgather", "alltoall")
+    (tmp_path / "plan.txt").write_text("".join(f"mpi.{name}\n" for name in names))
+    words = ["--action=test", f"--plan={tmp_path / 'plan.txt'}", f"--output={tmp_path / 'samples.jsonl'}"]
+    ended = job(embedded, 4, "", *words, program=Path(embedded_build.program))
+    assert ended.code == 0, ended.errors
+    assert {decision["operation"] for decision in ended.decisions} == set(names)
 
 
 def test_decisions_tell_every_estimate(embedded: MpiInstallation, job: Job) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.collectives.conftest import HERE, Job
-from tests.collectives.test_correctness import FORCED, words
+from tests.collectives.test_correctness import MULTILEVEL, words
 from tests.installed_mpi import installed
 
 
@@ -23,8 +23,7 @@ def test_fortran(job: Job, tmp_path: Path, name: str, source: str) -> None:
         pytest.skip(f"mpifort.{name} with gfortran is not installed")
     program = tmp_path / "verify"
     subprocess.run([compiler, "-w", str(HERE / source), "-o", str(program)], check=True, cwd=tmp_path, timeout=60)
-    forced = FORCED[1] | FORCED[2] | FORCED[3]
-    ended = job(installed(f"{name}-debian"), 3, source, program=program, SCOPE_COLLECTIVES=words(forced))
+    ended = job(installed(f"{name}-debian"), 3, source, program=program, SCOPE_COLLECTIVES=words(MULTILEVEL))
     assert (ended.code, ended.output.strip()) == (0, "0 failures"), ended.errors
     taken = {decision["operation"] for decision in ended.decisions}
-    assert taken >= ({"broadcast", "allreduce", "barrier"} if "f08" in source else set(forced))
+    assert taken >= ({"broadcast", "allreduce", "barrier"} if "f08" in source else set(MULTILEVEL))

@@ -13,11 +13,9 @@ import pytest
 
 from scope.errors import UsageError
 from scope.launch import launcher
-from scope.launch.scheduler import Request
-from scope.launch.schedulers.slurm import SCHEDULER
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.plan import experiment as asking
-from tests.cli.scope_command import PATIENCE_S, SCOPE, cases, planned, samples, wait_until
+from tests.cli.scope_command import PATIENCE_S, SCOPE, cases, planned, samples, scope, wait_until
 from tests.launch import slurm_cluster
 from tests.launch.slurm_cluster import NODES, SlurmCluster
 
@@ -63,7 +61,7 @@ def test_inside_a_job_ranks_fill_its_hosts(
     shared = not (mpi.name == "mpich" and mpi.version.startswith("4.0"))
     words = ["--case", "mpi.barrier transport=tcp ranks=4"] if shared else []
     # All nodes share the cores of this machine: ranks of Open MPI that are bound there would take half a minute.
-    bound = kind == "slurm" and mpi.name == "mpich"
+    bound = kind == "slurm" and mpi.name == "mpich" and shared
     answer = slurm.allocated(
         tmp_path,
         ["--nodes=2", "--ntasks=4"],
@@ -80,7 +78,7 @@ def test_inside_a_job_ranks_fill_its_hosts(
             line["placement"]: [rank["cores"] for rank in line["processes"]] for line in records(run, "launch")
         }
         assert all(len(each) == 1 for ranks in cores.values() for each in ranks)
-        assert not shared or cores["core"][0] != cores["core"][1]
+        assert cores["core"][0] != cores["core"][1]
     assert {case["status"] for case in records(run, "case")} == {"ok"}
     machine = json.loads((run / "machine.json").read_text())
     assert [host["name"] for host in machine["hosts"]] == [FIRST, SECOND]
@@ -214,9 +212,13 @@ def test_without_slurm_or_a_job_one_line_says_what_is_missing(
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     with pytest.raises(UsageError, match=r"no job of it is running this; start scope inside one"):
         launcher.site(embedded, asking.Launcher(kind="slurm"), "x")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="sbatch: no such program on PATH"):
-        SCHEDULER.submit(tmp_path / "script.sh", Request("x", tmp_path, tmp_path / "output.txt"))
+    for command in ("--submit", "--each-host", "--pairs"):
+        (tmp_path / command).mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PATH", str(tmp_path))
+            answer = scope(tmp_path / command, "run", command)
+        assert answer.refusal() == "scope run: sbatch: no such program on PATH; Slurm's commands must be there"
+        assert list((tmp_path / command).iterdir()) == []
 
 
 BRIEF = ["--launches", "1", "--seed", "3", "--budget", "0.05", "--binding", "none", "-o", "all"]

@@ -168,5 +168,6 @@ def test_silence_is_an_error() -> None:
 
 
 def test_secrets_never_enter_the_environment_record() -> None:
-    variables = {"UCX_TLS": "tcp", "SLURM_JWT": "x", "SLURM_JOB_ID": "3", "I_MPI_HYDRA_TOKEN": "x", "HOME": "/"}
-    assert discover.steering_environment(variables) == {"SLURM_JOB_ID": "3", "UCX_TLS": "tcp"}
+    variables = {"UCX_TLS": "tcp", "SLURM_JWT": "x", "I_MPI_HYDRA_TOKEN": "x", "HOME": "/"}
+    of_job = {"SLURM_MPI_TYPE": "pmix", "SLURM_JOB_ID": "3", "SLURM_PROCID": "0", "SCOPE_JOB_END_UNIX_S": "9"}
+    assert discover.steering_environment(variables | of_job) == {"SLURM_MPI_TYPE": "pmix", "UCX_TLS": "tcp"}

@@ -118,6 +118,15 @@ def test_a_far_join_is_a_wide_one() -> None:
     assert topology.root.latency_s > 4e-3
 
 
+def test_sites_that_only_latency_tells_apart_are_found() -> None:
+    cluster = star(3, 4, 10_000, latency_us=2000)
+    for seed in range(3):
+        topology = found(cluster, seed).topology
+        assert problems(cluster, topology, np.random.default_rng(seed)) == []
+        assert topology.root.level == "wan"
+        assert all(group.uplink_bytes_per_s is None for group in topology.group)
+
+
 @pytest.mark.parametrize(
     ("make", "most"),
     [(lambda: Cluster().group("n", 32, 100), 300), (lambda: star(2, 16, 100), 450), (grid, 450)],

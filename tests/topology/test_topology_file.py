@@ -77,7 +77,7 @@ def test_a_file_is_read_and_written_back(tmp_path: Path) -> None:
         ('"giza1"', '"hpc1"', "group[1].hosts: hpc1 must stand in one group only"),
         ('"giza1"', '"giza3"', "group[2].hosts: giza3 must stand in one group only"),
         ('name = "giza"', 'name = "hpc"', "must be different from the names of the other groups"),
-        ('hosts = ["hpc1", "hpc2"]', "", "group[1].hosts = []: hpc must have hosts or groups inside it, not both"),
+        ('hosts = ["hpc1", "hpc2"]', "", "group[1].hosts = []: hpc must have hosts or groups, not both"),
         ('name = "lan"', 'name = "lan"\nhosts = ["x"]', 'group[0].hosts = ["x"]: lan must have hosts or groups'),
         ("2.4e6", "0", "group[2].bandwidth_bytes_per_s = 0: must be greater than 0"),
         ("2.4e6", "-1.5", "group[2].bandwidth_bytes_per_s = -1.5: must be greater than 0"),

@@ -36,7 +36,7 @@ def _finding(group: Group, members: list[str], rate: float, need: float) -> Find
     alone = group.bandwidth_bytes_per_s
     return Finding(
         code="trunk-shared",
-        severity="advice" if need > 4 * rate else "information",
+        severity="advice" if need > 5 * rate else "information",
         title=(
             f"All that leaves {group.name} shares {units.quantity(rate, 'B/s')}: when its {len(members)} hosts"
             f" send at once, each gets {units.quantity(rate / len(members), 'B/s')}"

@@ -116,6 +116,11 @@ class Slurm:
         ]
         return [f"#SBATCH {line}" for line in asked]
 
+    def refuse_absent(self) -> None:
+        """Raise UsageError where Slurm's commands are not on PATH."""
+        if shutil.which("sbatch") is None:
+            raise UsageError("sbatch: no such program on PATH; Slurm's commands must be there")
+
     def submit(self, script: Path, request: Request) -> str:
         """Put a job into the queue and return its number; raises UsageError with the reason of a refusal."""
         answer = self._ask("sbatch", "--parsable", str(script))

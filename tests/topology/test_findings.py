@@ -1,0 +1,82 @@
+"""Every kind of finding: it is there where something is amiss, and only there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from scope.findings.finding import Finding
+from scope.findings.topology import find_all
+from scope.findings.topology.facts import Facts
+from scope.topology.discovery import Discovery, discover
+from tests.topology.synthetic import Cluster, Synthetic
+
+LINE = 12.5e6
+
+
+def cluster(trunk: float = 100.0) -> Cluster:
+    return Cluster().group("a", 4, 100, "s").group("b", 4, 100, "t").trunk("s", "t", trunk)
+
+
+def found(described: Cluster) -> Discovery:
+    return discover(Synthetic(described, np.random.default_rng(2), 0.005), seed=2)
+
+
+def kinds(findings: Sequence[Finding], code: str) -> list[Finding]:
+    return [finding for finding in findings if finding.code == code]
+
+
+def test_a_switch_of_equal_hosts_has_no_findings() -> None:
+    healthy = found(Cluster().group("n", 8, 100))
+    hosts = [f"n{number}" for number in range(1, 9)]
+    assert find_all(Facts(healthy, hosts, dict.fromkeys(hosts, LINE), "the link speed")) == []
+
+
+def test_a_shared_trunk_is_named_once_with_its_share() -> None:
+    (finding,) = kinds(find_all(Facts(found(cluster()))), "trunk-shared")
+    assert finding.severity == "information"
+    assert finding.lost == pytest.approx(0.75, abs=0.02)
+    assert "each gets" in finding.title
+    (worse,) = kinds(find_all(Facts(found(cluster(trunk=10)))), "trunk-shared")
+    assert worse.severity == "advice"
+
+
+def test_a_slow_host_is_named() -> None:
+    slow = cluster()
+    slow.ports["b3"] = (20.0, 20.0)
+    findings = find_all(Facts(found(slow)))
+    (finding,) = kinds(findings, "host-off-the-switch")
+    assert finding.where["host"] == "b3"
+    assert finding.lost == pytest.approx(0.8, abs=0.02)
+    assert kinds(findings, "duplex-mismatch") == []
+
+
+@pytest.mark.parametrize(("ports", "word"), [((100.0, 10.0), "receives"), ((10.0, 100.0), "sends")])
+def test_a_duplex_mismatch_is_named_with_its_direction(ports: tuple[float, float], word: str) -> None:
+    one_way = cluster()
+    one_way.ports["a2"] = ports
+    findings = find_all(Facts(found(one_way)))
+    (finding,) = kinds(findings, "duplex-mismatch")
+    assert finding.where["host"] == "a2"
+    assert finding.title.startswith(f"a2 {word} at ")
+    assert kinds(findings, "host-off-the-switch") == []
+
+
+def test_ports_below_what_is_declared_are_named_together() -> None:
+    discovery = found(cluster())
+    declared = {host: (10 * LINE if host.startswith("b") else LINE) for host in discovery.ports}
+    (finding,) = kinds(find_all(Facts(discovery, (), declared, "the link speed")), "below-declared-rate")
+    assert finding.where["hosts"] == "b1, b2, b3, b4" or set(str(finding.where["hosts"]).split(", ")) == {
+        "b1", "b2", "b3", "b4"
+    }  # fmt: skip
+    assert "the link speed" in finding.title
+
+
+def test_ranks_that_alternate_between_groups_are_named() -> None:
+    discovery = found(cluster())
+    alternating = ["a1", "b1", "a2", "b2", "a3", "b3", "a4", "b4"]
+    (finding,) = kinds(find_all(Facts(discovery, alternating)), "placement-against-topology")
+    assert finding.title.startswith("7 of 7 successive ranks")
+    assert kinds(find_all(Facts(discovery, sorted(alternating))), "placement-against-topology") == []

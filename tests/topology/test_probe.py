@@ -1,0 +1,165 @@
+"""The native probe under every MPI, and what becomes of one that does not answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from typing import Any
+
+import pytest
+
+from scope.errors import ScopeError, UsageError
+from scope.launch import launcher
+from scope.launch.everywhere import Cluster
+from scope.launch.launcher import HostSlots, Site
+from scope.machine.discover import this_host
+from scope.machine.machine import NativeBuild
+from scope.topology import probe
+from scope.topology.probe import Probe, _introduced, _Talk, started
+from scope.topology.sharing import Transfer
+
+
+def converse(
+    build: NativeBuild, ranks: int, *questions: str, **environment: str
+) -> tuple[int, list[dict[str, Any]]]:
+    """Ask the probe, end it, and return the exit code and what it said."""
+    job = launcher.Job(build.program, ("--action=probe",), ranks, oversubscribed=True)
+    command = launcher.command(job, Site(build.mpi, build.mpi.launcher))
+    ended = subprocess.run(
+        command.arguments,
+        input="".join(f"{question}\n" for question in (*questions, "end")),
+        env={**os.environ, **command.environment, **environment},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    lines = [line for line in ended.stdout.splitlines() if line.startswith('{"record":"probe"')]
+    return ended.returncode, [json.loads(line) for line in lines]
+
+
+def test_streams_and_echoes_are_measured(build: NativeBuild) -> None:
+    code, (hello, streams, echoes, refused, nonsense) = converse(
+        build,
+        3,
+        "transfers 0.1 100 0 1 4096 4 1 2 65536 8 2 0 100000 2",
+        "latency 2 1 7",
+        "transfers 0.1 100 0 3 4096 4",
+        "dance",
+    )
+    assert code == 0
+    assert len(hello["hosts"]) == 3
+    assert all(each["well"] and each["bytes"] > 0 and each["seconds"] > 0 for each in streams["transfers"])
+    assert len(streams["transfers"]) == 3
+    assert len(echoes["half_round_trips_s"]) == 7
+    assert all(0 < value < 10 for value in echoes["half_round_trips_s"])
+    assert refused["error"] == "FROM and TO must be below 3"
+    assert nonsense["error"] == "dance: must be transfers or latency"
+
+
+WRONG = {
+    "transfers 0 0 0 1 4096 4": "SECONDS must be above 0",
+    "transfers 0.1 0 0 0 4096 4": "FROM and TO must differ",
+    "transfers 0.1 0 0 1 8 4": "CHUNK_BYTES must be from 16",
+    "transfers 0.1 0 0 1 4096 1": "WINDOW must be from 2",
+    "transfers 0.1 0 0 1 4096": "CHUNK_BYTES and WINDOW are missing",
+    "transfers 0.1 0": "there must be a transfer",
+    "latency 0 1 0": "REPETITIONS must be from 1",
+}
+
+
+def test_wrong_questions_are_refused(embedded_build: NativeBuild) -> None:
+    code, (_, *answers) = converse(embedded_build, 2, *WRONG)
+    assert code == 0
+    for words, answer in zip(WRONG.values(), answers, strict=True):
+        assert words in answer["error"]
+
+
+def test_a_wrong_payload_is_noticed(embedded_build: NativeBuild) -> None:
+    environment = {"SCOPE_FAULT": "corrupt-payload:probe"}
+    _, answers = converse(embedded_build, 2, "transfers 0.05 100 0 1 4096 4 1 0 4096 4", **environment)
+    assert [each["well"] for each in answers[1]["transfers"]] == [False, True]
+
+
+def test_one_host_is_refused(embedded_build: NativeBuild) -> None:
+    cluster = Cluster(Site(embedded_build.mpi, embedded_build.mpi.launcher), [this_host()])
+    with pytest.raises(UsageError, match="only one host"), started(cluster, embedded_build.program, True):
+        pass
+
+
+def test_a_host_that_cannot_be_reached_is_one_line(embedded_build: NativeBuild) -> None:
+    hosts = (HostSlots("nowhere.invalid", 1), HostSlots("elsewhere.invalid", 1))
+    site = Site(embedded_build.mpi, embedded_build.mpi.launcher, hosts, agent="/bin/false")
+    with (
+        pytest.raises(ScopeError) as refused,
+        started(Cluster(site, [this_host()]), embedded_build.program, True),
+    ):
+        pass
+    assert "\n" not in str(refused.value)
+
+
+def talk(script: str) -> _Talk:
+    errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
+    words = ["sh", "-c", script]
+    return _Talk(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors), errors)
+
+
+HELLO = """echo '{"record":"probe","hosts":["a","b"]}';"""
+
+
+def test_what_others_print_is_passed_over() -> None:
+    assert _introduced(talk(f"echo warning; {HELLO} cat >/dev/null"), True).hosts == ["a", "b"]
+
+
+def test_ranks_on_one_host_are_no_cluster() -> None:
+    one = HELLO.replace('"b"', '"a"')
+    with pytest.raises(UsageError, match=r"all ranks are on one host \(a\)"):
+        _introduced(talk(one), True)
+
+
+def test_an_input_that_is_not_passed_on_is_named() -> None:
+    with pytest.raises(ScopeError, match="pass its standard input to rank 0"):
+        talk("exit 0").hear(5)
+
+
+def test_a_rank_that_dies_is_named() -> None:
+    dying = talk(f"{HELLO} read line; echo 'scope-measure: rank 1 on b: a chunk did not come' >&2; exit 1")
+    asked = _introduced(dying, True)
+    with pytest.raises(ScopeError, match="ended during the measurement: rank 1 on b: a chunk did not come"):
+        asked.latency("a", "b")
+
+
+def test_silence_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "PATIENCE_S", 0.2)
+    silent = _introduced(talk(f"{HELLO} read line; read line"), True)
+    with pytest.raises(ScopeError, match=r"did not answer within 0\.2 s"):
+        silent.latency("a", "b")
+
+
+class Scripted:
+    """Answers of a probe whose paths have a rate, delivered in whole chunks."""
+
+    def __init__(self, rate: float, round_trip_s: float) -> None:
+        self.rate, self.round_trip_s = rate, round_trip_s
+        self.asked: list[tuple[float, int, int]] = []
+
+    def __call__(self, question: str) -> dict[str, Any]:
+        _, seconds, _, _, _, chunk, window = question.split()
+        self.asked.append((float(seconds), int(chunk), int(window)))
+        rate = min(self.rate, int(chunk) * int(window) / self.round_trip_s)
+        chunks = max(1, int(0.75 * float(seconds) * rate / int(chunk)))
+        return {"transfers": [{"bytes": chunks * int(chunk), "seconds": chunks * int(chunk) / rate,
+                               "well": True, "starved": 0.0}]}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rate", "round_trip_s"), [(1e9, 1e-5), (1e5, 1e-5), (1e8, 0.02)])
+def test_chunks_and_time_suit_the_path(rate: float, round_trip_s: float) -> None:
+    script = Scripted(rate, round_trip_s)
+    asked = Probe(["a", "b"], {"a": [0], "b": [1]}, 0, script, {frozenset(("a", "b")): round_trip_s / 2})
+    answer = asked.rates([Transfer("a", "b")], [0.0])
+    assert answer.rates[0] == pytest.approx(rate)
+    assert answer.attempts == len(script.asked)
+    seconds, chunk, window = script.asked[-1]
+    assert chunk * window >= rate * round_trip_s  # the window never was the limit
+    assert 0.75 * seconds * rate / chunk >= 6

@@ -1,0 +1,87 @@
+"""Clusters of namespaces: found over a real network, by the command that a person types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scope.lab import description, emulation, faults
+from scope.lab.emulation import Emulation
+from scope.machine.machine import NativeBuild
+from tests.cli.scope_command import SCOPE
+from tests.lab.test_emulation import refuse_without_namespaces
+
+TWO_SWITCHES = """
+[[group]]
+name = "a"
+hosts = 3
+ranks_per_host = 2
+rate_mbit_per_s = 40
+[[group]]
+name = "b"
+hosts = 3
+ranks_per_host = 2
+rate_mbit_per_s = 40
+[[trunk]]
+between = ["a", "b"]
+rate_mbit_per_s = 40
+"""
+PATIENCE_S = 200.0
+PAYLOAD = 40 * 125e3 * 0.95
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulation]:
+    refuse_without_namespaces()
+    file = tmp_path_factory.mktemp("lab") / "two.toml"
+    file.write_text(TWO_SWITCHES)
+    with emulation.temporary(*description.read(str(file))) as up:
+        yield up
+
+
+def discovered(lab: Emulation, build: NativeBuild, folder: Path, *words: str) -> dict[str, Any]:
+    file = str(folder / "topology.toml")
+    command = [str(SCOPE), "topology", "discover", "--mpi", build.mpi.compiler, "-o", file, "--json", *words]
+    answer = lab.run("a1", command, timeout=PATIENCE_S)
+    assert answer.returncode == 0, answer.stderr
+    found: dict[str, Any] = json.loads(answer.stdout)
+    return found
+
+
+def test_two_switches_are_found(lab: Emulation, embedded_build: NativeBuild, tmp_path: Path) -> None:
+    mixed = "a1,b1,a2,b2,a3,b3"
+    found = discovered(
+        lab, embedded_build, tmp_path, "--hosts", ",".join(f"{host}:2" for host in mixed.split(","))
+    )
+    topology = found["topology"]
+    assert topology["origin"] == "emulated"
+    hosts = {group["name"]: group["hosts"] for group in topology["group"] if group["hosts"]}
+    assert hosts == {"a": ["a1", "a2", "a3"], "b": ["b1", "b2", "b3"]}
+    assert topology["exception"] == []
+    for group in topology["group"]:
+        assert group["bandwidth_bytes_per_s"] == pytest.approx(PAYLOAD, rel=0.1)
+        assert group["uplink_bytes_per_s"] is None or group["uplink_bytes_per_s"] == pytest.approx(
+            PAYLOAD, rel=0.15
+        )
+    assert topology["host"]["bandwidth_bytes_per_s"] > 10 * PAYLOAD
+    codes = [finding["code"] for finding in found["findings"]]
+    assert "trunk-shared" in codes
+    assert "placement-against-topology" in codes
+    drawn = lab.run("a1", [str(SCOPE), "topology", "show", str(tmp_path / "topology.toml")])
+    assert "a1-3" in drawn.stdout
+
+
+def test_a_slow_port_is_an_exception(lab: Emulation, embedded_build: NativeBuild, tmp_path: Path) -> None:
+    slowed = faults.slow_port(lab, "b2", 4, "in")
+    try:
+        found = discovered(slowed, embedded_build, tmp_path)
+    finally:
+        faults.clear(slowed)
+    assert [each["host"] for each in found["topology"]["exception"]] == ["b2"]
+    assert found["topology"]["exception"][0]["bandwidth_bytes_per_s"] == pytest.approx(PAYLOAD / 10, rel=0.15)
+    (finding,) = [each for each in found["findings"] if each["code"] == "duplex-mismatch"]
+    assert finding["where"]["host"] == "b2"
