@@ -32,7 +32,9 @@ BADLY, MOST_BAD = 3.0, 0.1
 MOST_SURE = 0.999
 """Nothing is surer than that what was not thought of did not happen."""
 UNCHECKED = 0.5
-"""Most that is believed of a topology that failed its check."""
+"""Most that is believed of a topology that failed its check, or for which processors were short."""
+FEW_STARVED = 0.02
+"""Share of the measurements that may have lacked processors."""
 REPETITIONS = 3
 MOST_BATCHES = 6
 CLEARLY = 0.5
@@ -286,7 +288,7 @@ def discover(
             f"processors were short during {survey.starved} of {survey.runs} measurements: a transfer that they"
             " slowed looks like one that shares a trunk"
         )
-    if not check.passed:
+    if not check.passed or survey.starved > FEW_STARVED * survey.runs:
         topology = _less_sure(topology)
     return Discovery(
         topology=topology,
