@@ -37,6 +37,8 @@ FEW_STARVED = 0.02
 """Share of the measurements that may have lacked processors."""
 REPETITIONS = 3
 MOST_BATCHES = 6
+MOST_ATTEMPTS = 5
+"""How often loads are begun anew because something faster showed."""
 CLEARLY = 0.5
 """A host's place is clear when the disturbance elsewhere is larger by this."""
 FARTHER, FARTHER_S, FEWEST_FAR = 5.0, 3e-4, 2
@@ -108,8 +110,10 @@ class _Discoverer:
         self.say(f"pairs of {len(hosts)} hosts")
         self.survey.gauge_scatter(Transfer(hosts[0], hosts[1]))
         self.survey.explore(hosts)
-        while (groups := self._under_load()) is None:
-            pass
+        groups = None
+        for attempt in range(MOST_ATTEMPTS):
+            groups = groups or self._under_load(watchful=attempt < MOST_ATTEMPTS - 1)
+        assert groups is not None  # the last attempt takes what it finds
         return [part for group in groups for part in self._near_each_other(group)]
 
     def _near_each_other(self, group: list[str]) -> list[list[str]]:
@@ -130,7 +134,7 @@ class _Discoverer:
                 self.survey.latency_again(pivot, host)
         return [[pivot, *ordered[: steps[0]]], *self._near_each_other(ordered[steps[0] :])]
 
-    def _under_load(self) -> list[list[str]] | None:
+    def _under_load(self, watchful: bool) -> list[list[str]] | None:
         """Return the groups; None when a faster port showed, with what it taught measured."""
         found: list[list[str]] = []
         self.buses.clear()
@@ -143,7 +147,7 @@ class _Discoverer:
                     usual += tier
             if usual:
                 self.say(f"{len(usual)} hosts under load")
-                contention = Contention(self.survey, usual)
+                contention = Contention(self.survey, usual, watchful)
                 partition = contention.partition()
                 if contention.faster:
                     self.survey.explore(members, level=0.0, pivot=contention.faster[0])
@@ -200,8 +204,10 @@ class _Discoverer:
                 for number, group in enumerate(full)
                 if np.median(reach[i, [index[member] for member in group]]) >= KEEPS * reach[i, i]
             ]
-            if len(possible) == 1:
-                groups[possible[0]].append(host)
+            if len(possible) < 2:
+                if not possible:
+                    groups.append([])
+                groups[possible[0] if possible else -1].append(host)
                 continue
             trials = {number: _Trial(host, number, possible, full, self.survey) for number in possible}
             for _ in range(MOST_BATCHES):
