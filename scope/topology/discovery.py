@@ -27,8 +27,10 @@ from scope.topology.uplinks import find_uplinks
 CHECKS = 3
 CHECK_PASSES = 0.15
 """The median error of the held-out check at which the topology is believed."""
-BADLY, MOST_BAD = 3.0, 0.1
-"""A transfer is foretold badly when it is wrong by this factor: streams that share a link may differ by two."""
+BADLY, MOST_BAD = 1.5, 0.1
+"""A rate is foretold badly when it is wrong by this factor."""
+ALONE = 0.95
+"""A transfer that is foretold to keep this share of its rate alone shares nothing."""
 MOST_SURE = 0.999
 """Nothing is surer than that what was not thought of did not happen."""
 UNCHECKED = 0.5
@@ -51,7 +53,11 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Check:
-    """Transfers that no decision rests on: foretold and measured."""
+    """Transfers that no decision rests on: foretold and measured.
+
+    Those that share something count as one, by their sum, in every group that joins them: how exactly they share is
+    not the topology's.
+    """
 
     transfers: list[Transfer]
     foretold: list[float]
@@ -59,7 +65,7 @@ class Check:
 
     @property
     def error(self) -> float:
-        """The median over the transfers of how far the measured rate is from the foretold one, relatively."""
+        """The median of how far measured rates are from the foretold ones, relatively."""
         ratio = np.array(self.measured) / np.array(self.foretold)
         return float(np.median(np.abs(np.log(ratio))))
 
@@ -342,7 +348,17 @@ def _check(topology: Topology, survey: Survey) -> Check:
         order = [str(host) for host in survey.rng.permutation(np.array(survey.oracle.hosts, dtype=object))]
         half = len(order) // 2
         together = [Transfer(a, b) for a, b in zip(order[:half], order[half : 2 * half], strict=True)]
+        rates, seen = foretell(topology, together), survey.run(together).rates
+        alone = np.array([foretell(topology, [transfer])[0] for transfer in together])
+        joins = [topology.join(transfer.source, transfer.target).name for transfer in together]
+        # Those that share something, by the group that joins them; every other one by itself.
+        kinds = [
+            str(number) if free else join
+            for number, (free, join) in enumerate(zip(rates >= ALONE * alone, joins, strict=True))
+        ]
+        for kind in dict.fromkeys(kinds):
+            alike = np.array([each == kind for each in kinds])
+            foretold.append(float(rates[alike].sum()))
+            measured.append(float(seen[alike].sum()))
         transfers += together
-        foretold += foretell(topology, together).tolist()
-        measured += survey.run(together).rates.tolist()
     return Check(transfers, foretold, measured)
