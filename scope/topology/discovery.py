@@ -55,8 +55,8 @@ Say = Callable[[str], None]
 class Check:
     """Transfers that no decision rests on: foretold and measured.
 
-    Those that share something count as one, by their sum, in every group that joins them: how exactly they share is
-    not the topology's.
+    Those that share something count as one, by their sum, in every group that joins them: how exactly they share
+    is not the topology's.
     """
 
     transfers: list[Transfer]
