@@ -21,9 +21,6 @@ from scope.lab import active, emulation
 from scope.lab.description import read
 from scope.topology import topology as topologies
 
-WORTHWHILE = 0.9
-"""Ours is taken where its estimate is below this share of the library's; as in collectives/src/choice.hpp."""
-
 
 def main() -> None:
     """Bring the lab up, go inside, and print one row per size."""
@@ -65,10 +62,12 @@ def inside(asked: argparse.Namespace) -> None:
 
 
 def estimated(timer: Timer, topology: Path, operation: str, size: int, hosts: list[str]) -> dict[str, float]:
-    """Seconds of every algorithm, of the library and of the limit."""
+    """Seconds of every algorithm, of the library, of the limit, and of what is chosen."""
     command = [timer.built.estimator, topology, operation, str(size), "--hosts", ",".join(hosts)]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    return {line["algorithm"]: line["seconds"] for line in map(json.loads, lines)}
+    found = [json.loads(line) for line in lines]
+    chosen = next(line["seconds"] for line in found if line["chosen"])
+    return {line["algorithm"]: line["seconds"] for line in found} | {"chosen": chosen}
 
 
 def by_size(
@@ -86,8 +85,7 @@ def by_size(
             settings = {"SCOPE_TOPOLOGY": str(topology)} if with_library else None
             seconds = timer.seconds(asked.operation, size, len(hosts), repetitions(estimates), 1, settings)
             (ours if with_library else own).append(seconds)
-    best = min(seconds for name, seconds in estimates.items() if name not in ("library", "limit"))
-    taken = best if best < WORTHWHILE * estimates["library"] else estimates["library"]
+    taken = estimates["chosen"]
     factor, claimed = statistics.median(own) / statistics.median(ours), estimates["library"] / taken
     mine = statistics.median(ours)
     print(
@@ -109,7 +107,7 @@ def by_algorithm(
 ) -> None:
     """Print each algorithm, forced, beside its estimate."""
     for name, seconds in estimates.items():
-        if name == "limit":
+        if name in ("limit", "chosen"):
             continue
         settings = {"SCOPE_TOPOLOGY": str(topology), "SCOPE_COLLECTIVES": f"{asked.operation}={name}"}
         taken = timer.seconds(asked.operation, size, len(hosts), repetitions(estimates), 1, settings)

@@ -86,7 +86,7 @@ Candidate best_of(const Problem& problem, const Algorithm& algorithm, std::int64
 
 std::vector<Candidate> candidates(const Problem& problem, Library library, std::int64_t segment_bytes) {
   Candidate own;
-  own.seconds = library_estimate(problem, library);
+  own.seconds = walk(problem, library_schedule(problem, library)).seconds;
   std::vector<Candidate> all = {own};
   for (const Algorithm& algorithm : algorithms())
     if (algorithm.operation == problem.operation && possible(problem, algorithm))
@@ -99,7 +99,8 @@ const Candidate& chosen(const std::vector<Candidate>& all) {
     return one.seconds < other.seconds;
   };
   const auto best = std::min_element(all.begin(), all.end(), faster);
-  return best->seconds < kWorthwhile * all.front().seconds ? *best : all.front();
+  const double own = all.front().seconds;
+  return best->seconds < kWorthwhile * own && own - best->seconds > kLeastGain_s ? *best : all.front();
 }
 
 bool possible(const Problem& problem, const Algorithm& algorithm) {

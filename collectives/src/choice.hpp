@@ -18,8 +18,10 @@ struct Candidate {
   double seconds = 0;
 };
 
-// Ours is taken where its estimate is below this share of the library's: what an estimate is worth.
+// Ours is taken where its estimate is below this share of the library's and the gain is at least so long:
+// what an estimate is worth.
 inline constexpr double kWorthwhile = 0.9;
+inline constexpr double kLeastGain_s = 1e-4;
 
 // The problem as the candidate solves it.
 Problem tuned(Problem problem, const Candidate& candidate);

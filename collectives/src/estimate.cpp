@@ -2,7 +2,7 @@
 // openmpi|mpich]
 //
 // One JSON object per line: every algorithm of the operation at its best, the library's own, and the physical
-// limit.
+// limit; `chosen` is what the collectives would take.
 #include <charconv>
 #include <cstdio>
 #include <fstream>
@@ -87,23 +87,49 @@ Asked read(int count, char** words) {
   return asked;
 }
 
-void print(const Problem& problem, const std::string& name, const char* shape, std::int64_t segment,
-           double seconds, const Schedule& schedule) {
+struct Line {
+  std::string algorithm;
+  std::string shape;
+  double seconds = 0;
+  std::int64_t segment_bytes = 0;
+  bool chosen = false;
+  std::string bytes_over;  // members of an object
+};
+
+void print(const Line& line) {
   std::printf(
       "{\"algorithm\": \"%s\", \"shape\": \"%s\", \"seconds\": %.9g, \"segment_bytes\": %lld, "
-      "\"bytes_over\": {",
-      name.c_str(), shape, seconds, static_cast<long long>(segment));
+      "\"chosen\": %s, \"bytes_over\": {%s}}\n",
+      line.algorithm.c_str(), line.shape.c_str(), line.seconds, static_cast<long long>(line.segment_bytes),
+      line.chosen ? "true" : "false", line.bytes_over.c_str());
+}
+
+// What passes each trunk: the ways of groups, not the ports of hosts.
+std::string bytes_over(const Problem& problem, const Schedule& schedule) {
   const Estimate walked = walk(problem, schedule);
-  const char* between = "";
+  std::string members;
   for (const Cut& cut : problem.network->cuts())
     for (const auto& [which, direction] :
          {std::pair{cut.in, "in"}, {cut.out, "out"}, {cut.medium, "medium"}}) {
       if (cut.parts.empty() || which < 0 || walked.carried[which] == 0) continue;
-      std::printf("%s\"%s %s\": %lld", between, cut.name.c_str(), direction,
-                  static_cast<long long>(walked.carried[which]));
-      between = ", ";
+      members += (members.empty() ? "\"" : ", \"") + cut.name + " " + direction +
+                 "\": " + std::to_string(walked.carried[which]);
     }
-  std::printf("}}\n");
+  return members;
+}
+
+Line described(const Problem& problem, const Candidate& candidate, Library library) {
+  if (!candidate.algorithm)
+    return {"library", "",    candidate.seconds,
+            0,         false, bytes_over(problem, library_schedule(problem, library))};
+  const Algorithm& algorithm = *candidate.algorithm;
+  const Problem solved = tuned(problem, candidate);
+  return {algorithm.name,
+          algorithm.shapes.size() > 1 ? name_of(candidate.shape) : "",
+          candidate.seconds,
+          algorithm.segmented ? candidate.segment_units : 0,
+          false,
+          bytes_over(solved, algorithm.make(solved))};
 }
 
 void estimate_all(const Asked& asked) {
@@ -112,27 +138,14 @@ void estimate_all(const Asked& asked) {
   std::ostringstream text;
   text << file.rdbuf();
   const Network network(parse_topology(text.str(), asked.topology), asked.hosts);
-  Problem problem{asked.operation, &network, asked.root, asked.bytes};
-  for (const Candidate& candidate : candidates(problem, asked.library, asked.segment_bytes)) {
-    if (candidate.algorithm) {
-      const Problem solved = tuned(problem, candidate);
-      const bool shaped = candidate.algorithm->shapes.size() > 1;
-      print(solved, candidate.algorithm->name, shaped ? name_of(candidate.shape) : "",
-            candidate.algorithm->segmented ? candidate.segment_units : 0, candidate.seconds,
-            candidate.algorithm->make(solved));
-    } else if (problem.operation == Operation::broadcast) {
-      print(problem, "library", "", 0, candidate.seconds, library_broadcast(problem, asked.library));
-    } else {
-      std::printf(
-          "{\"algorithm\": \"library\", \"shape\": \"\", \"seconds\": %.9g, \"segment_bytes\": 0, "
-          "\"bytes_over\": {}}\n",
-          candidate.seconds);
-    }
+  const Problem problem{asked.operation, &network, asked.root, asked.bytes};
+  const std::vector<Candidate> all = candidates(problem, asked.library, asked.segment_bytes);
+  for (const Candidate& candidate : all) {
+    Line line = described(problem, candidate, asked.library);
+    line.chosen = &candidate == &chosen(all);
+    print(line);
   }
-  std::printf(
-      "{\"algorithm\": \"limit\", \"shape\": \"\", \"seconds\": %.9g, \"segment_bytes\": 0, "
-      "\"bytes_over\": {}}\n",
-      physical_limit(problem));
+  print({"limit", "", physical_limit(problem), 0, false, ""});
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include <memory>
 
 #include "algorithms.hpp"
-#include "estimator.hpp"
 #include "tree.hpp"
 
 namespace scope {
@@ -320,15 +319,10 @@ Library this_library() {
 #endif
 }
 
-Schedule library_broadcast(const Problem& problem, Library library) {
+Schedule library_schedule(const Problem& problem, Library library) {
+  if (problem.operation != Operation::broadcast)
+    return find_algorithm(problem.operation, closest(problem, library))->make(problem);
   return library == Library::openmpi ? openmpi_broadcast(problem) : mpich_broadcast(problem);
-}
-
-double library_estimate(const Problem& problem, Library library) {
-  if (problem.operation == Operation::broadcast)
-    return walk(problem, library_broadcast(problem, library)).seconds;
-  const Algorithm* const like = find_algorithm(problem.operation, closest(problem, library));
-  return estimate(problem, *like);
 }
 
 }  // namespace scope

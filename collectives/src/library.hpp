@@ -14,11 +14,7 @@ enum class Library { openmpi, mpich };
 // The one that this file is compiled with.
 Library this_library();
 
-// The broadcast of a library by its own rules of choice.
-Schedule library_broadcast(const Problem& problem, Library library);
-
-// Seconds of the library's own operation. Where its rules are not modelled, the fastest flat schedule we
-// know.
-double library_estimate(const Problem& problem, Library library);
+// What it does: a broadcast by its own rules of choice; else the flat schedule of ours that is nearest to it.
+Schedule library_schedule(const Problem& problem, Library library);
 
 }  // namespace scope

@@ -113,13 +113,14 @@ def _gather(well: list[Errand]) -> list[Row]:
 def _write(
     folder: Path, kind: str, to_do: list[Errand], errands: Errands, fates: dict[Errand, str], rows: list[Row]
 ) -> None:
+    waiting = set(errands.to_do)
     jobs = [
         {
             "name": errand.name,
             "hosts": list(errand.hosts),
             "run": errand.run.path.name if errand in fates else None,
             "well": fates[errand] == "" if errand in fates else None,
-            "reason": fates[errand] if errand in fates else f"never free: {errands.why_not(errand)}",
+            "reason": fates.get(errand) if errand not in waiting else f"not begun: {errands.why_not(errand)}",
         }
         for errand in to_do
     ]

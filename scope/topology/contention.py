@@ -57,6 +57,8 @@ class Contention:
 
     survey: Survey
     hosts: list[str]
+    watchful: bool = True
+    """Whether to look out for what is faster than it was alone."""
     rounds: list[Round] = field(default_factory=list)
     faster: list[str] = field(default_factory=list)
     """Hosts that did better under load than they had alone: something faster is still hidden."""
@@ -92,7 +94,8 @@ class Contention:
         answer = self.survey.run(transfers)
         alone = np.array([self.survey.alone(transfer) for transfer in transfers])
         one.shares.append(answer.rates / alone)
-        for transfer in (transfers[int(i)] for i in np.flatnonzero(answer.rates > self.survey.step * alone)):
+        quick = np.flatnonzero((answer.rates > self.survey.step * alone) & self.watchful)
+        for transfer in (transfers[int(i)] for i in quick):
             before = self.survey.alone(transfer)
             if self.survey.measure(transfer) > self.survey.step * before:
                 self.faster.append(transfer.source)

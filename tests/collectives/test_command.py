@@ -43,6 +43,7 @@ def test_estimates_are_lines_of_json(embedded: MpiInstallation, tmp_path: Path, 
     assert lines["limit"]["seconds"] == pytest.approx(4.0)
     assert lines["multilevel_pipelined"]["seconds"] == pytest.approx(4.0, rel=0.05)
     assert lines["multilevel_pipelined"]["bytes_over"] == {"one out": 4000000, "two in": 4000000}
+    assert [name for name, line in lines.items() if line["chosen"]] == ["multilevel_pipelined"]
     assert all(line["seconds"] >= lines["limit"]["seconds"] for line in lines.values())
 
 

@@ -142,5 +142,6 @@ def test_decisions_tell_every_estimate(embedded: MpiInstallation, job: Job) -> N
         assert set(estimates) == {"library", *(forced["broadcast"] for forced in FORCED)}
         fastest = min(estimates.values())
         assert estimates[decision["algorithm"]] == fastest or decision["algorithm"] == "library"
-        assert decision["algorithm"] != "library" or fastest >= 0.9 * estimates["library"]
+        own = estimates["library"]
+        assert decision["algorithm"] != "library" or fastest >= 0.9 * own or own - fastest <= 1.001e-4
     assert hosts_of(5) == "a,d,b,e,c"

@@ -137,9 +137,7 @@ def missing() -> str:
     """Say what this machine lacks for a Slurm of its own; empty when nothing."""
     if os.geteuid() != 0:
         return "only root can make a cluster of namespaces"
-    absent = [
-        program for program in PROGRAMS if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is None
-    ]
+    absent = [program for program in PROGRAMS if shutil.which(program) is None]
     return f"{', '.join(absent)} not installed" if absent else ""
 
 

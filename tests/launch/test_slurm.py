@@ -141,26 +141,45 @@ def test_a_submitted_run_stops_before_its_limit_and_goes_on_in_another_job(
     assert {process["host"] for line in records(run, "launch") for process in line["processes"]} == hosts
 
 
+def signalled(slurm: SlurmCluster, folder: Path, words: list[str], number: str) -> tuple[int, str]:
+    """Submit, signal the waiting command once ranks run, and return its exit code and what it said."""
+    command = ["env", "--default-signal=INT", str(SCOPE), *words]
+    running = subprocess.Popen(
+        slurm.command(folder, *command), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        wait_until(lambda: bool(records(folder / "run", "launch")))
+        waiting = slurm.slurm("pgrep", "--oldest", "--full", "--", "scope run --submit").strip()
+        slurm.slurm("kill", f"-{number}", waiting)
+        _, errors = running.communicate(timeout=PATIENCE_S)
+    finally:
+        running.kill()
+    return running.returncode, errors
+
+
+def test_a_closed_terminal_leaves_the_job_which_can_be_followed_again(
+    slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    words = submit(embedded, "--nodes", "2", *LONG, *LONG_CASE, "--launches", "2")
+    signalled(slurm, tmp_path, words, "HUP")
+    run = tmp_path / "run"
+    number = (run / "job" / "number").read_text().strip()
+    assert [line.split()[0] for line in slurm.queue()] == [number]
+    answer = slurm.scope(tmp_path, "run", "--resume", "run", "--submit")
+    assert answer.code == 0, answer
+    assert f"job {number} runs" in answer.errors
+    assert (run / "job" / "number").read_text().strip() == number
+    assert cases(run) == planned(run)
+
+
 def test_an_interrupted_submission_cancels_its_own_job(
     slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
     other = slurm.slurm("sbatch", "--parsable", "--nodes=1", "--output=/dev/null", "--wrap", "sleep 100").strip()
     run = tmp_path / "run"
     words = submit(embedded, "--nodes", "2", *LONG, *LONG_CASE)
-    running = subprocess.Popen(
-        slurm.command(tmp_path, "env", "--default-signal=INT", str(SCOPE), *words),
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        wait_until(lambda: bool(records(run, "launch")))
-        pid = slurm.slurm("pgrep", "--oldest", "--full", "--", "scope run --submit").strip()
-        slurm.slurm("kill", "-INT", pid)
-        _, errors = running.communicate(timeout=PATIENCE_S)
-    finally:
-        running.kill()
-    assert running.returncode == 130, errors
+    code, errors = signalled(slurm, tmp_path, words, "INT")
+    assert code == 130, errors
     number = (run / "job" / "number").read_text().strip()
     assert f"interrupted; job {number} was cancelled" in errors
     assert status(run) == "interrupted"
@@ -252,6 +271,7 @@ def test_each_host_that_is_idle_gets_a_job_and_the_others_are_named(
     assert {each["name"]: each["well"] for each in found["jobs"]} == {first: True, second: None, third: None}
     assert found["figures"]
     assert all(list(row["values"]) == [first] for row in found["figures"])
+    assert "#SBATCH --nice=100\n" in (tmp_path / "all" / first / "job" / "script.sh").read_text()
     hosts = json.loads((tmp_path / "all" / first / "machine.json").read_text())["hosts"]
     assert [host["name"] for host in hosts] == [first]
 

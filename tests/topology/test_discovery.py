@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -180,3 +181,16 @@ def test_the_topology_is_a_valid_file(tmp_path: object) -> None:
     topology: Topology = found(grid(), 2).topology
     again = from_text(tmp_path, write(topology))  # type: ignore[arg-type]
     assert [group.name for group in again.group] == [group.name for group in topology.group]
+
+
+class Starved(Synthetic):
+    """A cluster whose processors are short now and then."""
+
+    def rates(self, transfers, expected):  # type: ignore[no-untyped-def]
+        return replace(super().rates(transfers, expected), starved=len(self.asked) % 10 == 0)
+
+
+def test_processors_that_are_short_are_noted_and_lower_the_confidence() -> None:
+    discovery = discover(Starved(star(2, 4, 100), np.random.default_rng(1), NOISE), seed=1)
+    assert discovery.notes[0].startswith("processors were short during ")
+    assert all((group.confidence or 0) <= 0.5 for group in discovery.topology.group)

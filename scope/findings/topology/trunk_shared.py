@@ -18,7 +18,7 @@ def find(facts: Facts) -> list[Finding]:
             continue
         members = topology.members(group)
         need = sum(topology.group_of[host].bandwidth_bytes_per_s for host in members)
-        if rate < need:
+        if rate < need and len(members) > 1:
             found.append(_finding(group, members, rate, need))
     return found
 
