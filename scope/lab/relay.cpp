@@ -1,13 +1,24 @@
-// relay: a wire in user space, for what the kernel's token bucket cannot do: latency, one medium for all, loss.
+// relay: a wire in user space, for what the kernel's token bucket cannot do: latency, one medium for all,
+// loss.
 //
-// Ports are TAP devices, each in the network namespace of a process. A frame that enters a port waits until its medium
-// is free, occupies it for length / rate, and is delivered `latency` after its last bit. Either every port has a medium
-// of its own (a full-duplex line) or all share one, round robin (a bus, a half-duplex line). Frames wait in the
-// kernel's queue of the port, so that senders feel the pressure.
+// Ports are TAP devices, each in the network namespace of a process. A frame that enters a port waits until
+// its medium is free, occupies it for length / rate, and is delivered `latency` after its last bit. Either
+// every port has a medium of its own (a full-duplex line) or all share one, round robin (a bus, a half-duplex
+// line). Frames wait in the kernel's queue of the port, so that senders feel the pressure.
 //
 //   relay --rate-mbit=10 --latency-us=0 --loss=0 [--shared] --statistics=FILE PID:INTERFACE PID:INTERFACE...
 //
 // Says "ready" when all ports exist. Writes how late deliveries were to FILE once a second. Ends on SIGTERM.
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -28,16 +39,6 @@
 #include <string_view>
 #include <vector>
 
-#include <fcntl.h>
-#include <linux/if_tun.h>
-#include <net/if.h>
-#include <poll.h>
-#include <sched.h>
-#include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <time.h>
-#include <unistd.h>
-
 namespace {
 
 using Nanoseconds = std::int64_t;
@@ -57,7 +58,9 @@ Nanoseconds now() {
   return time.tv_sec * second + time.tv_nsec;
 }
 
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
+[[noreturn]] void fail(const std::string& what) {
+  throw std::runtime_error(what + ": " + std::strerror(errno));
+}
 
 struct Options {
   double rate_bits_per_s = 0;
@@ -73,12 +76,18 @@ Options parse(int count, char** words) {
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
     const std::string value(word.substr(std::min(word.size(), word.find('=') + 1)));
-    if (word.starts_with("--rate-mbit=")) options.rate_bits_per_s = std::stod(value) * 1e6;
-    else if (word.starts_with("--latency-us=")) options.latency = static_cast<Nanoseconds>(std::stod(value) * 1e3);
-    else if (word.starts_with("--loss=")) options.loss = std::stod(value);
-    else if (word.starts_with("--statistics=")) options.statistics = value;
-    else if (word == "--shared") options.shared = true;
-    else options.ports.emplace_back(word);
+    if (word.starts_with("--rate-mbit="))
+      options.rate_bits_per_s = std::stod(value) * 1e6;
+    else if (word.starts_with("--latency-us="))
+      options.latency = static_cast<Nanoseconds>(std::stod(value) * 1e3);
+    else if (word.starts_with("--loss="))
+      options.loss = std::stod(value);
+    else if (word.starts_with("--statistics="))
+      options.statistics = value;
+    else if (word == "--shared")
+      options.shared = true;
+    else
+      options.ports.emplace_back(word);
   }
   if (options.rate_bits_per_s <= 0 || options.ports.size() < 2)
     throw std::runtime_error("needs --rate-mbit=NUMBER and two ports PID:INTERFACE");
@@ -220,8 +229,10 @@ class Wire {
     std::vector<pollfd> ready;
     for (std::size_t port = 0; port < ports_.size(); ++port) {
       const Nanoseconds open = free_[medium(port)] - ahead;
-      if (open <= time) ready.push_back({ports_[port], POLLIN, 0});
-      else wake = std::min(wake, open);
+      if (open <= time)
+        ready.push_back({ports_[port], POLLIN, 0});
+      else
+        wake = std::min(wake, open);
     }
     if (wake <= time) return;
     const timespec pause{(wake - time) / second, (wake - time) % second};

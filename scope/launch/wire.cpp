@@ -1,13 +1,13 @@
-// Sends messages from the first rank to the last, which are on different hosts, and tells what the receiver's network
-// interfaces counted meanwhile (proc(5), /proc/net/dev): a line "PAYLOAD INTERFACE=BYTES ...".
+// Sends messages from the first rank to the last, which are on different hosts, and tells what the receiver's
+// network interfaces counted meanwhile (proc(5), /proc/net/dev): a line "PAYLOAD INTERFACE=BYTES ...".
+#include <mpi.h>
+
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include <mpi.h>
 
 namespace {
 
@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
   const auto exchange = [&](int count) {
     for (int i = 0; i < count; ++i) {
       if (rank == 0) MPI_Send(message.data(), message_bytes, MPI_CHAR, ranks - 1, 0, MPI_COMM_WORLD);
-      if (rank == ranks - 1) MPI_Recv(message.data(), message_bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (rank == ranks - 1)
+        MPI_Recv(message.data(), message_bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
   };
   exchange(1);  // connections are made at the first message

@@ -137,7 +137,8 @@ class Sampling {
     }
   }
 
-  // Whether one operation takes so long that its start is nothing beside it: every definition would say the same.
+  // Whether one operation takes so long that its start is nothing beside it: every definition would say the
+  // same.
   bool of_seconds() const { return repetition_s_ > one_definition_s; }
 
   // Repetitions of one operation that are warm-up, the very first included.
