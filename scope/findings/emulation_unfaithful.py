@@ -22,13 +22,17 @@ def find(context: Context) -> list[Finding]:
         Finding(
             code="emulation-unfaithful",
             severity="warning",
-            title=f"The lab's {worst.link} carried {worst.deviation:+.1%} of what it was declared to: emulated "
-            "figures are of another network",
+            title=f"In the lab the {worst.link} carried {_amount(worst)} than declared: emulated figures are of "
+            "another network",
             where={"layer": "network", "lab": lab.name},
-            evidence=[Evidence(what=link.link, value=link.deviation, unit="1") for link in off],
+            evidence=[Evidence(what=link.link, value=f"{link.deviation:+.1%}") for link in off],
             advice=_advice(worst),
         )
     ]
+
+
+def _amount(link: EmulatedLink) -> str:
+    return f"{abs(link.deviation):.1%} {'less' if link.deviation < 0 else 'more'}"
 
 
 def _advice(link: EmulatedLink) -> str:
