@@ -95,6 +95,7 @@ def show(
 def _found(options: dict[str, Any], seed: int) -> tuple[Discovery, list[Finding]]:
     from scope.build import installations
     from scope.cli.run import built, ending_on_request
+    from scope.errors import UsageError
     from scope.findings import topology as kinds
     from scope.findings.topology.facts import Facts
     from scope.lab.active import active
@@ -107,6 +108,11 @@ def _found(options: dict[str, Any], seed: int) -> tuple[Discovery, list[Finding]
     asked = resolve(None, options)
     mpi = installations.find(asked.mpi)
     site = launcher.site(mpi, asked.launcher, "the command line")
+    if len(site.hosts) < 2:
+        only = site.hosts[0].name if site.hosts else "this one"
+        raise UsageError(
+            f"only one host ({only}): a topology needs at least two; --hosts a,b or --hostfile names them"
+        )
     build = built(mpi)
     cluster = everywhere.look_at(site)
     crowded = lab is not None or max(cluster.place.slots) < 2

@@ -145,6 +145,7 @@ def test_a_host_with_one_slow_direction_is_an_exception() -> None:
         cluster.ports["n3"] = ports
         discovery = found(cluster, seed)
         assert [each.host for each in discovery.topology.exception] == ["n3"]
+        assert discovery.check.passed
         assert discovery.ports["n3"].out / discovery.ports["n3"].into == pytest.approx(
             ports[0] / ports[1], rel=0.1
         )
