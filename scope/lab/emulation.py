@@ -103,10 +103,18 @@ class Emulation:
 
 def signal_command(command: subprocess.Popen[bytes], number: int) -> None:
     """Pass a signal on to a command inside: `nsenter` itself would only leave it behind."""
-    children = Path(f"/proc/{command.pid}/task/{command.pid}/children").read_text().split()
-    for child in map(int, children):
-        with suppress(ProcessLookupError):
-            os.kill(child, number)
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and _parent_of(process) == command.pid:
+            with suppress(ProcessLookupError):
+                os.kill(int(process.name), number)
+
+
+def _parent_of(process: Path) -> int | None:
+    """Return the parent of a process, by its folder in /proc; None when it has gone."""
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
 
 
 def folder_of(name: str) -> Path:

@@ -27,6 +27,7 @@ from tests.findings.contexts import (
     with_usable,
 )
 from tests.findings.test_algorithms import KINDS as ALGORITHM_KINDS
+from tests.findings.test_lab import KINDS as LAB_KINDS
 from tests.findings.test_node import KINDS as NODE_KINDS
 
 
@@ -246,7 +247,7 @@ def test_it_stays_silent_where_it_must(kind: str, code: str, change: Change, gol
 
 def test_every_kind_is_tried() -> None:
     assert set(all_kinds()) == (
-        set(KINDS) | set(ALGORITHM_KINDS) | NODE_KINDS | COLLECTIVE_KINDS | PAIR_KINDS | {"slow_host"}
+        set(KINDS) | set(ALGORITHM_KINDS) | NODE_KINDS | COLLECTIVE_KINDS | PAIR_KINDS | LAB_KINDS | {"slow_host"}
     )
 
 

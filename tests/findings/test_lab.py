@@ -17,6 +17,7 @@ from scope.topology.declared import declared
 from tests.findings.contexts import with_launches, with_summaries
 from tests.models.curves import noisy, summary
 
+KINDS = {"emulation_unfaithful", "flat_collective"}
 GRID = description.read("grid")[1]
 BYTES = 4_000_000
 ONCE_S = BYTES / (6.7e6 / 8)

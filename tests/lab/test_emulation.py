@@ -20,7 +20,7 @@ from scope.lab import emulation, faults, proof
 from scope.lab.description import Lab
 from scope.lab.emulation import Emulation
 from scope.machine.machine import MpiInstallation, NativeBuild
-from tests.cli.scope_command import Answer, samples, scope
+from tests.cli.scope_command import Answer, samples, scope, start
 
 SMALL = """
 [[group]]
@@ -224,6 +224,12 @@ def test_up_is_used_and_down_leaves_nothing(tmp_path: Path) -> None:
         assert {"name": file.stem, "title": "", "hosts": 2, "up": True} in listed
         inside = scope(tmp_path, "lab", "exec", str(file), "a2", "--", "sh", "-c", "hostname; exit 7")
         assert (inside.output, inside.code) == ("a2\n", 7)
+        ended = start(tmp_path, "lab", "exec", str(file), "a2", "--", "sh", "-c", "echo ready; exec sleep 60")
+        assert ended.stdout is not None
+        assert ended.stdout.readline() == "ready\n"
+        ended.terminate()
+        said = ended.communicate(timeout=MEANWHILE_S)[1]
+        assert (ended.returncode, said) == (128 + signal.SIGTERM, ""), "a request to end reaches the command"
         holder = json.loads(scope(tmp_path, "lab", "status", str(file), "--json").output)["holder"]
         assert "--slow, --stop" in scope(tmp_path, "lab", "fault", str(file), "--trunk", "x", "--stop").refusal()
         assert "must have one of" in scope(tmp_path, "lab", "fault", str(file), "--host", "a1").refusal()
