@@ -130,10 +130,14 @@ class RunDirectory:
 def write_text(path: Path, text: str) -> None:
     """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part.
 
-    A disk that is full or a folder that cannot be written raises ScopeError and leaves the old file.
+    A disk that is full or a folder that cannot be written raises ScopeError and leaves the old file. What is no file,
+    such as /dev/null or a pipe, is written to: root could put a file in its place.
     """
     temporary: str | None = None
     try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,7 @@ import pytest
 from scope.errors import ScopeError, UsageError
 from scope.findings.finding import Evidence, Finding
 from scope.models.fit import Models
-from scope.rundirectory import RunDirectory, read_json, write_json
+from scope.rundirectory import RunDirectory, read_json, write_json, write_text
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
@@ -61,3 +62,15 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_an_error_not_a_trace(tmp_path: Path) -> None:
     with pytest.raises(ScopeError, match="cannot be written"):
         write_json(tmp_path / "absent" / "models.json", {"format": 1})
+
+
+def test_what_is_no_file_is_written_to_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text(pipe, "through")
+        assert os.read(reader, 100) == b"through"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()

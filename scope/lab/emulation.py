@@ -27,6 +27,7 @@ from scope.lab.wiring import RelayedWire, Wiring, wire
 from scope.rundirectory import read_json, write_json
 
 HOLDER = Path(__file__).with_name("holder.py")
+HOLDER_LOG = "holder.log"
 NEEDED = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux"}
 PATIENCE_S = 30.0
 DEATH_S = 5.0
@@ -197,7 +198,7 @@ def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[st
 
 
 def _wired(folder: Path, name: str, lab: Lab, holder: subprocess.Popen[str]) -> Emulation:
-    started, pids = _first_line(holder)
+    started, pids = _first_line(holder, folder / HOLDER_LOG)
     slots = {host.name: host.slots for host in lab.hosts()}
     hosts = [UpHost(name=host, slots=slots[host], pid=pid) for host, pid in pids.items()]
     agent = folder / "agent"
@@ -266,7 +267,7 @@ def _start_holder(folder: Path, lab: Lab) -> subprocess.Popen[str]:
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     spaces = ["unshare", *user, "--mount", "--net", "--pid", "--fork", "--kill-child"]
     names = [host.name for host in lab.hosts()]
-    with (folder / "holder.log").open("w") as log:
+    with (folder / HOLDER_LOG).open("w") as log:
         return subprocess.Popen(
             [*spaces, sys.executable, "-I", "-S", str(HOLDER), str(folder / "hosts"), *names],
             stdin=subprocess.PIPE,
@@ -278,19 +279,17 @@ def _start_holder(folder: Path, lab: Lab) -> subprocess.Popen[str]:
         )
 
 
-def _first_line(holder: subprocess.Popen[str]) -> tuple[int, dict[str, int]]:
+def _first_line(holder: subprocess.Popen[str], log: Path) -> tuple[int, dict[str, int]]:
     assert holder.stdout is not None
     ready, _, _ = select.select([holder.stdout], [], [], PATIENCE_S)
     line = holder.stdout.readline() if ready else ""
     if not line:
-        raise ScopeError(f"no lab can be made here: {_why_not(holder)}")
+        raise ScopeError(f"no lab can be made here: {_why_not(log)}")
     said = json.loads(line)
     return said["holder"], said["hosts"]
 
 
-def _why_not(holder: subprocess.Popen[str]) -> str:
-    arguments = list(holder.args) if isinstance(holder.args, list) else []
-    log = Path(str(arguments[arguments.index("-S") + 2])).with_name("holder.log")
+def _why_not(log: Path) -> str:
     lines = [line for line in log.read_text().splitlines() if line.strip()]
     said = lines[-1] if lines else "the namespaces did not come up in time"
     allowed = "the kernel must allow user namespaces, or root must ask" if os.geteuid() != 0 else ""
