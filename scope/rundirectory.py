@@ -130,8 +130,8 @@ class RunDirectory:
 def write_text(path: Path, text: str) -> None:
     """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part.
 
-    A disk that is full or a folder that cannot be written raises ScopeError and leaves the old file. What is no file,
-    such as /dev/null or a pipe, is written to: root could put a file in its place.
+    A disk that is full or a folder that cannot be written raises ScopeError and leaves the old file. What is no
+    file, such as /dev/null or a pipe, is written to: root could put a file in its place.
     """
     temporary: str | None = None
     try:
