@@ -18,22 +18,25 @@ MACHINE = Machine.model_validate(golden.machine())
 SIZES = {840: 180, 1080: 240, 1320: 300, 1680: 360}
 
 
-def test_there_are_the_five_experiments() -> None:
+def test_there_are_the_eight_experiments() -> None:
     assert names() == [
+        "grid-table2",
         "scope-appendix-g",
         "scope-psrs",
         "scope-relaxation",
+        "scope-shared-bus",
         "scope-strassen",
         "scope-striped-vs-cannon",
+        "scope-switched",
     ]
     for name in names():
         reference = load(name)
-        assert reference.source.startswith("Melas 2000")
-        assert reference.case or reference.figure
+        assert reference.source.startswith("Melas 2000" if name.startswith("scope-") else "Storchi et al. 2003")
+        assert reference.case or reference.figure or reference.broadcast or reference.growth
 
 
 def test_an_unknown_experiment_names_those_there_are() -> None:
-    with pytest.raises(UsageError, match="no such experiment; there are scope-appendix-g, scope-psrs"):
+    with pytest.raises(UsageError, match="no such experiment; there are grid-table2, scope-appendix-g, scope-psrs"):
         load("scope-appendix-h")
 
 
