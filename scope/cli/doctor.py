@@ -24,7 +24,7 @@ def command(
 
     from scope.machine import checks, discover
 
-    found = [*_building(), *checks.check(discover.this_host(), Path.cwd())]
+    found = [*_building(), *_around(), *checks.check(discover.this_host(), Path.cwd())]
     if json:
         print(writer.dumps([asdict(check) for check in found], indent=1))
     else:
@@ -61,6 +61,26 @@ def _building() -> Iterator[Check]:
     advice = "" if made else "scope build --collectives compiles them"
     yield Check("collectives", True, str(made.library) if made else "not compiled for the first MPI", advice)
     yield Check("build cache", True, str(cmake.cache_directory() / "build"))
+
+
+def _around() -> Iterator[Check]:
+    """Yield what emulated clusters need, and the batch system that is here."""
+    import os
+    import shutil
+
+    from scope.lab import emulation
+    from scope.machine.checks import Check
+
+    if reason := emulation.refusal():
+        yield Check("labs", False, reason, "only `--lab` needs it")
+    else:
+        relays = os.access("/dev/net/tun", os.R_OK | os.W_OK)
+        who = "by root" if os.geteuid() == 0 else "in a user namespace"
+        found = f"{who}; {'with' if relays else 'without'} latency, buses and loss (/dev/net/tun)"
+        yield Check("labs", True, found)
+    commands = {"Slurm": "sbatch", "PBS": "qsub", "LSF": "bsub"}
+    here = [f"{name} ({path})" for name, command in commands.items() if (path := shutil.which(command))]
+    yield Check("batch system", True, ", ".join(here) or "none")
 
 
 def _print_table(found: list[Check]) -> None:

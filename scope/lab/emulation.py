@@ -179,7 +179,8 @@ def down(name: str) -> None:
 @contextmanager
 def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[str]]]:
     """Build a lab; whatever goes wrong takes everything down again."""
-    _refuse_missing_tools()
+    if reason := refusal():
+        raise UsageError(reason)
     folder = folder_of(name)
     try:
         shutil.rmtree(folder, ignore_errors=True)
@@ -296,10 +297,15 @@ def _why_not(log: Path) -> str:
     return f"{said}; {allowed}".rstrip("; ")
 
 
-def _refuse_missing_tools() -> None:
+def refusal() -> str:
+    """Return why no lab can be made here; empty where one can."""
     for tool, package in NEEDED.items():
         if shutil.which(tool) is None:
-            raise UsageError(f"{tool}: not found; a lab needs it (Debian package {package})")
+            return f"{tool}: not found; a lab needs it (Debian package {package})"
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    words = ["unshare", *user, "--mount", "--net", "--pid", "--fork", "true"]
+    answer = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
+    return "" if answer.returncode == 0 else f"namespaces are not allowed here: {answer.stderr.strip()}"
 
 
 def _hosts_file(lab: Lab) -> str:

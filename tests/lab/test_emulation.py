@@ -40,11 +40,8 @@ MEANWHILE_S = 20.0
 
 
 def refuse_without_namespaces() -> None:
-    if not all(map(shutil.which, emulation.NEEDED)):
-        pytest.skip(f"{', '.join(emulation.NEEDED)}: not all installed")
-    answer = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True)
-    if answer.returncode != 0:
-        pytest.skip(f"network namespaces are not allowed here: {answer.stderr.strip()}")
+    if reason := emulation.refusal():
+        pytest.skip(reason)
 
 
 @pytest.fixture(scope="module")
@@ -288,3 +285,23 @@ def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded:
     assert re.search(r"ScopeError: openmpi \S+ goes around the wire of lab .*eth1 2\d{5} B", done.stderr), (
         done.stderr
     )
+
+
+def test_what_is_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "pair.toml"
+    file.write_text('[[group]]\nname = "a"\nhosts = 2\nrate_mbit_per_s = 50\n')
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert scope(tmp_path, "lab", "up", str(file)).refusal() == (
+        "scope lab: ip: not found; a lab needs it (Debian package iproute2)"
+    )
+    # As where the kernel allows nobody a namespace.
+    (tmp_path / "unshare").write_text(
+        "#!/bin/sh\necho 'unshare: unshare failed: Operation not permitted' >&2\nexit 1\n"
+    )
+    (tmp_path / "unshare").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin")
+    refused = scope(tmp_path, "lab", "up", str(file)).refusal()
+    assert (
+        refused == "scope lab: namespaces are not allowed here: unshare: unshare failed: Operation not permitted"
+    )
+    assert not emulation.folder_of("pair").exists()

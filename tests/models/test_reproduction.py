@@ -36,7 +36,9 @@ def test_there_are_the_eight_experiments() -> None:
 
 
 def test_an_unknown_experiment_names_those_there_are() -> None:
-    with pytest.raises(UsageError, match="no such experiment; there are grid-table2, scope-appendix-g, scope-psrs"):
+    with pytest.raises(
+        UsageError, match="no such experiment; there are grid-table2, scope-appendix-g, scope-psrs"
+    ):
         load("scope-appendix-h")
 
 
