@@ -127,6 +127,12 @@ class RunDirectory:
         return self.path / "report.html"
 
 
+def spelt(path: Path) -> Path:
+    """Return the path as a person in this folder would write it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def write_text(path: Path, text: str) -> None:
     """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part.
 

@@ -359,6 +359,7 @@ def measure(
     from scope.launch import scheduler
     from scope.launch.supervisor import InterruptedRunError, Supervisor
     from scope.plan import plan as planning
+    from scope.rundirectory import spelt
 
     deadline = scheduler.deadline(margin_s)
     with runs.held(directory) as lock, ending_on_request():
@@ -384,7 +385,7 @@ def measure(
             runs.finish(directory, "finished")
         except ScopeError as error:
             runs.finish_early(directory, interrupted=isinstance(error, InterruptedRunError))
-            print(f"continue with: scope run --resume {shortest(directory.path)}", file=sys.stderr)
+            print(f"continue with: scope run --resume {spelt(directory.path)}", file=sys.stderr)
             raise
     return well
 
@@ -441,9 +442,3 @@ def selection(text: str) -> dict[str, Any]:
 
     benchmark, _, rest = text.strip().partition(" ")
     return {"benchmark": benchmark, **sweep.parse(rest, f"--case '{text}'")}
-
-
-def shortest(path: Path) -> Path:
-    """Return the path as a person in this folder would write it."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path

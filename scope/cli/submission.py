@@ -19,7 +19,7 @@ from scope.launch.supervisor import InterruptedRunError, Listener, unfinished
 from scope.plan import plan as planning
 from scope.plan.experiment import Experiment
 from scope.plan.plan import Plan
-from scope.rundirectory import RunDirectory, write_text
+from scope.rundirectory import RunDirectory, spelt, write_text
 
 SILENCE_S = 300
 """How long the controller may not answer before a job is given up as lost."""
@@ -48,9 +48,7 @@ def submit(run: RunDirectory, experiment: Experiment, options: list[str], dry: b
         sight = follow(queue, number, run)
         return job.outcome(run, number, sight)
     except ScopeError:
-        from scope.cli.run import shortest
-
-        print(f"continue with: scope run --resume {shortest(run.path)} --submit", file=sys.stderr)
+        print(f"continue with: scope run --resume {spelt(run.path)} --submit", file=sys.stderr)
         raise
 
 
