@@ -29,10 +29,16 @@ def _rows(growth: Growth, fits: list[Fit], origin: Origin) -> list[Row]:
         for fit in fits
         if fit.subject.benchmark == growth.benchmark
         and fit.variable == "ranks"
-        and fit.chosen
         and growth.parameters.items() <= fit.subject.parameters.items()
     ]
-    return [_row(growth, fit, origin) for fit in found]
+    chosen = [fit for fit in found if fit.chosen]
+    # Where no law fits, the figures are told all the same; any fit has the points.
+    undecided = {_case(fit): fit for fit in found if _case(fit) not in map(_case, chosen)}
+    return [_row(growth, fit, origin) for fit in (*chosen, *undecided.values())]
+
+
+def _case(fit: Fit) -> str:
+    return f"{fit.subject.benchmark} {sorted(fit.subject.parameters.items())}"
 
 
 def _row(growth: Growth, fit: Fit, origin: Origin) -> Row:
@@ -40,14 +46,16 @@ def _row(growth: Growth, fit: Fit, origin: Origin) -> Row:
     last = points[-1]
     half = min(points, key=lambda point: abs(point.x - last.x / 2))
     most, fewer = int(last.x), int(half.x)
-    chosen = LAWS.get(fit.model, fit.model)
+    chosen = LAWS.get(fit.model, fit.model) if fit.chosen else "none"
     agrees = "as published" if chosen == growth.law else f"published: {growth.law}"
+    if not fit.chosen:
+        agrees += f" ({LAWS.get(fit.model, fit.model)}: {fit.reason})"
     size = int(fit.subject.parameters.get("message_bytes", 0))
     message = f", {size} B" if size else ""
     return Row(
         row=f"{growth.words}{message}: {most} over {fewer} processes",
         published=_steps(growth.law, most) / _steps(growth.law, fewer),
-        predicted=last.fitted / half.fitted,
+        predicted=last.fitted / half.fitted if fit.chosen else None,
         measured=last.measured / half.measured,
         unit="1",
         limit=None,
