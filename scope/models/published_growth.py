@@ -28,6 +28,7 @@ def _rows(growth: Growth, fits: list[Fit], origin: Origin) -> list[Row]:
         fit
         for fit in fits
         if fit.subject.benchmark == growth.benchmark
+        and fit.subject.transport == growth.transport
         and fit.variable == "ranks"
         and growth.parameters.items() <= fit.subject.parameters.items()
     ]

@@ -83,6 +83,7 @@ class Growth(Published):
     words: str
     benchmark: str
     parameters: dict[str, Value] = {}
+    transport: str = "default"
     law: Literal["linear", "logarithmic"]
 
 
