@@ -75,7 +75,7 @@ def _around() -> Iterator[Check]:
         yield Check("labs", False, reason, "only `--lab` needs it")
     else:
         relays = os.access("/dev/net/tun", os.R_OK | os.W_OK)
-        who = "by root" if os.geteuid() == 0 else "in a user namespace"
+        who = "in a user namespace" if emulation.needs_user_namespace() else "by root"
         found = f"{who}; {'with' if relays else 'without'} latency, buses and loss (/dev/net/tun)"
         yield Check("labs", True, found)
     commands = {"Slurm": "sbatch", "PBS": "qsub", "LSF": "bsub"}

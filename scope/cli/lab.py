@@ -47,12 +47,12 @@ def up(
 
     known, lab = description.read(name)
     emulated = emulation.up(known, lab)
-    if check:
-        try:
-            emulated = _checked(emulated)
-        except BaseException:
-            emulation.down(known)
-            raise
+    try:
+        _write_topology(emulated)
+        emulated = _checked(emulated) if check else emulated
+    except BaseException:
+        emulation.down(known)
+        raise
     _tell(emulated)
     if not all(_faithful(emulated)):
         raise typer.Exit(1)
@@ -216,16 +216,23 @@ def _present(name: str) -> Iterator[Emulation]:
         return
     known, lab = description.read(name)
     with emulation.temporary(known, lab) as emulated:
+        _write_topology(emulated)
         yield _checked(emulated)
+
+
+def _write_topology(emulated: Emulation) -> None:
+    """Put what the lab declares where programs inside find it."""
+    from scope.rundirectory import write_text
+    from scope.topology import topology
+    from scope.topology.declared import declared
+
+    write_text(emulated.folder / "topology.toml", topology.write(declared(emulated.state.description)))
 
 
 def _checked(emulated: Emulation) -> Emulation:
     import sys
 
     from scope.lab import proof
-    from scope.rundirectory import write_text
-    from scope.topology import topology
-    from scope.topology.declared import declared
 
     terminal = sys.stderr.isatty()
 
@@ -233,13 +240,14 @@ def _checked(emulated: Emulation) -> Emulation:
         if terminal:
             print(f"\r\033[Kmeasuring the {link}", end="", file=sys.stderr, flush=True)
 
-    write_text(emulated.folder / "topology.toml", topology.write(declared(emulated.state.description)))
     emulated = proof.check_all(emulated, heard)
     if terminal:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     for link in emulated.state.checks:
         if not proof.faithful(link):
-            print(f"warning: lab {emulated.state.name} is not faithful: {proof.verdict(link)}", file=sys.stderr)
+            why = "; the processors were busy" if proof.lacks_processors(link) else ""
+            rate = f"{link.deviation:+.1%} of its declared rate"
+            print(f"warning: lab {emulated.state.name} is not faithful: {link.link}: {rate}{why}", file=sys.stderr)
     return emulated
 
 
@@ -262,7 +270,7 @@ def _tell(emulated: Emulation) -> None:
         print(f"measured  {link.link}: {rate}, {link.deviation:+.1%} of its declared rate")
     for relayed in facts.relayed:
         late = f"delivered {relayed.late_median_us:.3g} us late (median), {relayed.late_p99_us:.3g} us (99 %)"
-        print(f"relayed   {relayed.link}: {relayed.frames} frames, {late if relayed.frames else 'none yet'}")
+        print(f"relayed   {relayed.link}: {relayed.frames} frames, {late if relayed.frames else 'none told yet'}")
     for each in facts.faults:
         print(f"fault     {each}")
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from scope.findings.context import Context
 from scope.findings.finding import Evidence, Finding
-from scope.machine.machine import EmulatedLink
-
-TOLERANCE = 0.03
-BUSY = 0.9
-"""Share of all processors' time from which a link that is too slow is laid to them."""
+from scope.lab.proof import faithful, lacks_processors
+from scope.machine.machine import EmulatedCluster, EmulatedLink
 
 
 def find(context: Context) -> list[Finding]:
     """Find links of the lab that were measured off their declared rate; one finding for all of them."""
     lab = context.machine.lab
-    off = [link for link in lab.links if abs(link.deviation) > TOLERANCE] if lab else []
+    off = [link for link in lab.links if not faithful(link)] if lab else []
     if lab is None or not off:
         return []
     worst = max(off, key=lambda link: abs(link.deviation))
@@ -26,7 +23,7 @@ def find(context: Context) -> list[Finding]:
             "another network",
             where={"layer": "network", "lab": lab.name},
             evidence=[Evidence(what=link.link, value=f"{link.deviation:+.1%}") for link in off],
-            advice=_advice(worst),
+            advice=_advice(lab, worst),
         )
     ]
 
@@ -35,8 +32,10 @@ def _amount(link: EmulatedLink) -> str:
     return f"{abs(link.deviation):.1%} {'less' if link.deviation < 0 else 'more'}"
 
 
-def _advice(link: EmulatedLink) -> str:
-    if link.processor_share > BUSY and link.deviation < 0:
+def _advice(lab: EmulatedCluster, link: EmulatedLink) -> str:
+    if lab.faults:
+        return f"It was asked for: {', '.join(lab.faults)}. `scope lab fault --clear` mends it."
+    if lacks_processors(link):
         return (
             f"The processors were {link.processor_share:.0%} busy while it was measured: the emulation lacks"
             " computing power. Use a quieter or larger machine, lower rates, or fewer hosts."

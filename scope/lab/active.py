@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -59,12 +60,15 @@ class Fault(Known):
     """slow, lossy, dead, slow-host or stopped."""
     value: float = 0.0
     """Mbit/s, a share of frames, or a share of time."""
+    direction: Literal["both", "in", "out"] = "both"
+    """Of a slow port: to the host, or from it."""
     pid: int = 0
     """Of the process inside the lab that keeps it up; 0 where none does."""
 
     def words(self) -> str:
         """Say it in words."""
-        amount = {"slow": f" ({self.value:g} Mbit/s)", "lossy": f" ({self.value:.2%} of frames)"}
+        which = "" if self.direction == "both" else f" {self.direction}"
+        amount = {"slow": f"{which} ({self.value:g} Mbit/s)", "lossy": f" ({self.value:.2%} of frames)"}
         amount["slow-host"] = f" (stands still {self.value:.0%} of the time)"
         return f"{self.where} {self.kind}{amount.get(self.kind, '')}"
 
@@ -79,6 +83,7 @@ class ActiveLab(Known):
     holder_started: int
     """In clock ticks since boot: a number alone may be somebody else's by now."""
     rootless: bool
+    """Below a user namespace."""
     hosts: list[UpHost]
     agent: str
     """A program that stands in for ssh inside the lab."""

@@ -188,9 +188,10 @@ def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[st
     except OSError as error:
         raise ScopeError(f"{folder}: cannot be made: {error.strerror}") from error
     (folder / "hosts").write_text(_hosts_file(lab))
-    holder = _start_holder(folder, lab)
+    rootless = needs_user_namespace()
+    holder = _start_holder(folder, lab, rootless)
     try:
-        emulation = _wired(folder, name, lab, holder)
+        emulation = _wired(folder, name, lab, rootless, holder)
         yield emulation, holder
     except BaseException:
         _end(holder, None)
@@ -198,7 +199,7 @@ def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[st
         raise
 
 
-def _wired(folder: Path, name: str, lab: Lab, holder: subprocess.Popen[str]) -> Emulation:
+def _wired(folder: Path, name: str, lab: Lab, rootless: bool, holder: subprocess.Popen[str]) -> Emulation:
     started, pids = _first_line(holder, folder / HOLDER_LOG)
     slots = {host.name: host.slots for host in lab.hosts()}
     hosts = [UpHost(name=host, slots=slots[host], pid=pid) for host, pid in pids.items()]
@@ -208,7 +209,7 @@ def _wired(folder: Path, name: str, lab: Lab, holder: subprocess.Popen[str]) -> 
         description=lab,
         holder=started,
         holder_started=_start_of(started) or 0,
-        rootless=os.geteuid() != 0,
+        rootless=rootless,
         hosts=hosts,
         agent=str(agent),
     )
@@ -264,9 +265,8 @@ def _start_relay(emulation: Emulation, relayed: RelayedWire) -> Relay:
     return Relay(link=relayed.link, pid=int(pid), statistics=str(statistics))
 
 
-def _start_holder(folder: Path, lab: Lab) -> subprocess.Popen[str]:
-    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-    spaces = ["unshare", *user, "--mount", "--net", "--pid", "--fork", "--kill-child"]
+def _start_holder(folder: Path, lab: Lab, rootless: bool) -> subprocess.Popen[str]:
+    spaces = _spaces(rootless)
     names = [host.name for host in lab.hosts()]
     with (folder / HOLDER_LOG).open("w") as log:
         return subprocess.Popen(
@@ -292,9 +292,7 @@ def _first_line(holder: subprocess.Popen[str], log: Path) -> tuple[int, dict[str
 
 def _why_not(log: Path) -> str:
     lines = [line for line in log.read_text().splitlines() if line.strip()]
-    said = lines[-1] if lines else "the namespaces did not come up in time"
-    allowed = "the kernel must allow user namespaces, or root must ask" if os.geteuid() != 0 else ""
-    return f"{said}; {allowed}".rstrip("; ")
+    return lines[-1] if lines else "the namespaces did not come up in time"
 
 
 def refusal() -> str:
@@ -302,10 +300,25 @@ def refusal() -> str:
     for tool, package in NEEDED.items():
         if shutil.which(tool) is None:
             return f"{tool}: not found; a lab needs it (Debian package {package})"
-    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-    words = ["unshare", *user, "--mount", "--net", "--pid", "--fork", "true"]
+    complaints = [complaint for user in (False, True) if (complaint := _denied(user))]
+    return f"namespaces are not allowed here: {complaints[-1]}" if len(complaints) == 2 else ""
+
+
+def needs_user_namespace() -> bool:
+    """Say whether this process, as root in a container may, lacks the right to make the other namespaces."""
+    return bool(_denied(user=False))
+
+
+def _denied(user: bool) -> str:
+    """Return what is said against a lab's namespaces, below one of the user or not; empty where nothing is."""
+    words = [*_spaces(user), "true"]
     answer = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
-    return "" if answer.returncode == 0 else f"namespaces are not allowed here: {answer.stderr.strip()}"
+    return "" if answer.returncode == 0 else answer.stderr.strip() or "no reason given"
+
+
+def _spaces(user: bool) -> list[str]:
+    below = ["--user", "--map-root-user"] if user else []
+    return ["unshare", *below, "--mount", "--net", "--pid", "--fork", "--kill-child"]
 
 
 def _hosts_file(lab: Lab) -> str:

@@ -21,7 +21,7 @@ def slow_port(emulation: Emulation, host: str, mbit_per_s: float, direction: Dir
     end = _own_port(emulation, host)
     _shape(emulation, host, INTERFACE if direction != "in" else None, mbit_per_s)
     _shape(emulation, None, end if direction != "out" else None, mbit_per_s)
-    return _noted(emulation, Fault(where=host, kind="slow", value=mbit_per_s))
+    return _noted(emulation, Fault(where=host, kind="slow", value=mbit_per_s, direction=direction))
 
 
 def slow_trunk(emulation: Emulation, trunk: str, mbit_per_s: float) -> Emulation:

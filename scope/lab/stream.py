@@ -10,6 +10,7 @@ import sys
 import time
 
 CHUNK = 1 << 16
+LONGEST_WAIT_S = 60.0
 SETTLING = 0.4
 """Of the stream's duration is not counted."""
 
@@ -17,6 +18,7 @@ SETTLING = 0.4
 def receive(address: str) -> None:
     """Take one stream; print its payload in bytes and its seconds."""
     with socket.create_server((address, 0)) as server:
+        server.settimeout(LONGEST_WAIT_S)
         print(server.getsockname()[1], flush=True)
         connection, _ = server.accept()
         with connection:

@@ -81,7 +81,7 @@ def look_at(site: Site) -> Cluster:
     """Probe every host of a site."""
     if not site.hosts:
         return Cluster(site, [this_host()])
-    wire.prove(site)
+    wire.prove(site, run_once_per_host)
     hosts = every_host(lambda words: run_once_per_host(site, words))
     listed = [fact for host in site.hosts if (fact := _facts_of(host.name, hosts)) is not None]
     # In the order of the list, so that types of node are numbered alike wherever they are named.

@@ -6,48 +6,35 @@ the launchers. A measurement on such a site would be of something else.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
-import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from scope.build.cmake import cache_directory, compiler_version
+from scope.build.cmake import compiler_version
+from scope.build.single_source import compiled
 from scope.errors import ScopeError
 from scope.lab.active import active, note_proof
-from scope.launch.diagnosis import diagnose
-from scope.launch.launcher import Job, Site, command
+from scope.launch.launcher import Site
 
 SOURCE = Path(__file__).with_name("wire.cpp")
-PATIENCE_S = 60.0
 MOST_OVERHEAD = 1.5
 """Frames, headers and acknowledgements over payload; what goes around leaves nothing on the wire."""
 
+RunOncePerHost = Callable[[Site, Sequence[str]], str]
+"""Runs a command once on each host of a site and returns what they printed."""
 
-def prove(site: Site) -> None:
+
+def prove(site: Site, run_once_per_host: RunOncePerHost) -> None:
     """Raise ScopeError unless this MPI's messages between two hosts of the lab are seen on the emulated wire."""
     lab = active()
     if lab is None or len(site.hosts) < 2 or site.mpi.compiler in lab.proven or site.interface is None:
         return
-    two = replace(site, hosts=tuple(replace(host, slots=1) for host in site.hosts[:2]), ranks_per_host=1)
-    start = command(Job(program=_program(site), arguments=(), ranks=2, ranks_per_host=1), two)
-    environment = {**os.environ, **start.environment}
-    try:
-        answer = subprocess.run(
-            start.arguments,
-            env=environment,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            timeout=PATIENCE_S,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ScopeError(f"{start.arguments[0]}: two hosts of lab {lab.name} do not talk") from error
-    counted = re.search(r"^(\d+) (\S+=\d+.*)$", answer.stdout, re.MULTILINE)
+    program = compiled(SOURCE, [site.mpi.compiler], [site.mpi.version, compiler_version(site.mpi)])
+    said = run_once_per_host(replace(site, hosts=site.hosts[:2]), [str(program)])
+    counted = re.search(r"^(\d+) (\S+=\d+.*)$", said, re.MULTILINE)
     if counted is None:
-        said = diagnose(f"{answer.stderr}\n{answer.stdout}").text
-        raise ScopeError(f"{start.arguments[0]}: two hosts of lab {lab.name} do not talk: {said}")
+        raise ScopeError(f"{site.mpi.name} {site.mpi.version}: two hosts of lab {lab.name} do not talk: {said!r}")
     payload = int(counted[1])
     received = {name: int(number) for name, _, number in (word.partition("=") for word in counted[2].split())}
     over_wire = received.get(site.interface, 0)
@@ -58,19 +45,3 @@ def prove(site: Site) -> None:
             f" {site.interface} received {over_wire} B ({others})"
         )
     note_proof(lab, site.mpi.compiler)
-
-
-def _program(site: Site) -> str:
-    """Return the path of the counting program, compiled for this MPI."""
-    facts = "\0".join([SOURCE.read_text(), site.mpi.compiler, site.mpi.version, compiler_version(site.mpi)])
-    path = cache_directory() / "wire" / hashlib.sha256(facts.encode()).hexdigest()[:16]
-    if path.is_file():
-        return str(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    words = [site.mpi.compiler, "-std=c++20", "-O1", "-o", str(fresh), str(SOURCE)]
-    answer = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S * 2)
-    if answer.returncode != 0:
-        raise ScopeError(f"{SOURCE}: does not compile: {answer.stderr.partition(chr(10))[0]}")
-    fresh.replace(path)
-    return str(path)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.findings import emulation_unfaithful, flat_collective
+from scope.findings import emulation_unfaithful, flat_collective, machine_busy, pinning
 from scope.findings.context import Context
 from scope.lab import description
 from scope.machine.machine import EmulatedCluster, EmulatedLink
@@ -43,6 +43,33 @@ def test_links_off_their_rate_are_told_with_the_reason(golden_context: Context) 
     assert "lacks computing power" in found.advice
     (other,) = emulation_unfaithful.find(in_lab(golden_context, ("ports of a", 0.2, 0.3)))
     assert "computing power" not in other.advice
+
+
+def test_a_link_that_was_harmed_on_request_is_told_as_such(golden_context: Context) -> None:
+    context = in_lab(golden_context, ("ports of a", -0.8, 0.97))
+    assert context.machine.lab is not None
+    harmed = context.machine.lab.model_copy(update={"faults": ["a1 slow (5 Mbit/s)"]})
+    machine = context.machine.model_copy(update={"lab": harmed})
+    (found,) = emulation_unfaithful.find(replace(context, machine=machine))
+    assert "It was asked for: a1 slow (5 Mbit/s)" in found.advice
+
+
+def test_hosts_of_a_lab_have_one_load_and_nothing_to_be_bound_to(golden_context: Context) -> None:
+    host = golden_context.machine.hosts[0].model_copy(update={"load": 40.0})
+    hosts = [host.model_copy(update={"name": name}) for name in ("a1", "a2")]
+    apart = [one.model_copy(update={"boot_id": one.name}) for one in hosts]
+    for made, kernels in ((hosts, 1), (apart, 2)):
+        machine = golden_context.machine.model_copy(update={"hosts": made})
+        (found,) = machine_busy.find(replace(golden_context, machine=machine))
+        assert len(found.evidence) == kernels
+    loose = with_launches(golden_context, unbound)
+    assert [found.code for found in pinning.find(loose)] != []
+    assert pinning.find(in_lab(loose, ("ports of a", 0.0, 0.1))) == []
+
+
+def unbound(launch: LaunchRecord) -> LaunchRecord:
+    processes = [one.model_copy(update={"cores": [0, 1, 2]}) for one in launch.processes]
+    return launch.model_copy(update={"processes": processes})
 
 
 def test_faithful_labs_and_real_clusters_are_no_finding(golden_context: Context) -> None:
