@@ -1,5 +1,5 @@
 # make run   measure this machine and explain what was found
-# make test  set up and run all tests, C++ and Python
+# make test  set up and run all tests, C++ and Python: one worker starts runs and labs, the other does the rest
 # make clean remove what the others made, runs/ excepted
 
 PYTHON ?= python3
@@ -12,7 +12,7 @@ run: .venv/product
 	.venv/bin/scope run
 
 test: .venv/development .mpi/mpich
-	.venv/bin/pytest $(PYTEST_OPTIONS)
+	.venv/bin/pytest -n 2 --dist loadgroup $(PYTEST_OPTIONS)
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -9,7 +9,6 @@ usage: python benchmarks/collectives_lab.py [--lab grid] [--mpi NAME] [--operati
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from collectives_jobs import Timer, folder
 from scope.lab import active, emulation
 from scope.lab.description import read
 from scope.topology import topology as topologies
+from scope.topology.estimate import estimate
 
 
 def main() -> None:
@@ -63,11 +63,9 @@ def inside(asked: argparse.Namespace) -> None:
 
 def estimated(timer: Timer, topology: Path, operation: str, size: int, hosts: list[str]) -> dict[str, float]:
     """Seconds of every algorithm, of the library, of the limit, and of what is chosen."""
-    command = [timer.built.estimator, topology, operation, str(size), "--hosts", ",".join(hosts)]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    found = [json.loads(line) for line in lines]
-    chosen = next(line["seconds"] for line in found if line["chosen"])
-    return {line["algorithm"]: line["seconds"] for line in found} | {"chosen": chosen}
+    found = estimate(timer.built.estimator, topology, operation, size, hosts, timer.mpi.name)
+    chosen = next(one.seconds for one in found.values() if one.chosen)
+    return {name: one.seconds for name, one in found.items()} | {"chosen": chosen}
 
 
 def by_size(

@@ -9,6 +9,23 @@ import pytest
 from scope.cli.analyze import analyze
 from tests import golden_run as golden
 
+ON_THE_MACHINE = {"campaign", "cli", "collectives", "lab", "launch", "monitor", "topology"}
+"""Folders of tests that start runs, hosts and labs, some with time limits: one worker takes them all in turn."""
+
+
+def pytest_configure() -> None:
+    """Let what else is tested wait for them: they go to the first worker."""
+    if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
+        os.nice(10)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Name the group of the tests that need the machine for themselves."""
+    for item in items:
+        if item.path.relative_to(Path(__file__).parent).parts[0] in ON_THE_MACHINE:
+            item.add_marker(pytest.mark.xdist_group("machine"))
+
 
 @pytest.fixture(scope="session")
 def golden_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -41,5 +58,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Give such a session the exit code of failed tests."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if exitstatus == 0 and os.environ.get("SCOPE_TEST_SKIPS") == "refuse" and reporter.stats.get("skipped"):
+    if (
+        reporter
+        and exitstatus == 0
+        and os.environ.get("SCOPE_TEST_SKIPS") == "refuse"
+        and reporter.stats.get("skipped")
+    ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

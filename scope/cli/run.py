@@ -250,6 +250,7 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
     from scope.machine import discover
     from scope.plan import plan as planning
     from scope.rundirectory import read_text, write_text
+    from scope.topology import preloading
 
     lab = active()
     if lab is not None:
@@ -261,6 +262,7 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
     machine = discover.machine(cluster.hosts, build, lab.facts() if lab else None)
     benchmarks = registry.load(build.program)
     plan = planning.make(experiment, benchmarks, cluster.place, where)
+    preloading.check(plan.launches, cluster)
     directory = runs.new_directory(experiment.module, output)
     runs.make_latest(directory)
     runs.begin(directory, experiment, machine, benchmarks, plan, words)
@@ -294,6 +296,7 @@ def take_up(folder: Path, limits: Limits) -> bool:
     from scope.launch import run as runs
     from scope.plan import plan as planning
     from scope.rundirectory import RunDirectory
+    from scope.topology import preloading
 
     directory = RunDirectory(folder.resolve())
     begun = runs.read(directory)
@@ -302,6 +305,7 @@ def take_up(folder: Path, limits: Limits) -> bool:
     build = built(mpi)
     cluster = everywhere.look_at(site)
     runs.refuse_changes(directory, begun.machine, build, cluster.hosts)
+    preloading.check(begun.plan.launches, cluster)
     margin_s = begun.experiment.launcher.time_margin_s
     well = measure(directory, begun.plan, build, cluster, limits, margin_s, planning.total_s(begun.experiment))
     if begun.experiment.refine:

@@ -6,7 +6,6 @@ import os
 from dataclasses import replace
 
 from scope.build import collectives
-from scope.errors import UsageError
 from scope.launch.launcher import Job, Site
 
 WORD = "collectives"
@@ -14,17 +13,14 @@ WORD = "collectives"
 
 
 def preloaded(job: Job, site: Site) -> Job:
-    """Return the job with the library below it, where its transport says so; raises UsageError without a topology.
+    """Return the job with the library below it, where its transport says so.
 
-    `env` sets the variables on the ranks' own hosts: a launcher must not load the library itself.
+    That it can do what the transport says was checked before (`scope.topology.preloading`). `env` sets the
+    variables on the ranks' own hosts: a launcher must not load the library itself.
     """
     word, *choice = job.transport.split(".")
     if word != WORD:
         return job
-    if site.topology is None:
-        raise UsageError(
-            f"transport = {job.transport}: needs a topology; --topology FILE names one (scope topology discover)"
-        )
     settings = {
         "LD_PRELOAD": " ".join(
             filter(None, [str(collectives.build(site.mpi).library), os.environ.get("LD_PRELOAD")])

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scope import units
-from scope.machine.machine import Blas, Host, Machine
+from scope.machine.machine import Blas, EmulatedCluster, Host, Machine, RelayedLink
 from scope.report.contents import Contents
 from scope.report.figure import Table
 from scope.report.introduction import moment
@@ -34,6 +34,7 @@ def provenance(contents: Contents, samples: Samples) -> list[Group]:
     """Return every group of facts, in reading order."""
     return [
         _run(contents),
+        *_lab(contents.machine.lab),
         *(_host(host) for host in contents.machine.hosts),
         *_build(contents.machine),
         Group(
@@ -64,6 +65,41 @@ def _run(contents: Contents) -> Group:
             ("Python", contents.machine.python),
         ],
     )
+
+
+def _lab(lab: EmulatedCluster | None) -> list[Group]:
+    """Return how faithful the emulated cluster was: each link as measured, and how late relays delivered."""
+    if lab is None:
+        return []
+    pairs = [
+        ("Cluster", f"{lab.title} ({lab.name})"),
+        ("Made to go wrong", "; ".join(lab.faults) or "nothing"),
+        *((f"Relayed: {one.link}", _lateness(one)) for one in lab.relayed),
+    ]
+    table = Table(
+        ["link", "declared", "measured", "deviation", "processors in use"],
+        [
+            [
+                one.link,
+                units.quantity(one.declared_bytes_per_s, "B/s"),
+                units.quantity(one.measured_bytes_per_s, "B/s"),
+                f"{one.deviation:+.1%}",
+                f"{one.processor_share:.0%}",
+            ]
+            for one in lab.links
+        ],
+    )
+    measured = table if lab.links else None
+    if measured is None:
+        pairs.append(("Links", "not measured (--no-check)"))
+    return [Group("Emulated cluster", pairs, measured, counted="links, measured when it came up")]
+
+
+def _lateness(relay: RelayedLink) -> str:
+    if relay.frames == 0:
+        return "carried nothing yet when the run began"
+    median, worst = (units.quantity(late * 1e-6, "s") for late in (relay.late_median_us, relay.late_p99_us))
+    return f"{relay.frames} frames, late by {median} (median), {worst} (99 %)"
 
 
 def _seed(experiment: str) -> str:

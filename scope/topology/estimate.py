@@ -26,6 +26,8 @@ class Estimate(BaseModel):
     algorithm: str
     seconds: float
     segment_bytes: int = 0
+    chosen: bool = False
+    """What the collectives would take."""
 
 
 def estimate(

@@ -165,9 +165,27 @@ def test_provenance_names_what_is_needed_to_repeat(text):
     assert "32 ranks, but this machine has 16 cores" in part
 
 
+LAB = {
+    "name": "pair",
+    "title": "Two clusters",
+    "links": [
+        {
+            "link": "ports of a",
+            "declared_bytes_per_s": 1e6,
+            "measured_bytes_per_s": 0.94e6,
+            "processor_share": 0.71,
+        }
+    ],
+    "relayed": [{"link": "trunk a-b", "frames": 1200, "late_median_us": 1.5, "late_p99_us": 20.0}],
+    "faults": ["a1 slow out (5 Mbit/s)"],
+}
+
+
 def test_what_was_not_measured_is_labelled_on_every_figure(golden_copy):
     samples = golden_copy / "samples.jsonl"
     samples.write_text(samples.read_text().replace('"origin": "measured"', '"origin": "emulated"'))
+    machine = golden_copy / "machine.json"
+    machine.write_text(json.dumps(json.loads(machine.read_text()) | {"lab": LAB}))
     analyze(golden_copy)
     text = page.render(golden_copy)
     figures = re.findall(r"<figure .*?</figure>", text, re.DOTALL)
@@ -178,6 +196,10 @@ def test_what_was_not_measured_is_labelled_on_every_figure(golden_copy):
     assert plots
     assert set(plots) == {"emulated"}
     assert "emulated" in contents_sentence(text)
+    provenance = html.unescape(text[text.index('<section id="provenance">') :])
+    for word in ("Two clusters (pair)", "a1 slow out (5 Mbit/s)", "1.00 MB/s", "940 kB/s", "-6.0%", "71%",
+                 "1200 frames, late by 1.50 us (median), 20.0 us (99 %)"):  # fmt: skip
+        assert word in provenance, word
 
 
 def contents_sentence(text: str) -> str:

@@ -1,0 +1,74 @@
+"""Whether the collectives below a program can do what a plan's transports ask for: told before anything runs.
+
+The library under a program never ends it: what it cannot do it passes on to MPI's own. A sample that names an
+algorithm must have run it, so that this is found out first.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from scope.build import collectives
+from scope.errors import ScopeError, UsageError
+from scope.launch.everywhere import Cluster
+from scope.launch.preload import WORD
+from scope.plan.place import ONE_PER_HOST, split
+from scope.plan.plan import Launch
+from scope.topology.estimate import LIMIT, estimate
+
+ANY_SIZE = 1024
+
+
+def check(launches: Sequence[Launch], cluster: Cluster) -> None:
+    """Compile the library where a launch needs it; raises UsageError naming what the topology does not allow."""
+    wanted = [launch for launch in launches if launch.transport.split(".")[0] == WORD]
+    if not wanted:
+        return
+    mpi, topology = cluster.site.mpi, cluster.site.topology
+    if topology is None:
+        raise UsageError(
+            f"transport = {wanted[0].transport}: needs a topology; --topology FILE names one"
+            " (scope topology discover)"
+        )
+    if collectives.built(mpi) is None:
+        print(f"compiling the collectives for {mpi.name} {mpi.version} ...", file=sys.stderr, flush=True)
+    estimator = collectives.build(mpi).estimator
+    asked = {(launch.transport, hosts_of(launch, cluster), size) for launch in wanted for size in _sizes(launch)}
+    for transport, hosts, message_bytes in sorted(asked):
+        _, *choice = transport.split(".")
+        operation, algorithm = choice or ("broadcast", None)
+        try:
+            known = estimate(estimator, topology, operation, message_bytes, hosts, mpi.name)
+        except ScopeError as error:
+            raise UsageError(f"transport = {transport}: {error}") from error
+        if algorithm is None:
+            continue
+        if len(set(hosts)) < 2:
+            raise UsageError(
+                f"transport = {transport}: all {len(hosts)} ranks are on {hosts[0]}, where MPI's own is used;"
+                " must be on at least 2 hosts (or transport=default)"
+            )
+        if algorithm not in known:
+            raise UsageError(
+                f"transport = {transport}: no such {operation} of {message_bytes} B on {len(hosts)} ranks;"
+                f" must be one of {', '.join(name for name in known if name != LIMIT)}"
+            )
+
+
+def hosts_of(launch: Launch, cluster: Cluster) -> tuple[str, ...]:
+    """Return the host of each rank of a launch: hosts are filled in their order, or take one rank each."""
+    kind, group = split(launch.placement)
+    place = cluster.place
+    slots = [
+        (cluster.hosts[position].name, 1 if kind == ONE_PER_HOST else place.slots[position])
+        for position in place.members(group)
+    ]
+    filled = [name for name, count in slots for _ in range(count)]
+    # More ranks than slots start again with the first host.
+    return tuple(filled[rank % len(filled)] for rank in range(launch.ranks))
+
+
+def _sizes(launch: Launch) -> set[int]:
+    """Return the message sizes of a launch's cases; one that stands for any where they have none."""
+    return {int(case.parameters.get("message_bytes", ANY_SIZE)) for case in launch.cases}
