@@ -12,7 +12,7 @@ run: .venv/product
 	.venv/bin/scope run
 
 test: .venv/development .mpi/mpich
-	.venv/bin/pytest -n 2 --dist loadgroup $(PYTEST_OPTIONS)
+	.venv/bin/pytest -n 2 --dist loadscope $(PYTEST_OPTIONS)
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from scope.cli.analyze import analyze
 from tests import golden_run as golden
@@ -19,12 +20,16 @@ def pytest_configure() -> None:
         os.nice(10)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Name the group of the tests that need the machine for themselves."""
-    for item in items:
-        if item.path.relative_to(Path(__file__).parent).parts[0] in ON_THE_MACHINE:
-            item.add_marker(pytest.mark.xdist_group("machine"))
+class TwoWorkers(LoadScopeScheduling):
+    """Tests that need the machine stay together; the others are dealt out one by one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "machine" if nodeid.split("/")[1] in ON_THE_MACHINE else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> TwoWorkers:
+    """Deal out the tests by what they need."""
+    return TwoWorkers(config, log)
 
 
 @pytest.fixture(scope="session")
