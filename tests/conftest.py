@@ -10,14 +10,16 @@ from xdist.scheduler import LoadScopeScheduling
 from scope.cli.analyze import analyze
 from tests import golden_run as golden
 
-ON_THE_MACHINE = {"campaign", "cli", "collectives", "lab", "launch", "monitor", "topology"}
+ON_THE_MACHINE = {
+    *("campaign", "cli", "collectives", "lab", "launch", "measure", "monitor", "profiles", "schemas", "topology"),
+}
 """Folders of tests that start runs, hosts and labs, some with time limits: one worker takes them all in turn."""
 
 
 def pytest_configure() -> None:
     """Let what else is tested wait for them: they go to the first worker."""
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
-        os.nice(10)
+        os.nice(5)
 
 
 class TwoWorkers(LoadScopeScheduling):

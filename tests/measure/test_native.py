@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import cmake, native, registry
+from scope.build import registry
 from scope.machine.machine import NativeBuild
-from scope.plan import sweep
 from scope.samples.records import CaseRecord
 from tests.measure.conftest import Ended, Measure
 
@@ -274,48 +273,3 @@ def test_a_full_disk_ends_with_its_own_code(measure: Measure) -> None:
     ended = measure(2, ["mpi.barrier"], "--output=/dev/full")
     assert ended.code == 3
     assert "/dev/full: cannot be written: No space left on device" in ended.errors
-
-
-def test_the_programs_own_tests_pass(embedded_build: NativeBuild, tmp_path: Path) -> None:
-    run_native_tests(embedded_build, tmp_path, "Baseline", [])
-
-
-@pytest.mark.timeout(900)  # a whole build without optimisation, on processors that others may share
-def test_no_sanitiser_complains(embedded_build: NativeBuild, tmp_path: Path) -> None:
-    directory = run_native_tests(embedded_build, tmp_path, "Sanitize", ["scope-measure"])
-    built = embedded_build.model_copy(update={"program": str(directory / "scope-measure")})
-    from tests.measure.conftest import start
-
-    # The MPI library keeps memory to the end: leaks are not looked for.
-    for ranks in (1, 2, 4):
-        output, plan = tmp_path / f"{ranks}.jsonl", tmp_path / f"{ranks}.txt"
-        # Children of the library do not get the sanitiser's options and cannot start.
-        names = [each.name for each in registry.load(built.program) if sweep.fits(ranks, each)]
-        plan.write_text("".join(f"{name}\n" for name in names if name != "mpi.spawn"))
-        options = ["--action=test", f"--plan={plan}", f"--output={output}"]
-        code, errors = start(built.program, built.mpi, ranks, options, ASAN_OPTIONS="detect_leaks=0")
-        assert code == 0, errors
-        assert "runtime error" not in errors
-        assert "AddressSanitizer" not in errors
-
-
-def run_native_tests(embedded: NativeBuild, directory: Path, build_type: str, targets: list[str]) -> Path:
-    compiler = f"-DCMAKE_CXX_COMPILER={embedded.mpi.compiler}"
-    ninja = f"-DCMAKE_MAKE_PROGRAM={cmake.tool('ninja')}"
-    program, sources = cmake.tool("cmake"), str(native.source_directory())
-    configure = [program, "-S", sources, "-B", str(directory), "-G", "Ninja", compiler, ninja]
-    subprocess.run(
-        [*configure, f"-DCMAKE_BUILD_TYPE={build_type}", "-DSCOPE_TESTS=ON"], check=True, capture_output=True
-    )
-    subprocess.run([program, "--build", str(directory)], check=True, capture_output=True, timeout=900)
-    environment = {"ASAN_OPTIONS": "detect_leaks=0"}
-    ended = subprocess.run(
-        [cmake.tool("ctest"), "--test-dir", str(directory), "--output-on-failure"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert ended.returncode == 0, ended.stdout
-    assert "100% tests passed" in ended.stdout
-    return directory

@@ -1,0 +1,55 @@
+"""The native program's own tests, and all of it under the sanitisers."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scope.build import cmake, native, registry
+from scope.machine.machine import MpiInstallation
+from scope.plan import sweep
+from tests.measure.conftest import start
+
+
+def test_the_programs_own_tests_pass(embedded: MpiInstallation, tmp_path: Path) -> None:
+    built_and_tested(embedded, tmp_path, "Baseline", ["tests"])
+
+
+@pytest.mark.timeout(900)  # a whole build without optimisation, on processors that others may share
+def test_no_sanitiser_complains(embedded: MpiInstallation, tmp_path: Path) -> None:
+    program = built_and_tested(embedded, tmp_path, "Sanitize", ["tests", "scope-measure"]) / "scope-measure"
+    # The MPI library keeps memory to the end: leaks are not looked for.
+    for ranks in (1, 2, 4):
+        output, plan = tmp_path / f"{ranks}.jsonl", tmp_path / f"{ranks}.txt"
+        # Children of the library do not get the sanitiser's options and cannot start.
+        names = [each.name for each in registry.load(str(program)) if sweep.fits(ranks, each)]
+        plan.write_text("".join(f"{name}\n" for name in names if name != "mpi.spawn"))
+        options = ["--action=test", f"--plan={plan}", f"--output={output}"]
+        code, errors = start(str(program), embedded, ranks, options, ASAN_OPTIONS="detect_leaks=0")
+        assert code == 0, errors
+        assert "runtime error" not in errors
+        assert "AddressSanitizer" not in errors
+
+
+def built_and_tested(mpi: MpiInstallation, directory: Path, build_type: str, targets: list[str]) -> Path:
+    """Build the targets, run the program's own tests, and return where they stand."""
+    program, sources = cmake.tool("cmake"), str(native.source_directory())
+    tools = [f"-DCMAKE_CXX_COMPILER={mpi.compiler}", f"-DCMAKE_MAKE_PROGRAM={cmake.tool('ninja')}"]
+    configure = [program, "-S", sources, "-B", str(directory), "-G", "Ninja", *tools]
+    subprocess.run(
+        [*configure, f"-DCMAKE_BUILD_TYPE={build_type}", "-DSCOPE_TESTS=ON"], check=True, capture_output=True
+    )
+    build = [program, "--build", str(directory), "--target", *targets]
+    subprocess.run(build, check=True, capture_output=True, timeout=900)
+    ended = subprocess.run(
+        [cmake.tool("ctest"), "--test-dir", str(directory), "--output-on-failure"],
+        env={"ASAN_OPTIONS": "detect_leaks=0"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ended.returncode == 0, ended.stdout
+    assert "100% tests passed" in ended.stdout
+    return directory
