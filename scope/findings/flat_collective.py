@@ -17,9 +17,10 @@ BETTER = "collectives"
 
 
 def find(context: Context) -> list[Finding]:
-    """Find collectives that take longer than their payload needs to cross the slowest trunk, one per benchmark.
+    """Find collectives that take longer than a topology-aware one or than crossing the slowest trunk.
 
-    Small messages are bound by latency: only those count for which crossing alone takes most of what is needed.
+    The worst of each benchmark is told. Where no topology-aware one was measured, small messages do not count:
+    they are bound by latency, and only where crossing takes most of what is needed is the trunk to blame.
     """
     if context.topology is None:
         return []
@@ -35,16 +36,16 @@ def find(context: Context) -> list[Finding]:
 
 def _held(context: Context, topology: Topology, summary: Summary) -> list[Finding]:
     hosts = _hosts(context, summary)
-    trunk = _slowest_trunk(topology, hosts)
+    better = _better(context, summary)
+    trunk = _slowest_trunk(topology, hosts, shared=better is not None)
     message_bytes = int(summary.parameters.get("message_bytes", 0))
     if trunk is None or trunk.uplink_bytes_per_s is None or summary.median is None:
         return []
     crossing_s = message_bytes / trunk.uplink_bytes_per_s
     needed_s = crossing_s + topology.join(*_across(topology, trunk, hosts)).latency_s
-    if crossing_s < needed_s / 2 or summary.median < TOO_OFTEN * needed_s:
-        return []
-    better = _better(context, summary)
     gained = better.median if better and better.median else needed_s
+    if summary.median < TOO_OFTEN * gained or (better is None and crossing_s < needed_s / 2):
+        return []
     how = "takes" if better else "would take at least"
     seconds = units.quantity(summary.median, "s")
     return [
@@ -75,8 +76,11 @@ def _hosts(context: Context, summary: Summary) -> list[str]:
     return []
 
 
-def _slowest_trunk(topology: Topology, hosts: list[str]) -> Group | None:
-    """Return the group with the slowest uplink that parts the hosts and is slow for those inside."""
+def _slowest_trunk(topology: Topology, hosts: list[str], shared: bool) -> Group | None:
+    """Return the group with the slowest uplink that parts the hosts and is slow for one of those inside.
+
+    `shared`: one that is slow only when those inside send at once does, too.
+    """
     known = [host for host in dict.fromkeys(hosts) if host in topology.group_of]
     parting = [
         group
@@ -84,7 +88,9 @@ def _slowest_trunk(topology: Topology, hosts: list[str]) -> Group | None:
         if group.uplink_bytes_per_s is not None and 0 < len(_inside(topology, group, known)) < len(known)
     ]
     slow = [
-        group for group in parting if (group.uplink_bytes_per_s or 0) < SLOW_SHARE * _own_rate(topology, group)
+        group
+        for group in parting
+        if shared or (group.uplink_bytes_per_s or 0) < SLOW_SHARE * _own_rate(topology, group)
     ]
     return min(slow, key=lambda group: group.uplink_bytes_per_s or 0.0, default=None)
 

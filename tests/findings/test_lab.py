@@ -10,6 +10,7 @@ import pytest
 from scope.findings import emulation_unfaithful, flat_collective, machine_busy, pinning
 from scope.findings.context import Context
 from scope.lab import description
+from scope.lab.description import Lab
 from scope.machine.machine import EmulatedCluster, EmulatedLink
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
@@ -78,26 +79,28 @@ def test_faithful_labs_and_real_clusters_are_no_finding(golden_context: Context)
 
 
 def broadcasts(
-    context: Context, seconds: float, *others: tuple[str, float], message_bytes: int = BYTES
+    context: Context, seconds: float, *others: tuple[str, float], message_bytes: int = BYTES, lab: Lab = GRID
 ) -> Context:
-    """A broadcast over the three clusters of the Grid paper, and the same over other collectives."""
+    """A broadcast over a lab, the three clusters of the Grid paper, and the same over other collectives."""
     random = np.random.default_rng(1)
+    hosts = [host.name for host in lab.hosts()]
 
     def one(transport: str, time_s: float) -> Summary:
-        made = summary(noisy(random, time_s), "mpi.broadcast", "time_s", "global", 24, message_bytes=message_bytes)
+        made = summary(
+            noisy(random, time_s), "mpi.broadcast", "time_s", "global", len(hosts), message_bytes=message_bytes
+        )
         return made.model_copy(update={"transport": transport, "origin": "emulated"})
 
     made = with_summaries(context, [one("default", seconds), *(one(*other) for other in others)])
-    hosts = [host.name for host in GRID.hosts()]
     first = made.samples.launches[0]
 
     def over_all(launch: LaunchRecord) -> LaunchRecord:
         processes = [
             first.processes[0].model_copy(update={"rank": n, "host": host}) for n, host in enumerate(hosts)
         ]
-        return launch.model_copy(update={"ranks": 24, "transport": "default", "processes": processes})
+        return launch.model_copy(update={"ranks": len(hosts), "transport": "default", "processes": processes})
 
-    return replace(with_launches(made, over_all), topology=declared(GRID))
+    return replace(with_launches(made, over_all), topology=declared(lab))
 
 
 def test_a_payload_that_crosses_the_wan_often_is_told_with_the_seconds_it_costs(golden_context: Context) -> None:
@@ -116,7 +119,16 @@ def test_a_payload_that_crosses_once_or_is_small_is_no_finding(golden_context: C
     assert flat_collective.find(replace(broadcasts(golden_context, 8 * ONCE_S), topology=None)) == []
 
 
+def test_a_trunk_as_fast_as_a_port_is_told_where_something_faster_was_measured(golden_context: Context) -> None:
+    lab = description.read("sgi")[1]
+    small = 65536
+    aware = ("collectives", 19e-3)
+    (found,) = flat_collective.find(broadcasts(golden_context, 62e-3, aware, message_bytes=small, lab=lab))
+    assert "once takes 1" in found.title
+    assert flat_collective.find(broadcasts(golden_context, 62e-3, message_bytes=small, lab=lab)) == []
+    assert flat_collective.find(broadcasts(golden_context, 20e-3, aware, message_bytes=small, lab=lab)) == []
+
+
 def test_one_switch_has_no_trunk_to_cross(golden_context: Context) -> None:
     lab = description.read("netfinity")[1]
-    context = broadcasts(golden_context, 8 * ONCE_S)
-    assert flat_collective.find(replace(context, topology=declared(lab))) == []
+    assert flat_collective.find(broadcasts(golden_context, 8 * ONCE_S, lab=lab)) == []
