@@ -160,7 +160,8 @@ def fault(
             if loss is not None
             else faults.dead_trunk(emulated, trunk)
         )
-    _tell(emulated)
+    harm = "; ".join(emulated.state.facts().faults)
+    print(f"lab {emulated.state.name}: {harm or 'nothing is made to go wrong'}")
 
 
 COMMANDS = {
@@ -269,8 +270,9 @@ def _tell(emulated: Emulation) -> None:
         rate = units.quantity(link.measured_bytes_per_s, "B/s")
         print(f"measured  {link.link}: {rate}, {link.deviation:+.1%} of its declared rate")
     for relayed in facts.relayed:
-        late = f"delivered {relayed.late_median_us:.3g} us late (median), {relayed.late_p99_us:.3g} us (99 %)"
-        print(f"relayed   {relayed.link}: {relayed.frames} frames, {late if relayed.frames else 'none told yet'}")
+        late = f"{relayed.late_median_us:.3g} us late (median), {relayed.late_p99_us:.3g} us (99 %)"
+        carried = f"{relayed.frames} frames, delivered {late}" if relayed.frames else "nothing carried yet"
+        print(f"relayed   {relayed.link}: {carried}")
     for each in facts.faults:
         print(f"fault     {each}")
 
