@@ -278,7 +278,7 @@ def _tell(emulated: Emulation) -> None:
 
 
 def _ranges(lab: Any) -> list[str]:
-    return [f"{group.name}1..{group.name}{group.hosts}" for group in lab.group]
+    return [f"{group.name}1" + (f"..{group.name}{group.hosts}" if group.hosts > 1 else "") for group in lab.group]
 
 
 def _in_foreground(emulated: Emulation, host: str, words: list[str]) -> int:

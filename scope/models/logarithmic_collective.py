@@ -8,7 +8,7 @@ from scope.samples.samples import Floats
 
 def _terms(_n: Floats, p: Floats) -> list[Term]:
     return [
-        Term("t_oc_s", "s", ones(p), essential=True),
+        Term("t_oc_s", "s", ones(p), essential=False),
         Term("t_init_s", "s", p, essential=False),
         Term("t_s_s", "s", steps(p), essential=True),
     ]

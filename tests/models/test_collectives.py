@@ -55,7 +55,7 @@ def test_costs_that_three_counts_cannot_tell_apart_are_not_fitted() -> None:
     fits, _ = result(barrier(tree, [2, 4, 8], 34))
     chosen = next(fit for fit in fits if fit.model == "logarithmic_collective")
     assert {p.name for p in chosen.parameters} == {"t_oc_s", "t_s_s"}
-    assert chosen.left_out == ["t_init_s: the data cannot tell it from t_oc_s, t_s_s"]
+    assert chosen.left_out == ["t_init_s: the data cannot tell it from 0"]
 
 
 def test_one_count_is_no_curve_and_an_empty_broadcast_no_point() -> None:
@@ -77,14 +77,20 @@ def test_two_counts_make_no_model_and_say_so() -> None:
     assert {r.reason for r in not_fitted} == {"2 process counts; at least 3 are needed"}
 
 
-def test_a_negative_cost_is_rejected() -> None:
+def test_a_cost_that_would_be_negative_is_left_out_and_the_rest_describes_nothing() -> None:
     fits, _ = result(barrier(lambda p: 50e-6 / p, [2, 4, 8, 16], 36))
     assert not any(fit.chosen for fit in fits)
     reasons = {fit.model: fit.reason.partition(":")[0] for fit in fits}
-    assert reasons == {
-        "linear_collective": "no model describes the data",  # without the cost that would be negative
-        "logarithmic_collective": "it would need a negative cost",
-    }
+    assert reasons == dict.fromkeys(["linear_collective", "logarithmic_collective"], "no model describes the data")
+
+
+def test_a_law_survives_that_the_cost_of_the_call_is_lost_in_the_noise() -> None:
+    """Seen on a slow switch: milliseconds per step, of which a call of microseconds may come out negative."""
+    for seed in range(20):
+        fits, _ = result(barrier(lambda p: 7.7e-3 * ceil(log2(p)), [2, 3, 4, 5, 6, 7, 8], 200 + seed))
+        (chosen,) = [fit for fit in fits if fit.chosen]
+        assert chosen.model == "logarithmic_collective"
+        assert "t_s_s" in {p.name for p in chosen.parameters}
 
 
 def broadcast(truth: Callable[[int, int], float], seed: int) -> list[Summary]:
@@ -115,6 +121,12 @@ def test_a_tree_broadcast_over_sizes_and_processes() -> None:
 def test_a_bus_broadcast_over_sizes_and_processes() -> None:
     fits, _ = result(broadcast(lambda n, p: 1e-6 + (2e-6 + n / 2e9) * (p - 1), 38))
     assert joint(fits)[0].model == "linear_broadcast"
+
+
+def test_an_essential_cost_that_would_be_negative_rejects_the_model() -> None:
+    fits, _ = result(broadcast(lambda n, p: (5e-6 - n * 3e-12) * ceil(log2(p)), 41))
+    reasons = {fit.model: fit.reason for fit in joint(fits)}
+    assert reasons["logarithmic_broadcast"] == "it would need a negative cost"
 
 
 def test_intervals_of_collective_costs_cover_the_truth() -> None:
