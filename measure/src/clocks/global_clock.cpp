@@ -12,6 +12,10 @@ namespace {
 
 constexpr int tag = 1;
 constexpr int exchanges_per_offset = 20;
+constexpr int fewest_exchanges = 3;
+// Over long distances less is asked: a fixed number of exchanges would take a minute for tens of hosts on a
+// WAN.
+constexpr double longest_s = 1.0;
 constexpr int points_at_start = 50;
 constexpr int points_per_refresh = 4;
 // The first points are spread over 0.2 s: a slope is as good as its base is long.
@@ -63,11 +67,20 @@ void GlobalClock::learn(int points, useconds_t pause_us) {
     for (int distance = span / 2; distance >= 1; distance /= 2) {
       const int place = leaders_.rank() % (2 * distance);
       if (place == 0 && leaders_.rank() + distance < leaders_.size()) {
-        answer(leaders_.rank() + distance, points);
+        const int client = leaders_.rank() + distance;
+        answer(client, fewest_exchanges);
+        int exchanges = 0;
+        MPI_Recv(&exchanges, 1, MPI_INT, client, tag, leaders_.handle(), MPI_STATUS_IGNORE);
+        answer(client, points * exchanges);
       } else if (place == distance) {
+        const int reference = leaders_.rank() - distance;
+        const double affordable = longest_s / (points * measure(reference, fewest_exchanges).round_trip_s);
+        const int exchanges =
+            static_cast<int>(std::clamp<double>(affordable, fewest_exchanges, exchanges_per_offset));
+        MPI_Send(&exchanges, 1, MPI_INT, reference, tag, leaders_.handle());
         for (int point = 0; point < points; ++point) {
           usleep(pause_us);
-          offsets_.push_back(measure(leaders_.rank() - distance));
+          offsets_.push_back(measure(reference, exchanges));
           if (offsets_.size() > points_kept) offsets_.pop_front();
         }
         fit();
@@ -77,9 +90,9 @@ void GlobalClock::learn(int points, useconds_t pause_us) {
   share_with_host();
 }
 
-GlobalClock::Offset GlobalClock::measure(int reference) const {
+GlobalClock::Offset GlobalClock::measure(int reference, int exchanges) const {
   Offset best{0, 0, std::numeric_limits<double>::infinity()};
-  for (int exchange = 0; exchange < exchanges_per_offset; ++exchange) {
+  for (int exchange = 0; exchange < exchanges; ++exchange) {
     double theirs = 0;
     const double sent = local(ticks_.now());
     MPI_Send(&sent, 1, MPI_DOUBLE, reference, tag, leaders_.handle());
@@ -93,8 +106,8 @@ GlobalClock::Offset GlobalClock::measure(int reference) const {
   return best;
 }
 
-void GlobalClock::answer(int client, int points) const {
-  for (int exchange = 0; exchange < points * exchanges_per_offset; ++exchange) {
+void GlobalClock::answer(int client, int exchanges) const {
+  for (int exchange = 0; exchange < exchanges; ++exchange) {
     double theirs = 0;
     MPI_Recv(&theirs, 1, MPI_DOUBLE, client, tag, leaders_.handle(), MPI_STATUS_IGNORE);
     const double mine = now();
@@ -133,10 +146,10 @@ double GlobalClock::measure_error() {
   double worst = 0;
   if (leader_ && leaders_.size() > 1) {
     if (leaders_.root()) {
-      for (int client = 1; client < leaders_.size(); ++client) answer(client, 1);
+      for (int client = 1; client < leaders_.size(); ++client) answer(client, exchanges_per_offset);
     } else {
       // What rank 0 says the time is, against what this host's model makes of the same moment.
-      const Offset offset = measure(0);
+      const Offset offset = measure(0, exchanges_per_offset);
       worst = std::abs(offset.local_s + offset.offset_s - model_.global(offset.local_s));
     }
   }

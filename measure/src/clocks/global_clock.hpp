@@ -60,8 +60,8 @@ class GlobalClock {
   double local(Ticks ticks) const;
   // One pass over the tree; each level adds `points` offsets, `pause_us` apart.
   void learn(int points, useconds_t pause_us);
-  Offset measure(int reference) const;        // client's side of the exchange
-  void answer(int client, int points) const;  // reference's side
+  Offset measure(int reference, int exchanges) const;  // client's side
+  void answer(int client, int exchanges) const;        // reference's side
   void fit();
   void share_with_host();
 
