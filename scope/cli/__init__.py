@@ -21,6 +21,7 @@ COMMANDS = {
     "doctor": "say what this machine has and lacks for measuring",
     "lab": "emulate a cluster on this machine, out of network namespaces",
     "topology": "find the groups of a cluster, its trunks and their speeds by measurement",
+    "monitor": "run any MPI program under the monitor and say where its time goes",
 }
 
 EXAMPLES = """\

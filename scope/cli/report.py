@@ -19,11 +19,12 @@ def command(
     ] = "no",
 ) -> None:
     """Draw the report of a run: one HTML file that needs no network."""
-    from scope.report.page import write
+    from scope.profiles.monitored_run import is_monitored
+    from scope.report import page, profile_page
 
-    page = write(run, output)
-    typer.echo(page)
+    written = (profile_page if is_monitored(run) else page).write(run, output)
+    typer.echo(written)
     if open_ == "yes":
         import webbrowser
 
-        webbrowser.open(page.resolve().as_uri())
+        webbrowser.open(written.resolve().as_uri())

@@ -24,9 +24,13 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="A list of objects instead of tables.")] = False,
 ) -> None:
     """Show the figures of a run: medians with their intervals, case by case."""
+    from scope.profiles.monitored_run import is_monitored
     from scope.report.contents import read_summaries
     from scope.report.selection import select
 
+    if is_monitored(run):
+        _show_monitored(run, patterns or [], json)
+        return
     chosen = select(read_summaries(run), patterns or [])
     shown = chosen if every else [summary for summary in chosen if summary.primary]
     if json:
@@ -36,6 +40,21 @@ def command(
     from scope.report.terminal import console
 
     console().print(listing(shown))
+
+
+def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
+    """Print what a monitored program did; the rows with --json are its calls."""
+    from scope.errors import UsageError
+    from scope.report import profile_contents, profile_text
+    from scope.report.terminal import console
+
+    if patterns:
+        raise UsageError(f"{patterns[0]}: patterns choose benchmarks; {run} is a monitored program")
+    contents = profile_contents.read(run)
+    if json:
+        typer.echo(contents.merged.model_dump_json())
+    else:
+        profile_text.show(contents, console())
 
 
 def _print_json(summaries: list[Summary]) -> None:

@@ -13,6 +13,7 @@ from scope.profiles.profile import Profile
 from scope.profiles.records import Late, LateRank
 from scope.profiles.routines import kind, plain
 
+TRACE = "trace.json"
 SEND, RECEIVE = 1, 2
 _CLOCKS_S = 1e-5
 """Clocks of two hosts may disagree by so much before a message seems to arrive before it is sent."""

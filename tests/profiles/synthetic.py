@@ -19,7 +19,16 @@ FIRST_TICK = 10_000_000_000
 FIRST_UNIX_NS = 1_700_000_000_000_000_000
 ROUTINES = (
     *("MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Waitall", "MPI_Barrier", "MPI_Bcast"),
-    *("MPI_Allreduce", "MPI_Alltoall", "MPI_Reduce", "MPI_Sendrecv", "MPI_Comm_rank", "MPI_Put", "MPI_Allgather"),
+    *(
+        "MPI_Allreduce",
+        "MPI_Alltoall",
+        "MPI_Reduce",
+        "MPI_Sendrecv",
+        "MPI_Comm_rank",
+        "MPI_Put",
+        "MPI_Allgather",
+        "MPI_Ssend",
+    ),
 )
 ROWS = {
     **{"process": 1, "calls": 512, "waits": 128, "partners": 1100, "sites": 128},
