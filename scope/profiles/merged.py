@@ -52,7 +52,7 @@ def merge(folder: Path) -> Merged:
         format=FORMAT,
         program=first.program,
         arguments=list(first.arguments),
-        mpi=first.mpi,
+        mpi=" ".join(first.mpi.split()),
         thread_level=first.thread_level,
         ranks=job.ranks,
         missing_ranks=missing,

@@ -40,13 +40,16 @@ class Program:
     launcher: int | None
     """Place of the launcher among the words; None where there is none, or one that hands on what it has."""
     mpi: MpiInstallation
+    """Of the program."""
+    family: str = ""
+    """Whose launcher it is: `openmpi`, `mpich` or another; empty where that is not known."""
 
     def monitored(self, settings: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
         """Return the words and the further variables with which the processes get these settings.
 
         A launcher that can be told is told, so that it is not monitored itself and other hosts get them too.
         """
-        form = _EXPORT.get(self.mpi.name)
+        form = _EXPORT.get(self.family)
         if self.launcher is None or form is None:
             return list(self.words), dict(settings)
         told = []
@@ -86,8 +89,9 @@ def recognise(
     if first is None:
         raise UsageError(f"{command[0]}: no such command; must be a program on PATH or a path")
     launcher, start = _launcher(command, environment, directory)
+    family = _family(start)
     if asked is not None:
-        return Program(tuple(command), launcher, installations.find(asked))
+        return Program(tuple(command), launcher, installations.find(asked), family)
     linked = next(
         (
             found
@@ -97,7 +101,12 @@ def recognise(
         None,
     )
     mpi = _of_library(linked, start) if linked else _of_launcher(start)
-    return Program(tuple(command), launcher, mpi)
+    if linked and family and mpi.name not in ALIKE.get(family, (family,)):
+        raise UsageError(
+            f"{command[launcher or 0]}: is the launcher of {family}, and {linked.program} uses {mpi.name};"
+            " a program must be started by its own MPI"
+        )
+    return Program(tuple(command), launcher, mpi, family)
 
 
 def located(word: str, environment: Mapping[str, str], directory: Path) -> Path | None:
@@ -137,34 +146,60 @@ def _launcher(
     return None, None
 
 
+def _family(launcher: Path | None) -> str:
+    """Ask a launcher whose it is."""
+    if launcher is None:
+        return ""
+    try:
+        answer = subprocess.run(
+            [str(launcher), "--version"],
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE_S,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    said = answer.stdout + answer.stderr
+    return next((name for name, pattern in installations.BANNERS if re.search(pattern, said)), "")
+
+
 def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
     """Return the installation whose library a program uses."""
     family = LIBRARIES[linked.soname]
-    alike = [one for one in installations.survey()[0] if one.name in ALIKE[family]]
+    alike = [one for one in _known(launcher, linked.library) if one.name in ALIKE[family]]
     if not alike:
         raise UsageError(
             f"{linked.program}: uses {linked.soname} ({family}), and no compiler of that MPI is here for its"
             " monitor; --mpi FOLDER names an installation"
         )
-    if launcher is not None:
-        for one in alike:
-            if one.launcher and Path(one.launcher).resolve() == launcher.resolve():
-                return one
-    library = linked.library.resolve() if linked.library else None
-    if library is None:
-        return alike[0]
+    for one in alike:
+        if launcher is not None and one.launcher and Path(one.launcher).resolve() == launcher.resolve():
+            return one
     # The installation below whose folder the library lies, the innermost first.
-    homes = [(len(home.parts), one) for one in alike for home in [_home(one)] if home in library.parents]
-    return max(homes, key=lambda pair: pair[0])[1] if homes else alike[0]
+    above = linked.library.resolve().parents if linked.library else ()
+    homes = [(len(home.parts), place) for place, one in enumerate(alike) if (home := _home(one)) in above]
+    return alike[max(homes)[1]] if homes else alike[0]
 
 
 def _of_launcher(launcher: Path | None) -> MpiInstallation:
     """Return the installation of a launcher; without one, that which Scope itself would choose."""
-    if launcher is not None:
-        for one in installations.survey()[0]:
-            if one.launcher and Path(one.launcher).resolve() == launcher.resolve():
-                return one
+    for one in _known(launcher, None) if launcher is not None else ():
+        if one.launcher and launcher is not None and Path(one.launcher).resolve() == launcher.resolve():
+            return one
     return installations.find()
+
+
+def _known(launcher: Path | None, library: Path | None) -> list[MpiInstallation]:
+    """Return the installations here: beside the launcher, around the library, those that Scope knows."""
+    folders = [launcher.absolute().parent] if launcher else []
+    folders += [folder / "bin" for folder in library.resolve().parents[:4]] if library else []
+    compilers = [folder / "mpicxx" for folder in folders if os.access(folder / "mpicxx", os.X_OK)]
+    beside = [installations.identify(compiler, "path") for compiler in compilers]
+    return [
+        *(one for one in beside if isinstance(one, MpiInstallation)),
+        *installations.survey()[0],
+    ]
 
 
 def _home(mpi: MpiInstallation) -> Path:
