@@ -22,6 +22,7 @@ COMMANDS = {
     "lab": "emulate a cluster on this machine, out of network namespaces",
     "topology": "find the groups of a cluster, its trunks and their speeds by measurement",
     "monitor": "run any MPI program under the monitor and say where its time goes",
+    "export": "write the profiles of monitored runs for other programs",
     "campaign": "run a program over parameters, processes and placements, and say what the runs show together",
     "placement": "say what it costs a program that its processes share a node, and why",
     "soak": "repeat a program for hours and count errors, drift and memory that grows",
