@@ -31,10 +31,11 @@ class Done:
         return max((record.ranks for record in well(self.records)), default=0)
 
 
-def done(path: Path) -> Done:
-    """Read a study that was done."""
+def done(path: Path, transport: str) -> Done:
+    """Read what was done over a transport of a study."""
     folder = CampaignFolder(path)
-    head, records = folders.read(folder), read(folder.records)
+    head = folders.read(folder)
+    records = [record for record in read(folder.records) if record.transport == transport]
     return Done(head, records, analyse(head, records))
 
 

@@ -308,22 +308,21 @@ def verdicts(analysis: Analysis) -> list[str]:
 
 
 def _verdict(each: Comparison) -> str:
-    value = each.slowdown
-    if value.low is None:
-        return (
-            f"{each.packed.words} take {_change(value.value)} than {each.spread.words}: too few runs to be sure."
-        )
+    longer = each.slowdown.value >= 0
+    change = f"take {_size(each.slowdown)} {'longer' if longer else 'less'} than {each.spread.words}"
+    if each.slowdown.low is None:
+        return f"{each.packed.words} {change}: too few runs to be sure."
     if not each.certain:
-        return f"{each.packed.words} and {each.spread.words} cannot be told apart: {_part(value)}."
+        return f"{each.packed.words} and {each.spread.words} cannot be told apart: {_part(each.slowdown)}."
     part = each.by_computation if each.mostly == "computation" else each.by_communication
-    return (
-        f"{each.packed.words} take {_change(value.value)} than {each.spread.words} {_part(value)}; most of it is"
-        f" {each.mostly}, {_part(part)}."
-    )
+    return f"{each.packed.words} {change}; most of it is {each.mostly}, {_part(part)}."
 
 
-def _change(share: float) -> str:
-    return f"{units.share(abs(share))} {'longer' if share >= 0 else 'less'}"
+def _size(change: Bounds) -> str:
+    """Write a change without its sign."""
+    if change.value >= 0 or change.low is None or change.high is None:
+        return units.share(abs(change.value), change.low, change.high)
+    return units.share(-change.value, -change.high, -change.low)
 
 
 def _endurance(found: Endurance) -> Section:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from scope.campaign.record import read
+from scope.cli import dispatch
 from tests.cli.scope_command import Answer, scope, start, wait_until
 
 STUDY = """
@@ -96,35 +97,29 @@ def test_the_runs_of_a_study_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_soak_counts_what_goes_wrong_and_keeps_only_that(tmp_path: Path) -> None:
-    # Every fourth run prints rubbish.
+    # Every second run prints rubbish.
     program = tmp_path / "app"
-    program.write_text("#!/bin/sh\necho . >> count\ntest $(($(wc -l < count) % 4)) = 0 || echo right\n")
+    program.write_text("#!/bin/sh\necho . >> count\ntest $(($(wc -l < count) % 2)) = 0 || echo right\n")
     program.chmod(0o755)
-    words = ["soak", "--runs", "9", "--check", "grep -q right", "--unmonitored", "-o", "out"]
+    words = ["soak", "--runs", "5", "--check", "grep -q right", "--unmonitored", "--mpi", "embedded", "-o", "out"]
     ended = scope(tmp_path, *words, "--json", "--", "./app")
     assert ended.code == 1, ended.errors
     endurance = json.loads(ended.output)["analysis"]["endurance"]
-    assert (endurance["runs"], endurance["well"], endurance["wrong"]) == (9, 7, 2)
+    assert (endurance["runs"], endurance["well"], endurance["wrong"]) == (5, 3, 2)
     assert sorted(path.name for path in (tmp_path / "out" / "runs").iterdir()) == [
         "00001",
+        "00002",
         "00004",
-        "00008",
-        "00009",
+        "00005",
     ]
-    assert "9 runs" in scope(tmp_path, "soak", "--resume", "out").output
 
 
-def test_a_soak_ends_with_its_time_and_on_request(tmp_path: Path) -> None:
-    timed = scope(tmp_path, "soak", "--for", "0.5s", "--unmonitored", "-o", "timed", "--", "sleep", "0.1")
+def test_a_soak_ends_with_its_time(tmp_path: Path) -> None:
+    words = ["soak", "--for", "0.5s", "--unmonitored", "--mpi", "embedded", "-o", "timed"]
+    timed = scope(tmp_path, *words, "--", "sleep", "0.2")
     assert timed.code == 0, timed.errors
-    assert 2 <= len(read(tmp_path / "timed" / "runs.jsonl")) <= 5
-    running = start(tmp_path, "soak", "--for", "1h", "--unmonitored", "-o", "long", "--", "sleep", "0.05")
-    records = tmp_path / "long" / "runs.jsonl"
-    wait_until(lambda: records.exists() and len(read(records)) >= 3)
-    running.send_signal(signal.SIGINT)
-    running.communicate(timeout=60)
-    assert running.returncode == 130
-    assert json.loads((tmp_path / "long" / "analysis.json").read_text())["endurance"]["runs"] >= 3
+    assert 1 <= len(read(tmp_path / "timed" / "runs.jsonl")) <= 3
+    assert "gave wrong results" in timed.output
 
 
 @pytest.mark.parametrize(
@@ -141,5 +136,15 @@ def test_a_soak_ends_with_its_time_and_on_request(tmp_path: Path) -> None:
         (["placement", "--", "mpiexec", "-n", "2", "./app"], "give the program alone"),
     ],
 )
-def test_what_is_wrong_is_refused_in_one_line(tmp_path: Path, words: list[str], refusal: str) -> None:
-    assert refusal in scope(tmp_path, *words).refusal()
+def test_what_is_wrong_is_refused_in_one_line(
+    words: list[str],
+    refusal: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert dispatch(words[0], words[1:]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert refusal in said.err

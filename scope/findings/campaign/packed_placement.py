@@ -25,7 +25,9 @@ def find(facts: Facts) -> list[Finding]:
         for each in fixed
         if each.slowdown.low and each.slowdown.low > 0 and _worth(each)
     ]
-    return found + [_filling(each) for each in pairs if not fixed and _inflates(each)]
+    if fixed or facts.head.lab:
+        return found
+    return [_filling(each) for each in pairs if _inflates(each)]
 
 
 def _worth(each: Comparison) -> bool:
@@ -37,6 +39,7 @@ def _inflates(each: Comparison) -> bool:
 
 
 def _filling(each: Comparison) -> Finding:
+    waited = each.off_processor.low is not None and each.off_processor.low > 0
     return Finding(
         code="packed-placement",
         severity="information",
@@ -50,8 +53,11 @@ def _filling(each: Comparison) -> Finding:
             *_share("without a processor, share of the time", each.off_processor),
         ],
         advice=(
-            "If the program's work is the same on any number of processes, caches and memory that they share cost"
-            " this much; `scope run node.stream` shows how many cores the memory can feed."
+            "Ranks waited for a processor meanwhile: something else ran here, and the figure is no measure of the"
+            " memory."
+            if waited
+            else "If the program's work is the same on any number of processes, caches and memory that they share"
+            " cost this much; `scope run node.stream` shows how many cores the memory can feed."
         ),
         lost=each.inflation.value / (1 + each.inflation.value),
     )
