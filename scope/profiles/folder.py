@@ -66,19 +66,22 @@ def job(folder: Path) -> Job:
 def apart(profiles: Sequence[Profile]) -> list[Job]:
     """Tell the processes of one start from those of another: by the launcher's name of it, by rank, by time."""
     jobs: list[Job] = []
+    ranks: list[set[int]] = []
     for one in sorted(profiles, key=lambda one: int(one.process["first_unix_ns"])):
-        place = next((each for each in jobs if _belongs(one, each.profiles)), None)
-        if place is None:
-            jobs.append(place := Job())
-        place.profiles.append(one)
+        fitting = (
+            place
+            for place, each in enumerate(jobs)
+            if one.rank not in ranks[place] and _together(one, each.profiles[0])
+        )
+        place = next(fitting, len(jobs))
+        if place == len(jobs):
+            jobs.append(Job())
+            ranks.append(set())
+        jobs[place].profiles.append(one)
+        ranks[place].add(one.rank)
     return jobs
 
 
-def _belongs(one: Profile, others: Sequence[Profile]) -> bool:
-    first = others[0]
+def _together(one: Profile, first: Profile) -> bool:
     near_s = (int(one.process["first_unix_ns"]) - int(first.process["first_unix_ns"])) * 1e-9
-    return (
-        (one.ranks, one.header.job) == (first.ranks, first.header.job)
-        and near_s < _TOGETHER_S
-        and all(each.rank != one.rank for each in others)
-    )
+    return (one.ranks, one.header.job) == (first.ranks, first.header.job) and near_s < _TOGETHER_S

@@ -6,7 +6,9 @@ The file is complete at every moment, so that of a killed process can be read li
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -246,7 +248,7 @@ def _read(path: Path, file: BinaryIO) -> Profile:
     warnings: list[str] = []
     tables: dict[str, Rows] = {name: np.zeros(0, _complete(name, None)) for name in COLUMNS}
     for table in _tables(path, lines, words.get("byte_order", "little")):
-        raw = _rows(file, table)
+        raw = _rows(file, table, size)
         if len(raw) < table.rows:
             warnings.append(
                 f"{path}: ends in the table {table.name}, at byte {size}: {len(raw)} of {table.rows} rows left"
@@ -360,11 +362,32 @@ def _format(kind: str, count: str | None, order: str) -> Any:
     return (f"{order}{kind}", (int(count),)) if count else f"{order}{kind}"
 
 
-def _rows(file: BinaryIO, table: Table) -> Rows:
-    """Return the rows that are there: fewer than the table has where the file is cut."""
-    file.seek(table.offset)
-    data = file.read(table.rows * table.dtype.itemsize)
-    return np.frombuffer(data, table.dtype, count=len(data) // table.dtype.itemsize)
+def _rows(file: BinaryIO, table: Table, size: int) -> Rows:
+    """Return the rows that are there: fewer than the table has where the file is cut.
+
+    Most of a file is holes that nobody wrote to: they are not read, which would fill the memory with zeros.
+    """
+    rows = max(0, min(table.rows, (size - table.offset) // table.dtype.itemsize))
+    data = np.zeros(rows * table.dtype.itemsize, np.uint8)
+    for begin, end in _written(file.fileno(), table.offset, table.offset + len(data)):
+        os.preadv(file.fileno(), [data[begin - table.offset : end - table.offset].data], begin)
+    return data.view(table.dtype)
+
+
+def _written(file: int, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a file between two places that are no holes, as far as the file system tells."""
+    while begin < end:
+        try:
+            start = os.lseek(file, begin, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # nothing but a hole is left
+                return
+            yield begin, end  # a file system that does not tell
+            return
+        if start >= end:
+            return
+        begin = min(os.lseek(file, start, os.SEEK_HOLE), end)
+        yield start, begin
 
 
 def _in_use(name: str, raw: Rows) -> Rows:

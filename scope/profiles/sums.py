@@ -34,11 +34,8 @@ class Columns:
     routines: list[str]
     ticks_s: Floats
     """Length of a tick for each row."""
-
-    @property
-    def time_s(self) -> Floats:
-        """Time of each row."""
-        return np.asarray(self.rows["ticks"] * self.ticks_s, dtype=np.float64)
+    time_s: Floats
+    """Time of each row."""
 
 
 def gather(profiles: Sequence[Profile], table: str, column: str, numbers: Sequence[Integers]) -> Columns:
@@ -55,13 +52,16 @@ def gather(profiles: Sequence[Profile], table: str, column: str, numbers: Sequen
         sites.append(places.renumbered(rows["site"], own))
     lengths = [len(rows) for rows in tables]
     fields = [name for name in (tables[0].dtype.names or ()) if all(name in (t.dtype.names or ()) for t in tables)]
+    together = np.concatenate([rows[fields] for rows in tables])
+    ticks_s = np.repeat([one.tick_s for one in profiles], lengths)
     return Columns(
-        rows=np.concatenate([rows[fields] for rows in tables]),
+        rows=together,
         process=np.repeat(np.arange(len(profiles)), lengths),
         routine=np.concatenate(routines),
         site=np.concatenate(sites),
         routines=known,
-        ticks_s=np.repeat([one.tick_s for one in profiles], lengths),
+        ticks_s=ticks_s,
+        time_s=np.asarray(together["ticks"] * ticks_s, np.float64),
     )
 
 
