@@ -42,7 +42,7 @@ class Head(BaseModel):
     """Where the runs' commands are started."""
     host: str
     lab: str = ""
-    """The emulated cluster it ran in; empty outside of any."""
+    """Title of the emulated cluster it ran in; empty outside of any."""
     pairings: list[Pairing] = []
     """Of placements: what is compared."""
     notes: list[str] = []
@@ -118,9 +118,15 @@ def begin(folder: CampaignFolder, head: Head) -> None:
     write_json(folder.head, head)
 
 
+def lab_here() -> str:
+    """Return the title of the emulated cluster around this process; empty outside of any."""
+    lab = active()
+    return "" if lab is None else lab.description.title or "a lab of one's own"
+
+
 def head_of(kind: Kind, study: Study, words: list[str]) -> Head:
     """Return the head of a campaign that begins now; a seed is drawn where none was asked for."""
-    lab = active()
+    lab = lab_here()
     seed = secrets.randbelow(2**31) if study.seed is None else study.seed
     return Head(
         format=FORMAT,
@@ -130,8 +136,8 @@ def head_of(kind: Kind, study: Study, words: list[str]) -> Head:
         words=words,
         folder=str(Path.cwd()),
         host=os.uname().nodename,
-        lab="" if lab is None else lab.name,
-        notes=[] if lab is None else [LAB_NOTE],
+        lab=lab,
+        notes=[LAB_NOTE] if lab else [],
         started_unix_s=time.time(),
         status="running",
     )

@@ -85,12 +85,10 @@ def go_on(kind: Kind, path: Path, json: bool) -> int:
     from scope.campaign import folder as folders
     from scope.campaign.starting import starter
     from scope.errors import UsageError
-    from scope.lab.active import active
 
     folder = folders.CampaignFolder(path.absolute())
     head = folders.read(folder, kind)
-    lab = active()
-    if head.status != "finished" and head.lab != ("" if lab is None else lab.name):
+    if head.status != "finished" and head.lab != folders.lab_here():
         raise UsageError(f"{path}: was begun {f'in the lab {head.lab}' if head.lab else 'outside of any lab'}")
     return carry_out(folder, head, lambda: starter(head.study, str(folder.head)), json)
 

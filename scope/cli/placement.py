@@ -22,6 +22,7 @@ def command(
     check: Annotated[str | None, typer.Option(help="A command that reads what a run printed; 0: right.")] = None,
     limit: Annotated[float | None, typer.Option(help="Seconds after which a run is ended.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of the random order.")] = None,
+    name: Annotated[str | None, typer.Option(help="What the study is called.")] = None,
     output: Output = None,
     resume: Resume = None,
     json: Json = False,
@@ -65,7 +66,7 @@ def command(
     pairs, notes = pairings(slots, cluster.hosts[0].processor.sockets if cluster.hosts else 1, ranks)
     study = made(
         {
-            "name": named(program[0]),
+            "name": name or named(program[0]),
             "program": program,
             "ranks": sorted({layout.ranks for pair in pairs for layout in (pair.packed, pair.spread)}),
             "placement": sorted({layout.placement for pair in pairs for layout in (pair.packed, pair.spread)}),

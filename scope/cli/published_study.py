@@ -78,8 +78,20 @@ def _words(
     program = [str(programs.compiled(study.program, mpi)), *scale.arguments.split()]
     options = ["--repetitions", str(repetitions or scale.repetitions), "--output", str(folder / place)]
     if study.kind == "placement":
-        return ["placement", *options, "--ranks", str(max(scale.ranks)), "--mpi", mpi.compiler, "--", *program]
+        return [
+            "placement",
+            "--name",
+            study.program,
+            *options,
+            "--ranks",
+            str(max(scale.ranks)),
+            "--mpi",
+            mpi.compiler,
+            "--",
+            *program,
+        ]
     asked = {
+        "name": study.program,
         "program": program,
         "ranks": scale.ranks if networks[0].lab else _with_room(scale.ranks),
         "transport": [network.transport for network in networks],
