@@ -15,8 +15,8 @@ from pathlib import Path
 
 from scope.errors import UsageError
 from scope.machine.machine import Machine
-from scope.profiles.records import Calls, Merged, Part
-from scope.profiles.routines import plain
+from scope.profiles.records import Calls, Merged, Part, Waits
+from scope.profiles.routines import kind, plain
 from scope.rundirectory import Run, RunDirectory, read_json
 from scope.samples.records import Value
 from scope.statistics.summary import Summaries, Summary
@@ -60,12 +60,14 @@ COUNTERPARTS = {
     "MPI_Ssend": Counterpart("mpi.latency", "latency_s", (("mode", "synchronous"), ("completion", "blocking"))),
 }
 """What each routine is held against; nonblocking ones return at once and have none."""
+WAITED = {name: Counterpart("mpi.latency", "latency_s", _MESSAGE) for name in ("MPI_Irecv", "MPI_Recv_init")}
+"""What the waits for requests are held against, by the routine that made them."""
 
 MESSAGES = ("mpi.latency",)
 """Benchmarks of two processes, whatever the size of the communicator."""
 DEFINITIONS = ("mean_rank", "max_rank", "global", "half_round_trip")
 """Of a collective the time inside the call, mean over the processes, is what a profile has; others stand in."""
-BETTER = 1.2
+BETTER = 1.5
 """Another size is better where it saves more than this factor."""
 
 
@@ -95,6 +97,8 @@ class Held(Part):
     """Of all processes: time beyond the machine's."""
     waiting_s: float | None
     """Of that what was surely waiting for the last process; None where sums cannot tell."""
+    waiting_most_s: float | None
+    """Of that what can have been waiting at most."""
     better_bytes: int | None
     """A size with which the machine carries the same in less time; None where there is none."""
     better_s: float | None
@@ -170,12 +174,16 @@ def hold(merged: Merged, run: Path) -> Against:
     known = curves(summaries, spread=len(merged.hosts) > 1)
     held: list[Held] = []
     not_held: dict[str, float] = defaultdict(float)
-    for alike in _alike(merged.calls):
-        one = _held(alike, known, merged)
+    for sums in [*_sums(merged.calls), *_waits(merged.waits)]:
+        one = _held(sums, known, merged)
         if one is not None:
             held.append(one)
         else:
-            not_held[alike[0].routine] += sum(each.time_s for each in alike)
+            not_held[sums.routine] += sums.time_s
+    # What their waits are told by, is not told by the waits themselves.
+    waited_s = sum(one.time_s for one in merged.waits)
+    for name in [name for name in not_held if kind(name) == "wait" and waited_s > 0]:
+        del not_held[name]
     return Against(
         format=1,
         run=str(run),
@@ -239,56 +247,109 @@ def _usable(one: Summary, counterpart: Counterpart) -> bool:
     return all(one.parameters.get(name, values[0]) in values for name, values in asked.items())
 
 
-def _alike(calls: Sequence[Calls]) -> list[list[Calls]]:
-    """Put together what differs in place and region only."""
+@dataclass(frozen=True)
+class Sums:
+    """Calls that differ in place and region only, or the waits for them."""
+
+    routine: str
+    shown: str
+    """Its name on the page."""
+    communicator_size: int
+    size_class: int
+    calls: int
+    bytes: int
+    time_s: float
+    processes: int
+    counterpart: Counterpart | None
+
+
+def _sums(calls: Sequence[Calls]) -> list[Sums]:
     groups: dict[tuple[str, int, int], list[Calls]] = defaultdict(list)
     for one in calls:
         if not one.overflow and one.calls:
             groups[plain(one.routine), one.communicator_size, one.size_class].append(one)
-    return list(groups.values())
+    return [
+        Sums(
+            routine=name,
+            shown=name,
+            communicator_size=members,
+            size_class=size_class,
+            calls=sum(one.calls for one in alike),
+            bytes=sum(one.bytes for one in alike),
+            time_s=sum(one.time_s for one in alike),
+            processes=max(one.processes for one in alike),
+            counterpart=COUNTERPARTS.get(name),
+        )
+        for (name, members, size_class), alike in groups.items()
+    ]
 
 
-def _held(alike: Sequence[Calls], known: dict[str, list[Curve]], merged: Merged) -> Held | None:
-    first = alike[0]
-    name = plain(first.routine)
-    counterpart = COUNTERPARTS.get(name)
-    curve, note = _nearest(known.get(name, []), 2 if _is_message(counterpart) else first.communicator_size)
-    if counterpart is None or curve is None or first.communicator_size < 2:
+def _waits(waits: Sequence[Waits]) -> list[Sums]:
+    groups: dict[tuple[str, int, int], list[Waits]] = defaultdict(list)
+    for one in waits:
+        if one.requests:
+            groups[plain(one.operation), one.communicator_size, one.size_class].append(one)
+    return [
+        Sums(
+            routine=name,
+            shown=f"waits for {name}",
+            communicator_size=members,
+            size_class=size_class,
+            calls=sum(one.requests for one in alike),
+            bytes=sum(one.bytes for one in alike),
+            time_s=sum(one.time_s for one in alike),
+            processes=max(one.processes for one in alike),
+            counterpart=WAITED.get(name),
+        )
+        for (name, members, size_class), alike in groups.items()
+    ]
+
+
+def _held(sums: Sums, known: dict[str, list[Curve]], merged: Merged) -> Held | None:
+    counterpart = sums.counterpart
+    if counterpart is None or sums.communicator_size < 2:
         return None
-    calls, time_s = sum(one.calls for one in alike), sum(one.time_s for one in alike)
-    size = sum(one.bytes for one in alike) / calls / (first.communicator_size if counterpart.divided else 1)
+    ranks = 2 if counterpart.benchmark in MESSAGES else sums.communicator_size
+    curve, note = _nearest(known.get(_MESSENGER if sums.shown != sums.routine else sums.routine, []), ranks)
+    if curve is None:
+        return None
+    size = sums.bytes / sums.calls / (sums.communicator_size if counterpart.divided else 1)
     machine_s, assumed = curve.at(size)
     better = curve.better(size)
-    avoidable_s = max(0.0, time_s - calls * machine_s)
-    waiting = [
-        one.waiting_least_s
-        for one in merged.collectives
-        if (plain(one.routine), one.communicator_size, one.size_class)
-        == (name, first.communicator_size, first.size_class)
-    ]
+    avoidable_s = max(0.0, sums.time_s - sums.calls * machine_s)
+    waiting = next(
+        (
+            one
+            for one in merged.collectives
+            if (plain(one.routine), one.communicator_size, one.size_class)
+            == (sums.routine, sums.communicator_size, sums.size_class)
+        ),
+        None,
+    )
     return Held(
-        routine=name,
-        communicator_size=first.communicator_size,
+        routine=sums.shown,
+        communicator_size=sums.communicator_size,
         message_bytes=size,
-        calls=calls,
-        processes=max(one.processes for one in alike),
-        time_s=time_s,
-        mean_s=time_s / calls,
+        calls=sums.calls,
+        processes=sums.processes,
+        time_s=sums.time_s,
+        mean_s=sums.time_s / sums.calls,
         benchmark=curve.benchmark,
         definition=curve.definition,
         ranks=curve.ranks,
         machine_s=machine_s,
-        share=machine_s * calls / time_s if time_s > 0 else 1.0,
+        share=machine_s * sums.calls / sums.time_s if sums.time_s > 0 else 1.0,
         avoidable_s=avoidable_s,
-        waiting_s=min(avoidable_s, waiting[0]) if waiting else None,
+        waiting_s=min(avoidable_s, waiting.waiting_least_s) if waiting else None,
+        waiting_most_s=min(avoidable_s, waiting.waiting_most_s) if waiting else None,
         better_bytes=better[0] if better else None,
         better_s=better[1] if better else None,
         note="; ".join(filter(None, [note, assumed])),
     )
 
 
-def _is_message(counterpart: Counterpart | None) -> bool:
-    return counterpart is not None and counterpart.benchmark in MESSAGES
+_MESSENGER = "MPI_Recv"
+"""The routine whose curve stands for a message that is waited for."""
 
 
 def _nearest(known: Sequence[Curve], ranks: int) -> tuple[Curve | None, str]:

@@ -161,7 +161,7 @@ def held(against: Against, most: int) -> Table:
                 units.share(one.share),
                 units.quantity(one.time_s, "s"),
                 units.quantity(one.avoidable_s, "s"),
-                units.quantity(one.waiting_s, "s") if one.waiting_s is not None else "not known",
+                _between(one.waiting_s, one.waiting_most_s),
                 f"{one.benchmark}{', ' + one.note if one.note else ''}",
             ]
             for one in against.held[:most]
@@ -219,6 +219,13 @@ def late(merged: Merged, most: int) -> Table:
             for one in ordered
         ],
     )
+
+
+def _between(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return "not known"
+    shown = [units.quantity(value, "s") for value in (low, high)]
+    return shown[0] if shown[0] == shown[1] else " to ".join(shown)
 
 
 def _part(part: float, whole: float) -> str:

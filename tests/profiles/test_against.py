@@ -19,7 +19,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Merged:
     processes = synthetic.processes(4)
     for one in processes:
         one.call("MPI_Bcast", 1.0, 1000, 65536).call("MPI_Barrier", 0.5 + one.rank, 1000, 0)
-        one.call("MPI_Recv", 2.0, 1000, 1024).call("MPI_Isend", 0.5, 1000, 1024)
+        one.call("MPI_Recv", 2.0, 1000, 1024).call("MPI_Isend", 0.5, 1000, 1024).call("MPI_Waitall", 0.2, 100, 0)
+        one.add("waits", operation=synthetic.number("MPI_Irecv"), communicator_size=4, size_class=13)
+        one.rows["waits"][0] |= {"requests": 100, "ticks": 2 * 10**8, "bytes": 409600}
     return merge(synthetic.write(tmp_path_factory.mktemp("program"), processes))
 
 
@@ -44,12 +46,21 @@ def test_a_collective_beside_the_same_on_the_machine(against: Against) -> None:
 def test_waiting_is_told_apart_where_sums_can_tell(against: Against) -> None:
     one = next(each for each in against.held if each.routine == "MPI_Barrier")
     assert one.waiting_s == pytest.approx(1 + 2 + 3)
+    assert one.waiting_most_s is not None
+    assert one.waiting_s <= one.waiting_most_s <= one.avoidable_s
 
 
 def test_messages_are_held_against_the_ping_pong(against: Against) -> None:
     one = next(each for each in against.held if each.routine == "MPI_Recv")
     assert (one.benchmark, one.ranks, one.definition) == ("mpi.latency", 2, "half_round_trip")
     assert one.machine_s == pytest.approx(golden.LATENCY[0] + 1024 * golden.LATENCY[1], rel=0.05)
+
+
+def test_waits_are_held_against_the_ping_pong(against: Against) -> None:
+    one = next(each for each in against.held if each.routine == "waits for MPI_Irecv")
+    assert (one.calls, one.message_bytes, one.benchmark) == (400, 4096, "mpi.latency")
+    assert one.machine_s == pytest.approx(golden.LATENCY[0] + 4096 * golden.LATENCY[1], rel=0.05)
+    assert one.avoidable_s == pytest.approx(0.8 - 400 * one.machine_s, rel=1e-3)
 
 
 def test_what_has_no_counterpart_is_named_with_its_time(against: Against) -> None:

@@ -44,7 +44,7 @@ def _slow(facts: Facts, one: Held) -> Finding:
         title=(
             f"{_named(one)} ran at {units.share(one.share)} of its measured rate:"
             f" {units.quantity(one.avoidable_s, 's')} of {units.quantity(one.time_s, 's')} {beyond}"
-            + (f", {units.quantity(one.waiting_s, 's')} of them by waiting less" if one.waiting_s else "")
+            + _waiting(one)
         ),
         where=_where(facts, one),
         evidence=[
@@ -62,6 +62,14 @@ def _slow(facts: Facts, one: Held) -> Finding:
         ),
         lost=_beyond_s(one) / facts.total_s,
     )
+
+
+def _waiting(one: Held) -> str:
+    """Say how much of it is waiting, as far as that is known."""
+    if one.waiting_s is None or one.waiting_most_s is None:
+        return ""
+    low, high = (units.quantity(value, "s") for value in (one.waiting_s, one.waiting_most_s))
+    return f", {low if low == high else f'{low} to {high}'} of it by waiting less"
 
 
 def _bad_size(facts: Facts, one: Held) -> Finding:
@@ -99,7 +107,8 @@ def _where(facts: Facts, one: Held) -> dict[str, str | int | float]:
     calls = [
         each
         for each in facts.merged.calls
-        if (plain(each.routine), each.communicator_size) == (one.routine, one.communicator_size)
+        if (plain(each.routine), each.communicator_size)
+        == (one.routine.removeprefix("waits for "), one.communicator_size)
     ]
     where: dict[str, str | int | float] = {
         "routine": one.routine,
