@@ -52,7 +52,7 @@ class Template:
     """What a wrapper does around MPI's own routine.
 
     {comm}, {request}, {window}, {file}, {type}, {message} stand for the argument of that type, {new} for the
-    handle that is made, {raw:name} for what the program passed, {first} for the first index of the language,
+    handle that is made, {raw:name} for what the program passed, {first:…} for the first index,
     {bytes} for the rule. Any other word that is an argument's name is its value as in C.
     """
 
@@ -104,17 +104,19 @@ KINDS = {
     "waitany": _waits(
         "count",
         "1",
-        "*indx != MPI_UNDEFINED ? waiting.one(*indx - {first}, *seen.read()) : waiting.none();",
+        "*indx != MPI_UNDEFINED ? waiting.one(*indx - {first:count:*indx}, *seen.read()) : waiting.none();",
     ),
     "testany": _waits(
         "count",
         "1",
-        "*flag && *indx != MPI_UNDEFINED ? waiting.one(*indx - {first}, *seen.read()) : waiting.none();",
+        "*flag && *indx != MPI_UNDEFINED ? waiting.one(*indx - {first:count:*indx}, *seen.read())"
+        " : waiting.none();",
     ),
     "waitsome": _waits(
         "incount",
         "incount",
-        "*outcount > 0 ? waiting.some(*outcount, array_of_indices, {first}, seen.read()) : waiting.none();",
+        "*outcount > 0 ? waiting.some(*outcount, array_of_indices, {first:incount:*array_of_indices}, seen.read())"
+        " : waiting.none();",
     ),
     "free_request": Template("const u8 freed = key_of(*{request});", "call.freed_request(freed);"),
     "cancel": Template("const u8 asked = key_of(*{request});", "call.cancelled(asked);"),
@@ -196,6 +198,7 @@ class Routine:
 
 
 LINE = re.compile(r"(\d\.\d) +(\w+) +(\w+) +(?:([\w]+) )?(\w+)\((.*)\)")
+PLACEHOLDER = re.compile(r"\{(?:comm|request|requests|window|file|type|message|new|raw:\w+|program:\w+)\}")
 ARGUMENT = re.compile(r"(.*?)\s*(\w+)((?:\[\w*\])*)")
 
 
@@ -268,6 +271,7 @@ class Language:
     """How a template's placeholders are written in C."""
 
     first = "0"
+    """The first index of completed requests; it may name the {requests}, their {count} and one {index}."""
 
     def __init__(self, routine: Routine) -> None:
         self.routine = routine
@@ -297,11 +301,14 @@ class Language:
             "message": routine.first("MPI_Message"),
             "new": routine.last("MPI_Comm"),
         }
-        text = text.replace("{bytes}", BYTES[routine.rule]).replace("{first}", self.first)
+        text = text.replace("{bytes}", BYTES[routine.rule])
         text = text.replace("{found}", "*flag" if any(one.name == "flag" for one in routine.arguments) else "true")
         if routine.kind.endswith(("any",)):
             indices = [one.name for one in routine.arguments if one.name in ("index", "indx")]
             text = re.sub(r"\bindx\b", indices[0], text)
+        if (match := re.search(r"\{first:(\w+):([^}]*)\}", text)) and (requests := named["request"]):
+            first = self.first.format(requests=requests.name, count=match[1], index=match[2])
+            text = text.replace(match[0], first)
         if "{requests}" in text and named["request"]:
             text = text.replace("{requests}", self.requests(named["request"]))
         if status:
@@ -309,7 +316,7 @@ class Language:
         for word, argument in named.items():
             if argument:
                 text = text.replace(f"{{{word}}}", argument.name)
-        if "{" in re.sub(r"\{\}", "", text).replace("{ ", ""):
+        if PLACEHOLDER.search(text):
             raise SystemExit(f"{routine.name}: no argument for {text}")
         return text
 
@@ -346,6 +353,134 @@ def c_entries(chosen: list[Routine]) -> str:
     return '#include "entries.hpp"\n\n' + "\n".join(map(c_entry, chosen))
 
 
+def has_fortran(routine: Routine) -> bool:
+    """Say whether Fortran has the routine; conversions between the languages are for C."""
+    conversion = re.search(r"_(c2f|f2c|c2f08|f082c|f082f|f2f08|toint|fromint)$", routine.name)
+    return conversion is None and not routine.name.startswith("Abi_")
+
+
+class Fortran(Language):
+    """How they are written where every argument is an address, and handles are integers."""
+
+    first = "first_index({requests}_f, {count}, {index})"
+
+    def raw(self, argument: Argument) -> str:
+        """Return what the program passed, as the type that C has."""
+        return f"status_of({argument.name}_f)"
+
+    def program(self, argument: Argument) -> str:
+        """Return what the program passed."""
+        return f"{argument.name}_f"
+
+    def requests(self, argument: Argument) -> str:
+        """Return the handles of requests that a wait is for."""
+        return f"FortranRequests{{{argument.name}_f}}"
+
+    def values(self, text: str) -> str:
+        """Return the declarations of the arguments that a filled template names, with their values as in C."""
+        words = set(re.findall(r"\w+", text))
+        return "".join(f"  {self._value(one)}\n" for one in self.routine.arguments if one.name in words)
+
+    def _value(self, argument: Argument) -> str:
+        type_, name = argument.type, argument.name
+        handle = HANDLES.get(argument.handle)
+        address = f"{name}_f"
+        if type_.removeprefix("const ") == "void*":
+            return f"const void* const {name} = buffer_of({address});"
+        if handle == "Type" and argument.array:
+            return f"const FortranTypes {name}{{{address}}};"
+        if handle is not None:
+            value = f"{FROM_FORTRAN[handle]}(integer_at({address}))"
+            if type_.endswith("*"):
+                handle_type = argument.handle
+                return f"{handle_type} {name}_value = {value};\n  {handle_type}* const {name} = &{name}_value;"
+            return f"const {argument.handle} {name} = {value};"
+        element = argument.handle.replace("int", "MPI_Fint") if argument.handle == "int" else argument.handle
+        if type_.endswith("*") or argument.array:
+            return f"const {element}* const {name} = static_cast<const {element}*>({address});"
+        return f"const {element} {name} = *static_cast<const {element}*>({address});"
+
+
+FROM_FORTRAN = {
+    "Comm": "communicator_of",
+    "Type": "type_of",
+    "Win": "window_of",
+    "File": "file_of",
+    "Request": "request_of",
+    "Message": "message_of",
+    "Session": "session_of",
+}
+
+
+def fortran_parameters(routine: Routine) -> tuple[list[str], bool]:
+    """Return the names of a Fortran entry's addresses without the error, and whether it has an error."""
+    if routine.kind == "begin":
+        names = [one.name for one in routine.arguments if one.name not in ("argc", "argv")]
+    else:
+        names = [one.name for one in routine.arguments if one.name]
+    return [f"{name}_f" for name in names], routine.returns == "int" and routine.kind != "control"
+
+
+def texts(routine: Routine) -> int:
+    """Return of how many arguments Fortran passes a hidden length."""
+    return sum("char" in one.type for one in routine.arguments)
+
+
+def fortran_entry(routine: Routine) -> str:
+    """Return the entries that Fortran programs call: one that counts, and those that only note who called."""
+    template, language = KINDS[routine.kind], Fortran(routine)
+    names, has_error = fortran_parameters(routine)
+    lengths = [f"length{i}" for i in range(texts(routine))]
+    parameters = [f"void* {name}" for name in names]
+    parameters += ["MPI_Fint* error"] * has_error + [f"std::size_t {name}" for name in lengths]
+    returns = "void" if routine.returns == "int" else routine.returns
+    status = routine.first("MPI_Status")
+    passed = [
+        language.fill(template.passes) if template.passes and status and name == f"{status.name}_f" else name
+        for name in names
+    ]
+    before, after = language.fill(template.before), language.fill(template.after)
+    signature = f"{returns} (*)({', '.join(one.rsplit(' ', 1)[0] for one in parameters)})"
+    call = f"reinterpret_cast<{signature}>(theirs)"
+    arguments = ", ".join([*passed, *["&code"] * has_error, *lengths])
+    lines = ["  MPI_Fint code = MPI_SUCCESS;"] if has_error else []
+    if routine.kind not in LIFETIME:
+        lines.append(f"  Call call(routine::{routine.name}, caller);")
+    if before:
+        lines.append(language.values(before) + f"  {before}")
+    keeps = f"const {returns} result = " if returns != "void" else ""
+    lines.append(f"  {keeps}{call}({arguments});")
+    ended = "call.ends(code)" if has_error else "call.ends()"
+    if routine.kind in LIFETIME:
+        ended = "code == MPI_SUCCESS" if has_error else "true"
+    if after:
+        lines.append(f"  if ({ended}) {{\n{language.values(after)}    {after}\n  }}")
+    if has_error:
+        lines.append("  if (error) *error = code;")
+    if keeps:
+        lines.append("  return result;")
+    inner = ", ".join(["void* theirs", "[[maybe_unused]] const void* caller", *parameters])
+    body = "\n".join(lines)
+    declared = ", ".join(parameters)
+    given = ", ".join([*names, *["error"] * has_error, *lengths])
+    given = f", {given}" if given else ""
+    base = routine.name.removesuffix("_c").lower()
+    # Where cheap calls that concern nobody else come from is not worth an entry more.
+    form = "_LARGE" if routine.name.endswith("_c") else "_LOCAL" if routine.kind == "local" else ""
+    return (
+        f"[[gnu::noinline]] static {returns} fortran_{routine.name}({inner}) {{\n{body}\n}}\n"
+        f"SCOPE_FORTRAN{form}({routine.name}, {base}, {base.upper()}, {returns}, ({declared}), "
+        f"({given.removeprefix(', ')}), (theirs, SCOPE_CALLER{given}))\n"
+    )
+
+
+def fortran_entries(chosen: list[Routine]) -> str:
+    """Return entries_fortran.cpp."""
+    return '#include "entries_fortran.hpp"\n\n' + "\n".join(
+        fortran_entry(one) for one in chosen if has_fortran(one)
+    )
+
+
 def main() -> None:
     """Write the four files."""
     table, header, folder = map(Path, sys.argv[1:])
@@ -356,7 +491,7 @@ def main() -> None:
         "routines.hpp": numbers(chosen),
         "next.hpp": pointers(chosen),
         "entries_c.cpp": c_entries(chosen),
-        "entries_fortran.cpp": "",
+        "entries_fortran.cpp": fortran_entries(chosen),
     }
     for name, text in files.items():
         path = folder / name

@@ -47,6 +47,8 @@ class Call {
     if (!recording) [[unlikely]]
       return;
     level_ = ++thread.depth;
+    if (thread.fortran_caller) [[unlikely]]
+      caller_ = thread.fortran_caller;
     if (level_ == 1) {
       begin_ = ticks_now();
       profile.process->in_since_tick = begin_;
