@@ -12,6 +12,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from scope.build.registry import BenchmarkDescription
+from scope.campaign.analysis import Analysis
+from scope.campaign.folder import Head
+from scope.campaign.record import RunRecord
 from scope.findings.finding import Findings
 from scope.machine.machine import Machine
 from scope.models.fit import Models
@@ -32,6 +35,9 @@ FILES: dict[str, tuple[Any, str]] = {
     "findings": (Findings, "findings.json: what was found, worst first"),
     "monitor": (Monitored, "monitor.json: a command that ran under the monitor, and how it ended"),
     "profile": (Merged, "profile.json: what the processes of a monitored program did; seconds and bytes"),
+    "campaign": (Head, "campaign.json: what a campaign, placement or soak was asked for, and how far it came"),
+    "campaign-run": (RunRecord, "runs.jsonl of a campaign: one line; seconds and bytes"),
+    "analysis": (Analysis, "analysis.json: what the runs of a campaign show together; seconds and bytes"),
     "against": (Against, "against.json: a monitored program beside what the machine showed"),
 }
 

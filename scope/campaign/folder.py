@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 import scope
+from scope.campaign import HEAD, is_campaign
 from scope.campaign.allocation import Pairing
 from scope.campaign.study import Planned, Point, Study, ordered
 from scope.errors import ScopeError, UsageError
@@ -72,7 +73,7 @@ class CampaignFolder:
     @property
     def head(self) -> Path:
         """What was asked for."""
-        return self.path / "campaign.json"
+        return self.path / HEAD
 
     @property
     def records(self) -> Path:
@@ -145,7 +146,7 @@ def head_of(kind: Kind, study: Study, words: list[str]) -> Head:
 
 def read(folder: CampaignFolder, kind: Kind | None = None) -> Head:
     """Read a campaign's head; raises UsageError where it is none, or of another kind than `kind`."""
-    if not folder.head.exists():
+    if not is_campaign(folder.path):
         raise UsageError(f"{folder.path}: is no campaign: it has no {folder.head.name}")
     head = read_json(folder.head, Head)
     if kind is not None and head.kind != kind:

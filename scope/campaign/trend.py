@@ -9,6 +9,8 @@ from scipy import stats
 from scope.samples.samples import Floats
 
 FEWEST = 6
+MOST = 1000
+"""Of more points neighbours are put together: all pairs of a day's runs would fill the memory."""
 CONFIDENCE = 0.95
 
 
@@ -49,6 +51,8 @@ def trend(what: str, unit: str, time_s: Floats, values: Floats) -> Trend | None:
     """
     if values.size < FEWEST or np.ptp(time_s) <= 0:
         return None
+    points, span_s, typical = int(values.size), float(np.ptp(time_s)), float(np.median(values))
+    time_s, values = _together(time_s), _together(values)
     fit = stats.theilslopes(values, time_s, CONFIDENCE)
     rest = values - fit.intercept - fit.slope * time_s
     rest = rest - rest.mean()
@@ -60,10 +64,16 @@ def trend(what: str, unit: str, time_s: Floats, values: Floats) -> Trend | None:
     return Trend(
         what=what,
         unit=unit,
-        points=int(values.size),
-        span_s=float(np.ptp(time_s)),
-        typical=float(np.median(values)),
+        points=points,
+        span_s=span_s,
+        typical=typical,
         per_hour=slope * 3600,
         low=(slope - (slope - float(fit.low_slope)) * wider) * 3600,
         high=(slope + (float(fit.high_slope) - slope) * wider) * 3600,
     )
+
+
+def _together(values: Floats) -> Floats:
+    """Return the medians of so many neighbours at a time that at most `MOST` are left."""
+    each = -(-values.size // MOST)
+    return np.array([np.median(values[begin : begin + each]) for begin in range(0, values.size, each)])

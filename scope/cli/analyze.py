@@ -43,9 +43,17 @@ def analyze(run: Path) -> None:
 
 def explain(run: Path) -> None:
     """Derive what a run says, draw its page and print its verdict."""
+    from scope.campaign import is_campaign
     from scope.profiles.monitored_run import is_monitored
     from scope.report import page, verdict
 
+    if is_campaign(run):
+        from scope.campaign.folder import CampaignFolder
+        from scope.cli import campaign
+
+        folder = CampaignFolder(run.absolute())
+        campaign.show(folder, *campaign.derive(folder), json=False)
+        return
     if is_monitored(run):
         from scope.cli import monitor
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from scope.campaign.record import read
 from scope.cli import dispatch
 from tests.cli.scope_command import Answer, scope, start, wait_until
 
+SCHEMAS = Path(__file__).parents[2] / "schemas"
 STUDY = """
 name = "waiting"
 command = "sh -c 'sleep 0.0{tenths}; echo {tenths} done; test {ranks} != 3'"
@@ -66,6 +68,29 @@ def test_the_page_and_the_tables_say_the_same(done: tuple[Path, Answer]) -> None
     assert "http" not in page.replace("http-equiv", "")
     assert "\x1b" not in again.output
     assert len(read(folder / "out" / "runs.jsonl")) == 12, "nothing was run again"
+
+
+@pytest.mark.parametrize("name", ["campaign", "campaign-run", "analysis"])
+def test_the_files_are_as_their_schemas_say(done: tuple[Path, Answer], name: str) -> None:
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+    file = done[0] / "out" / ("runs.jsonl" if name == "campaign-run" else f"{name}.json")
+    text = file.read_text()
+    document = json.loads(text.splitlines()[0] if name == "campaign-run" else text)
+    Draft202012Validator(schema).validate(document)
+    assert not Draft202012Validator(schema).is_valid(document | {"surprise": 1})
+
+
+def test_show_analyze_and_report_take_a_campaign(
+    done: tuple[Path, Answer], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = str(done[0] / "out")
+    for words in (["show", out], ["analyze", out]):
+        assert dispatch(words[0], words[1:]) == 0
+        assert "12 runs of 6 points" in capsys.readouterr().out
+    assert dispatch("show", [out, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["analysis"]["runs"] == 12
+    assert dispatch("report", [out, "-o", str(tmp_path / "page.html")]) == 0
+    assert "12 runs of 6 points" in (tmp_path / "page.html").read_text()
 
 
 def test_a_campaign_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:

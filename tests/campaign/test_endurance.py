@@ -112,3 +112,13 @@ def test_a_trend_holds_the_slope_and_knows_when_values_follow_each_other() -> No
     assert held >= 35
     assert alarms <= 5
     assert trend("x", "s", np.arange(5.0), np.ones(5)) is None
+
+
+def test_a_day_of_runs_is_no_burden() -> None:
+    time_s = np.arange(80_000.0)
+    random = np.random.default_rng(1)
+    found = trend("x", "s", time_s, 1 + time_s * 1e-6 + random.normal(0, 0.01, time_s.size))
+    assert found is not None
+    assert found.points == 80_000
+    assert found.low <= 3.6e-3 <= found.high
+    assert found.span_s == pytest.approx(79_999)
