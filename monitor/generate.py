@@ -199,7 +199,7 @@ class Routine:
 
 LINE = re.compile(r"(\d\.\d) +(\w+) +(\w+) +(?:([\w]+) )?(\w+)\((.*)\)")
 PLACEHOLDER = re.compile(r"\{(?:comm|request|requests|window|file|type|message|new|raw:\w+|program:\w+)\}")
-ARGUMENT = re.compile(r"(.*?)\s*(\w+)((?:\[\w*\])*)")
+ARGUMENT = re.compile(r"(.+?[\s*])\s*(\w+)((?:\[\w*\])*)")
 
 
 def routines(text: str) -> Iterator[Routine]:
@@ -224,7 +224,8 @@ def _argument(word: str, form: int) -> Argument:
     match = ARGUMENT.fullmatch(word)
     if match is None:
         raise SystemExit(f"routines.txt: {word}: no argument")
-    return Argument(match[1].split("|")[form if "|" in match[1] else 0], match[2], match[3])
+    types = match[1].strip().split("|")
+    return Argument(types[form if len(types) > 1 else 0], match[2], match[3])
 
 
 def declared(header: str) -> set[str]:

@@ -19,7 +19,8 @@ EXCEPTIONS = re.compile(
     r"T_\w+|"  # the tools' interface, which is not between program and library
     r"\w+_function\w*|Delete_function|"  # types of callbacks
     r"\w+_(c2f|f2c|toint|fromint)|"  # macros in some libraries
-    r"NULL_\w+_FN|DUP_FN|\w+_(FN|NULL)"  # callbacks of the library
+    r"NULL_\w+_FN|DUP_FN|\w+_(FN|NULL)|"  # callbacks of the library
+    r"Aint|Fint|Comm|Datatype|Errhandler|File|Group|Info|Message|Op|Request|Session|Win"  # types
 )
 
 
@@ -48,7 +49,7 @@ def test_every_routine_of_mpi_h_is_in_the_table_and_in_the_library(
     # A declaration: a type, the name, a list of arguments, an end.
     declared = set(re.findall(r"[\w*]\s+\*?MPI_(\w+)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)[^;{]*;", header))
     declared = {name for name in declared if not EXCEPTIONS.fullmatch(name)}
-    assert len(declared) > 380
+    assert len(declared) > 350
     known = {one.name for one in generate.routines((SOURCES / "routines.txt").read_text())}
     assert declared - known == set()
     symbols = subprocess.run(
