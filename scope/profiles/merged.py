@@ -9,34 +9,31 @@ from pathlib import Path
 import numpy as np
 
 from scope.profiles import folder as folders
-from scope.profiles import sums
+from scope.profiles import mpip, sums
+from scope.profiles.balance import spreads
 from scope.profiles.profile import Profile
-from scope.profiles.records import Calls, Collective, Merged, Process, Region, Spread, Waits
+from scope.profiles.records import Calls, Collective, Merged, Process, Region, Spread, Usage, Waits
 from scope.profiles.routines import Kind, kind
 from scope.profiles.sites import Sites
 from scope.profiles.timeline import timeline
 from scope.profiles.trace import gather, late
 from scope.profiles.traffic import traffic
 from scope.rundirectory import FORMAT, read_json
-from scope.statistics.order_statistics import sanitised
 
 __all__ = ["PROFILE", "Calls", "Collective", "Merged", "Process", "Region", "Spread", "Waits", "merge", "read"]
 
 PROFILE = "profile.json"
-SPREADS = (
-    *("wall_s", "compute_s", "mpi_s", "init_s", "user_s", "system_s", "off_processor_s"),
-    *("sent_messages", "sent_bytes", "received_messages", "received_bytes", "calls"),
-    *("voluntary_switches", "involuntary_switches", "major_faults", "peak_resident_bytes"),
-)
-"""Quantities of a process that are compared over the processes."""
+SOURCE = "scope monitor"
 _LOST = ("calls", "partners", "sites", "requests", "events")
 
 
 def merge(folder: Path) -> Merged:
-    """Return what the profiles below the folder of a monitored run say together.
+    """Return what the profiles below the folder of a monitored run say together; also that of another tool.
 
     Raises UsageError where the folder does not exist, ScopeError where no process left a profile that can be read.
     """
+    if (foreign := mpip.found(folder)) is not None:
+        return mpip.read(foreign)
     job = folders.job(folder)
     profiles = job.profiles
     first = profiles[0].header
@@ -50,6 +47,7 @@ def merge(folder: Path) -> Merged:
     missing = sorted(set(range(job.ranks)) - set(ranks))
     return Merged(
         format=FORMAT,
+        source=SOURCE,
         program=first.program,
         arguments=list(first.arguments),
         mpi=" ".join(first.mpi.split()),
@@ -59,7 +57,7 @@ def merge(folder: Path) -> Merged:
         hosts=sorted({one.host for one in profiles}),
         wall_s=max(one.wall_s for one in processes),
         processes=processes,
-        spreads={name: spread([getattr(one, name) for one in processes], ranks) for name in SPREADS},
+        spreads=spreads(processes),
         calls=sums.calls(calls, ranks),
         collectives=sums.collectives(calls, ranks),
         waits=sums.waits(waits),
@@ -77,30 +75,6 @@ def merge(folder: Path) -> Merged:
 def read(folder: Path) -> Merged:
     """Read `profile.json` of a monitored run; UsageError names what is missing or wrong in it."""
     return read_json(folder / PROFILE, Merged)
-
-
-def spread(values: Sequence[float], ranks: Sequence[int]) -> Spread:
-    """Describe one quantity over the processes; `ranks` are those of the values."""
-    array = np.asarray(values, np.float64)
-    inner = sanitised(array)
-    mean, most = float(array.mean()), float(array.max())
-    alone = len(array) < 2
-    return Spread(
-        mean=mean,
-        least=float(array.min()),
-        least_rank=ranks[int(array.argmin())],
-        most=most,
-        most_rank=ranks[int(array.argmax())],
-        coefficient_of_variation=_variation(array),
-        sanitised_mean=float(inner.mean()),
-        sanitised_coefficient_of_variation=_variation(inner),
-        imbalance=None if alone or most <= 0 else (most - mean) / most * len(array) / (len(array) - 1),
-    )
-
-
-def _variation(values: sums.Floats) -> float | None:
-    mean = float(values.mean())
-    return float(values.std(ddof=1)) / abs(mean) if len(values) > 1 and mean != 0 else None
 
 
 def _kinds(calls: sums.Columns, processes: int) -> list[dict[Kind, float]]:
@@ -130,12 +104,14 @@ def _process(one: Profile, kinds_s: Mapping[Kind, float]) -> Process:
         init_s=max(0, int(row["first_tick"]) - int(row["init_begin_tick"])) * tick_s,
         mpi_s=mpi_s,
         compute_s=max(0.0, one.wall_s - mpi_s),
-        user_s=float(row["user_s"]),
-        system_s=float(row["system_s"]),
         kinds_s=dict(kinds_s),
         calls=int(row["calls"]),
+        usage=Usage(
+            user_s=float(row["user_s"]),
+            system_s=float(row["system_s"]),
+            **{name: int(row[name]) for name in _FACTS},
+        ),
         **{name: int(partners[name].sum()) for name in _MESSAGES},
-        **{name: int(row[name]) for name in _FACTS},
         lost={name: int(row[f"lost_{name}"]) for name in _LOST if row[f"lost_{name}"]},
     )
 

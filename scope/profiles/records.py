@@ -13,6 +13,26 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class Usage(Part):
+    """What the operating system counted for a process between MPI_Init and MPI_Finalize, all threads together."""
+
+    user_s: float
+    system_s: float
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+    resident_bytes: int
+    """At the end."""
+    peak_resident_bytes: int
+    threads: int
+
+    @property
+    def processor_s(self) -> float:
+        """User and system time."""
+        return self.user_s + self.system_s
+
+
 class Process(Part):
     """What one process did between MPI_Init and MPI_Finalize, or its last sign of life."""
 
@@ -25,37 +45,29 @@ class Process(Part):
     in_routine: str
     """The routine that a process which did not finish had entered and not left; empty where there is none."""
     wall_s: float
-    init_s: float
-    """Time inside MPI_Init, which is no part of `wall_s`."""
+    init_s: float | None
+    """Time inside MPI_Init, which is no part of `wall_s`; None where another tool has not kept it."""
     mpi_s: float
     """Inside MPI; calls inside calls count once."""
     compute_s: float
     """`wall_s` less `mpi_s`."""
-    user_s: float
-    system_s: float
-    """Processor time of all its threads."""
+    usage: Usage | None
+    """None where another tool made the profile, which did not ask."""
     kinds_s: dict[Kind, float]
     """`mpi_s` by what the routines are for."""
     calls: int
     sent_messages: int
     sent_bytes: int
-    received_messages: int
-    received_bytes: int
-    """Point to point; what collectives move is not in it."""
-    voluntary_switches: int
-    involuntary_switches: int
-    minor_faults: int
-    major_faults: int
-    resident_bytes: int
-    peak_resident_bytes: int
-    threads: int
+    received_messages: int | None
+    received_bytes: int | None
+    """Point to point; what collectives move is not in it. None where another tool has not counted it."""
     lost: dict[str, int]
     """What had no place in the profile's tables: `calls` were counted without details, the others not at all."""
 
     @property
-    def off_processor_s(self) -> float:
+    def off_processor_s(self) -> float | None:
         """Wall-clock time less processor time: what GAMMA's Table 1 calls overhead; less than 0 with threads."""
-        return self.wall_s - self.user_s - self.system_s
+        return None if self.usage is None else self.wall_s - self.usage.processor_s
 
 
 class Spread(Part):
@@ -89,14 +101,14 @@ class Times(Part):
     mean_s: float
     least_s: float
     most_s: float
-    median_s: float
+    median_s: float | None
     """Within a factor of the square root of two: the histogram has a place for every power of two."""
-    p99_s: float
+    p99_s: float | None
     """No more than 1 % took longer; to the next power of two."""
-    sanitised_mean_s: float
+    sanitised_mean_s: float | None
     """Without those above the 99th percentile; each call as long as the middle of its place in the histogram."""
     coefficient_of_variation: float | None
-    """From the same; None of a single call."""
+    """From the same; None of a single call. Without a histogram none of these is known."""
     first_tick_exponent: int
     histogram: list[int]
     """Calls of 2^n to 2^(n+1) ticks, n from `first_tick_exponent`."""
@@ -111,6 +123,7 @@ class Calls(Part):
     site: int | None
     """Number in `sites`; None where no caller was taken down."""
     communicator_size: int
+    """0 where another tool has not kept it."""
     size_class: int
     """0: no bytes; n: 2^(n-1) to 2^n - 1 bytes."""
     region: int
@@ -241,6 +254,8 @@ class Merged(Part):
     """`profile.json`."""
 
     format: int
+    source: str
+    """What made the profiles: `scope monitor`, or the other tool."""
     program: str
     arguments: list[str]
     mpi: str
@@ -255,7 +270,7 @@ class Merged(Part):
     processes: list[Process]
     """By rank."""
     spreads: dict[str, Spread]
-    """Over the processes: `wall_s`, `compute_s`, `mpi_s`, `user_s`, `system_s`, `off_processor_s` and more."""
+    """Over the processes: `wall_s`, `compute_s`, `mpi_s` and, where known, `user_s`, `system_s` and more."""
     calls: list[Calls]
     """Those that took longest first."""
     collectives: list[Collective]

@@ -51,7 +51,7 @@ def by_process(merged: Merged) -> Figure:
                     one.host,
                     _s(one.wall_s),
                     *(_s(seconds[index]) for seconds in parts.values()),
-                    *map(_s, (one.user_s, one.system_s, one.off_processor_s)),
+                    *_usage(one),
                 ]
                 for index, one in enumerate(chosen)
             ],
@@ -316,6 +316,12 @@ def _course_table(moments: Sequence[float], columns: dict[str, list[str]]) -> Ta
 def _ranks(place: int, block: int, ranks: int) -> str:
     first, last = place * block, min((place + 1) * block, ranks) - 1
     return f"rank {first}" if first == last else f"ranks {first} to {last}"
+
+
+def _usage(one: Process) -> list[str]:
+    if one.usage is None:
+        return ["–"] * 3
+    return [units.quantity(value, "s") for value in (one.usage.user_s, one.usage.system_s, one.off_processor_s)]
 
 
 def _time(calls: Sequence[Calls]) -> float:

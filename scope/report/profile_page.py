@@ -101,7 +101,6 @@ def sentences(contents: ProfileContents) -> list[str]:
     merged = contents.merged
     total_s = max(merged.total_s, 1e-9)
     mpi = merged.spreads["mpi_s"]
-    off_s = merged.spreads["off_processor_s"].mean
     words = [
         f"{units.quantity(merged.wall_s, 's')} between MPI_Init and MPI_Finalize:"
         f" {units.share(merged.mpi_s / total_s)} of the time is in MPI, from"
@@ -111,11 +110,13 @@ def sentences(contents: ProfileContents) -> list[str]:
     if merged.calls and merged.mpi_s > 0:
         first = tables.routines(merged, 1).rows[0]
         words.append(f"{first[0]} takes {first[2]} of it, in {first[3]} calls of {first[4]}.")
-    words.append(
-        f"Each process was on the processor for"
-        f" {units.quantity(merged.spreads['user_s'].mean + merged.spreads['system_s'].mean, 's')}"
-        f" ({units.quantity(off_s, 's')} {'less' if off_s >= 0 else 'more'} than the wall clock)."
-    )
+    if "off_processor_s" in merged.spreads:
+        off_s = merged.spreads["off_processor_s"].mean
+        processor_s = merged.spreads["user_s"].mean + merged.spreads["system_s"].mean
+        words.append(
+            f"Each process was on the processor for {units.quantity(processor_s, 's')}"
+            f" ({units.quantity(abs(off_s), 's')} {'less' if off_s >= 0 else 'more'} than the wall clock)."
+        )
     return words
 
 
@@ -237,8 +238,8 @@ def _row(merged: Merged, one: Calls) -> Row:
         (str(one.region), float(one.region)),
         (units.quantity(one.time_s, "s"), number(one.time_s)),
         (str(one.calls), float(one.calls)),
-        *((units.quantity(value, "s"), number(value)) for value in (times.mean_s, times.median_s, times.p99_s)),
-        *((units.quantity(value, "s"), number(value)) for value in (times.most_s, times.sanitised_mean_s)),
+        *(_seconds(value) for value in (times.mean_s, times.median_s, times.p99_s)),
+        *(_seconds(value) for value in (times.most_s, times.sanitised_mean_s)),
         (units.share(times.coefficient_of_variation), times.coefficient_of_variation),
         (units.quantity(one.bytes, "B"), float(one.bytes)),
         (
@@ -250,10 +251,15 @@ def _row(merged: Merged, one: Calls) -> Row:
     return Row(cells, True, one.routine, "")
 
 
+def _seconds(value: float | None) -> tuple[str, float | None]:
+    return units.quantity(value, "s"), None if value is None else number(value)
+
+
 def _facts(contents: ProfileContents) -> list[tuple[str, str]]:
     monitored, merged = contents.monitored, contents.merged
     facts = [
         ("Command", shlex.join(monitored.command)),
+        ("Profiles by", merged.source),
         ("Program", merged.program),
         ("Directory", monitored.directory),
         ("Started", moment(monitored.started_unix_s)),

@@ -32,7 +32,7 @@ _SPREADS = {
 
 def spreads(merged: Merged, names: Sequence[str] | None = None) -> Table:
     """Return the quantities of the processes: mean, extremes, raw and sanitised variation, imbalance."""
-    chosen = [(name, *_SPREADS[name]) for name in names or _SPREADS]
+    chosen = [(name, *_SPREADS[name]) for name in names or _SPREADS if name in merged.spreads]
     return Table(
         ["", "mean", "least", "most", "variation", "sanitised mean", "its variation", "imbalance"],
         [_spread(title, merged.spreads[name], unit) for name, title, unit in chosen],
@@ -198,7 +198,7 @@ def unfinished(merged: Merged, most: int) -> Table:
                 one.state if one.abort_code is None else f"{one.state}, code {one.abort_code}",
                 units.quantity(one.wall_s, "s"),
                 one.in_routine or "its own work",
-                units.quantity(one.resident_bytes, "B"),
+                units.quantity(one.usage.resident_bytes if one.usage else None, "B"),
             ]
             for one in merged.unfinished[:most]
         ],

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scope.profiles.against import Against
-from scope.profiles.records import Calls, Merged
+from scope.profiles.records import Calls, Merged, Usage
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,12 @@ class Facts:
     def total_s(self) -> float:
         """Time of all processes; never 0."""
         return max(self.merged.total_s, 1e-9)
+
+    @property
+    def usages(self) -> list[Usage]:
+        """What the operating system counted for each process; empty where it was not asked for all of them."""
+        known = [one.usage for one in self.merged.processes if one.usage is not None]
+        return known if len(known) == len(self.merged.processes) else []
 
     def site(self, calls: Iterable[Calls]) -> str:
         """Name the place in the program where most of the time of some calls went; empty where it is not known."""

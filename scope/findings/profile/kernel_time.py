@@ -14,9 +14,9 @@ WORTH = 0.05
 
 def find(facts: Facts) -> list[Finding]:
     """Find programs that spend a fifth of their processor time in the kernel."""
-    processes = facts.merged.processes
+    processes = facts.usages
     user_s, system_s = (sum(getattr(one, name) for one in processes) for name in ("user_s", "system_s"))
-    if system_s < MUCH * (user_s + system_s) or system_s < WORTH * facts.total_s:
+    if not processes or system_s < MUCH * (user_s + system_s) or system_s < WORTH * facts.total_s:
         return []
     faults = sum(one.minor_faults for one in processes)
     per_fault_s = system_s / max(faults, 1)

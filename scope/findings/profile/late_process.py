@@ -45,9 +45,7 @@ def find(facts: Facts) -> list[Finding]:
                 Evidence(what="waiting for it, all others together", value=waiting_s, unit="s"),
                 Evidence(what=f"computation of rank {rank}", value=late.compute_s, unit="s"),
                 Evidence(what="computation of the others, mean", value=_mean(others, "compute_s"), unit="s"),
-                Evidence(what=f"processor time of rank {rank}", value=late.user_s + late.system_s, unit="s"),
-                Evidence(what=f"involuntary switches of rank {rank}", value=late.involuntary_switches),
-                Evidence(what="of the others, mean", value=_mean(others, "involuntary_switches")),
+                *_of_the_system(late, others),
             ],
             advice=_advice(late, others),
             lost=waiting_s / facts.total_s,
@@ -56,9 +54,8 @@ def find(facts: Facts) -> list[Finding]:
 
 
 def _advice(late: Process, others: list[Process]) -> str:
-    processor_s = late.user_s + late.system_s
-    theirs_s = _mean(others, "user_s") + _mean(others, "system_s")
-    if processor_s < 0.9 * theirs_s:
+    theirs = [one.usage.processor_s for one in others if one.usage is not None]
+    if late.usage is not None and theirs and late.usage.processor_s < 0.9 * sum(theirs) / len(theirs):
         return (
             f"It gets less processor time than the others: look what else runs on {late.host}, how processes are"
             " bound, and whether it waits for files."
@@ -67,6 +64,19 @@ def _advice(late: Process, others: list[Process]) -> str:
         "It computes longer than the others: give it less work, or find what only this rank does (input, output,"
         f" a larger part); if its work is equal, its processor on {late.host} is slower."
     )
+
+
+def _of_the_system(late: Process, others: list[Process]) -> list[Evidence]:
+    theirs = [one.usage for one in others if one.usage is not None]
+    if late.usage is None or not theirs:
+        return []
+    usual = sum(one.involuntary_switches for one in theirs) / len(theirs)
+    return [
+        Evidence(what=f"processor time of rank {late.rank}", value=late.usage.processor_s, unit="s"),
+        Evidence(what="of the others, mean", value=sum(one.processor_s for one in theirs) / len(theirs), unit="s"),
+        Evidence(what=f"involuntary switches of rank {late.rank}", value=late.usage.involuntary_switches),
+        Evidence(what="of the others, mean", value=usual),
+    ]
 
 
 def _mean(processes: list[Process], name: str) -> float:

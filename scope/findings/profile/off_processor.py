@@ -12,10 +12,10 @@ MUCH = 0.2
 
 def find(facts: Facts) -> list[Finding]:
     """Find programs whose processes were off the processor for a fifth of their time."""
-    processes = facts.merged.processes
-    processor_s = sum(one.user_s + one.system_s for one in processes)
+    processes = facts.usages
+    processor_s = sum(one.processor_s for one in processes)
     off_s = facts.merged.total_s - processor_s
-    if off_s < MUCH * facts.total_s:
+    if not processes or off_s < MUCH * facts.total_s:
         return []
     voluntary, involuntary = (
         sum(getattr(one, name) for one in processes) for name in ("voluntary_switches", "involuntary_switches")

@@ -26,6 +26,7 @@ def find(facts: Facts) -> list[Finding]:
 def _finding(state: str, routine: str, found: list[Process]) -> Finding:
     ranks = ", ".join(str(one.rank) for one in found[:8]) + (", ..." if len(found) > 8 else "")
     who = f"Rank {ranks}" if len(found) == 1 else f"{len(found)} processes (ranks {ranks})"
+    usages = [one.usage for one in found if one.usage is not None]
     codes = sorted({one.abort_code for one in found if one.abort_code is not None})
     return Finding(
         code="unfinished-process",
@@ -36,7 +37,11 @@ def _finding(state: str, routine: str, found: list[Process]) -> Finding:
         where={"ranks": ranks, "hosts": ", ".join(sorted({one.host for one in found})), "layer": "process"},
         evidence=[
             Evidence(what="last sign of life after MPI_Init", value=max(one.wall_s for one in found), unit="s"),
-            Evidence(what="resident memory then", value=max(one.resident_bytes for one in found), unit="B"),
+            *(
+                [Evidence(what="resident memory then", value=max(one.resident_bytes for one in usages), unit="B")]
+                if usages
+                else []
+            ),
         ],
         advice=(
             "Look at what the program and the kernel said (`dmesg`: out of memory, a segmentation fault);"
