@@ -20,6 +20,8 @@ from scope.rundirectory import RunDirectory
 
 _ROUTINES, _SITES, _HELD, _PROCESSES = 8, 5, 5, 16
 _BAR = 40
+_PLACE = 60
+"""Columns of a place in the program."""
 
 
 def show(contents: ProfileContents, screen: Console) -> None:
@@ -45,7 +47,7 @@ def parts(contents: ProfileContents, blocks: bool = True) -> Iterator[Renderable
         yield _grid(tables.routines(merged, _ROUTINES))
     if merged.sites:
         yield Text()
-        yield _grid(tables.sites(merged, _SITES))
+        yield _grid(_innermost(tables.sites(merged, _SITES)))
     if merged.collectives:
         yield Text()
         yield _grid(tables.collectives(merged, _SITES))
@@ -87,6 +89,15 @@ def _processes(contents: ProfileContents, blocks: bool) -> Iterator[Text]:
     if len(shown) < len(processes):
         left = len(processes) - len(shown)
         yield Text(f"  and {left} processes that compute neither least nor most", style="dim")
+
+
+def _innermost(table: Table) -> Table:
+    """Return the table of places with their innermost frame alone: a terminal is narrow."""
+    rows = []
+    for place, *rest in table.rows:
+        first = place.partition(" < ")[0]
+        rows.append([first if len(first) <= _PLACE else f"…{first[-_PLACE + 1 :]}", *rest])
+    return Table(table.columns, rows)
 
 
 def _grid(table: Table) -> Grid:

@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -31,5 +30,5 @@ int main(int argc, char** argv) {
   char word[64] = "nothing";
   if (rank == 0 && std::scanf("%63s", word) == 1) std::printf("read %s\n", word);
   MPI_Finalize();
-  return std::atoi(end);
+  return 0;
 }
