@@ -38,6 +38,9 @@ class Analysis(BaseModel):
     format: int
     runs: int
     well: int
+    unprofiled: int
+    """Runs that ended well without a profile although the monitor was below them."""
+    unprofiled_reason: str
     disturbances: list[Disturbance]
     configurations: list[Configuration]
     overheads: list[Overhead]
@@ -54,12 +57,16 @@ class Analysis(BaseModel):
 def analyse(head: Head, records: Sequence[RunRecord]) -> Analysis:
     """Derive everything from the records; `layouts` are pairs to compare and whether their processes are fixed."""
     study = head.kind == "campaign"
-    groups = clusters.clusters(records) if study else "groups are looked for in campaigns"
+    good = configurations.well(records)
+    blind = [record for record in good if head.study.monitored and not record.features]
+    groups = clusters.clusters(records, head.study.per) if study else "groups are looked for in campaigns"
     compared = [allocation.compare(records, pairing) for pairing in head.pairings]
     return Analysis(
         format=FORMAT,
         runs=len(records),
-        well=len(configurations.well(records)),
+        well=len(good),
+        unprofiled=len(blind),
+        unprofiled_reason=blind[0].reason if blind else "",
         disturbances=[
             Disturbance(number=r.number, point=r.point, status=r.status, reason=r.reason)
             for r in records

@@ -61,6 +61,8 @@ class Clusters(Part):
     """The groups of a study's runs."""
 
     features: list[str]
+    per: str
+    """The parameter that the features were divided by; empty: none."""
     runs: int
     groups: list[Group]
     """The largest first; one group is an answer too."""
@@ -86,12 +88,17 @@ class _Division:
     silhouette: float
 
 
-def clusters(records: Sequence[RunRecord]) -> Clusters | str:
-    """Divide the runs that ended well, or say why they cannot be divided."""
+def clusters(records: Sequence[RunRecord], per: str | None = None) -> Clusters | str:
+    """Divide the runs that ended well, or say why they cannot be divided.
+
+    `per` names a parameter: NetFinity divides all features by the number of time steps.
+    """
     good = [record for record in well(records) if all(name in record.features for name in FEATURES)]
     if len(good) < FEWEST_RUNS:
         return f"{len(good)} runs with profiles: groups are looked for among {FEWEST_RUNS} or more"
     raw = np.array([[record.features[name] for name in FEATURES] for record in good])
+    if per is not None:
+        raw /= np.array([[float(record.parameters[per])] for record in good])
     varying = np.flatnonzero(raw.std(axis=0) > 1e-9 * np.abs(raw).max(axis=0))
     if not varying.size:
         return "all runs have the same features"
@@ -106,6 +113,7 @@ def clusters(records: Sequence[RunRecord]) -> Clusters | str:
     dense = _dense(scaled)
     return Clusters(
         features=names,
+        per=per or "",
         runs=len(good),
         groups=[_group(good, names, values, labels == number) for number in range(int(labels.max()) + 1)],
         labels={record.number: int(label) + 1 for record, label in zip(good, labels, strict=True)},

@@ -235,6 +235,14 @@ def law(
     )
 
 
+def curve(found: Law, x: Floats) -> Floats:
+    """Return what a law says at some values of its variable, in seconds."""
+    hypotheses = of_processes if found.variable == "ranks" else of_sizes
+    columns = {name: column for terms in hypotheses(x) for name, column in terms.items()}
+    values = [term.seconds.value * columns[term.name] for term in found.terms]
+    return np.asarray(np.sum(values, axis=0), dtype=np.float64)
+
+
 def _inverse_alone(
     feature: str, variable: str, x: Floats, drawn_s: Floats, sigma_s: Floats
 ) -> tuple[Bounds | None, float | None]:

@@ -94,6 +94,8 @@ class Study(BaseModel):
     ranks: list[int] = [1]
     placement: list[Placement] = ["free"]
     transport: list[Transport] = ["default"]
+    per: str | None = None
+    """A parameter, such as the number of time steps: groups are looked for in what falls to one of them."""
     repetitions: int = Field(5, ge=1, le=10_000)
     seed: int | None = Field(None, ge=0, lt=2**31)
     """Of the random order; None draws one."""
@@ -140,10 +142,17 @@ class Study(BaseModel):
             raise ValueError(f"ranks = {wrong[0]}: must be from 1 to 10000000")
         if taken := [name for name in self.parameters if name in OWN_WORDS or not name.isidentifier()]:
             raise ValueError(f"parameters.{taken[0]}: must be a word other than {', '.join(OWN_WORDS)}")
+        if self.per is not None:
+            self._refuse_per(self.per)
         self._refuse_words()
         if (count := self._count()) > MOST_RUNS:
             raise ValueError(f"the product of all values is {count} runs: must be at most {MOST_RUNS}")
         return self
+
+    def _refuse_per(self, per: str) -> None:
+        values = self.parameters.get(per, [])
+        if not values or any(isinstance(value, str | bool) or value <= 0 for value in values):
+            raise ValueError(f"per = {per}: must be a parameter whose values are numbers above 0")
 
     def _own_factors(self) -> list[tuple[str, list[Any]]]:
         return [("ranks", self.ranks), ("placement", self.placement), ("transport", self.transport)]

@@ -64,6 +64,10 @@ def command(
         "interval_s": interval,
         "monitored": not unmonitored,
     }
+    if whole and (hosts or oversubscribe or ranks != 1):
+        raise UsageError(
+            f"{program[0]}: starts its ranks itself; --ranks, --hosts and --oversubscribe do not apply"
+        )
     if not whole:
         asked["launcher"] = {"hosts": hosts.split(",") if hosts else [], "oversubscribe": oversubscribe}
     study = made(asked, "the command line", {"mpi": mpi, "check": check, "limit_s": limit})

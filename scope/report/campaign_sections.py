@@ -17,6 +17,7 @@ from scope.campaign.scaling import Law, Term
 from scope.campaign.study import Point, Value
 from scope.campaign.trend import Trend
 from scope.models.fit import Bounds
+from scope.report.campaign_charts import Chart, charts
 from scope.report.figure import Table
 
 UNITS = {"communications": "", "compute_imbalance": ""}
@@ -26,6 +27,7 @@ HEADS = {
     "mpi_s": "MPI",
     "send_s": "send",
     "receive_s": "receive",
+    "exchange_s": "exchange",
     "collective_s": "collective",
     "communications": "communications",
     "sent_bytes": "sent",
@@ -54,6 +56,7 @@ class Section:
     caption: str
     table: Table
     bars: list[Bar] = field(default_factory=list)
+    charts: list[Chart] = field(default_factory=list)
 
 
 def sections(head: Head, analysis: Analysis) -> list[Section]:
@@ -74,6 +77,8 @@ def sections(head: Head, analysis: Analysis) -> list[Section]:
 
 def lead(head: Head, analysis: Analysis) -> str:
     """Say in a sentence what was done."""
+    if not analysis.runs:
+        return "No run has ended yet."
     points = len(analysis.configurations)
     bad = analysis.runs - analysis.well
     text = f"{analysis.runs} run{'s' if analysis.runs != 1 else ''} of {points} point{'s' if points != 1 else ''}"
@@ -83,7 +88,9 @@ def lead(head: Head, analysis: Analysis) -> str:
 
 
 def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
-    names = [name for name in HEADS if any(name in each.features for each in found)]
+    names = [
+        name for name in HEADS if any(name in each.features and each.features[name].maximum > 0 for each in found)
+    ]
     time = "wall_s" if any("wall_s" in each.features for each in found) else "elapsed_s"
     crowd = any(each.crowded for each in found)
     columns = [
@@ -216,6 +223,7 @@ def _laws(analysis: Analysis, head: Head) -> Section:
         " is the share of draws that chose the same terms. The last column is a0 / p alone, as NetFinity fits"
         " computation.",
         Table(["time", "over", "of", "law", "error", "sure", "a0 / p"], rows),
+        charts=charts(analysis.laws, lambda law: _held(law.held, head), NAMES),
     )
 
 
@@ -234,6 +242,7 @@ def _error(law: Law) -> str:
 
 def _groups(found: Clusters) -> Iterator[Section]:
     count = len(found.groups)
+    per = f" and divided by {found.per}" if found.per else ""
     heads = [f"group {number} of {count}" for number in range(1, count + 1)]
     rows = [["runs", *(str(group.runs) for group in found.groups)]]
     rows += [
@@ -258,8 +267,8 @@ def _groups(found: Clusters) -> Iterator[Section]:
         "Groups of runs",
         f"{verdict}; mean silhouette {units.digits(best)}. HDBSCAN sees {found.dense_groups} dense groups and"
         f" {found.dense_outliers} runs outside; both divisions agree to {units.digits(found.agreement)} (adjusted"
-        " Rand index). Centroids in their own units, means per process, with the standard deviation within the"
-        " group.",
+        f" Rand index). Centroids in their own units, means per process{per}, with the standard deviation within"
+        " the group.",
         Table(["", *heads], rows),
     )
     if count > 1:

@@ -69,3 +69,15 @@ def test_too_few_runs_and_runs_without_difference_are_told() -> None:
     assert "7 runs with profiles" in str(clusters(study([{"ranks": 4}], of_one_kind, repetitions=7)))
     same = study([{"ranks": 4}], lambda _point, _random: of_one_kind({}, np.random.default_rng(1)), repetitions=9)
     assert clusters(same) == "all runs have the same features"
+
+
+def test_runs_of_different_lengths_are_one_group_per_step() -> None:
+    def steps(point: Mapping[str, Value], random: np.random.Generator) -> dict[str, float]:
+        one = of_two_grids({"grid": "small"}, random)
+        return {name: value * int(point["steps"]) for name, value in one.items()}
+
+    records = study([{"steps": count} for count in (10, 400)], steps, repetitions=20)
+    assert len(found(clusters(records)).groups) == 2
+    divided = found(clusters(records, per="steps"))
+    assert (len(divided.groups), divided.per) == (1, "steps")
+    assert divided.groups[0].mean["compute_s"] == pytest.approx(CENTROIDS["small"][0] / 1e3, rel=0.1)

@@ -113,6 +113,15 @@ def test_a_campaign_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
     assert [record.number for record in after] == list(range(1, 13))
 
 
+def test_a_program_without_mpi_is_told(tmp_path: Path) -> None:
+    words = ["soak", "--runs", "1", "--mpi", "embedded", "-o", "out", "--json"]
+    ended = scope(tmp_path, *words, "--", "true")
+    assert ended.code == 0, ended.errors
+    (finding,) = json.loads(ended.output)["findings"]
+    assert finding["code"] == "no-profile"
+    assert "no process left a profile" in finding["evidence"][0]["value"]
+
+
 def test_the_runs_of_a_study_are_listed(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(STUDY)
     listed = scope(tmp_path, "campaign", "study.toml", "--dry-run", "--repetitions", "3")
@@ -157,6 +166,7 @@ def test_a_soak_ends_with_its_time(tmp_path: Path) -> None:
         (["soak", "--for", "soon", "--", "true"], "--for soon: must be a time"),
         (["soak", "--", "true"], "--for or --runs"),
         (["soak", "--runs", "1", "--unmonitored", "--", "no-such-program"], "no-such-program: no such program"),
+        (["soak", "--runs", "1", "--ranks", "2", "--", "mpiexec", "./app"], "starts its ranks itself"),
         (["placement"], "no program"),
         (["placement", "--", "mpiexec", "-n", "2", "./app"], "give the program alone"),
     ],

@@ -63,6 +63,7 @@ def test_words_are_filled_in() -> None:
         ({"parameters": {"points": []}}, "points = []: must have at least one value"),
         ({"parameters": {"points": [1], "run": [1]}}, "parameters.run: must be a word other than"),
         ({"parameters": {"points": list(range(9999))}, "repetitions": 100}, "must be at most 100000"),
+        ({"per": "steps"}, "per = steps: must be a parameter whose values are numbers"),
         ({"program": "./app 'open {points}"}, "No closing quotation"),
     ],
 )
