@@ -342,8 +342,9 @@ def c_entry(routine: Routine) -> str:
         )
     before = f"  {language.fill(template.before)}\n" if template.before else ""
     ends = "call.ends(code)" if routine.returns == "int" else "call.ends()"
+    call = "PlainCall" if routine.kind == "local" else "Call"
     return (
-        f"{head}  Call call(routine::{routine.name}, __builtin_return_address(0));\n{before}"
+        f"{head}  {call} call(routine::{routine.name}, __builtin_return_address(0));\n{before}"
         f"  const {routine.returns} code = next.{routine.name}({', '.join(passed)});\n"
         f"  if ({ends}) {{\n    {language.fill(template.after)}\n  }}\n  return code;\n}}\n"
     )
@@ -446,7 +447,7 @@ def fortran_entry(routine: Routine) -> str:
     arguments = ", ".join([*passed, *["&code"] * has_error, *lengths])
     lines = ["  MPI_Fint code = MPI_SUCCESS;"] if has_error else []
     if routine.kind not in LIFETIME:
-        lines.append(f"  Call call(routine::{routine.name}, caller);")
+        lines.append(f"  PlainCall call(routine::{routine.name}, caller);")
     if before:
         lines.append(language.values(before) + f"  {before}")
     keeps = f"const {returns} result = " if returns != "void" else ""

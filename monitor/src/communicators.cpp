@@ -37,8 +37,6 @@ std::unordered_map<u8, u4>& alike() {
   return table;
 }
 
-Members* last_communicator = nullptr;
-
 // Translates the ranks of the group into those of MPI_COMM_WORLD and says whether they differ.
 void translate(MPI_Group group, Members& members) {
   const std::size_t count = members.peers;
@@ -120,11 +118,8 @@ void set_world(MPI_Group group) {
   next.Group_size(group, &world_size);
 }
 
-Members& members_of(MPI_Comm comm) {
-  const std::uint64_t key = key_of(comm);
-  if (last_communicator && last_communicator->key == key) [[likely]]
-    return *last_communicator;
-  Members*& found = communicators()[key];
+Members& look_up(MPI_Comm comm) {
+  Members*& found = communicators()[key_of(comm)];
   if (!found) found = learn(comm);
   last_communicator = found;
   return *found;

@@ -31,7 +31,13 @@ struct Members {
 // Ranks that partners are counted by. Called when MPI is up, with the group of all processes.
 void set_world(MPI_Group group);
 
-Members& members_of(MPI_Comm comm);
+Members& look_up(MPI_Comm comm);
+inline Members* last_communicator = nullptr;
+inline Members& members_of(MPI_Comm comm) {
+  if (last_communicator && last_communicator->comm == comm) [[likely]]
+    return *last_communicator;
+  return look_up(comm);
+}
 Members& members_of_window(MPI_Win window);
 
 // A new communicator, on every member in the same order; tells apart those with the same members.

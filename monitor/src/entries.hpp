@@ -39,10 +39,10 @@ struct KnownType {
   u8 bytes;
   bool known;
 };
-inline constexpr std::size_t kKnownTypes = 256;
+inline constexpr std::size_t kKnownTypes = 1 << 8;
 inline KnownType known_types[kKnownTypes];
 inline KnownType& known_type(MPI_Datatype type) {
-  return known_types[mixed(key_of(type)) % kKnownTypes];
+  return known_types[spread(key_of(type)) >> 56];
 }
 
 inline u8 size_of_type(MPI_Datatype type) {

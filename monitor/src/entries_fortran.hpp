@@ -143,10 +143,11 @@ static MPI_Status* status_of(void* address) {
 
 // One routine under all the names that compilers and modules give it.
 #if defined(OPEN_MPI)
-#define SCOPE_FORTRAN(routine, lower, UPPER, returns, parameters, arguments, counted)                          \
-  SCOPE_COUNTS(routine, mpi_##lower##_, "mpi_" #lower "_", "ompi_" #lower "_f", returns, parameters, counted) \
-  SCOPE_MANGLED(lower, UPPER, returns, parameters)                                                             \
-  SCOPE_ALSO(mpi_##lower##_, ompi_##lower##_f, returns, parameters)                                            \
+#define SCOPE_FORTRAN(routine, lower, UPPER, returns, parameters, arguments, counted)                \
+  SCOPE_COUNTS(routine, mpi_##lower##_, "mpi_" #lower "_", "ompi_" #lower "_f", returns, parameters, \
+               counted)                                                                              \
+  SCOPE_MANGLED(lower, UPPER, returns, parameters)                                                   \
+  SCOPE_ALSO(mpi_##lower##_, ompi_##lower##_f, returns, parameters)                                  \
   SCOPE_COUNTS(routine, mpi_##lower##_f08_, "mpi_" #lower "_f08_", "", returns, parameters, counted)
 #define SCOPE_FORTRAN_LOCAL SCOPE_FORTRAN
 #define SCOPE_FORTRAN_LARGE(routine, lower, UPPER, returns, parameters, arguments, counted)

@@ -19,7 +19,12 @@ std::uint64_t key_of(Handle handle) {
   return key;
 }
 
-// Spreads keys over a table of a power of two.
+// Spreads keys over a table of a power of two: the upper bits choose.
+inline std::uint64_t spread(std::uint64_t key) {
+  return key * 0x9e3779b97f4a7c15u;
+}
+
+// ... where any bits may choose.
 inline std::uint64_t mixed(std::uint64_t key) {
   key ^= key >> 32;
   key *= 0x9e3779b97f4a7c15u;

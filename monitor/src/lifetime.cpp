@@ -111,6 +111,7 @@ void begin(u8 begin_tick, MPI_Group group, int rank, int ranks) {
   if (options.trace_s > 0) {
     trace_begin = first.ticks + static_cast<u8>(options.trace_start_s * identity.tick_rate_hz);
     trace_end = trace_begin + static_cast<u8>(options.trace_s * identity.tick_rate_hz);
+    attention_tick = 0;
   }
   recording = counting = true;
 }

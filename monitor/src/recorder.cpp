@@ -22,23 +22,21 @@ std::atomic_flag tables_taken = ATOMIC_FLAG_INIT;
 // place.
 struct Recent {
   const void* caller;
-  u8 key;  // routine, size class and communicator size
-  i4 region;
+  u8 key;
   CallRow* row;
 };
 constexpr std::size_t kRecent = 1024;
 Recent recent[kRecent];
 
+// Routine, size class and communicator size in one number, never 0.
 u8 key_of_row(u4 routine, u4 size_class, u4 communicator_size) {
   return static_cast<u8>(communicator_size) << 32 | routine << 8 | size_class;
 }
 
-std::size_t place_of(const void* caller, u8 key, i4 region) {
-  const u8 spread =
-      (key ^ reinterpret_cast<u8>(caller) ^ static_cast<u8>(region) << 16) * 0x9e3779b97f4a7c15u;
-  return static_cast<std::size_t>(spread >> 54);
+Recent& recent_of(const void* caller, u8 key) {
+  static_assert(kRecent == 1 << (64 - 54));
+  return recent[((key ^ reinterpret_cast<u8>(caller)) * 0x9e3779b97f4a7c15u) >> 54];
 }
-static_assert(kRecent == 1 << (64 - 54));
 
 CallRow& find_row(u4 routine, u4 site, u4 communicator_size, u4 size_class, i4 region) {
   const u8 hash = mixed(key_of_row(routine, size_class, communicator_size) ^ static_cast<u8>(site) << 20) +
@@ -69,7 +67,9 @@ CallRow& find_row(u4 routine, u4 site, u4 communicator_size, u4 size_class, i4 r
 }
 
 WaitRow* find_wait(u4 operation, u4 site, u4 communicator_size, u4 size_class) {
-  const u8 hash = mixed(key_of_row(operation, size_class, communicator_size) ^ static_cast<u8>(site) << 20);
+  static_assert(kWaitRows == 1 << 10);
+  const u8 hash =
+      spread(key_of_row(operation, size_class, communicator_size) ^ static_cast<u8>(site) << 20) >> 54;
   for (u4 probe = 0; probe < kWaitRows; ++probe) {
     WaitRow& row = profile.waits[(hash + probe) % kWaitRows];
     if (!row.used) {
@@ -114,11 +114,13 @@ void count_received(int partner, u8 bytes, u8 ticks) {
   profile.process->received_bytes += bytes;
 }
 
-void count(CallRow& row, u8 ticks, u8 bytes) {
+[[gnu::always_inline]] inline void count(CallRow& row, u8 ticks, u8 bytes) {
   ++row.calls;
   row.ticks += ticks;
-  row.min_ticks = std::min(row.min_ticks, ticks);
-  row.max_ticks = std::max(row.max_ticks, ticks);
+  if (ticks < row.min_ticks) [[unlikely]]
+    row.min_ticks = ticks;
+  if (ticks > row.max_ticks) [[unlikely]]
+    row.max_ticks = ticks;
   row.bytes += bytes;
   const int bit = 63 - __builtin_clzll(ticks | 1);
   u4& bin = row.histogram[std::min(bit, kHistogram - 1)];
@@ -135,47 +137,76 @@ void unlock_tables() {
   tables_taken.clear(std::memory_order_release);
 }
 
+void forget_recent() {
+  std::fill(recent, recent + kRecent, Recent{});
+}
+
+CallRow* Call::find_in_table(u4 communicator_size, u4 size_class, u8 key) {
+  CallRow& row = find_row(routine_, site_of(caller_, frames_of_site), communicator_size, size_class,
+                          current_region->number);
+  if (frames_of_site <= 1) recent_of(caller_, key) = {caller_, key, &row};  // else one caller has many sites
+  return &row;
+}
+
 // Where this call is counted.
-void Call::find(const Meaning& meaning) {
+[[gnu::always_inline]] inline void Call::find(const Meaning& meaning) {
   const u4 size_class = size_class_of(meaning.bytes);
   const u8 key = key_of_row(routine_, size_class, meaning.communicator_size);
-  const i4 region = current_region->number;
-  Recent& last = recent[place_of(caller_, key, region)];
-  if (last.caller == caller_ && last.key == key && last.region == region && last.row) [[likely]] {
-    row_ = last.row;
-    return;
-  }
-  row_ = &find_row(routine_, site_of(caller_, frames_of_site), meaning.communicator_size, size_class, region);
-  if (frames_of_site <= 1) last = {caller_, key, region, row_};  // else one caller has many sites
+  const Recent& last = recent_of(caller_, key);
+  row_ = last.caller == caller_ && last.key == key
+             ? last.row
+             : find_in_table(meaning.communicator_size, size_class, key);
+}
+
+// What seldom happens at the end of a call.
+[[gnu::noinline]] void Call::attend(const Meaning& meaning) {
+  if (tracing()) trace(meaning, 0, 0);
+  if (end_ >= next_sample_tick) sample(end_);
+  attention_tick = end_ < trace_end ? 0 : next_sample_tick;
 }
 
 // Counts it, and gives the tables free.
-void Call::finish(const Meaning& meaning) {
+[[gnu::always_inline]] inline void Call::finish(const Meaning& meaning) {
   const u8 ticks = end_ - begin_;
   ProcessRow& process = *profile.process;
   count(*row_, ticks, meaning.bytes);
   if (row_ == profile.calls) [[unlikely]]
     ++process.lost_calls;
   ++process.calls;
-  process.threads_mpi_ticks += ticks;
-  if (thread.initialised_mpi) [[likely]]
-    process.mpi_ticks += ticks;
-  current_region->mpi_ticks += ticks;
+  (thread.initialised_mpi ? process.mpi_ticks : process.other_threads_mpi_ticks) += ticks;
   process.last_tick = end_;
-  if (end_ >= trace_begin && begin_ < trace_end) [[unlikely]]
-    trace(meaning, 0, 0);
-  if (end_ >= next_sample_tick) [[unlikely]]
-    sample(end_);
-  if (several_threads) unlock_tables();
+  if (end_ >= attention_tick) [[unlikely]]
+    attend(meaning);
+  if (several_threads) [[unlikely]]
+    unlock_tables();
 }
 
-void Call::record(const Meaning& meaning) {
+void Call::waits() {
+  find({});
+}
+void Call::waited() {
+  finish({});
+}
+
+[[gnu::always_inline]] inline void Call::record(const Meaning& meaning) {
   find(meaning);
   finish(meaning);
 }
 
+[[gnu::noinline]] PlainCall::PlainCall(u4 routine, const void* caller) : Call(routine, caller) {}
+[[gnu::noinline]] bool PlainCall::ends(int code) {
+  return Call::ends(code);
+}
+
+void Call::local() {
+  record({});
+}
+void Call::shared(u4 sharers, u8 bytes) {
+  record({.communicator_size = sharers, .bytes = bytes});
+}
+
 void Call::trace(const Meaning& meaning, u4 depth, u4 operation) {
-  if (begin_ > trace_end || end_ < trace_begin) return;
+  if (begin_ >= trace_end || end_ < trace_begin) return;
   static u4 events = 0;
   if (events == profile.event_rows) {
     ++profile.process->lost_events;
@@ -261,6 +292,9 @@ Request* Call::track(std::uint64_t key, const Meaning& meaning) {
   request->tag = meaning.tag;
   request->identity = meaning.communicator;
   request->direction = meaning.direction;
+  request->members = nullptr;
+  request->persistent = request->cancelled = request->message = false;
+  request->active = true;
   return request;
 }
 

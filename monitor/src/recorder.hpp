@@ -43,7 +43,7 @@ class Waiting;
 
 class Call {
  public:
-  Call(u4 routine, const void* caller) : routine_(routine), caller_(caller) {
+  [[gnu::always_inline]] Call(u4 routine, const void* caller) : routine_(routine), caller_(caller) {
     if (!recording) [[unlikely]]
       return;
     level_ = ++thread.depth;
@@ -67,7 +67,7 @@ class Call {
 
   // After MPI's work: true when it is to be said what it was. Then the tables are this thread's until it is
   // said.
-  bool ends(int code = MPI_SUCCESS) {
+  [[gnu::always_inline]] bool ends(int code = MPI_SUCCESS) {
     if (!level_) return false;
     --thread.depth;
     const bool outermost = level_ == 1;
@@ -78,7 +78,7 @@ class Call {
     }
     end_ = ticks_now();
     profile.process->in_routine = 0;
-    if (!recording || !counting) [[unlikely]]
+    if (!counting) [[unlikely]]
       return false;
     if (several_threads) lock_tables();
     if (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS) [[likely]]
@@ -88,10 +88,10 @@ class Call {
   }
 
   // What it was; exactly one of these.
-  void local() { record({}); }
+  void local();
   void concerned(MPI_Comm comm, u8 bytes) { concerned(members_of(comm), bytes); }
   void concerned(const Members& members, u8 bytes);
-  void shared(u4 sharers, u8 bytes) { record({.communicator_size = sharers, .bytes = bytes}); }
+  void shared(u4 sharers, u8 bytes);
   void sent(MPI_Comm comm, int destination, int tag, u8 bytes);
   void received(MPI_Comm comm, const MPI_Status& status);
   void exchanged(MPI_Comm comm, int destination, int tag, u8 bytes, const MPI_Status& status);
@@ -117,8 +117,8 @@ class Call {
   u8 ticks() const { return end_ - begin_; }
 
   // A wait or test: its own row first, then what it completed, then its end.
-  void waits() { find({}); }
-  void waited() { finish({}); }
+  void waits();
+  void waited();
   // What was under way is done; `share` of this call's time goes to it.
   void completed(Request& request, u8 share, const MPI_Status& status);
 
@@ -127,7 +127,9 @@ class Call {
   void nested();
   void record(const Meaning& meaning);
   void find(const Meaning& meaning);
+  CallRow* find_in_table(u4 communicator_size, u4 size_class, u8 key);
   void finish(const Meaning& meaning);
+  void attend(const Meaning& meaning);
   Request* track(std::uint64_t request, const Meaning& meaning);
   void trace(const Meaning& meaning, u4 depth, u4 operation);
   void one_sided(MPI_Win window, int target, u8 bytes, bool put, Meaning& meaning);
@@ -138,6 +140,13 @@ class Call {
   u8 begin_ = 0;
   u8 end_ = 0;
   CallRow* row_ = nullptr;  // once it was found
+};
+
+// The same, called and not inlined: for the many entries where that matters little.
+class PlainCall : public Call {
+ public:
+  PlainCall(u4 routine, const void* caller);
+  bool ends(int code = MPI_SUCCESS);
 };
 
 // The class of a number of bytes: 0: none; n: 2^(n-1) <= bytes < 2^n.
@@ -152,10 +161,14 @@ inline bool Call::tracing() {
   return trace_begin != UINT64_MAX;
 }
 
-// When the next row of the time series is due.
+// When the next row of the time series is due; when a call must look whether anything is, 0 while tracing.
 inline u8 next_sample_tick = UINT64_MAX;
+inline u8 attention_tick = UINT64_MAX;
 
-// Where time is counted that belongs to a region; never null.
+// The rows of late are those of another region.
+void forget_recent();
+
+// What calls belong to now; never null.
 inline RegionRow* current_region = nullptr;
 inline int frames_of_site = 1;
 

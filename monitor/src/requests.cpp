@@ -8,7 +8,7 @@ namespace scope {
 namespace {
 
 constexpr int kPlaces = 8192;
-constexpr std::size_t kBuckets = 8192;
+constexpr std::size_t kBuckets = 1 << 13;
 
 Request places[kPlaces];
 Request* buckets[kBuckets];
@@ -16,7 +16,7 @@ Request* unused = nullptr;
 int touched = 0;  // places that were ever used: the rest of the memory is never seen
 
 Request*& bucket(std::uint64_t key) {
-  return buckets[mixed(key) & (kBuckets - 1)];
+  return buckets[spread(key) >> (64 - 13)];
 }
 
 }  // namespace
@@ -31,7 +31,6 @@ Request* add_request(std::uint64_t key) {
     ++profile.process->lost_requests;
     return nullptr;
   }
-  *place = Request{};
   place->key = key;
   place->next = bucket(key);
   bucket(key) = place;

@@ -26,8 +26,8 @@ struct Request {
   bool message = false;  // matched by a probe, not yet received
 };
 
-// A place for a request of this handle; nullptr when there is none. Of several with one handle (libraries
-// share one among sends that were complete at once) the last is found first.
+// A place for a request of this handle, its other fields as they were; nullptr when there is none. Of several
+// with one handle (libraries share one among sends that were complete at once) the last is found first.
 Request* add_request(std::uint64_t key);
 Request* find_request(std::uint64_t key);
 void remove_request(Request* request);

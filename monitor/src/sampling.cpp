@@ -58,6 +58,7 @@ Usage zero;
 TimelineRow last;  // totals at the end of the last row
 u8 interval = 0;
 u8 region_since = 0;
+u8 region_mpi_since = 0;
 
 // When all rows are used, two become one and the interval twice as long.
 void merge_neighbours(u8& rows) {
@@ -121,8 +122,11 @@ void ask_system() {
 }
 
 void count_region(u8 now) {
+  const u8 in_mpi = profile.process->mpi_ticks;
   current_region->ticks += now - region_since;
+  current_region->mpi_ticks += in_mpi - region_mpi_since;
   region_since = now;
+  region_mpi_since = in_mpi;
 }
 
 RegionRow* region_row(i4 number) {
@@ -146,7 +150,7 @@ void begin_sampling(u8 now, u8 asked_interval) {
   current_region = region_row(0);
   current_region->entries = 1;
   ask_system();
-  next_sample_tick = now + interval;
+  next_sample_tick = attention_tick = now + interval;
 }
 
 void sample(u8 now) {
@@ -166,6 +170,7 @@ void enter_region(i4 number, u8 now) {
   count_region(now);
   current_region = row;
   ++row->entries;
+  forget_recent();
 }
 
 }  // namespace scope

@@ -25,9 +25,9 @@ struct ProcessRow {
   u4 state;
   i4 abort_code;
   u8 init_begin_tick, first_tick, first_unix_ns, last_tick, last_unix_ns, last_sample_tick, finalize_tick;
-  u8 mpi_ticks;          // of the thread that initialised MPI, outermost calls
-  u8 threads_mpi_ticks;  // of all threads
-  u8 finalize_ticks;     // in MPI_Finalize, which `mpi_ticks` is without
+  u8 mpi_ticks;  // of the thread that initialised MPI, outermost calls
+  u8 other_threads_mpi_ticks;
+  u8 finalize_ticks;  // in MPI_Finalize, which `mpi_ticks` is without
   u8 calls;
   u8 in_since_tick;
   u4 in_routine;
@@ -40,7 +40,8 @@ struct ProcessRow {
   u8 resident_bytes, peak_resident_bytes, threads;
   static constexpr std::string_view columns =
       "state:u4 abort_code:i4 init_begin_tick:u8 first_tick:u8 first_unix_ns:u8 last_tick:u8 last_unix_ns:u8 "
-      "last_sample_tick:u8 finalize_tick:u8 mpi_ticks:u8 threads_mpi_ticks:u8 finalize_ticks:u8 calls:u8 "
+      "last_sample_tick:u8 finalize_tick:u8 mpi_ticks:u8 other_threads_mpi_ticks:u8 finalize_ticks:u8 "
+      "calls:u8 "
       "in_since_tick:u8 in_routine:u4 "
       "pad:u4 lost_calls:u8 lost_partners:u8 lost_sites:u8 lost_requests:u8 lost_events:u8 timeline_rows:u8 "
       "open_requests:u8 sent_bytes:u8 received_bytes:u8 user_s:f8 system_s:f8 voluntary_switches:u8 "
