@@ -85,7 +85,7 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> M
 
     merged = merge(folder)
     write_text(folder / PROFILE, merged.model_dump_json(indent=1) + "\n")
-    chosen = against or (_fitting(folder, merged.hosts) if search else None)
+    chosen = against or (_fitting(folder, merged) if search else None)
     held = hold(merged, chosen) if chosen is not None else None
     if held is not None:
         write_json(folder / AGAINST, held)
@@ -124,8 +124,9 @@ def _measured(against: str | None) -> Path | None:
     return path
 
 
-def _fitting(folder: Path, hosts: list[str]) -> Path | None:
-    """Return the run that the folder was held against before, else the newest that measured these hosts."""
+def _fitting(folder: Path, merged: Merged) -> Path | None:
+    """Return the run that the folder was held against before, else the newest of these hosts and this MPI."""
+    from scope.profiles import monitored_run
     from scope.profiles.against import AGAINST, Against, newest
     from scope.rundirectory import RunDirectory, read_json
 
@@ -133,7 +134,8 @@ def _fitting(folder: Path, hosts: list[str]) -> Path | None:
         before = Path(read_json(folder / AGAINST, Against).run)
         if RunDirectory(before).statistics.is_file():
             return before
-    return newest([Path("runs").absolute(), folder.absolute().parent], hosts)
+    mpi = monitored_run.read(folder).mpi if monitored_run.is_monitored(folder) else None
+    return newest([Path("runs").absolute(), folder.absolute().parent], merged.hosts, mpi)
 
 
 def _why_nothing(words: list[str], code: int) -> str:

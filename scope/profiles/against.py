@@ -14,7 +14,7 @@ from math import exp, log, log2
 from pathlib import Path
 
 from scope.errors import UsageError
-from scope.machine.machine import Machine
+from scope.machine.machine import Machine, MpiInstallation
 from scope.profiles.records import Calls, Merged, Part, Waits
 from scope.profiles.routines import kind, plain
 from scope.rundirectory import Run, RunDirectory, read_json
@@ -115,6 +115,8 @@ class Against(Part):
     """The measured run's folder."""
     machine: str
     """Its hosts."""
+    library: str
+    """Its MPI, for example `openmpi 5.0.11`; empty where it is not known."""
     held: list[Held]
     """What has most avoidable time first."""
     not_held: dict[str, float]
@@ -188,13 +190,17 @@ def hold(merged: Merged, run: Path) -> Against:
         format=1,
         run=str(run),
         machine=", ".join(host.name for host in machine.hosts),
+        library=f"{machine.build.mpi.name} {machine.build.mpi.version}" if machine.build else "",
         held=sorted(held, key=lambda one: -one.avoidable_s),
         not_held=dict(sorted(not_held.items(), key=lambda pair: -pair[1])),
     )
 
 
-def newest(folders: Sequence[Path], hosts: Sequence[str]) -> Path | None:
-    """Return the newest finished run, below any of the folders, that measured these hosts; None without one."""
+def newest(folders: Sequence[Path], hosts: Sequence[str], mpi: MpiInstallation | None = None) -> Path | None:
+    """Return the newest run, below any of the folders, that measured these hosts with this MPI; None without one.
+
+    `mpi` None: with any.
+    """
     found: list[tuple[float, Path]] = []
     for folder in folders:
         for path in sorted(folder.glob("*/statistics.json")) if folder.is_dir() else []:
@@ -203,7 +209,9 @@ def newest(folders: Sequence[Path], hosts: Sequence[str]) -> Path | None:
                 run, machine = read_json(directory.run, Run), read_json(directory.machine, Machine)
             except UsageError:
                 continue
-            if set(hosts) <= {host.name for host in machine.hosts} and not path.parent.is_symlink():
+            used = machine.build.mpi if machine.build else None
+            same = mpi is None or (used is not None and (used.name, used.version) == (mpi.name, mpi.version))
+            if same and set(hosts) <= {host.name for host in machine.hosts} and not path.parent.is_symlink():
                 found.append((run.started_unix_s, path.parent))
     return max(found)[1] if found else None
 

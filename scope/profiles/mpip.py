@@ -108,7 +108,9 @@ def read(path: Path) -> Merged:
         collectives=[],
         waits=[],
         sites=[Site(frames=frames) for frames in report.sites.values()],
-        traffic=Traffic(block=1, sender=[], receiver=[], messages=[], bytes=[], unreceived=0),
+        traffic=Traffic(
+            block=1, sender=[], receiver=[], messages=[], bytes=[], send_s=[], receive_s=[], unreceived=0
+        ),
         timeline=None,
         regions=[],
         events=0,

@@ -189,6 +189,10 @@ class Traffic(Part):
     receiver: list[int]
     messages: list[int]
     bytes: list[int]
+    send_s: list[float]
+    """Time of the sender in blocking sends to this receiver, and in waits for others."""
+    receive_s: list[float]
+    """Time of the receiver in blocking receives from this sender, and in waits for others: waiting included."""
     unreceived: int
     """Messages that were sent and that nobody had received when the profiles ended; negative: the other way."""
 
@@ -296,6 +300,11 @@ class Merged(Part):
     def mpi_s(self) -> float:
         """Time of all processes inside MPI."""
         return sum(one.mpi_s for one in self.processes)
+
+    @property
+    def calls_s(self) -> float:
+        """Time of all calls, of all threads: what the share of a routine is taken of; never 0."""
+        return sum(one.time_s for one in self.calls) or 1e-9
 
     @property
     def unfinished(self) -> list[Process]:

@@ -25,6 +25,7 @@ def traffic(profiles: Sequence[Profile], ranks: int) -> Traffic:
     side = -(-ranks // block)
     messages = np.zeros((side, side), np.int64)
     size = np.zeros((side, side), np.int64)
+    send_s, receive_s = np.zeros((side, side)), np.zeros((side, side))
     present = {one.rank for one in profiles}
     sent = received = 0
     for one in profiles:
@@ -39,27 +40,32 @@ def traffic(profiles: Sequence[Profile], ranks: int) -> Traffic:
         _add(size, here, partner, inside["put_bytes"])
         _add(messages.T, here, partner, inside["get_operations"])
         _add(size.T, here, partner, inside["get_bytes"])
+        _add(send_s, here, partner, inside["send_ticks"] * one.tick_s)
+        _add(receive_s.T, here, partner, inside["receive_ticks"] * one.tick_s)
         absent = ~np.isin(inside["rank"], list(present))
         for matrix, name in ((messages, "received_messages"), (size, "received_bytes")):
             _add(matrix.T, here, partner[absent], inside[name][absent])
-    sender, receiver = np.nonzero(messages)
+    sender, receiver = np.nonzero(messages | (receive_s > 0))
     return Traffic(
         block=block,
         sender=sender.tolist(),
         receiver=receiver.tolist(),
         messages=messages[sender, receiver].tolist(),
         bytes=size[sender, receiver].tolist(),
+        send_s=[float(f"{value:.6g}") for value in send_s[sender, receiver]],
+        receive_s=[float(f"{value:.6g}") for value in receive_s[sender, receiver]],
         unreceived=sent - received,
     )
 
 
-def matrix(found: Traffic, ranks: int, column: str) -> NDArray[np.int64]:
-    """Return `messages` or `bytes` as a matrix: a row for each sender (or block), a column for each receiver."""
+def matrix(found: Traffic, ranks: int, column: str) -> NDArray[Any]:
+    """Return a column as a matrix: a row for each sender (or block), a column for each receiver."""
     side = -(-ranks // found.block)
-    dense = np.zeros((side, side), np.int64)
-    dense[found.sender, found.receiver] = getattr(found, column)
+    values = np.asarray(getattr(found, column))
+    dense = np.zeros((side, side), values.dtype)
+    dense[found.sender, found.receiver] = values
     return dense
 
 
-def _add(dense: NDArray[np.int64], row: int, columns: NDArray[Any], values: NDArray[Any]) -> None:
-    np.add.at(dense[row], columns, values.astype(np.int64))
+def _add(dense: NDArray[Any], row: int, columns: NDArray[Any], values: NDArray[Any]) -> None:
+    np.add.at(dense[row], columns, values.astype(dense.dtype))

@@ -40,7 +40,9 @@ def by_process(merged: Merged) -> Figure:
         key="by-process",
         title="Where the time of each process goes",
         caption="Between MPI_Init and MPI_Finalize. What is not in MPI is computation, files and whatever else the"
-        " program does." + (f" {left_out} processes between those shown are left out." if left_out else ""),
+        " program does."
+        + (" Calls of several threads at once are added up." if _threaded(merged) else "")
+        + (f" {left_out} processes between those shown are left out." if left_out else ""),
         traces=[bars(name, _SLOTS[name] % 9, labels, seconds) for name, seconds in parts.items()],
         layout=layout(len(chosen), {"title": {"text": "time in s"}}, share=False),
         table=Table(
@@ -82,7 +84,7 @@ def by_routine(merged: Merged) -> Figure:
                 [
                     name,
                     _s(_time(calls)),
-                    units.share(_time(calls) / merged.mpi_s if merged.mpi_s else None),
+                    units.share(_time(calls) / merged.calls_s),
                     str(_sum(calls, "calls")),
                     _s(_time(calls) / max(_sum(calls, "calls"), 1)),
                     units.quantity(_sum(calls, "bytes"), "B"),
@@ -132,12 +134,13 @@ def by_size(merged: Merged) -> Figure:
 
 
 def traffic(merged: Merged) -> Iterator[Figure]:
-    """Yield the matrices of bytes and of messages."""
+    """Yield the matrices of bytes, of messages, and of the time that receivers spent on them."""
     if not merged.traffic.sender:
         return
     for column, unit, title in (
         ("bytes", "B", "Bytes sent, point to point"),
         ("messages", "", "Messages sent, point to point"),
+        ("receive_s", "s", "Time of the receiver in receives and their waits"),
     ):
         dense = matrix(merged.traffic, merged.ranks, column)
         if dense.any():
@@ -206,7 +209,7 @@ def size_range(size_class: int) -> str:
     return f"{units.size(1 << (size_class - 1))} to {units.size(1 << size_class)}"
 
 
-def _matrix(merged: Merged, dense: list[list[int]], column: str, unit: str, title: str) -> Figure:
+def _matrix(merged: Merged, dense: list[list[float]], column: str, unit: str, title: str) -> Figure:
     side, block = len(dense), merged.traffic.block
     names = [_ranks(place, block, merged.ranks) for place in range(side)]
     shown = [[units.quantity(value, unit) if value else "" for value in row] for row in dense]
@@ -232,7 +235,8 @@ def _matrix(merged: Merged, dense: list[list[int]], column: str, unit: str, titl
     return Figure(
         key=f"traffic-{column}",
         title=title,
-        caption="A row for each sender, a column for each receiver."
+        caption=("A dark row is a sender for which others wait, or from which much comes. " if unit == "s" else "")
+        + "A row for each sender, a column for each receiver."
         + (f" {block} successive processes share a row and a column." if block > 1 else ""),
         traces=[cells(places, places, values, hover, shown if side <= _WRITTEN else None, unit)],
         layout={
@@ -241,7 +245,7 @@ def _matrix(merged: Merged, dense: list[list[int]], column: str, unit: str, titl
             "yaxis": axis | {"range": [side - 0.5, -0.5], "scaleanchor": "x", "title": {"text": "sender"}},
         },
         table=Table(
-            ["sender", "receiver", column],
+            ["sender", "receiver", column.removesuffix("_s")],
             [[names[row], names[place], units.quantity(value, unit)] for value, row, place in pairs[:200]],
         ),
         origins=_MEASURED,
@@ -316,6 +320,11 @@ def _course_table(moments: Sequence[float], columns: dict[str, list[str]]) -> Ta
 def _ranks(place: int, block: int, ranks: int) -> str:
     first, last = place * block, min((place + 1) * block, ranks) - 1
     return f"rank {first}" if first == last else f"ranks {first} to {last}"
+
+
+def _threaded(merged: Merged) -> bool:
+    """Say whether several threads were in MPI at once: their calls take longer than the process was in MPI."""
+    return any(sum(one.kinds_s.values()) > 1.02 * one.mpi_s for one in merged.processes)
 
 
 def _usage(one: Process) -> list[str]:

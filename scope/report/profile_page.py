@@ -220,8 +220,9 @@ def _held(contents: ProfileContents) -> Section:
     return Section(
         "against",
         "Held against the machine",
-        f"The same routines as {against.run} has measured them on {against.machine}. What a call took beyond that"
-        " is avoidable; of blocking messages it is waiting for the other side as well.",
+        f"The same routines as {against.run} has measured them on {against.machine}"
+        f"{f' with {against.library}' if against.library else ''}. What a call took beyond that is avoidable; of"
+        " blocking messages it is waiting for the other side as well.",
         table=tables.held(against, _LINES),
         notes=[f"Not held against anything: {', '.join(left)}."] if left else [],
     )

@@ -66,7 +66,7 @@ def routines(merged: Merged, most: int) -> Table:
             [
                 "no room in the tables" if name == "none" else name,
                 units.quantity(time_s, "s"),
-                units.share(time_s / merged.mpi_s if merged.mpi_s else None),
+                units.share(time_s / merged.calls_s),
                 str(calls),
                 units.quantity(time_s / max(calls, 1), "s"),
                 units.quantity(carried / max(calls, 1), "B"),
@@ -89,7 +89,7 @@ def sites(merged: Merged, most: int) -> Table:
                 " < ".join(merged.sites[site].frames),
                 routine,
                 units.quantity(sum(one.time_s for one in alike), "s"),
-                units.share(sum(one.time_s for one in alike) / merged.mpi_s if merged.mpi_s else None),
+                units.share(sum(one.time_s for one in alike) / merged.calls_s),
                 str(sum(one.calls for one in alike)),
                 str(max(one.processes for one in alike)),
             ]

@@ -107,7 +107,13 @@ class Process:
             histogram=histogram.tolist(),
         )
 
-    def partner(self, rank: int, sent: tuple[int, int] = (0, 0), received: tuple[int, int] = (0, 0)) -> Process:
+    def partner(
+        self,
+        rank: int,
+        sent: tuple[int, int] = (0, 0),
+        received: tuple[int, int] = (0, 0),
+        receive_s: float = 0.0,
+    ) -> Process:
         """Count messages with another process: (messages, bytes) sent and received."""
         return self.add(
             "partners",
@@ -116,6 +122,7 @@ class Process:
             sent_bytes=sent[1],
             received_messages=received[0],
             received_bytes=received[1],
+            receive_ticks=round(receive_s * RATE_HZ),
         )
 
     def event(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scope.errors import UsageError
+from scope.machine.machine import Machine
 from scope.profiles.against import Against, Curve, hold, newest
 from scope.profiles.merged import Merged, merge
 from tests import golden_run as golden
@@ -79,6 +80,10 @@ def test_the_newest_run_of_the_same_hosts_is_found(golden_run: Path, tmp_path: P
     assert '"node1"' in host
     assert newest([tmp_path], ["node1"]) == tmp_path / "a"
     assert newest([tmp_path], ["elsewhere"]) is None
+    used = Machine.model_validate_json(host).build
+    assert used is not None
+    assert newest([tmp_path], ["node1"], used.mpi) == tmp_path / "a"
+    assert newest([tmp_path], ["node1"], used.mpi.model_copy(update={"version": "0"})) is None
     later = Path(shutil.copytree(golden_run, tmp_path / "b"))
     record = (later / "run.json").read_text()
     (later / "run.json").write_text(record.replace(f'"started_unix_s": {golden.STARTED}', '"started_unix_s": 9e9'))

@@ -55,7 +55,9 @@ def held(**said: object) -> Against:
         **{"better_bytes": None, "better_s": None},
         **said,
     }
-    return Against(format=1, run="runs/a", machine="node1", held=[Held.model_validate(one)], not_held={})
+    return Against(
+        format=1, run="runs/a", machine="node1", library="", held=[Held.model_validate(one)], not_held={}
+    )
 
 
 def test_a_healthy_program_is_left_alone(find: Find) -> None:

@@ -22,7 +22,8 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Merged:
     for one in processes:
         one.call("MPI_Send", 0.5, 10, 1024).call("MPI_Recv", 1.0, 10, 1024)
         one.call("MPI_Allreduce", 1.0 if one.rank == 0 else 3.0, 100, 8192, least_s=0.008)
-        one.partner((one.rank + 1) % 4, sent=(10, 10240)).partner((one.rank - 1) % 4, received=(10, 10240))
+        one.partner((one.rank + 1) % 4, sent=(10, 10240))
+        one.partner((one.rank - 1) % 4, received=(10, 10240), receive_s=1.0 + one.rank)
         one.add(
             "waits", operation=synthetic.number("MPI_Irecv"), site=2**32 - 1, size_class=4, requests=5, ticks=10**9
         )
@@ -87,6 +88,12 @@ def test_who_sent_to_whom(ring: Merged) -> None:
     sent = matrix(ring.traffic, 4, "bytes")
     assert np.array_equal(sent, 10240 * np.roll(np.eye(4, dtype=int), 1, axis=1))
     assert ring.traffic.unreceived == 0
+
+
+def test_who_waited_for_messages_of_whom(ring: Merged) -> None:
+    waited = matrix(ring.traffic, 4, "receive_s")
+    assert waited.sum() == pytest.approx(1 + 2 + 3 + 4)
+    assert waited[2, 3] == pytest.approx(4)
 
 
 def test_what_a_missing_process_sent_is_known_from_its_receiver(tmp_path: Path) -> None:

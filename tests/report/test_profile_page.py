@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, golden_run: Path) -> Path:
         one.call("MPI_Bcast", 0.5, 1000, 8192, site=0).call(
             "MPI_Allreduce", 0.2 if one.rank == 4 else 2.0, 1000, 64
         )
-        one.call("MPI_Recv", 1.0, 1000, 100).partner((one.rank + 1) % 6, sent=(10, 1 << 20))
+        one.call("MPI_Recv", 1.0, 1000, 100).partner((one.rank + 1) % 6, sent=(10, 1 << 20), receive_s=0.5)
         one.add("sites", depth=1, frames=[64, *[0] * 7]).add("modules", begin=1, end=128, path=EVIL.encode())
         one.add("waits", operation=synthetic.number("MPI_Irecv"), site=0, size_class=9, requests=5, ticks=10**8)
         one.add("regions", number=3, entries=1, ticks=10**9, mpi_ticks=10**8)
@@ -58,7 +58,7 @@ def test_every_part_has_its_section(folder: Path) -> None:
     for name in (*parts, "findings", "figures-all", "provenance"):
         assert f'<section id="{name}">' in page, name
     assert set(browser.figures(page)) == {
-        *("by-process", "by-routine", "by-size", "traffic-bytes", "traffic-messages"),
+        *("by-process", "by-routine", "by-size", "traffic-bytes", "traffic-messages", "traffic-receive_s"),
         *("course-shares", "course-memory", "course-by-rank"),
     }
 

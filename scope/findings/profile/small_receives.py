@@ -30,14 +30,14 @@ def find(facts: Facts) -> list[Finding]:
     time_s = sum(one.time_s for one in calls) + sum(one.time_s for one in waits)
     number = sum(one.calls for one in blocking) + sum(one.requests for one in waits)
     size = sum(one.bytes for one in blocking) + sum(one.bytes for one in waits)
-    if time_s < MOST * merged.mpi_s or time_s < WORTH * facts.total_s or number < MANY * len(merged.processes):
+    if time_s < MOST * merged.calls_s or time_s < WORTH * facts.total_s or number < MANY * len(merged.processes):
         return []
     return [
         Finding(
             code="small-receives",
             severity="advice",
             title=(
-                f"Receiving small messages takes {units.share(time_s / merged.mpi_s)} of the time in MPI:"
+                f"Receiving small messages takes {units.share(time_s / merged.calls_s)} of the time in MPI:"
                 f" {number} of {units.quantity(size / number, 'B')} each"
             ),
             where=placed({"layer": "messages"}, facts.site(calls)),
