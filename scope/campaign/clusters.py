@@ -22,6 +22,8 @@ from scope.samples.samples import Floats
 FEATURES = ("compute_s", "send_s", "receive_s", "exchange_s", "collective_s", "communications", "sent_bytes")
 FEWEST_RUNS = 8
 MOST_GROUPS = 8
+FEWEST_MEMBERS = 4
+"""Of a group, on average: else every point would be its own group."""
 NULL_DRAWS = 99
 SIGNIFICANCE = 0.05
 STARTS, NULL_STARTS = 10, 3
@@ -42,6 +44,8 @@ class Group(Part):
     """One group: its centroid in the features' own units."""
 
     runs: int
+    points: int
+    """How many different choices of parameters, processes, placement and transport its runs are of."""
     mean: dict[str, float]
     deviation: dict[str, float]
     """Standard deviation within the group."""
@@ -63,6 +67,8 @@ class Clusters(Part):
     features: list[str]
     per: str
     """The parameter that the features were divided by; empty: none."""
+    of_points: bool
+    """Whether points, with the medians of their runs, were divided; else runs."""
     runs: int
     groups: list[Group]
     """The largest first; one group is an answer too."""
@@ -96,9 +102,10 @@ def clusters(records: Sequence[RunRecord], per: str | None = None) -> Clusters |
     good = [record for record in well(records) if all(name in record.features for name in FEATURES)]
     if len(good) < FEWEST_RUNS:
         return f"{len(good)} runs with profiles: groups are looked for among {FEWEST_RUNS} or more"
-    raw = np.array([[record.features[name] for name in FEATURES] for record in good])
+    parts = _components(good)
+    raw = np.array([[np.median([run.features[name] for run in part]) for name in FEATURES] for part in parts])
     if per is not None:
-        raw /= np.array([[float(record.parameters[per])] for record in good])
+        raw /= np.array([[float(part[0].parameters[per])] for part in parts])
     varying = np.flatnonzero(raw.std(axis=0) > 1e-9 * np.abs(raw).max(axis=0))
     if not varying.size:
         return "all runs have the same features"
@@ -108,23 +115,32 @@ def clusters(records: Sequence[RunRecord], per: str | None = None) -> Clusters |
     tried = divisions(scaled)
     best = max(tried, key=lambda count: tried[count].silhouette, default=1)
     p_value = _chance(scaled, tried[best].silhouette) if best > 1 else 1.0
-    labels = tried[best].labels if best > 1 and p_value <= SIGNIFICANCE else np.zeros(len(good), dtype=np.int64)
+    labels = tried[best].labels if best > 1 and p_value <= SIGNIFICANCE else np.zeros(len(parts), dtype=np.int64)
     labels = _largest_first(labels)
     dense = _dense(scaled)
     return Clusters(
         features=names,
         per=per or "",
+        of_points=len(parts) < len(good),
         runs=len(good),
-        groups=[_group(good, names, values, labels == number) for number in range(int(labels.max()) + 1)],
-        labels={record.number: int(label) + 1 for record, label in zip(good, labels, strict=True)},
+        groups=[_group(parts, names, values, labels == number) for number in range(int(labels.max()) + 1)],
+        labels={run.number: int(label) + 1 for part, label in zip(parts, labels, strict=True) for run in part},
         silhouettes={count: division.silhouette for count, division in tried.items()},
         p_value=p_value,
         dense_groups=len(set(dense.tolist()) - {-1}),
         dense_outliers=int((dense == -1).sum()),
         agreement=_agreement(labels, dense),
         features_apart=_features_apart(names, scaled, labels),
-        factors_apart=_factors_apart(good, labels),
+        factors_apart=_factors_apart([part[0] for part in parts], labels),
     )
+
+
+def _components(good: Sequence[RunRecord]) -> list[list[RunRecord]]:
+    """Return what is divided: the points, whose medians no wild run moves, or of too few points the runs."""
+    points: dict[str, list[RunRecord]] = {}
+    for record in good:
+        points.setdefault(record.point.key, []).append(record)
+    return list(points.values()) if len(points) >= FEWEST_RUNS else [[record] for record in good]
 
 
 def divisions(scaled: Floats, starts: int = STARTS) -> dict[int, _Division]:
@@ -140,7 +156,7 @@ def divisions(scaled: Floats, starts: int = STARTS) -> dict[int, _Division]:
     sample = min(SAMPLED, len(scaled))
     found = {}
     with threadpool_limits(1):  # its threads would wait for each other far longer than they compute
-        for count in range(2, min(MOST_GROUPS, different - 1, len(scaled) // 2) + 1):
+        for count in range(2, min(MOST_GROUPS, different - 1, len(scaled) // FEWEST_MEMBERS) + 1):
             labels = KMeans(count, n_init=starts, random_state=0).fit_predict(scaled).astype(np.int64)
             mean = float(silhouette_score(scaled, labels, sample_size=sample, random_state=0))
             found[count] = _Division(labels, mean)
@@ -189,19 +205,18 @@ def _largest_first(labels: Labels) -> Labels:
     return place[labels]
 
 
-def _group(records: Sequence[RunRecord], names: list[str], values: Floats, inside: NDArray[np.bool_]) -> Group:
+def _group(
+    parts: Sequence[Sequence[RunRecord]], names: list[str], values: Floats, inside: NDArray[np.bool_]
+) -> Group:
     own = values[inside]
-    varying = _varying(records)
+    varying = _varying([part[0] for part in parts])
+    runs = [run for part, here in zip(parts, inside, strict=True) if here for run in part]
     return Group(
-        runs=len(own),
+        runs=len(runs),
+        points=len({run.point.key for run in runs}),
         mean={name: float(mean) for name, mean in zip(names, own.mean(axis=0), strict=True)},
         deviation={name: float(spread) for name, spread in zip(names, own.std(axis=0), strict=True)},
-        chosen={
-            factor: _sorted(
-                {record.point.factors[factor] for record, here in zip(records, inside, strict=True) if here}
-            )
-            for factor in varying
-        },
+        chosen={factor: _sorted({run.point.factors[factor] for run in runs}) for factor in varying},
     )
 
 

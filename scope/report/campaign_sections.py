@@ -244,7 +244,10 @@ def _groups(found: Clusters) -> Iterator[Section]:
     count = len(found.groups)
     per = f" and divided by {found.per}" if found.per else ""
     heads = [f"group {number} of {count}" for number in range(1, count + 1)]
-    rows = [["runs", *(str(group.runs) for group in found.groups)]]
+    rows = [
+        ["runs", *(str(group.runs) for group in found.groups)],
+        ["points", *(str(group.points) for group in found.groups)],
+    ]
     rows += [
         [NAMES[name], *(_quantity(group.mean[name], group.deviation[name], name) for group in found.groups)]
         for name in found.features
@@ -252,21 +255,19 @@ def _groups(found: Clusters) -> Iterator[Section]:
     for factor in found.groups[0].chosen:
         rows.append([_head(factor), *(", ".join(group.chosen[factor]) for group in found.groups)])
     best = max(found.silhouettes.values(), default=0.0)
-    verdict = (
-        f"Runs of one broad group look as divided as these in {units.share(found.p_value)} of all cases"
-        if count > 1
-        else "The runs are one group: "
-        + (
-            f"those of one broad group look as divided in {units.share(found.p_value)} of all cases"
-            if found.silhouettes
-            else "there are too few different ones to divide"
-        )
-    )
+    chance = f"of one broad group look as divided as these in {units.share(found.p_value)} of all cases"
+    what = "points (the medians of their runs)" if found.of_points else "runs"
+    if count > 1:
+        verdict = f"Divided were {what}; those {chance}"
+    elif found.silhouettes:
+        verdict = f"The {what} are one group: those {chance}"
+    else:
+        verdict = "One group: there are too few different ones to divide"
     yield Section(
         "groups",
         "Groups of runs",
         f"{verdict}; mean silhouette {units.digits(best)}. HDBSCAN sees {found.dense_groups} dense groups and"
-        f" {found.dense_outliers} runs outside; both divisions agree to {units.digits(found.agreement)} (adjusted"
+        f" {found.dense_outliers} outside; both divisions agree to {units.digits(found.agreement)} (adjusted"
         f" Rand index). Centroids in their own units, means per process{per}, with the standard deviation within"
         " the group.",
         Table(["", *heads], rows),

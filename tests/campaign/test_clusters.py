@@ -81,3 +81,16 @@ def test_runs_of_different_lengths_are_one_group_per_step() -> None:
     divided = found(clusters(records, per="steps"))
     assert (len(divided.groups), divided.per) == (1, "steps")
     assert divided.groups[0].mean["compute_s"] == pytest.approx(CENTROIDS["small"][0] / 1e3, rel=0.1)
+
+
+def test_a_wild_run_is_no_group_of_its_own() -> None:
+    points: list[dict[str, Value]] = [
+        {"grid": grid, "ranks": p} for grid in ("small", "large") for p in range(1, 9)
+    ]
+    records = study(points, of_two_grids, repetitions=5)
+    wild = {name: 30 * value for name, value in records[3].features.items()}
+    records[3] = records[3].model_copy(update={"features": wild})
+    made = found(clusters(records))
+    assert made.of_points
+    assert [(group.runs, group.points) for group in made.groups] == [(40, 8), (40, 8)]
+    assert len(made.labels) == 80

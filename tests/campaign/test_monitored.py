@@ -29,7 +29,19 @@ def soaked(folder: Path, mpi: MpiInstallation, leak: float) -> dict[str, Any]:
     program = single_source.compiled(Path(__file__).with_name("leak.cpp"), [mpi.compiler], [mpi.version])
     words = ["soak", "--runs", "6", "--interval", "0.01", "--check", "grep -q done", "-o", "out", "--json"]
     # Without the fabrics, which take a second to find that there are none.
-    launcher = [mpi.launcher, "-n", "2", "--map-by", ":OVERSUBSCRIBE", "--mca", "pml", "ob1"]
+    launcher = [
+        mpi.launcher,
+        "-n",
+        "2",
+        "--map-by",
+        ":OVERSUBSCRIBE",
+        "--mca",
+        "pml",
+        "ob1",
+        "--mca",
+        "btl",
+        "self,sm",
+    ]
     ended = scope(folder, *words, "--", *launcher, str(program), str(leak), "0.3")
     assert ended.code == 0, ended.errors
     whole: dict[str, Any] = json.loads(ended.output)

@@ -76,7 +76,7 @@ def test_the_page_is_whole_and_holds_every_table_and_drawing() -> None:
     balance = Balance()
     balance.feed(text)
     assert balance.open == []
-    for key in ("runs", "overhead", "amdahl", "scaling", "groups", "apart"):
+    for key in ("runs", "overhead", "amdahl", "scaling", "groups"):
         assert f'id="{key}"' in text
     assert text.count("<svg") == 4 + 3, "over processes for each grid, over grids for each count"
     assert text.count('class="split"') == len(POINTS)
