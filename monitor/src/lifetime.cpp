@@ -80,7 +80,6 @@ void leave_to_parent() {
 
 void begin(u8 begin_tick, MPI_Group group, int rank, int ranks) {
   const Options options = read_options();
-  if (options.directory.empty()) return;
   Identity identity{};
   identity.rank = rank;
   identity.ranks = ranks;
@@ -146,7 +145,7 @@ void note_init_begin() {
 
 void began(u8 begin_tick) {
   world_is_up = true;
-  if (observed == getpid()) return;
+  if (observed == getpid() || !is_asked_for()) return;
   learn_constants();
   MPI_Group group;
   int rank = 0, ranks = 1;
@@ -159,7 +158,7 @@ void began(u8 begin_tick) {
 #if defined(SCOPE_HAS_Session_init)
 void session_began(u8 begin_tick, MPI_Session session) {
   ++sessions;
-  if (observed == getpid()) return;
+  if (observed == getpid() || !is_asked_for()) return;
   learn_constants();
   MPI_Group group;
   int rank = 0, ranks = 1;

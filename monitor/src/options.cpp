@@ -46,9 +46,14 @@ std::string take(const std::string& name, const std::string& value, Options& opt
 
 }  // namespace
 
+bool is_asked_for() {
+  const char* directory = std::getenv("SCOPE_MONITOR");
+  return directory && *directory;
+}
+
 Options read_options() {
   Options options;
-  if (const char* directory = std::getenv("SCOPE_MONITOR")) options.directory = directory;
+  if (is_asked_for()) options.directory = std::getenv("SCOPE_MONITOR");
   const char* text = std::getenv("SCOPE_MONITOR_OPTIONS");
   std::istringstream words(text ? text : "");
   for (std::string word; words >> word;) {

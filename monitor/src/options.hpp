@@ -5,8 +5,11 @@
 
 namespace scope {
 
+// Without a folder nothing is recorded.
+bool is_asked_for();
+
 struct Options {
-  std::string directory;  // empty: nothing is recorded
+  std::string directory;
   double interval_s = 0.1;
   double trace_start_s = 0;  // after MPI_Init
   double trace_s = 0;        // 0: no trace
