@@ -60,7 +60,11 @@ class Head(BaseModel):
         if self.kind == "campaign":
             return self.study.runs()
         layouts = [layout for pairing in self.pairings for layout in (pairing.packed, pairing.spread)]
-        points = {(one.ranks, one.placement): Point(ranks=one.ranks, placement=one.placement) for one in layouts}
+        (transport,) = self.study.transport
+        points = {
+            (one.ranks, one.placement): Point(ranks=one.ranks, placement=one.placement, transport=transport)
+            for one in layouts
+        }
         return ordered(list(points.values()), self.study.repetitions, self.study.seed)
 
 

@@ -132,7 +132,19 @@ def test_every_run_is_a_monitored_run(runs: tuple[Path, list[RunRecord]]) -> Non
 
 def test_a_full_node_is_held_against_one_process(tmp_path: Path, mpi: MpiInstallation) -> None:
     program = [str(programs.compiled("ssor", mpi)), "--points", "12", "--iterations", "3"]
-    options = ["--repetitions", "2", "--ranks", "2", "--mpi", "embedded", "-o", "out", "--json"]
+    options = [
+        "--repetitions",
+        "2",
+        "--ranks",
+        "2",
+        "--transport",
+        "tcp",
+        "--mpi",
+        "embedded",
+        "-o",
+        "out",
+        "--json",
+    ]
     ended = scope(tmp_path, "placement", *options, "--", *program)
     assert ended.code == 0, ended.errors
     whole = json.loads(ended.output)
