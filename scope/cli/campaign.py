@@ -220,7 +220,7 @@ def listening(head: Head) -> Iterator[Listener]:
         def told(record: RunRecord, done: int, total: int | None) -> None:
             if record.status != "ok":
                 bar.console.print(f"run {record.number}: {record.status}: {record.reason}", markup=False)
-            of = f"{done} of {total} runs" if total else f"{done} runs"
+            of = f"{done} of {total} runs" if total else f"{done} run{'' if done == 1 else 's'}"
             passed = done if total else time.monotonic() - begin_s
             bar.update(task, description=of, completed=passed, total=total or head.soak_s)
 
