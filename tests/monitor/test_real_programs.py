@@ -31,6 +31,27 @@ thermo 50
 run 200
 """
 
+FACTORISATION = """'ScaLAPACK, LU factorization input file'
+'MPI Machine'
+'LU.out'
+6
+1
+17
+17
+1
+4
+1
+3
+1
+3
+1
+1
+2
+1.0
+T
+"""
+"""On 1 x 2 processes: more would wait for processors, and MPICH waits busily."""
+
 FACTORS = Path("/usr/lib/x86_64-linux-gnu/scalapack")
 
 
@@ -103,9 +124,9 @@ def test_scalapack(run: Run, tmp_path: Path, name: str) -> None:
     program = FACTORS / f"{name}-tests" / "xdlu"
     if not program.exists():
         pytest.skip(f"{program} (scalapack-mpi-test) is not installed")
-    shutil.copy(program.parent / "LU.dat", tmp_path)
-    ended = run(installed(f"{name}-debian"), 4, program=program, folder=tmp_path)
+    (tmp_path / "LU.dat").write_text(FACTORISATION)
+    ended = run(installed(f"{name}-debian"), 2, program=program, folder=tmp_path)
     assert ended.code == 0, ended.errors
-    assert "completed and passed residual checks" in ended.output or "passed" in ended.output.lower()
+    assert ended.output.count("PASSED") >= 1
     sums_are_the_wall(ended)
-    same_counts(ended, counts_of(f"{name}-debian", run, tmp_path, 4, str(program), ()))
+    same_counts(ended, counts_of(f"{name}-debian", run, tmp_path, 2, str(program), ()))
