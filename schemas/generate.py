@@ -12,9 +12,15 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from scope.build.registry import BenchmarkDescription
+from scope.campaign.analysis import Analysis
+from scope.campaign.folder import Head
+from scope.campaign.record import RunRecord
 from scope.findings.finding import Findings
 from scope.machine.machine import Machine
 from scope.models.fit import Models
+from scope.profiles.against import Against
+from scope.profiles.monitored_run import Monitored
+from scope.profiles.records import Merged
 from scope.rundirectory import Run
 from scope.samples.records import Record
 from scope.statistics.summary import Summaries
@@ -27,6 +33,12 @@ FILES: dict[str, tuple[Any, str]] = {
     "statistics": (Summaries, "statistics.json: the figures of each metric of each case"),
     "models": (Models, "models.json: fits and ladders"),
     "findings": (Findings, "findings.json: what was found, worst first"),
+    "monitor": (Monitored, "monitor.json: a command that ran under the monitor, and how it ended"),
+    "profile": (Merged, "profile.json: what the processes of a monitored program did; seconds and bytes"),
+    "campaign": (Head, "campaign.json: what a campaign, placement or soak was asked for, and how far it came"),
+    "campaign-run": (RunRecord, "runs.jsonl of a campaign: one line; seconds and bytes"),
+    "analysis": (Analysis, "analysis.json: what the runs of a campaign show together; seconds and bytes"),
+    "against": (Against, "against.json: a monitored program beside what the machine showed"),
 }
 
 

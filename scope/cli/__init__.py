@@ -21,6 +21,12 @@ COMMANDS = {
     "doctor": "say what this machine has and lacks for measuring",
     "lab": "emulate a cluster on this machine, out of network namespaces",
     "topology": "find the groups of a cluster, its trunks and their speeds by measurement",
+    "monitor": "run any MPI program under the monitor and say where its time goes",
+    "export": "write the profiles of monitored runs for other programs",
+    "import": "take in the profile that another tool (mpiP) made of a program",
+    "campaign": "run a program over parameters, processes and placements, and say what the runs show together",
+    "placement": "say what it costs a program that its processes share a node, and why",
+    "soak": "repeat a program for hours and count errors, drift and memory that grows",
 }
 
 EXAMPLES = """\
@@ -89,13 +95,15 @@ def dispatch(name: str, arguments: list[str]) -> int:
         return 2
 
     import importlib
+    import keyword
 
     import typer
 
     from scope.errors import ScopeError
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    module = importlib.import_module(f"scope.cli.{name}")
+    # A word of the language cannot name a module: `import` stands in import_.py.
+    module = importlib.import_module(f"scope.cli.{name}{'_' if keyword.iskeyword(name) else ''}")
     # A command with commands of its own lists them; any other is one function.
     for word, function in getattr(module, "COMMANDS", {name: getattr(module, "command", None)}).items():
         app.command(word)(function)

@@ -42,9 +42,24 @@ def analyze(run: Path) -> None:
 
 
 def explain(run: Path) -> None:
-    """Derive what the samples of a run say, draw its page and print its verdict."""
+    """Derive what a run says, draw its page and print its verdict."""
+    from scope.campaign import is_campaign
+    from scope.profiles.monitored_run import is_monitored
     from scope.report import page, verdict
 
+    if is_campaign(run):
+        from scope.campaign.folder import CampaignFolder
+        from scope.cli import campaign
+
+        folder = CampaignFolder(run.absolute())
+        campaign.show(folder, *campaign.derive(folder), json=False)
+        return
+    if is_monitored(run):
+        from scope.cli import monitor
+
+        monitor.analyze(run)
+        monitor.explain(run)
+        return
     analyze(run)
     page.write(run)
     verdict.show(run)
@@ -53,5 +68,5 @@ def explain(run: Path) -> None:
 def command(
     run: Annotated[Path, typer.Argument(help="Run directory, for example runs/latest.", show_default=False)],
 ) -> None:
-    """Derive statistics, models, findings and the report of a run anew from its samples."""
+    """Derive statistics, models, findings and the report of a run anew from its samples or profiles."""
     explain(run)

@@ -19,11 +19,28 @@ def command(
     ] = "no",
 ) -> None:
     """Draw the report of a run: one HTML file that needs no network."""
-    from scope.report.page import write
+    from scope.campaign import is_campaign
+    from scope.profiles.monitored_run import is_monitored
+    from scope.report import page, profile_page
 
-    page = write(run, output)
-    typer.echo(page)
+    if is_campaign(run):
+        written = _of_campaign(run, output)
+    else:
+        written = (profile_page if is_monitored(run) else page).write(run, output)
+    typer.echo(written)
     if open_ == "yes":
         import webbrowser
 
-        webbrowser.open(page.resolve().as_uri())
+        webbrowser.open(written.resolve().as_uri())
+
+
+def _of_campaign(run: Path, output: Path | None) -> Path:
+    from scope.campaign.folder import CampaignFolder
+    from scope.cli import campaign
+    from scope.rundirectory import write_text
+
+    folder = CampaignFolder(run)
+    campaign.derive(folder)
+    if output is not None:
+        write_text(output, folder.report.read_text(encoding="utf-8"))
+    return output or folder.report

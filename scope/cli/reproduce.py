@@ -47,6 +47,10 @@ def command(
 
     reference = load(name)
     folder = run
+    if folder is None and reference.study is not None:
+        from scope.cli import published_study
+
+        folder = published_study.run(reference.study, name, full, launches, mpi, output)
     if folder is None and reference.lab is not None and active() is None:
         raise typer.Exit(main_within(reference.lab))
     if folder is None:
@@ -135,6 +139,10 @@ def fitting(scale: Scale, room: int | None) -> list[str]:
 
 def rows_of(reference: Reference, folder: Path, full: bool) -> list[Row]:
     """Hold a run's figures against the published ones."""
+    if reference.study is not None:
+        from scope.cli import published_study
+
+        return published_study.rows(reference, folder)
     from scope.models import published_growth
     from scope.models.reproduction import Known, rows
     from scope.report import contents as run_contents
@@ -206,5 +214,7 @@ def show(reference: Reference, found: list[Row], folder: Path) -> None:
         table.add_row(*map(Text, [row.row, *figures, row.origin, row.remark]))
     screen = console()
     screen.print(Text(f"{reference.title}\n{reference.source}; {reference.machine}\n"))
+    if reference.study is not None:
+        screen.print(Text(f"{reference.study.stands_for}\n"))
     screen.print(table)
     screen.print(Text(f"\nthe run: {folder}"))

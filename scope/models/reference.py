@@ -87,14 +87,85 @@ class Growth(Published):
     law: Literal["linear", "logarithmic"]
 
 
+class StudyScale(Published):
+    """How large the study is that stands for a published one."""
+
+    arguments: str
+    """Of the program."""
+    ranks: list[int]
+    repetitions: int = Field(ge=1)
+
+
+class Network(Published):
+    """Where a study is run."""
+
+    name: str
+    """As the source calls it."""
+    words: str
+    """What stands for it here."""
+    lab: str | None = None
+    """The emulated cluster; None: this machine."""
+    transport: Literal["default", "tcp"] = "default"
+
+
+class StudyFigure(Published):
+    """A published figure of a program's runs."""
+
+    words: str
+    published: float | None = None
+    unit: str
+    quantity: Literal[
+        "wall",
+        "cpu",
+        "difference",
+        "ratio",
+        "mpi",
+        "mpi_share",
+        "routine",
+        "routine_share",
+        "routine_bytes",
+        "routine_calls",
+        "serial_share",
+        "slowdown",
+        "by_computation",
+        "by_communication",
+        "inflation",
+    ]
+    network: str
+    """The name of one of the networks."""
+    over: str = ""
+    """Another network: the figure is the quotient."""
+    ranks: int = 0
+    """0: the most that were run."""
+    routine: str = ""
+    fixed: Literal["processes", "nodes"] = "processes"
+    remark: str = ""
+
+
+class StudyOf(Published):
+    """A published study of a program, and what stands for it here."""
+
+    kind: Literal["campaign", "placement"]
+    program: str
+    """Of those in `scope.campaign.programs`."""
+    stands_for: str
+    """What is not as published, in a sentence."""
+    fitting: StudyScale
+    full: StudyScale
+    network: list[Network]
+    figure: list[StudyFigure]
+
+
 class Reference(Published):
     """One published experiment."""
 
     title: str
     source: str
     machine: str
-    fitting: Scale
-    full: Scale
+    fitting: Scale = Scale(launches=1, cases=[])
+    full: Scale = Scale(launches=1, cases=[])
+    study: StudyOf | None = None
+    """Of programs under the monitor; then there are no cases."""
     column: list[Column] = []
     case: list[dict[str, float]] = []
     """Rows of the table: size, ranks, and the columns by key; a ratio may be left to be computed."""

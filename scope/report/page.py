@@ -109,13 +109,13 @@ def render(run: Path) -> str:
     contents = run_contents.read(run)
     samples = read_samples(run)
     levels = _levels(contents)
-    shown = _filled(list(distributions.figures(contents, samples)))
+    shown = filled(list(distributions.figures(contents, samples)))
     models = _modelled(contents)
     drawn = [figure for one in levels for section in one.sections for figure in section.figures]
     listed = [*drawn, *shown, *(figure for one in models for figure in one.residuals)]
     plots = [figure for figure in listed if isinstance(figure, Figure)]
     return (
-        _environment()
+        environment()
         .get_template("report.html")
         .render(
             **_head(contents, samples),
@@ -123,12 +123,13 @@ def render(run: Path) -> str:
             distributions=shown,
             models=models,
             open=len(drawn) <= _OPEN,
-            figures=_json({figure.key: _plot(figure) for figure in plots}),
+            figures=as_json({figure.key: plot(figure) for figure in plots}),
         )
     )
 
 
-def _plot(figure: Figure) -> dict[str, Any]:
+def plot(figure: Figure) -> dict[str, Any]:
+    """Return a figure as the page's script reads it."""
     relief = {"relief": figure.relief} if figure.relief else {}
     return {"data": figure.traces, "layout": figure.layout} | relief
 
@@ -148,14 +149,14 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "ladders": contents.models.ladders,
         "origins": origins(contents.summaries),
         "findings": contents.findings,
-        "grave": _kinds([one for one in contents.findings if one.severity != "information"]),
-        "rest": _kinds([one for one in contents.findings if one.severity == "information"]),
+        "grave": kinds([one for one in contents.findings if one.severity != "information"]),
+        "rest": kinds([one for one in contents.findings if one.severity == "information"]),
         "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
         "rejected": outcomes(rejected),
         "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in contents.models.not_fitted],
         "columns": COLUMNS,
         "rows": len(contents.summaries),
-        "packed": _json(packed(rows(contents.summaries))),
+        "packed": as_json(packed(rows(contents.summaries))),
         "facts": facts,
         "skipped": contents.run.skipped,
         "failures": _cases([one for one in contents.headline if not one.valid]),
@@ -163,16 +164,16 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
     }
 
 
-def _kinds(findings: Sequence[Finding]) -> list[Kin]:
+def kinds(findings: Sequence[Finding]) -> list[Kin]:
     """Put what is alike together, in the order of the worst of each kind."""
-    kinds: dict[tuple[str, str], list[Finding]] = {}
+    found: dict[tuple[str, str], list[Finding]] = {}
     for one in findings:
-        kinds.setdefault((one.severity, one.code), []).append(one)
+        found.setdefault((one.severity, one.code), []).append(one)
     return [
         Kin(code, alike, [])
         if severity == "error" or len(alike) <= _ALIKE + 1
         else Kin(code, alike[:_ALIKE], alike[_ALIKE:])
-        for (severity, code), alike in kinds.items()
+        for (severity, code), alike in found.items()
     ]
 
 
@@ -183,7 +184,7 @@ def _modelled(contents: Contents) -> list[Modelled]:
             name,
             contents.describe(name),
             outcomes([fit for fit in chosen if fit.subject.benchmark == name]),
-            _filled(list(residuals.figures(contents, name))),
+            filled(list(residuals.figures(contents, name))),
         )
         for name in sorted(
             {fit.subject.benchmark for fit in chosen}, key=lambda name: (level_rank(level(name)), name)
@@ -227,23 +228,23 @@ def _section(contents: Contents, benchmark: str) -> Section:
     mine = [one for one in contents.headline if one.benchmark == benchmark]
     failed = _cases([one for one in mine if not one.valid])
     number = len({(one.label, one.placement) for one in mine})
-    return Section(benchmark, contents.describe(benchmark), _filled(figures), failed, number)
+    return Section(benchmark, contents.describe(benchmark), filled(figures), failed, number)
 
 
-def _filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
+def filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
     """Let a figure that has no neighbour take the whole width."""
-    filled: list[Figure | Comparison] = []
+    placed: list[Figure | Comparison] = []
     alone = False
     for index, figure in enumerate(figures):
         if figure.wide:
             alone = False
-            filled.append(figure)
+            placed.append(figure)
             continue
         following = figures[index + 1] if index + 1 < len(figures) else None
         paired = following is not None and not following.wide
-        filled.append(figure if alone or paired else replace(figure, wide=True))
+        placed.append(figure if alone or paired else replace(figure, wide=True))
         alone = not alone and paired
-    return filled
+    return placed
 
 
 def _cases(failed: Sequence[Summary]) -> list[Row]:
@@ -251,15 +252,16 @@ def _cases(failed: Sequence[Summary]) -> list[Row]:
     return list({row.label: row for row in rows(failed)}.values())
 
 
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """Return what the templates of pages with figures know."""
+    found = Environment(
         loader=PackageLoader("scope.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(
+    found.globals.update(
         plotly=_plotly,
         style=lambda: Markup(_template("report.css")),
         script=lambda: Markup(_template("report.js")),
@@ -273,14 +275,14 @@ def _environment() -> Environment:
         introductions=wording.INTRODUCTIONS,
         count=wording.count,
     )
-    environment.filters.update(
+    found.filters.update(
         interval=units.interval,
         quantity=units.quantity,
         share=units.share,
         code=_code,
         parameter=lambda value, name: units.parameter(name, value),
     )
-    return environment
+    return found
 
 
 def _code(text: str) -> Markup:
@@ -293,7 +295,7 @@ def _code(text: str) -> Markup:
     )
 
 
-def _json(value: object) -> Markup:
+def as_json(value: object) -> Markup:
     """Write JSON that may stand inside a script element: no tag of the data can end it."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))

@@ -46,13 +46,13 @@ def rows(summaries: Iterable[Summary]) -> list[Row]:
     return [Row(_cells(one), one.valid, one.label, one.reason) for one in ordered]
 
 
-def packed(listed: Sequence[Row]) -> dict[str, Any]:
+def packed(listed: Sequence[Row], columns: Sequence[tuple[str, bool]] = COLUMNS) -> dict[str, Any]:
     """Return the rows as the page's script reads them: each word once, in rows the numbers of the words."""
     words: dict[str, int] = {}
     lines = []
     for row in listed:
         texts = [words.setdefault(text, len(words)) for text, _ in row.cells]
-        keys = [key for (_, key), (_, numeric) in zip(row.cells, COLUMNS, strict=True) if numeric]
+        keys = [key for (_, key), (_, numeric) in zip(row.cells, columns, strict=True) if numeric]
         lines.append([int(row.valid), texts, keys])
     return {"words": list(words), "rows": lines}
 

@@ -53,7 +53,7 @@ def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
     if hidden > 0:
         yield Text(f"  and {count(hidden, 'further ladder')} in the report", style="dim")
     yield Text()
-    yield from _findings(contents.findings)
+    yield from told(contents.findings)
     yield Text()
     if contents.directory.report.exists():
         yield Text.assemble("Report  ", (str(contents.directory.report), "underline"))
@@ -91,7 +91,8 @@ def _bar(share: float, blocks: bool) -> str:
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
-def _findings(findings: list[Finding]) -> Iterator[Text]:
+def told(findings: list[Finding]) -> Iterator[Text]:
+    """Yield the findings, one of each kind, as many as a screen holds."""
     if not findings:
         yield Text("Nothing was found that needs attention.", style="bold")
         return
@@ -99,13 +100,13 @@ def _findings(findings: list[Finding]) -> Iterator[Text]:
     kinds: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         kinds.setdefault((finding.severity, finding.code), []).append(finding)
-    told, left = 0, _FINDING_LINES
+    shown, left = 0, _FINDING_LINES
     for alike in kinds.values():
-        lines = list(_finding(alike[0], len(alike) - 1, with_advice=told == 0))
+        lines = list(_finding(alike[0], len(alike) - 1, with_advice=shown == 0))
         if len(lines) > left:
-            yield Text(f"  and {count(len(findings) - told, 'more finding')} in the report", style="dim")
+            yield Text(f"  and {count(len(findings) - shown, 'more finding')} in the report", style="dim")
             return
-        told += len(alike)
+        shown += len(alike)
         left -= len(lines)
         yield from lines
 

@@ -15,12 +15,21 @@ from tests import golden_run as golden
 from tests.models.test_prediction import LAUNCHES, cannon, phases, ping_pong, striped
 
 MACHINE = Machine.model_validate(golden.machine())
+SOURCES = {
+    "scope": "Melas 2000",
+    "grid": "Storchi et al. 2003",
+    "netfinity": "Tessera, Benchmarking of a commercial Linux cluster",
+    "gamma": "A Beowulf with GAMMA",
+}
 SIZES = {840: 180, 1080: 240, 1320: 300, 1680: 360}
 
 
-def test_there_are_the_eight_experiments() -> None:
+def test_there_are_the_eleven_experiments() -> None:
     assert names() == [
+        "gamma-table1",
         "grid-table2",
+        "netfinity-lu",
+        "netfinity-placement",
         "scope-appendix-g",
         "scope-psrs",
         "scope-relaxation",
@@ -31,13 +40,15 @@ def test_there_are_the_eight_experiments() -> None:
     ]
     for name in names():
         reference = load(name)
-        assert reference.source.startswith("Melas 2000" if name.startswith("scope-") else "Storchi et al. 2003")
-        assert reference.case or reference.figure or reference.broadcast or reference.growth
+        assert reference.source.startswith(SOURCES[name.partition("-")[0]])
+        study = reference.study.figure if reference.study else []
+        assert reference.case or reference.figure or reference.broadcast or reference.growth or study
 
 
 def test_an_unknown_experiment_names_those_there_are() -> None:
     with pytest.raises(
-        UsageError, match="no such experiment; there are grid-table2, scope-appendix-g, scope-psrs"
+        UsageError,
+        match="no such experiment; there are gamma-table1, grid-table2, netfinity-lu, netfinity-placement",
     ):
         load("scope-appendix-h")
 

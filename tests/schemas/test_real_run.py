@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from scope.samples.reader import read
 from tests.cli.scope_command import BRIEF, scope
-from tests.schemas.test_schemas import GENERATOR, NAMES
+from tests.schemas.test_schemas import GENERATOR, OF_A_RUN
 
 CASES = [
     "node.timer clock=register ranks=1",
@@ -30,7 +30,7 @@ def real_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OF_A_RUN)
 def test_every_file_is_valid(name: str, real_run: Path) -> None:
     validator = Draft202012Validator(GENERATOR.schema(name))
     if name == "samples":

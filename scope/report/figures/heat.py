@@ -1,4 +1,4 @@
-"""Cells coloured by the logarithm of a time, on a scale whose ticks carry units."""
+"""Cells coloured by the logarithm of a quantity, on a scale whose ticks carry units."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ _PARTED = 40
 def cells(
     x: Sequence[float],
     y: Sequence[float],
-    times_s: Sequence[Sequence[float | None]],
+    values: Sequence[Sequence[float | None]],
     hover: Sequence[Sequence[str]],
     written: Sequence[Sequence[str]] | None,
+    unit: str = "s",
 ) -> Plot:
-    """Return the cells; `times_s`, `hover` and `written` (what stands in a cell) have a row for each y."""
-    known = [value for row in times_s for value in row if value]
+    """Return the cells; `values`, `hover` and `written` (what stands in a cell) have a row for each y."""
+    known = [value for row in values for value in row if value]
     low, high = scale(known)
     trace: Plot = {
         "type": "heatmap",
         "x": list(x),
         "y": list(y),
-        "z": [[number(math.log10(value)) if value else None for value in row] for row in times_s],
+        "z": [[number(math.log10(value)) if value else None for value in row] for row in values],
         "zmin": number(math.log10(low)),
         "zmax": number(math.log10(high)),
         "hovertext": [[plain(text) for text in row] for row in hover],
         "hovertemplate": "%{hovertext}<extra></extra>",
-        "colorbar": colour_bar(low, high),
+        "colorbar": colour_bar(low, high, unit),
         "xgap": 1 if len(x) <= _PARTED else 0,
         "ygap": 1 if len(x) <= _PARTED else 0,
         "meta": {"role": "heat"},
@@ -43,16 +44,16 @@ def cells(
 
 
 def scale(known: Sequence[float]) -> tuple[float, float]:
-    """Return the smallest and the largest time of the scale."""
+    """Return the smallest and the largest value of the scale."""
     low, high = min(known), max(known)
     widen = max(1.0, _NARROWEST / (high / low)) ** 0.5
     return low / widen, high * widen
 
 
-def colour_bar(low: float, high: float) -> Plot:
-    """Return the ticks of a logarithmic scale of times."""
+def colour_bar(low: float, high: float, unit: str = "s") -> Plot:
+    """Return the ticks of a logarithmic scale."""
     ticks = [value for value in log_ticks(low, high) if low <= value <= high] or [low, high]
     return {
         "tickvals": [number(math.log10(value)) for value in ticks],
-        "ticktext": [tick(value, "s") for value in ticks],
+        "ticktext": [tick(value, unit) for value in ticks],
     }

@@ -1,0 +1,59 @@
+// What is known of communicators, windows and files: how many processes there are and who they are.
+#pragma once
+
+#include <mpi.h>
+
+#include "tables.hpp"
+
+namespace scope {
+
+struct Members {
+  std::uint64_t key = 0;
+  MPI_Comm comm;  // of a communicator alone
+  u4 size = 0;
+  u4 peers = 0;  // of the remote group between groups, else `size`
+  int rank = -1;
+  bool between_groups = false;
+  bool freed = false;
+  int open_receives = 0;  // requests that still ask who the sender was
+  int out_degree = -1;    // of a process topology; -1: not asked yet
+  u8 identity = 0;        // the same number on every member
+  int* world = nullptr;   // ranks of the peers in MPI_COMM_WORLD; null: they are the same, or see `unknown`
+  bool unknown = false;   // too many to translate
+
+  // Rank in MPI_COMM_WORLD; -1 where there is none.
+  int world_rank(int rank_here) const {
+    if (rank_here < 0 || static_cast<u4>(rank_here) >= peers || unknown) return -1;
+    return world ? world[rank_here] : rank_here;
+  }
+};
+
+// Ranks that partners are counted by. Called when MPI is up, with the group of all processes.
+void set_world(MPI_Group group);
+
+Members& look_up(MPI_Comm comm);
+inline Members* last_communicator = nullptr;
+inline Members& members_of(MPI_Comm comm) {
+  if (last_communicator && last_communicator->comm == comm) [[likely]]
+    return *last_communicator;
+  return look_up(comm);
+}
+Members& members_of_window(MPI_Win window);
+
+// A new communicator, on every member in the same order; tells apart those with the same members.
+void created(MPI_Comm comm);
+
+// The handle is no longer valid; what is still needed stays until nobody asks for it.
+void forget(MPI_Comm comm);
+void forget_window(MPI_Win window);
+void release(Members& members);
+
+// How many processes share a file.
+void opened(MPI_File file, MPI_Comm comm);
+void closed(MPI_File file);
+u4 sharers(MPI_File file);
+
+// To how many neighbours a process of a topology sends.
+int neighbours(Members& members);
+
+}  // namespace scope

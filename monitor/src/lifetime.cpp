@@ -1,0 +1,214 @@
+#include "lifetime.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "handles.hpp"
+#include "options.hpp"
+#include "recorder.hpp"
+#include "sampling.hpp"
+#include "sites.hpp"
+
+namespace scope {
+
+namespace {
+
+pid_t observed = 0;  // the process whose profile this is
+int sessions = 0;
+bool world_is_up = false;
+constexpr u8 kLeastCalibration = 5'000'000;  // ns; a shorter MPI_Init is waited for
+
+Moment before_init{};
+
+std::string first_line_of_library() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  next.Get_library_version(text, &length);
+  std::string line(text);  // the length counts the end in some versions
+  line = line.substr(0, std::min<std::size_t>(line.find('\n'), 500));
+  std::replace(line.begin(), line.end(), '\t', ' ');
+  return line;
+}
+
+const char* name_of_level(int level) {
+  switch (level) {
+    case MPI_THREAD_SINGLE:
+      return "single";
+    case MPI_THREAD_FUNNELED:
+      return "funneled";
+    case MPI_THREAD_SERIALIZED:
+      return "serialized";
+    default:
+      return "multiple";
+  }
+}
+
+// Where the code of a routine is.
+std::string file_of(void* routine) {
+  Dl_info info{};
+  return routine && dladdr(routine, &info) && info.dli_fname ? info.dli_fname : "";
+}
+
+// Another MPI_Send than ours and the library's, before us or behind.
+std::string other_tool() {
+  const std::string library = file_of(dlsym(RTLD_DEFAULT, "PMPI_Send"));
+  for (void* found : {dlsym(RTLD_DEFAULT, "MPI_Send"), dlsym(RTLD_NEXT, "MPI_Send")}) {
+    const std::string file = file_of(found);
+    if (!file.empty() && file != library && file != file_of(reinterpret_cast<void*>(&began))) return file;
+  }
+  return "";
+}
+
+// How fast the register counts, between the begin of MPI_Init and now.
+double tick_rate() {
+  Moment after = moment_on(CLOCK_MONOTONIC_RAW);
+  while (after.nanoseconds - before_init.nanoseconds < kLeastCalibration)
+    after = moment_on(CLOCK_MONOTONIC_RAW);
+  return static_cast<double>(after.ticks - before_init.ticks) * 1e9 /
+         static_cast<double>(after.nanoseconds - before_init.nanoseconds);
+}
+
+// A child that goes on without MPI has the mapping and must not touch it.
+void leave_to_parent() {
+  recording = counting = false;
+  observed = 0;
+}
+
+void begin(u8 begin_tick, MPI_Group group, int rank, int ranks) {
+  const Options options = read_options();
+  Identity identity{};
+  identity.rank = rank;
+  identity.ranks = ranks;
+  int level = MPI_THREAD_SINGLE;
+  if (world_is_up)
+    next.Query_thread(&level);
+  else
+    level = MPI_THREAD_MULTIPLE;  // of a session: not asked
+  next.Get_version(&identity.mpi_version, &identity.mpi_subversion);
+  identity.mpi = first_line_of_library();
+  identity.thread_level = name_of_level(level);
+  identity.tick_rate_hz = tick_rate();
+  identity.other_tool = other_tool();
+  if (!open_profile(options, identity)) return;
+  observed = getpid();
+  pthread_atfork(nullptr, nullptr, leave_to_parent);
+  set_world(group);
+  thread.initialised_mpi = true;
+  several_threads = level == MPI_THREAD_MULTIPLE;
+  frames_of_site = options.depth;
+  note_modules();
+  const Moment first = moment_on(CLOCK_REALTIME);
+  ProcessRow& process = *profile.process;
+  process.init_begin_tick = begin_tick;
+  process.first_tick = process.last_tick = first.ticks;
+  process.first_unix_ns = first.nanoseconds;
+  begin_sampling(first.ticks, static_cast<u8>(options.interval_s * identity.tick_rate_hz));
+  if (options.trace_s > 0) {
+    trace_begin = first.ticks + static_cast<u8>(options.trace_start_s * identity.tick_rate_hz);
+    trace_end = trace_begin + static_cast<u8>(options.trace_s * identity.tick_rate_hz);
+    attention_tick = 0;
+  }
+  recording = counting = true;
+}
+
+void finish(State state) {
+  profile.process->state = static_cast<u4>(state);
+  end_sampling(ticks_now());
+  recording = counting = false;
+}
+
+// Left without MPI_Finalize.
+__attribute__((destructor)) void leave() {
+  if (recording && observed == getpid()) finish(State::left);
+}
+
+void learn_constants() {
+#if defined(OPEN_MPI)
+  // Handles of Fortran, which are the same in all versions; the variables would have to be linked.
+  constants.world = next.Comm_f2c(0);
+  constants.no_communicator = next.Comm_f2c(2);
+#else
+  constants.world = MPI_COMM_WORLD;
+  constants.no_communicator = MPI_COMM_NULL;
+#endif
+}
+
+}  // namespace
+
+void note_init_begin() {
+  if (!before_init.ticks) before_init = moment_on(CLOCK_MONOTONIC_RAW);
+}
+
+void began(u8 begin_tick) {
+  world_is_up = true;
+  if (observed == getpid() || !is_asked_for()) return;
+  learn_constants();
+  MPI_Group group;
+  int rank = 0, ranks = 1;
+  next.Comm_group(constants.world, &group);
+  next.Comm_rank(constants.world, &rank);
+  next.Comm_size(constants.world, &ranks);
+  begin(begin_tick, group, rank, ranks);
+}
+
+#if defined(SCOPE_HAS_Session_init)
+void session_began(u8 begin_tick, MPI_Session session) {
+  ++sessions;
+  if (observed == getpid() || !is_asked_for()) return;
+  learn_constants();
+  MPI_Group group;
+  int rank = 0, ranks = 1;
+  if (next.Group_from_session_pset(session, "mpi://WORLD", &group) != MPI_SUCCESS) return;
+  next.Group_rank(group, &rank);
+  next.Group_size(group, &ranks);
+  begin(begin_tick, group, rank, ranks);
+}
+#endif
+
+u8 ending() {
+  const u8 now = ticks_now();
+  if (!recording) return now;
+  profile.process->finalize_tick = now;
+  profile.process->in_since_tick = now;
+  profile.process->in_routine = routine::Finalize;
+  finish(State::running);
+  return now;
+}
+
+void ended(u8 begin_tick) {
+  if (observed != getpid()) return;
+  ProcessRow& process = *profile.process;
+  process.in_routine = 0;
+  process.last_tick = ticks_now();
+  process.finalize_ticks = process.last_tick - begin_tick;
+  process.state = static_cast<u4>(State::finalized);
+}
+
+void session_ending() {
+  if (--sessions > 0 || world_is_up) return;
+  ended(ending());
+}
+
+void aborting(int code) {
+  if (!recording) return;
+  profile.process->abort_code = code;
+  profile.process->in_routine = routine::Abort;
+  finish(State::aborted);
+}
+
+void control(int level) {
+  if (!recording) return;
+  if (several_threads) lock_tables();
+  if (level == 0 || level == 1) {
+    counting = level == 1;
+  } else {
+    enter_region(level > 1 ? level : 0, ticks_now());
+  }
+  if (several_threads) unlock_tables();
+}
+
+}  // namespace scope

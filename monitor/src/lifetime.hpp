@@ -1,0 +1,25 @@
+// When observation begins and ends: MPI_Init, MPI_Finalize, MPI_Abort, sessions, exit without any of these.
+#pragma once
+
+#include <mpi.h>
+
+#include "next.hpp"
+#include "tables.hpp"
+
+namespace scope {
+
+// Just before MPI is initialised.
+void note_init_begin();
+
+void began(u8 begin_tick);
+#if defined(SCOPE_HAS_Session_init)
+void session_began(u8 begin_tick, MPI_Session session);
+#endif
+u8 ending();
+void ended(u8 begin_tick);
+void session_ending();
+void aborting(int code);
+// MPI_Pcontrol: 0 stops counting, 1 goes on, a greater one begins that region, its negative ends it.
+void control(int level);
+
+}  // namespace scope

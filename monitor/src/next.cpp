@@ -1,0 +1,44 @@
+// The routines of the MPI library behind the program. They are looked up when the program runs and not
+// linked: the library that preloads must do no harm in the processes that start MPI programs and are none
+// themselves, and some programs load their MPI late.
+#include "next.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstring>
+#include <string>
+
+namespace scope {
+
+Next next;
+bool next_is_known = false;
+
+namespace {
+
+// A library that a plug-in brought is seen by its own users only.
+int find_plugged_in(dl_phdr_info* info, std::size_t, void* found) {
+  if (!info->dlpi_name || !std::strstr(info->dlpi_name, "mpi")) return 0;
+  void* handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (!handle || !dlsym(handle, "PMPI_Init")) return 0;
+  *static_cast<void**>(found) = handle;
+  return 1;
+}
+
+}  // namespace
+
+bool know_next() {
+  void* library = RTLD_DEFAULT;
+  if (!dlsym(RTLD_DEFAULT, "PMPI_Init")) {
+    library = nullptr;
+    dl_iterate_phdr(find_plugged_in, &library);
+    if (!library) return false;
+  }
+  void** place = reinterpret_cast<void**>(&next);
+  for (int i = 1; i < kRoutines; ++i)
+    place[i - 1] = dlsym(library, (std::string("PMPI_") + kRoutineNames[i]).c_str());
+  next_is_known = true;
+  return true;
+}
+
+}  // namespace scope

@@ -1,0 +1,27 @@
+// What the environment asks for: SCOPE_MONITOR and SCOPE_MONITOR_OPTIONS.
+#pragma once
+
+#include <string>
+
+namespace scope {
+
+// Without a folder nothing is recorded.
+bool is_asked_for();
+
+struct Options {
+  std::string directory;
+  double interval_s = 0.1;
+  double trace_start_s = 0;  // after MPI_Init
+  double trace_s = 0;        // 0: no trace
+  int depth = 1;             // frames of a call site; 0: none
+  int rows = 8192;           // of the table of calls
+  int trace_rows = 65536;
+};
+
+// An unknown word or a value that is not allowed is said in a line on stderr; the default is used.
+Options read_options();
+
+// A line on stderr.
+void complain(const std::string& what);
+
+}  // namespace scope

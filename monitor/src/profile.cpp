@@ -1,0 +1,180 @@
+#include "profile.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <vector>
+
+#include "routines.hpp"
+
+namespace scope {
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+struct Table {
+  const char* name;
+  std::string_view columns;
+  std::size_t stride;
+  u4 rows;
+  void** where;
+  std::size_t offset = 0;
+};
+
+template <typename Row>
+Table table(const char* name, u4 rows, Row*& where) {
+  return {name, Row::columns, sizeof(Row), rows, reinterpret_cast<void**>(&where)};
+}
+
+std::vector<Table> layout(const Options& options, int ranks) {
+  profile.call_rows = static_cast<u4>(options.rows);
+  profile.partner_rows = std::min(static_cast<u4>(ranks) + 1, kPartnerRows);
+  profile.event_rows = options.trace_s > 0 ? static_cast<u4>(options.trace_rows) : 1;
+  std::vector<Table> tables = {
+      table("process", 1, profile.process),
+      table("calls", profile.call_rows, profile.calls),
+      table("waits", kWaitRows, profile.waits),
+      table("partners", profile.partner_rows, profile.partners),
+      table("sites", kSiteRows, profile.sites),
+      table("modules", kModuleRows, profile.modules),
+      table("timeline", kTimelineRows, profile.timeline),
+      table("regions", kRegionRows, profile.regions),
+      table("events", profile.event_rows, profile.events),
+  };
+  std::size_t end = kHeaderBytes;
+  for (Table& each : tables) {
+    each.offset = end;
+    end = (end + each.stride * each.rows + kPage - 1) / kPage * kPage;
+  }
+  return tables;
+}
+
+// A JSON string; what is no UTF-8 passes as it is.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char each : text) {
+    if (each == '"' || each == '\\') {
+      out += '\\';
+      out += each;
+    } else if (static_cast<unsigned char>(each) < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x",
+                    static_cast<unsigned>(static_cast<unsigned char>(each)));
+      out += escape;
+    } else {
+      out += each;
+    }
+  }
+  return out + '"';
+}
+
+std::string program_path() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "";
+}
+
+// As a JSON list, no longer than fits a header beside the rest.
+std::string arguments() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string all((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string out;
+  for (std::size_t begin = 0; begin < all.size() && out.size() < 8000;) {
+    const std::size_t end = std::min(all.find('\0', begin), all.size());
+    out += (out.empty() ? "" : ",") + quoted(all.substr(begin, std::min<std::size_t>(end - begin, 2000)));
+    begin = end + 1;
+  }
+  return '[' + out + ']';
+}
+
+std::string host_name() {
+  char name[256] = "unknown";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// What launchers tell all processes of one start, and no other process.
+std::string job_name() {
+  for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_orte_ess_jobid", "PMI_JOBID", "PALS_APID"})
+    if (const char* value = std::getenv(name)) return value;
+  const char* job = std::getenv("SLURM_JOB_ID");
+  const char* step = std::getenv("SLURM_STEP_ID");
+  return job && step ? std::string(job) + '.' + step : "";
+}
+
+std::string header(const Options& options, const Identity& identity, const std::vector<Table>& tables) {
+  std::ostringstream text;
+  text.precision(17);
+  text << "scope-profile 1\nbyte_order " << (std::endian::native == std::endian::little ? "little" : "big")
+       << "\nrank " << identity.rank << "\nranks " << identity.ranks << "\nhost " << host_name() << "\npid "
+       << getpid() << "\nprogram " << quoted(program_path()) << "\narguments " << arguments() << "\nmpi "
+       << identity.mpi << "\nmpi_standard " << identity.mpi_version << '.' << identity.mpi_subversion
+       << "\nthread_level " << identity.thread_level << "\ninterval_s " << options.interval_s << "\ntrace "
+       << options.trace_start_s << ':' << options.trace_s << "\ndepth " << options.depth << "\ntick_rate_hz "
+       << identity.tick_rate_hz << '\n';
+  if (!identity.other_tool.empty()) text << "other_tool " << identity.other_tool << '\n';
+  if (const std::string job = job_name(); !job.empty()) text << "job " << job << '\n';
+  text << "routines";
+  for (int i = 1; i < kRoutines; ++i) text << " MPI_" << kRoutineNames[i];
+  text << '\n';
+  for (const Table& each : tables)
+    text << "table " << each.name << " offset " << each.offset << " rows " << each.rows << " stride "
+         << each.stride << " columns " << each.columns << '\n';
+  return text.str();
+}
+
+// A file of this process alone: a process that took another program's place finds its own name taken.
+int create(const std::string& directory, std::string& path) {
+  const std::string stem = directory + '/' + host_name() + '.' + std::to_string(getpid());
+  path = stem + ".profile";
+  int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  for (int again = 2; file < 0 && errno == EEXIST && again < 100; ++again) {
+    path = stem + '.' + std::to_string(again) + ".profile";
+    file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  }
+  return file;
+}
+
+bool refuse(const std::string& path, int error) {
+  complain(path + ": cannot be made: " + std::strerror(error) + "; the program runs unmonitored");
+  return false;
+}
+
+}  // namespace
+
+bool open_profile(const Options& options, const Identity& identity) {
+  const std::vector<Table> tables = layout(options, identity.ranks);
+  const std::size_t bytes =
+      (tables.back().offset + tables.back().stride * tables.back().rows + kPage - 1) / kPage * kPage;
+  std::string path;
+  const int file = create(options.directory, path);
+  if (file < 0) return refuse(path, errno);
+  // A file with holes ends the program when the disk is full; one that has its blocks cannot.
+  void* memory = MAP_FAILED;
+  int error = posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  if (error == 0) {
+    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (memory == MAP_FAILED) error = errno;
+  }
+  close(file);
+  if (memory == MAP_FAILED) {
+    unlink(path.c_str());
+    return refuse(path, error);
+  }
+  for (const Table& each : tables) *each.where = static_cast<char*>(memory) + each.offset;
+  const std::string text = header(options, identity, tables);
+  std::memcpy(memory, text.data(), std::min(text.size(), kHeaderBytes - 1));
+  return true;
+}
+
+}  // namespace scope

@@ -1,0 +1,53 @@
+// The profile of this process: a file mapped from the beginning, so that it is complete at every moment and
+// nothing is lost however the process ends. All sizes are fixed when it is made.
+#pragma once
+
+#include <string>
+
+#include "options.hpp"
+#include "tables.hpp"
+
+namespace scope {
+
+inline constexpr std::size_t kHeaderBytes = 65536;
+inline constexpr u4 kWaitRows = 1024;
+inline constexpr u4 kPartnerRows = 8192;
+inline constexpr u4 kSiteRows = 1024;
+inline constexpr u4 kModuleRows = 256;
+inline constexpr u4 kTimelineRows = 1024;
+inline constexpr u4 kRegionRows = 64;
+
+// Where the tables are in memory; a table has at least one row, and row 0 of `calls` and `partners` takes
+// what finds no place.
+struct Profile {
+  ProcessRow* process = nullptr;
+  CallRow* calls = nullptr;
+  WaitRow* waits = nullptr;
+  PartnerRow* partners = nullptr;
+  SiteRow* sites = nullptr;
+  ModuleRow* modules = nullptr;
+  TimelineRow* timeline = nullptr;
+  RegionRow* regions = nullptr;
+  EventRow* events = nullptr;
+  u4 call_rows = 0;
+  u4 partner_rows = 0;
+  u4 event_rows = 0;
+};
+inline Profile profile;
+
+// What the header says once and for all.
+struct Identity {
+  int rank;
+  int ranks;
+  std::string mpi;
+  int mpi_version;
+  int mpi_subversion;
+  const char* thread_level;
+  double tick_rate_hz;
+  std::string other_tool;  // empty: none
+};
+
+// Makes the file and `profile`; false, and a line on stderr, where that cannot be.
+bool open_profile(const Options& options, const Identity& identity);
+
+}  // namespace scope

@@ -1,0 +1,175 @@
+// One call of MPI under observation. The wrappers make a Call, let MPI do its work, and say what it was.
+#pragma once
+
+#include <mpi.h>
+
+#include "clock.hpp"
+#include "communicators.hpp"
+#include "profile.hpp"
+#include "requests.hpp"
+#include "routines.hpp"
+
+namespace scope {
+
+// Between MPI_Init and MPI_Finalize of a process that is monitored.
+inline bool recording = false;
+// Not so while MPI_Pcontrol(0) holds.
+inline bool counting = false;
+
+struct Thread {
+  int depth = 0;  // calls entered and not left
+  bool initialised_mpi = false;
+  const void* fortran_caller = nullptr;  // of the Fortran entry that calls the one that counts
+};
+// The library is loaded with the program: the quickest way to a thread's own data is allowed.
+extern thread_local Thread thread __attribute__((tls_model("initial-exec")));
+
+// Held while tables change, where several threads may call at once.
+void lock_tables();
+void unlock_tables();
+inline bool several_threads = false;
+
+// What a call stands for, beyond its time.
+struct Meaning {
+  u4 communicator_size = 0;
+  u8 bytes = 0;
+  Direction direction = Direction::none;
+  int partner = -1;  // rank in MPI_COMM_WORLD
+  int tag = 0;
+  u8 communicator = 0;
+};
+
+class Waiting;
+
+class Call {
+ public:
+  [[gnu::always_inline]] Call(u4 routine, const void* caller) : routine_(routine), caller_(caller) {
+    if (!recording) [[unlikely]]
+      return;
+    level_ = ++thread.depth;
+    if (thread.fortran_caller) [[unlikely]]
+      caller_ = thread.fortran_caller;
+    if (level_ == 1) {
+      begin_ = ticks_now();
+      profile.process->in_since_tick = begin_;
+      profile.process->in_routine = routine;
+    } else if (tracing()) [[unlikely]] {
+      begin_ = ticks_now();
+    }
+  }
+  Call(const Call&) = delete;
+  ~Call() {
+    if (level_) --thread.depth;  // an error handler threw
+  }
+
+  // Outermost and to be recorded, when this was known before MPI's work.
+  bool counts() const { return level_ == 1 && counting; }
+
+  // After MPI's work: true when it is to be said what it was. Then the tables are this thread's until it is
+  // said.
+  [[gnu::always_inline]] bool ends(int code = MPI_SUCCESS) {
+    if (!level_) return false;
+    --thread.depth;
+    const bool outermost = level_ == 1;
+    level_ = 0;
+    if (!outermost) [[unlikely]] {
+      if (begin_) nested();
+      return false;
+    }
+    end_ = ticks_now();
+    profile.process->in_routine = 0;
+    if (!counting) [[unlikely]]
+      return false;
+    if (several_threads) lock_tables();
+    if (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS) [[likely]]
+      return true;
+    local();
+    return false;
+  }
+
+  // What it was; exactly one of these.
+  void local();
+  void concerned(MPI_Comm comm, u8 bytes) { concerned(members_of(comm), bytes); }
+  void concerned(const Members& members, u8 bytes);
+  void shared(u4 sharers, u8 bytes);
+  void sent(MPI_Comm comm, int destination, int tag, u8 bytes);
+  void received(MPI_Comm comm, const MPI_Status& status);
+  void exchanged(MPI_Comm comm, int destination, int tag, u8 bytes, const MPI_Status& status);
+  void started_send(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request);
+  void started_receive(MPI_Comm comm, MPI_Request request);
+  void started_exchange(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request);
+  void started(MPI_Comm comm, u8 bytes, MPI_Request request);
+  void started_file(MPI_File file, u8 bytes, MPI_Request request);
+  void prepared_send(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request);
+  void prepared_receive(MPI_Comm comm, MPI_Request request);
+  void prepared(MPI_Comm comm, u8 bytes, MPI_Request request);
+  void probed_message(MPI_Comm comm, bool found, std::uint64_t message);
+  void received_message(std::uint64_t message, const MPI_Status& status);
+  void started_message(std::uint64_t message, MPI_Request request);
+  void activated(const Waiting& started);
+  void put(MPI_Win window, int target, u8 bytes);
+  void got(MPI_Win window, int target, u8 bytes);
+  void started_put(MPI_Win window, int target, u8 bytes, MPI_Request request);
+  void started_get(MPI_Win window, int target, u8 bytes, MPI_Request request);
+  void freed_request(std::uint64_t request);
+  void cancelled(std::uint64_t request);
+
+  u8 ticks() const { return end_ - begin_; }
+
+  // A wait or test: its own row first, then what it completed, then its end.
+  void waits();
+  void waited();
+  // What was under way is done; `share` of this call's time goes to it.
+  void completed(Request& request, u8 share, const MPI_Status& status);
+
+ private:
+  static bool tracing();
+  void nested();
+  void record(const Meaning& meaning);
+  void find(const Meaning& meaning);
+  CallRow* find_in_table(u4 communicator_size, u4 size_class, u8 key);
+  void finish(const Meaning& meaning);
+  void attend(const Meaning& meaning);
+  Request* track(std::uint64_t request, const Meaning& meaning);
+  void trace(const Meaning& meaning, u4 depth, u4 operation);
+  void one_sided(MPI_Win window, int target, u8 bytes, bool put, Meaning& meaning);
+
+  u4 routine_;
+  int level_ = 0;
+  const void* caller_;
+  u8 begin_ = 0;
+  u8 end_ = 0;
+  CallRow* row_ = nullptr;  // once it was found
+};
+
+// The same, called and not inlined: for the many entries where that matters little.
+class PlainCall : public Call {
+ public:
+  PlainCall(u4 routine, const void* caller);
+  bool ends(int code = MPI_SUCCESS);
+};
+
+// The class of a number of bytes: 0: none; n: 2^(n-1) <= bytes < 2^n.
+inline u4 size_class_of(u8 bytes) {
+  return bytes ? 64u - static_cast<u4>(__builtin_clzll(bytes)) : 0;
+}
+
+// The window in which calls are traced, in ticks; none: the greatest number.
+inline u8 trace_begin = UINT64_MAX;
+inline u8 trace_end = 0;
+inline bool Call::tracing() {
+  return trace_begin != UINT64_MAX;
+}
+
+// When the next row of the time series is due; when a call must look whether anything is, 0 while tracing.
+inline u8 next_sample_tick = UINT64_MAX;
+inline u8 attention_tick = UINT64_MAX;
+
+// The rows of late are those of another region.
+void forget_recent();
+
+// What calls belong to now; never null.
+inline RegionRow* current_region = nullptr;
+inline int frames_of_site = 1;
+
+}  // namespace scope

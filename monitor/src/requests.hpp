@@ -1,0 +1,35 @@
+// The requests that are under way: which call made them, so that the time in waits can be told by operation.
+// A fixed number of places; what finds none is counted as lost.
+#pragma once
+
+#include "communicators.hpp"
+
+namespace scope {
+
+enum class Direction : i4 { none = 0, send = 1, receive = 2 };
+
+struct Request {
+  std::uint64_t key = 0;
+  Request* next = nullptr;     // in the same bucket
+  Members* members = nullptr;  // of receives, until they know their sender
+  u8 bytes = 0;                // of what is sent
+  u8 identity = 0;             // of the communicator
+  u4 routine = 0;
+  u4 site = kNoSite;
+  u4 communicator_size = 0;
+  int partner = -1;  // rank in MPI_COMM_WORLD
+  int tag = 0;
+  Direction direction = Direction::none;
+  bool persistent = false;
+  bool active = true;
+  bool cancelled = false;
+  bool message = false;  // matched by a probe, not yet received
+};
+
+// A place for a request of this handle, its other fields as they were; nullptr when there is none. Of several
+// with one handle (libraries share one among sends that were complete at once) the last is found first.
+Request* add_request(std::uint64_t key);
+Request* find_request(std::uint64_t key);
+void remove_request(Request* request);
+
+}  // namespace scope

@@ -1,0 +1,188 @@
+"""Packed against spread: what sharing a node costs a program, and whether it is its computation or its messages.
+
+After NetFinity, section 4: the same processes on half the nodes (fixed processes), and twice the processes on the
+same nodes (fixed nodes). Means over the ranks and the runs: the mean time of a rank is its computation and its
+time in MPI, so that both parts add up to the slow-down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from scope.campaign.configurations import well
+from scope.campaign.record import RunRecord
+from scope.campaign.resampling import interval
+from scope.errors import UsageError
+from scope.models.fit import Bounds
+from scope.samples.samples import Floats
+
+PARTS = ("wall_s", "compute_s", "mpi_s", "cpu_s")
+WALL, COMPUTE, MPI, CPU = range(4)
+
+
+class Part(BaseModel):
+    """A part of an analysis; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Layout(Part):
+    """How the ranks of a study lie."""
+
+    placement: str
+    ranks: int
+    nodes: int
+    unit: Literal["node", "socket"] = "node"
+
+    @property
+    def words(self) -> str:
+        """The layout in words."""
+        several = "" if self.nodes == 1 else "s"
+        return f"{self.ranks} rank{'' if self.ranks == 1 else 's'} on {self.nodes} {self.unit}{several}"
+
+
+class Pairing(Part):
+    """Two layouts that are to be compared."""
+
+    fixed: Literal["processes", "nodes"]
+    packed: Layout
+    spread: Layout
+
+
+class Side(Part):
+    """One of two layouts."""
+
+    words: str
+    ranks: int
+    nodes: int
+    runs: int
+    wall_s: Bounds
+    compute_s: Bounds
+    mpi_s: Bounds
+
+
+class Comparison(Part):
+    """Two layouts of a program against each other."""
+
+    fixed: Literal["processes", "nodes"]
+    packed: Side
+    spread: Side
+    slowdown: Bounds
+    """Packed over spread, less one: 0.44 is 44 % longer."""
+    by_computation: Bounds
+    """The part of it that computation takes longer."""
+    by_communication: Bounds
+    """The part of it that MPI takes longer."""
+    off_processor: Bounds
+    """How much longer a rank is without a processor, as a share of the spread time."""
+    inflation: Bounds
+    """Computation of all ranks together, packed over spread, less one: what contention costs where the program's
+    work is the same on any number of processes."""
+
+    @property
+    def certain(self) -> bool:
+        """Whether the interval excludes that both take equally long."""
+        low, high = self.slowdown.low, self.slowdown.high
+        return low is not None and high is not None and (low > 0 or high < 0)
+
+    @property
+    def mostly(self) -> Literal["computation", "communication"]:
+        """Which part is larger."""
+        larger = abs(self.by_computation.value) >= abs(self.by_communication.value)
+        return "computation" if larger else "communication"
+
+
+def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[list[Pairing], list[str]]:
+    """Return what can be compared on hosts with so many slots, and what has to be said about it.
+
+    `sockets` counts only on a single host. Raises UsageError where nothing can be compared.
+    """
+    if len(slots) > 1:
+        return _over("node", min(slots), len(slots), ranks), []
+    if sockets > 1 and slots[0] >= 2 * sockets:
+        return _over("socket", slots[0] // sockets, sockets, ranks), []
+    if slots[0] < 2:
+        raise UsageError("one host with one usable core: there is nothing to pack; --hosts a:2,b:2 names more")
+    packed = ranks or slots[0]
+    if not 2 <= packed <= slots[0]:
+        raise UsageError(f"--ranks {packed}: must be from 2 to {slots[0]}, the cores of the one host")
+    note = (
+        "One host with one socket: all its cores share one memory, so that a fixed number of processes has nothing"
+        " to be spread over. Only a full node is compared with one process on it."
+    )
+    full, alone = (Layout(placement="packed", ranks=count, nodes=1) for count in (packed, 1))
+    return [Pairing(fixed="nodes", packed=full, spread=alone)], [note]
+
+
+def _over(unit: Literal["node", "socket"], each: int, units: int, ranks: int | None) -> list[Pairing]:
+    """Return both pairings over hosts, or sockets, that take `each` ranks."""
+    if each < 2:
+        raise UsageError("each host takes one rank: there is nothing to pack; --hosts a:2,b:2 gives them slots")
+    count = ranks or units
+    full, wide = -(-count // each), min(count, units)
+    if not 2 <= count <= each * units or full == wide:
+        raise UsageError(
+            f"--ranks {count}: must be from 2 to {each * units - 1} so that packed and spread differ on {units}"
+            f" {unit}s of {each}"
+        )
+    packed = Layout(placement="packed", ranks=count, nodes=full, unit=unit)
+    spread = Layout(placement="spread", ranks=count, nodes=wide, unit=unit)
+    fewer = Layout(placement="spread", ranks=full, nodes=full, unit=unit)
+    return [
+        Pairing(fixed="processes", packed=packed, spread=spread),
+        Pairing(fixed="nodes", packed=packed, spread=fewer),
+    ]
+
+
+def compare(records: Sequence[RunRecord], pairing: Pairing) -> Comparison | str:
+    """Compare two layouts, or say why that cannot be done."""
+    layouts = (pairing.packed, pairing.spread)
+    sides = [_times(records, layout) for layout in layouts]
+    for layout, times in zip(layouts, sides, strict=True):
+        if not len(times):
+            return f"no run with {layout.words} ended well with a profile"
+
+    def over(name: str, figure: Callable[[Floats, Floats], Floats]) -> Bounds:
+        seed = f"{pairing.fixed} {name}"
+        return interval(sides, lambda means: figure(means[0].T, means[1].T), seed)
+
+    crowd = pairing.packed.ranks / pairing.spread.ranks
+    return Comparison(
+        fixed=pairing.fixed,
+        packed=_side(pairing.packed, sides[0]),
+        spread=_side(pairing.spread, sides[1]),
+        slowdown=over("wall", lambda p, s: (p[WALL] - s[WALL]) / s[WALL]),
+        by_computation=over("compute", lambda p, s: (p[COMPUTE] - s[COMPUTE]) / s[WALL]),
+        by_communication=over("mpi", lambda p, s: (p[MPI] - s[MPI]) / s[WALL]),
+        off_processor=over("off", lambda p, s: (p[WALL] - p[CPU] - s[WALL] + s[CPU]) / s[WALL]),
+        inflation=over("inflation", lambda p, s: crowd * p[COMPUTE] / s[COMPUTE] - 1),
+    )
+
+
+def _times(records: Sequence[RunRecord], layout: Layout) -> Floats:
+    """Return the parts of each run of a layout, shape (runs, parts)."""
+    own = [
+        [record.features[name] for name in PARTS]
+        for record in well(records)
+        if (record.placement, record.ranks) == (layout.placement, layout.ranks) and "wall_s" in record.features
+    ]
+    return np.array(own, dtype=np.float64).reshape(-1, len(PARTS))
+
+
+def _side(layout: Layout, times: Floats) -> Side:
+    def mean(position: int) -> Bounds:
+        return interval([times], lambda means: means[0][:, position], f"{layout} {PARTS[position]}")
+
+    return Side(
+        words=layout.words,
+        ranks=layout.ranks,
+        nodes=layout.nodes,
+        runs=len(times),
+        wall_s=mean(WALL),
+        compute_s=mean(COMPUTE),
+        mpi_s=mean(MPI),
+    )

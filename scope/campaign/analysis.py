@@ -1,0 +1,84 @@
+"""What the runs of a campaign show together: everything that tables, findings and pages are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from scope.campaign import allocation, clusters, configurations, endurance, overhead, scaling
+from scope.campaign.allocation import Comparison
+from scope.campaign.clusters import Clusters
+from scope.campaign.configurations import Configuration
+from scope.campaign.endurance import Endurance
+from scope.campaign.folder import Head
+from scope.campaign.overhead import Overhead
+from scope.campaign.record import RunRecord
+from scope.campaign.scaling import Law, SpeedupLaw
+from scope.campaign.study import Point
+from scope.rundirectory import FORMAT
+
+
+class Disturbance(BaseModel):
+    """A run that did not end well."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    number: int
+    point: Point
+    status: str
+    reason: str
+
+
+class Analysis(BaseModel):
+    """`analysis.json`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: int
+    runs: int
+    well: int
+    unprofiled: int
+    """Runs that ended well without a profile although the monitor was below them."""
+    unprofiled_reason: str
+    disturbances: list[Disturbance]
+    configurations: list[Configuration]
+    overheads: list[Overhead]
+    speedups: list[SpeedupLaw]
+    laws: list[Law]
+    clusters: Clusters | None
+    not_clustered: str
+    comparisons: list[Comparison]
+    """Of placements."""
+    not_compared: list[str]
+    endurance: Endurance | None
+
+
+def analyse(head: Head, records: Sequence[RunRecord]) -> Analysis:
+    """Derive everything from the records; `layouts` are pairs to compare and whether their processes are fixed."""
+    study = head.kind == "campaign"
+    good = configurations.well(records)
+    blind = [record for record in good if head.study.monitored and not record.features]
+    groups = clusters.clusters(records, head.study.per) if study else "groups are looked for in campaigns"
+    compared = [allocation.compare(records, pairing) for pairing in head.pairings]
+    return Analysis(
+        format=FORMAT,
+        runs=len(records),
+        well=len(good),
+        unprofiled=len(blind),
+        unprofiled_reason=blind[0].reason if blind else "",
+        disturbances=[
+            Disturbance(number=r.number, point=r.point, status=r.status, reason=r.reason)
+            for r in records
+            if r.status != "ok"
+        ],
+        configurations=configurations.configurations(records),
+        overheads=overhead.overheads(records),
+        speedups=scaling.speedup_laws(records) if study else [],
+        laws=scaling.laws(records) if study else [],
+        clusters=None if isinstance(groups, str) else groups,
+        not_clustered=groups if isinstance(groups, str) else "",
+        comparisons=[each for each in compared if not isinstance(each, str)],
+        not_compared=[each for each in compared if isinstance(each, str)],
+        endurance=endurance.endurance(records) if head.kind == "soak" and records else None,
+    )

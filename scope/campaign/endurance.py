@@ -1,0 +1,134 @@
+"""What a soak shows: errors, wrong results, drift, and memory that grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+from scipy import stats
+
+from scope.campaign.configurations import Spread, numbers, spread, well
+from scope.campaign.record import RunRecord
+from scope.campaign.trend import Trend, trend
+from scope.models.fit import Bounds
+from scope.samples.samples import Floats
+from scope.statistics.order_statistics import median_interval
+
+FEWEST_RUNS = 6
+
+
+class Part(BaseModel):
+    """A part of a soak's analysis; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Growth(Part):
+    """How the memory of processes grows within a run, after its first half."""
+
+    runs: int
+    bytes_per_s: Bounds
+    """Median over the runs of the mean over the ranks; an interval from six runs on."""
+    worst_rank: int
+    """That grew most in most runs."""
+    worst_bytes_per_s: Bounds
+    resident_bytes: float
+    """Median of the largest memory of a process."""
+    run_s: float
+    """Median length of a run."""
+
+    @property
+    def certain(self) -> bool:
+        """Whether the interval excludes a steady or shrinking memory."""
+        return self.bytes_per_s.low is not None and self.bytes_per_s.low > 0
+
+
+class Endurance(Part):
+    """A soak in figures."""
+
+    runs: int
+    well: int
+    failed: int
+    """Ended with an error."""
+    wrong: int
+    """Ended well, but the check refused what they printed."""
+    timeouts: int
+    failure_share: Bounds
+    """Of all runs that did not end well: exact 95 % interval (Clopper & Pearson 1934)."""
+    span_s: float
+    """From the first begin to the last end."""
+    elapsed_s: Spread | None
+    drift: Trend | None
+    """Of the time of a run; None of too few runs."""
+    memory: Trend | None
+    """Of the largest memory of a process, from run to run."""
+    growth: Growth | None
+    """Within runs; None without a time series long enough."""
+    reasons: dict[str, int]
+    """Why runs did not end well, and how often."""
+
+
+def endurance(records: Sequence[RunRecord]) -> Endurance:
+    """Return what at least one run shows."""
+    good = well(records)
+    counts = {
+        status: sum(record.status == status for record in records) for status in ("failed", "wrong", "timeout")
+    }
+    bad = [record for record in records if record.status != "ok"]
+    begin_s = np.array([record.started_unix_s for record in good])
+    peaks = numbers(good, "peak_resident_bytes")
+    seconds = numbers(good, "wall_s")
+    known = seconds.size == len(good) > 0
+    drift = trend("time of a run", "s", begin_s, seconds if known else numbers(good, "elapsed_s"))
+    memory = trend("largest memory of a process", "B", begin_s, peaks) if peaks.size == len(good) else None
+    return Endurance(
+        runs=len(records),
+        well=len(good),
+        failed=counts["failed"],
+        wrong=counts["wrong"],
+        timeouts=counts["timeout"],
+        failure_share=exact_share(len(bad), len(records)),
+        span_s=max(r.started_unix_s + r.elapsed_s for r in records) - min(r.started_unix_s for r in records),
+        elapsed_s=spread(numbers(good, "elapsed_s")) if good else None,
+        drift=drift,
+        memory=memory,
+        growth=_growth(good),
+        reasons=_counted(bad),
+    )
+
+
+def exact_share(count: int, of: int) -> Bounds:
+    """Return a share with its exact 95 % interval: 0 of 1000 is 0 to 0.37 %."""
+    low = float(stats.beta.ppf(0.025, count, of - count + 1)) if count else 0.0
+    high = float(stats.beta.ppf(0.975, count + 1, of - count)) if count < of else 1.0
+    return Bounds(value=count / of, low=low, high=high)
+
+
+def _growth(good: Sequence[RunRecord]) -> Growth | None:
+    slopes = numbers(good, "memory_slope_bytes_per_s")
+    if not slopes.size:
+        return None
+    ranks = numbers(good, "memory_slope_worst_rank").astype(np.int64)
+    return Growth(
+        runs=int(slopes.size),
+        bytes_per_s=_median(slopes),
+        worst_rank=int(np.bincount(ranks).argmax()),
+        worst_bytes_per_s=_median(numbers(good, "memory_slope_worst_bytes_per_s")),
+        resident_bytes=float(np.median(numbers(good, "peak_resident_bytes"))),
+        run_s=float(np.median(numbers(good, "wall_s"))),
+    )
+
+
+def _median(values: Floats) -> Bounds:
+    found = median_interval(values) if values.size >= FEWEST_RUNS else None
+    return Bounds(
+        value=float(np.median(values)), low=found.low if found else None, high=found.high if found else None
+    )
+
+
+def _counted(bad: Sequence[RunRecord]) -> dict[str, int]:
+    reasons: dict[str, int] = {}
+    for record in bad:
+        reasons[record.reason] = reasons.get(record.reason, 0) + 1
+    return dict(sorted(reasons.items(), key=lambda each: -each[1]))

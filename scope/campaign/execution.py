@@ -1,0 +1,193 @@
+"""One run: started, watched, ended in time, and what became of it."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scope.campaign.record import Status
+from scope.errors import UsageError
+from scope.launch.diagnosis import diagnose
+from scope.launch.launcher import Command
+
+MARK = "SCOPE_CAMPAIGN_RUN"
+"""The variable by which the processes of a run are known: it holds the run's folder."""
+GRACE_S = 5.0
+"""How long a launcher may take to end its ranks itself."""
+KILLED_S = 10.0
+LAST_WORDS_BYTES = 65536
+OUTPUT, ERRORS = "stdout.txt", "stderr.txt"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    status: Status
+    reason: str
+    exit_code: int | None
+    started_unix_s: float
+    elapsed_s: float
+    user_s: float
+    system_s: float
+
+
+def execute(command: Command, folder: Path, directory: Path, limit_s: float, check: Sequence[str] = ()) -> Outcome:
+    """Run a command in `directory` to its end, what it prints into `folder`, and say how it ended.
+
+    The processors' time is that of the command and of all processes below it that were waited for (wait4): those
+    of this host. Raises UsageError where it cannot be started; a KeyboardInterrupt ends the run and goes on.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    started_unix_s, begin_s = time.time(), time.perf_counter()
+    with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors:
+        try:
+            process = subprocess.Popen(
+                command.arguments,
+                env={**os.environ, **command.environment, MARK: str(folder)},
+                cwd=directory,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise UsageError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
+    in_time = False
+    try:
+        in_time = _ended(process.pid, limit_s)
+    finally:
+        if not in_time:
+            _end(process.pid, str(folder))
+        _, waited, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(waited)
+    elapsed_s = time.perf_counter() - begin_s
+    _kill(_marked(str(folder)))  # what a launcher left behind would disturb the next run
+    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    status, reason = _verdict(in_time, code, folder, limit_s, Checked(check, directory, limit_s))
+    return Outcome(
+        status=status,
+        reason=reason,
+        exit_code=code if in_time else None,
+        started_unix_s=started_unix_s,
+        elapsed_s=elapsed_s,
+        user_s=used.ru_utime,
+        system_s=used.ru_stime,
+    )
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Who says whether what was printed is right."""
+
+    words: Sequence[str]
+    """Empty: nobody."""
+    directory: Path
+    limit_s: float
+
+    def verdict(self, printed: Path) -> tuple[Status, str]:
+        """Let the check read what the program printed."""
+        if not self.words:
+            return "ok", ""
+        with printed.open("rb") as output:
+            try:
+                said = subprocess.run(
+                    self.words,
+                    cwd=self.directory,
+                    stdin=output,
+                    capture_output=True,
+                    text=True,
+                    errors="replace",
+                    timeout=self.limit_s,
+                )
+            except subprocess.TimeoutExpired:
+                return "wrong", f"its check did not end within {self.limit_s:g} s"
+            except OSError as error:
+                raise UsageError(f"check = {self.words[0]}: does not start: {error.strerror}") from error
+        if said.returncode == 0:
+            return "ok", ""
+        lines = f"{said.stdout}\n{said.stderr}".split("\n")
+        word = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return "wrong", f"its check ended with {said.returncode}" + (f": {word}" if word else "")
+
+
+def _verdict(in_time: bool, code: int, folder: Path, limit_s: float, check: Checked) -> tuple[Status, str]:
+    if not in_time:
+        return "timeout", f"not ended within {limit_s:g} s"
+    if code:
+        said = diagnose(f"{_last_words(folder / ERRORS)}\n{_last_words(folder / OUTPUT)}").text
+        return "failed", f"exit code {code}: {said}" if said else f"exit code {code}"
+    return check.verdict(folder / OUTPUT)
+
+
+def _last_words(path: Path) -> str:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - LAST_WORDS_BYTES))
+        return file.read().decode(errors="replace")
+
+
+def _ended(pid: int, limit_s: float) -> bool:
+    """Wait for the end of a child, without taking its status; say whether it came in time."""
+    handle = os.pidfd_open(pid)
+    try:
+        return bool(select.select([handle], [], [], limit_s)[0])
+    finally:
+        os.close(handle)
+
+
+def _end(pid: int, mark: str) -> None:
+    """Ask a command to end its ranks, then end whatever is left of it."""
+    try:
+        _signal(pid, signal.SIGTERM)
+        _ended(pid, GRACE_S)
+    finally:  # even when a person loses patience meanwhile
+        _signal(pid, signal.SIGKILL)
+        _kill(_marked(mark))
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _kill(pids: Sequence[int]) -> None:
+    deadline = time.monotonic() + KILLED_S
+    left = list(pids)
+    while left and time.monotonic() < deadline:
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        time.sleep(0.02)
+        left = [pid for pid in left if _alive(pid)]
+
+
+def _marked(folder: str) -> list[int]:
+    """Return the processes of this host that carry a run's mark in their environment, zombies not counted."""
+    wanted = f"{MARK}={folder}".encode()
+    found = []
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit() and int(entry.name) != os.getpid() and _alive(int(entry.name)):
+            try:
+                words = Path(f"/proc/{entry.name}/environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if wanted in words:
+                found.append(int(entry.name))
+    return found
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False

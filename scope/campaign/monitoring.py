@@ -1,0 +1,70 @@
+"""The monitor below the runs of a study."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import scope
+from scope.campaign.execution import Outcome
+from scope.machine import discover
+from scope.machine.machine import Machine, MpiInstallation
+from scope.profiles.folder import PROFILES
+from scope.profiles.monitored_run import MONITOR, Monitored, Options
+from scope.rundirectory import FORMAT, write_json
+
+
+@dataclass(frozen=True)
+class Monitor:
+    """The library for one MPI, and how it is used."""
+
+    mpi: MpiInstallation
+    library: Path
+    options: Options
+    machine: Machine
+
+    def settings(self, folder: Path) -> dict[str, str]:
+        """Return the variables that the processes of a run need; its profiles go into its folder."""
+        return {
+            "LD_PRELOAD": ":".join(filter(None, [str(self.library), os.environ.get("LD_PRELOAD", "")])),
+            "SCOPE_MONITOR": str(folder / PROFILES),
+            "SCOPE_MONITOR_OPTIONS": self.options.words(),
+        }
+
+    def note(self, folder: Path, command: Sequence[str], outcome: Outcome) -> None:
+        """Write `monitor.json`, so that every command that takes a monitored run takes this one."""
+        code = outcome.exit_code
+        ended = Monitored(
+            format=FORMAT,
+            scope_version=scope.__version__,
+            command=list(command),
+            directory=str(Path.cwd()),
+            started_unix_s=outcome.started_unix_s,
+            finished_unix_s=outcome.started_unix_s + outcome.elapsed_s,
+            wall_s=outcome.elapsed_s,
+            exit_code=code if code is not None and code < 128 else None,
+            signal=None if code is None or code < 128 else code - 128,
+            host=os.uname().nodename,
+            mpi=self.mpi,
+            library=str(self.library),
+            options={
+                "interval_s": f"{self.options.interval_s:g}",
+                "trace": self.options.trace,
+                "depth": str(self.options.depth),
+            },
+            machine=self.machine,
+        )
+        write_json(folder / MONITOR, ended)
+
+
+def monitor_of(mpi: MpiInstallation, interval_s: float) -> Monitor:
+    """Return the monitor for an MPI; it says so when it has to be compiled first."""
+    from scope.build import monitor
+
+    if monitor.built(mpi) is None:
+        print(f"compiling the monitor for {mpi.name} {mpi.version} ...", file=sys.stderr, flush=True)
+    options = Options(interval_s=interval_s, depth=0).checked()
+    return Monitor(mpi, monitor.build(mpi), options, discover.machine([discover.this_host()], None))

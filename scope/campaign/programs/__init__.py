@@ -1,0 +1,23 @@
+"""Small MPI programs that studies and reproductions run: one source file each, compiled when first asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scope.build import single_source
+from scope.errors import UsageError
+from scope.machine.machine import MpiInstallation
+
+FOLDER = Path(__file__).parent
+
+
+def names() -> list[str]:
+    """Return the programs there are."""
+    return sorted(path.stem for path in FOLDER.glob("*.cpp"))
+
+
+def compiled(name: str, mpi: MpiInstallation) -> Path:
+    """Return a program compiled for an MPI; UsageError for an unknown one, ScopeError if it does not compile."""
+    if name not in names():
+        raise UsageError(f"{name}: no such program; there are {', '.join(names())}")
+    return single_source.compiled(FOLDER / f"{name}.cpp", [mpi.compiler], [mpi.name, mpi.version])

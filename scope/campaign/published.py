@@ -1,0 +1,122 @@
+"""Published studies of programs beside the same study done here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from scope.campaign import folder as folders
+from scope.campaign.analysis import Analysis, analyse
+from scope.campaign.configurations import numbers, well
+from scope.campaign.folder import CampaignFolder, Head
+from scope.campaign.record import RunRecord, read
+from scope.models.reference import StudyFigure, StudyOf
+from scope.models.reproduction import Row
+
+
+@dataclass(frozen=True)
+class Done:
+    """A study that was done on one network."""
+
+    head: Head
+    records: list[RunRecord]
+    analysis: Analysis
+
+    @property
+    def ranks(self) -> int:
+        """The most processes that a run ended well with."""
+        return max((record.ranks for record in well(self.records)), default=0)
+
+
+def done(path: Path, transport: str) -> Done:
+    """Read what was done over a transport of a study."""
+    folder = CampaignFolder(path)
+    head = folders.read(folder)
+    records = [record for record in read(folder.records) if record.transport == transport]
+    return Done(head, records, analyse(head, records))
+
+
+def rows(study: StudyOf, found: Mapping[str, Done]) -> list[Row]:
+    """Return the published figures in their order, each with ours; `found` is by network."""
+    return [_row(figure, study, found) for figure in study.figure]
+
+
+def _row(figure: StudyFigure, study: StudyOf, found: Mapping[str, Done]) -> Row:
+    one = found.get(figure.network)
+    ranks = figure.ranks or (one.ranks if one else 0)
+    measured = _value(figure, one, ranks)
+    if figure.over:
+        below = _value(figure, found.get(figure.over), ranks)
+        measured = measured / below if measured is not None and below else None
+    network = next(each for each in study.network if each.name == figure.network)
+    remarks = [figure.remark, f"here: {network.words}"]
+    if measured is None:
+        remarks.append("not measured here" + (f": {_why(figure, one)}" if one else ""))
+    emulated = one is not None and bool(one.head.lab)
+    return Row(
+        row=figure.words,
+        published=figure.published,
+        predicted=None,
+        measured=measured,
+        unit=figure.unit,
+        limit=None,
+        origin="published" if measured is None else "emulated" if emulated else "measured",
+        size=0,
+        ranks=ranks,
+        remark="; ".join(filter(None, remarks)),
+    )
+
+
+def _why(figure: StudyFigure, one: Done | None) -> str:
+    if figure.quantity == "serial_share":
+        return "Amdahl's law needs three numbers of processes with a processor for each"
+    return "; ".join(one.analysis.not_compared) if one else ""
+
+
+def _value(figure: StudyFigure, one: Done | None, ranks: int) -> float | None:
+    """Return our figure: a median over the runs, or what the analysis derived from them."""
+    if one is None:
+        return None
+    if figure.quantity == "serial_share":
+        laws = [each.law for each in one.analysis.speedups if each.law]
+        return laws[0].serial_share.value if laws else None
+    if figure.quantity in ("slowdown", "by_computation", "by_communication", "inflation"):
+        for each in one.analysis.comparisons:
+            if each.fixed == figure.fixed:
+                return float(getattr(each, figure.quantity).value)
+        return None
+    runs = [record for record in well(one.records) if record.ranks == ranks]
+    values = _of_routine(figure, runs) if figure.routine else _of_runs(figure, runs)
+    return float(np.median(values)) if len(values) else None
+
+
+def _of_runs(figure: StudyFigure, runs: Sequence[RunRecord]) -> Sequence[float]:
+    wall, cpu, mpi = (numbers(runs, name) for name in ("wall_s", "cpu_s", "mpi_s"))
+    values = {
+        "wall": wall,
+        "cpu": cpu,
+        "difference": wall - cpu,
+        "ratio": wall / cpu,
+        "mpi": mpi,
+        "mpi_share": mpi / wall,
+    }
+    return [float(value) for value in values[figure.quantity]]
+
+
+def _of_routine(figure: StudyFigure, runs: Sequence[RunRecord]) -> Sequence[float]:
+    found = []
+    for record in runs:
+        used = record.routines.get(figure.routine)
+        if used is None:
+            continue
+        values = {
+            "routine": used.seconds,
+            "routine_share": used.seconds / record.features["mpi_s"],
+            "routine_bytes": used.bytes / used.calls,
+            "routine_calls": used.calls,
+        }
+        found.append(values[figure.quantity])
+    return found

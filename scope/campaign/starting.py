@@ -1,0 +1,112 @@
+"""How a run of a study is started: its words, its hosts, the monitor below it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scope.build import installations
+from scope.campaign.monitoring import Monitor, monitor_of
+from scope.campaign.study import Planned, Study, filled
+from scope.errors import UsageError
+from scope.lab.active import active
+from scope.launch import everywhere, launcher
+from scope.launch.everywhere import Cluster
+from scope.launch.launcher import Command, HostSlots, Job
+from scope.profiles.program import located, recognise
+
+
+@dataclass(frozen=True)
+class Starter:
+    """Knows how the runs of one study are started here."""
+
+    study: Study
+    cluster: Cluster | None
+    """None where the command starts its ranks itself."""
+    monitor: Monitor | None
+    """None where the study wants none."""
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """How many ranks each host takes; none where only the command knows."""
+        return self.cluster.place.slots if self.cluster else ()
+
+    def crowded(self, ranks: int) -> bool:
+        """Say whether so many ranks have fewer processors, as far as that can be known."""
+        here = len(os.sched_getaffinity(0))
+        if active() is not None:
+            return ranks > here
+        return bool(self.slots) and ranks > sum(self.slots)
+
+    def command(self, run: Planned, folder: Path) -> Command:
+        """Return how `run` is started; its folder is where its profiles go."""
+        environment = {name: filled([text], run, folder)[0] for name, text in self.study.environment.items()}
+        settings = self.monitor.settings(folder) if self.monitor else {}
+        if self.cluster is None:
+            words = filled(self.study.command, run, folder)
+            if self.monitor is None:
+                return Command(words, environment)
+            program = recognise(words, self.monitor.mpi.compiler, {**os.environ, **environment}, Path.cwd())
+            told, further = program.monitored(settings)
+            return Command(told, {**environment, **further})
+        # `env` sets the variables on the ranks' own hosts: a launcher need not load what is preloaded.
+        variables = [f"{name}={value}" for name, value in {**environment, **settings}.items()]
+        words = [*variables, *filled(self.study.program, run, folder)]
+        return self._placed(Job("env", tuple(words), run.ranks, run.transport), run.placement)
+
+    def _placed(self, job: Job, placement: str) -> Command:
+        assert self.cluster is not None
+        site, slots = self.cluster.site, self.cluster.place.slots
+        job = replace(job, binding=site.binding, oversubscribed=job.ranks > sum(slots))
+        if placement == "packed" and site.hosts:
+            site = replace(site, hosts=packed(site.hosts, job.ranks), ranks_per_host=None)
+        elif placement == "spread" and site.hosts:
+            per_host = -(-job.ranks // len(site.hosts))
+            hosts = site.hosts[: -(-job.ranks // per_host)]
+            site = replace(site, hosts=tuple(HostSlots(one.name, per_host) for one in hosts))
+            job = replace(job, ranks_per_host=per_host)
+        elif placement == "spread":
+            job = replace(job, binding="socket")
+        elif placement == "packed":
+            job = replace(job, binding="core")
+        return launcher.command(job, site)
+
+
+def packed(hosts: tuple[HostSlots, ...], ranks: int) -> tuple[HostSlots, ...]:
+    """Return the first hosts whose slots hold the ranks; all where there are too few."""
+    room = 0
+    for position, host in enumerate(hosts):
+        room += host.slots or 1
+        if room >= ranks:
+            return hosts[: position + 1]
+    return hosts
+
+
+def starter(study: Study, where: str) -> Starter:
+    """Look at what a study needs to be started here.
+
+    Raises UsageError beginning with `where` for what cannot be: no launcher, more ranks than there is room for, a
+    command that does not exist.
+    """
+    if study.command:
+        return Starter(study, None, _monitor_of_command(study) if study.monitored else None)
+    mpi = installations.find(study.mpi)
+    cluster = everywhere.look_at(launcher.site(mpi, study.launcher, where))
+    first = filled(study.program, study.runs()[0], Path.cwd())[0]
+    if cluster.site.one_host and located(first, {**os.environ, **study.environment}, Path.cwd()) is None:
+        raise UsageError(f"{where}: {first}: no such program; must be a program on PATH or a path")
+    room, most = sum(cluster.place.slots), max(study.ranks)
+    if most > room and not study.launcher.oversubscribe:
+        raise UsageError(
+            f"{where}: ranks = {most}: there is room for {room}; launcher.oversubscribe = true allows more"
+        )
+    return Starter(study, cluster, monitor_of(mpi, study.interval_s) if study.monitored else None)
+
+
+def _monitor_of_command(study: Study) -> Monitor:
+    """Return the monitor for the MPI of a command that starts its ranks itself."""
+    first = study.runs()[0]
+    words = filled(study.command, first, Path.cwd())
+    program = recognise(words, study.mpi, {**os.environ, **study.environment}, Path.cwd())
+    return monitor_of(program.mpi, study.interval_s)

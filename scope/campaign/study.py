@@ -1,0 +1,260 @@
+"""What a person asks for: a study, from a TOML file such as this.
+
+name = "waves"
+program = "./waves --points {points}"    # Scope starts it on so many ranks;
+# command = "mpiexec -n {ranks} ./waves"   or: it starts its ranks itself
+ranks = [1, 2, 4]
+placement = ["packed", "spread"]
+transport = ["default", "tcp"]
+repetitions = 6
+check = "grep -q converged"              # reads what the program printed
+
+[parameters]
+points = [1000, 2000]
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from scope.errors import UsageError
+from scope.plan.experiment import Launcher
+from scope.rundirectory import explain, read_text
+
+Value = bool | int | float | str
+Placement = Literal["packed", "spread", "free"]
+"""Hosts filled one after the other; ranks dealt out over hosts; as the launcher likes."""
+Transport = Literal["default", "tcp"]
+WORD = re.compile(r"\{([A-Za-z_]\w*)\}")
+OWN_WORDS = ("ranks", "placement", "transport", "repetition", "run")
+"""What a command may name besides its parameters; `run` is the folder of the run."""
+MOST_RUNS = 100_000
+
+
+class Point(BaseModel):
+    """What is chosen before a run: runs of one point differ by chance only."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parameters: dict[str, Value] = {}
+    ranks: int = 1
+    placement: str = "free"
+    transport: str = "default"
+
+    @property
+    def key(self) -> str:
+        """The point as a text that equal points share."""
+        return json.dumps(self.model_dump(), sort_keys=True)
+
+    @property
+    def factors(self) -> dict[str, Value]:
+        """Everything that was chosen, by name."""
+        chosen: dict[str, Value] = dict(self.parameters)
+        return chosen | {"ranks": self.ranks, "placement": self.placement, "transport": self.transport}
+
+    def without(self, name: str) -> Point:
+        """Return the point with one factor blotted out, so that points which differ in it alone become equal."""
+        if name in self.parameters:
+            rest = {key: value for key, value in self.parameters.items() if key != name}
+            return self.model_copy(update={"parameters": rest})
+        return self.model_copy(update={name: 0 if name == "ranks" else ""})
+
+
+class Planned(Point):
+    """One run to be done."""
+
+    number: int
+    """Its place in the random order, from 1."""
+    repetition: int
+    """From 1."""
+
+
+class Study(BaseModel):
+    """`study.toml`; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field("study", pattern=r"^[\w.-]{1,60}$")
+    program: list[str] = []
+    """The words of a program that Scope starts on its ranks; a text is split as a shell does."""
+    command: list[str] = []
+    """Instead: the words of a command that starts its ranks itself."""
+    parameters: dict[str, list[Value]] = {}
+    ranks: list[int] = [1]
+    placement: list[Placement] = ["free"]
+    transport: list[Transport] = ["default"]
+    per: str | None = None
+    """A parameter, such as the number of time steps: groups are looked for in what falls to one of them."""
+    repetitions: int = Field(5, ge=1, le=10_000)
+    seed: int | None = Field(None, ge=0, lt=2**31)
+    """Of the random order; None draws one."""
+    limit_s: float = Field(3600.0, gt=0, le=30 * 86400)
+    """After so many seconds a run is ended and counts as failed."""
+    check: list[str] = []
+    """A command that reads what the program printed and ends with 0 when that is right."""
+    environment: dict[str, str] = {}
+    monitored: bool = True
+    """Without the monitor only the clock and the processors' time of a run are known."""
+    interval_s: float = Field(0.1, gt=0, le=3600)
+    """Of a row of the monitor's time series."""
+    mpi: str | None = None
+    """openmpi, mpich, embedded, a folder or an mpicxx, as everywhere."""
+    launcher: Launcher = Launcher()
+
+    @field_validator("program", "command", "check", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return shlex.split(value) if isinstance(value, str) else value
+
+    @field_validator("parameters", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {name: each if isinstance(each, list) else [each] for name, each in value.items()}
+
+    @field_validator("ranks", "placement", "transport", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return value if isinstance(value, list) else [value]
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Study:
+        if bool(self.program) == bool(self.command):
+            raise ValueError("program, command: exactly one of them must be given")
+        for name, values in (*self.parameters.items(), *self._own_factors()):
+            if not values:
+                raise ValueError(f"{name} = []: must have at least one value")
+            if len(set(map(repr, values))) < len(values):
+                raise ValueError(f"{name} = {values}: must not name a value twice")
+        if wrong := [count for count in self.ranks if not 1 <= count <= 10**7]:
+            raise ValueError(f"ranks = {wrong[0]}: must be from 1 to 10000000")
+        if taken := [name for name in self.parameters if name in OWN_WORDS or not name.isidentifier()]:
+            raise ValueError(f"parameters.{taken[0]}: must be a word other than {', '.join(OWN_WORDS)}")
+        if self.per is not None:
+            self._refuse_per(self.per)
+        self._refuse_words()
+        if (count := self._count()) > MOST_RUNS:
+            raise ValueError(f"the product of all values is {count} runs: must be at most {MOST_RUNS}")
+        return self
+
+    def _refuse_per(self, per: str) -> None:
+        values = self.parameters.get(per, [])
+        if not values or any(isinstance(value, str | bool) or value <= 0 for value in values):
+            raise ValueError(f"per = {per}: must be a parameter whose values are numbers above 0")
+
+    def _own_factors(self) -> list[tuple[str, list[Any]]]:
+        return [("ranks", self.ranks), ("placement", self.placement), ("transport", self.transport)]
+
+    def _count(self) -> int:
+        sizes = [len(values) for values in (*self.parameters.values(), *(v for _, v in self._own_factors()))]
+        return int(np.prod(sizes, dtype=np.float64)) * self.repetitions
+
+    def _refuse_words(self) -> None:
+        texts = [*self.program, *self.command, *self.check, *self.environment.values()]
+        named = {word for text in texts for word in WORD.findall(text)}
+        known = [*self.parameters, *OWN_WORDS]
+        for word in sorted(named - set(known)):
+            close = difflib.get_close_matches(word, known, n=1)
+            hint = f"; did you mean {{{close[0]}}}?" if close else ""
+            raise ValueError(f"{{{word}}}: no such parameter; known are {', '.join(known)}{hint}")
+        for name, values in self.parameters.items():
+            if name not in named:
+                raise ValueError(f"parameters.{name}: must be used, as {{{name}}}, in the command or environment")
+            del values
+        if self.command:
+            for name, values in self._own_factors():
+                if len(values) > 1 and name not in named:
+                    raise ValueError(
+                        f"{name} = {values}: a command that starts its ranks itself must use {{{name}}}"
+                    )
+
+    def points(self) -> Iterator[Point]:
+        """Yield every combination of values."""
+        names = list(self.parameters)
+        for values in product(*self.parameters.values()):
+            for ranks, placement, transport in product(self.ranks, self.placement, self.transport):
+                chosen = dict(zip(names, values, strict=True))
+                yield Point(parameters=chosen, ranks=ranks, placement=placement, transport=transport)
+
+    def runs(self) -> list[Planned]:
+        """Return all runs in their random order, which `seed` decides."""
+        return ordered(list(self.points()), self.repetitions, self.seed)
+
+
+def ordered(points: list[Point], repetitions: int, seed: int | None) -> list[Planned]:
+    """Return the runs of some points in a random order.
+
+    Each repetition of all points is shuffled by itself, so that what drifts over hours meets all points alike.
+    """
+    random = np.random.default_rng(seed)
+    drawn = [
+        (repetition, points[position])
+        for repetition in range(1, repetitions + 1)
+        for position in random.permutation(len(points))
+    ]
+    return [
+        Planned(**dict(point), number=number, repetition=repetition)
+        for number, (repetition, point) in enumerate(drawn, 1)
+    ]
+
+
+def filled(words: list[str], run: Planned, folder: Path) -> list[str]:
+    """Return the words with every `{name}` replaced."""
+    values = {**run.factors, "repetition": run.repetition, "run": str(folder)}
+    return [WORD.sub(lambda match: _text(values[match[1]]), word) for word in words]
+
+
+def _text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def read(file: Path, changes: Mapping[str, Any] | None = None) -> Study:
+    """Read a study and put what the command line says over it; None changes nothing.
+
+    Raises UsageError naming file, key, value and what is allowed.
+    """
+    try:
+        asked = tomllib.loads(read_text(file))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file}: not TOML: {error}") from error
+    return made(asked, str(file), changes)
+
+
+def made(asked: Mapping[str, Any], where: str, changes: Mapping[str, Any] | None = None) -> Study:
+    """Return the study of a table; raises UsageError beginning with `where`."""
+    given = {key: value for key, value in (changes or {}).items() if value is not None}
+    try:
+        return Study.model_validate({**asked, **given})
+    except ValidationError as error:
+        raise UsageError(f"{where}: {_explain(error)}") from error
+    except ValueError as error:  # of shlex: no closing quotation
+        raise UsageError(f"{where}: {error}") from error
+
+
+def _explain(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    if first["type"] == "value_error":
+        return str(first["ctx"]["error"])
+    if first["type"] == "extra_forbidden":
+        known = list((Launcher if first["loc"][0] == "launcher" else Study).model_fields)
+        close = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        return f"{explain(error)}; allowed are {', '.join(known)}{hint}"
+    return explain(error)
+
+
+def named(program: str) -> str:
+    """Return a study's name after its program."""
+    return re.sub(r"[^\w.-]", "_", program.rpartition("/")[2])[:60] or "study"

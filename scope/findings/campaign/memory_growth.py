@@ -1,0 +1,84 @@
+"""Memory that grows: within a run, or from one run to the next. GAMMA saw it over a day."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.campaign.endurance import Endurance, Growth
+from scope.campaign.trend import Trend
+from scope.findings.campaign.facts import Facts
+from scope.findings.finding import Evidence, Finding
+
+LEAST_BYTES = 1e6
+"""Within the second half of a run, or over all runs: less is what allocators do."""
+LEAST_SHARE = 0.01
+"""Of what a process holds."""
+
+
+def find(facts: Facts) -> list[Finding]:
+    """Find growth whose interval excludes a steady memory and that is worth a line."""
+    endurance = facts.analysis.endurance
+    if endurance is None:
+        return []
+    found = []
+    if (growth := endurance.growth) is not None and growth.certain and _large(growth):
+        found.append(_within(growth))
+    if (trend := endurance.memory) is not None and trend.low > 0 and _matters(trend.over_span, trend.typical):
+        found.append(_between(trend, endurance))
+    return found
+
+
+def _large(growth: Growth) -> bool:
+    return _matters(growth.bytes_per_s.value * growth.run_s / 2, growth.resident_bytes)
+
+
+def _matters(grown_bytes: float, of_bytes: float) -> bool:
+    return grown_bytes >= max(LEAST_BYTES, LEAST_SHARE * of_bytes)
+
+
+def _within(growth: Growth) -> Finding:
+    rate = growth.bytes_per_s
+    hour = units.quantity(rate.value * 3600, "B")
+    return Finding(
+        code="memory-growth",
+        severity="warning",
+        title=f"A process grows by {units.quantity(rate.value, 'B/s')} while it runs, {hour} in an hour",
+        where={"rank": growth.worst_rank},
+        evidence=[
+            Evidence(what="growth in the second half of a run, mean over the ranks", value=rate.value, unit="B/s"),
+            Evidence(what="at least (95 %)", value=rate.low or 0.0, unit="B/s"),
+            Evidence(what="at most (95 %)", value=rate.high or 0.0, unit="B/s"),
+            Evidence(
+                what=f"rank {growth.worst_rank}, which grows most",
+                value=growth.worst_bytes_per_s.value,
+                unit="B/s",
+            ),
+            Evidence(what="runs with a time series", value=float(growth.runs)),
+        ],
+        advice=(
+            "Requests that are never completed or freed, datatypes and communicators made in a loop, and messages"
+            " that arrive before they are asked for all grow like this; a run on one rank tells them from the"
+            " program's own growth."
+        ),
+    )
+
+
+def _between(trend: Trend, endurance: Endurance) -> Finding:
+    return Finding(
+        code="memory-growth",
+        severity="warning",
+        title=(
+            f"Each hour the processes of a new run need {units.quantity(trend.per_hour, 'B')} more than before:"
+            f" {units.quantity(trend.over_span, 'B')} over {units.quantity(endurance.span_s, 's')}"
+        ),
+        where={},
+        evidence=[
+            Evidence(what="largest memory of a process, growth per hour", value=trend.per_hour, unit="B"),
+            Evidence(what="at least (95 %)", value=trend.low, unit="B"),
+            Evidence(what="at most (95 %)", value=trend.high, unit="B"),
+            Evidence(what="runs", value=float(trend.points)),
+        ],
+        advice=(
+            "Every run begins anew, so what grows outlives them: a file the program reads whole and appends to, or"
+            " segments in /dev/shm that earlier runs left behind."
+        ),
+    )

@@ -1,0 +1,123 @@
+"""What it costs that processes share a node."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.campaign.allocation import Comparison
+from scope.findings.campaign.facts import Facts
+from scope.findings.finding import Evidence, Finding
+from scope.models.fit import Bounds
+
+LEAST = 0.05
+"""A slow-down by less is not worth a line."""
+MUCH = 0.2
+
+
+def find(facts: Facts) -> list[Finding]:
+    """Find layouts on the same number of processes of which the packed one is certainly slower.
+
+    Where the machine has no other layout, a full node is held against fewer processes on it.
+    """
+    pairs = facts.analysis.comparisons
+    fixed = [each for each in pairs if each.fixed == "processes"]
+    found = [
+        _finding(each, facts.head.lab)
+        for each in fixed
+        if each.slowdown.low and each.slowdown.low > 0 and _worth(each)
+    ]
+    if fixed or facts.head.lab:
+        return found
+    return [_filling(each) for each in pairs if _inflates(each)]
+
+
+def _worth(each: Comparison) -> bool:
+    return each.slowdown.value >= LEAST
+
+
+def _inflates(each: Comparison) -> bool:
+    return each.inflation.low is not None and each.inflation.low > 0 and each.inflation.value >= LEAST
+
+
+def _filling(each: Comparison) -> Finding:
+    waited = each.off_processor.low is not None and each.off_processor.low > 0
+    return Finding(
+        code="packed-placement",
+        severity="information",
+        title=(
+            f"With {each.packed.words} all computation together takes {units.share(each.inflation.value)} longer"
+            f" than with {each.spread.words}"
+        ),
+        where={"layer": "node", "ranks": each.packed.ranks},
+        evidence=[
+            *_share("computation of all ranks, packed over spread, less one", each.inflation),
+            *_share("without a processor, share of the time", each.off_processor),
+        ],
+        advice=(
+            "Ranks waited for a processor meanwhile: something else ran here, and the figure is no measure of the"
+            " memory."
+            if waited
+            else "If the program's work is the same on any number of processes, caches and memory that they share"
+            " cost this much; `scope run node.stream` shows how many cores the memory can feed."
+        ),
+        lost=each.inflation.value / (1 + each.inflation.value),
+    )
+
+
+def _finding(each: Comparison, lab: str) -> Finding:
+    waits = each.off_processor.value >= each.slowdown.value / 2
+    part = each.by_computation if each.mostly == "computation" else each.by_communication
+    cause, advice = _cause(each, waits, lab)
+    return Finding(
+        code="packed-placement",
+        severity="advice" if each.slowdown.value >= MUCH else "information",
+        title=(
+            f"Packed placement costs {units.share(each.slowdown.value)}:"
+            f" {units.share(part.value)} {cause}, on {each.packed.ranks} processes"
+        ),
+        where={"layer": "node" if each.mostly == "computation" else "network", "ranks": each.packed.ranks},
+        evidence=[
+            *_share("packed over spread, less one", each.slowdown),
+            *_share("of it computation", each.by_computation),
+            *_share("of it communication", each.by_communication),
+            *_share("of it without a processor", each.off_processor),
+            Evidence(what=each.packed.words, value=each.packed.wall_s.value, unit="s"),
+            Evidence(what=each.spread.words, value=each.spread.wall_s.value, unit="s"),
+        ],
+        advice=advice,
+        lost=each.slowdown.value / (1 + each.slowdown.value),
+    )
+
+
+def _cause(each: Comparison, waits: bool, lab: str) -> tuple[str, str]:
+    if lab:
+        return (
+            f"by {each.mostly} (emulated)",
+            "The hosts of a lab are namespaces on the same processors and the same memory: the part of the wire is"
+            " as on such a cluster, the computation's is not.",
+        )
+    if each.mostly == "communication":
+        return (
+            "by communication",
+            "Processes of a node share its network interface, and messages inside it go through memory; look at"
+            " the pairs (`scope run mpi.pairs`), and let neighbours that exchange much share a node.",
+        )
+    if waits:
+        return (
+            "by computation that waits for a processor",
+            "The processes of a node do not each have a core of their own: look at the binding, at threads, and at"
+            " what else runs there.",
+        )
+    return (
+        "by memory contention",
+        "The processes of a node share caches and the ways to its memory: `scope run node.stream` shows how many"
+        " cores it can feed. Leaving cores idle, or fewer processes with threads on shared data, may cost less.",
+    )
+
+
+def _share(what: str, bounds: Bounds) -> list[Evidence]:
+    found = [Evidence(what=what, value=bounds.value)]
+    if bounds.low is not None and bounds.high is not None:
+        found[0] = Evidence(
+            what=f"{what} [{units.share(bounds.low)}, {units.share(bounds.high)}]", value=bounds.value
+        )
+    return found

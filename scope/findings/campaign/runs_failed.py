@@ -1,0 +1,44 @@
+"""Runs that did not end well."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.campaign.endurance import exact_share
+from scope.findings.campaign.facts import Facts
+from scope.findings.finding import Evidence, Finding
+
+WORDS = {
+    "wrong": ("gave wrong results", "error"),
+    "failed": ("failed", "warning"),
+    "timeout": ("did not end in time", "warning"),
+}
+MOST_NAMED = 5
+
+
+def find(facts: Facts) -> list[Finding]:
+    """Find runs that were refused by the check, failed or took too long, each kind with its share."""
+    found = []
+    for status, (words, severity) in WORDS.items():
+        runs = [each for each in facts.analysis.disturbances if each.status == status]
+        if not runs:
+            continue
+        share = exact_share(len(runs), facts.analysis.runs)
+        found.append(
+            Finding.model_validate(
+                {
+                    "code": f"runs-{status}",
+                    "severity": severity,
+                    "title": (
+                        f"{len(runs)} of {facts.analysis.runs} runs {words},"
+                        f" {units.share(share.value, share.low, share.high)}"
+                    ),
+                    "where": {"runs": ", ".join(str(each.number) for each in runs[:MOST_NAMED])},
+                    "evidence": [
+                        Evidence(what=f"run {each.number}", value=each.reason) for each in runs[:MOST_NAMED]
+                    ],
+                    "advice": "Their folders hold what they printed, and their profiles as far as they came.",
+                    "lost": share.value,
+                }
+            )
+        )
+    return found

@@ -1,0 +1,46 @@
+"""Work is divided unevenly."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.profile.facts import Facts
+
+WORTH = 0.1
+"""Of the program's time that the process with most computation has beyond the mean."""
+
+
+def find(facts: Facts) -> list[Finding]:
+    """Find programs that would be at least 10 % faster if computation were divided evenly."""
+    merged = facts.merged
+    spread = merged.spreads["compute_s"]
+    beyond_s = spread.most - spread.mean
+    if len(merged.processes) < 2 or beyond_s < WORTH * merged.wall_s:
+        return []
+    host = next(one.host for one in merged.processes if one.rank == spread.most_rank)
+    return [
+        Finding(
+            code="load-imbalance",
+            severity="warning",
+            title=(
+                f"Rank {spread.most_rank} computes {units.quantity(spread.most, 's')}, the mean is"
+                f" {units.quantity(spread.mean, 's')}: evenly divided, the program would take"
+                f" {units.share(beyond_s / merged.wall_s)} less"
+            ),
+            where={"rank": spread.most_rank, "host": host, "layer": "balance"},
+            evidence=[
+                Evidence(what=f"computation of rank {spread.most_rank}", value=spread.most, unit="s"),
+                Evidence(what="mean over the processes", value=spread.mean, unit="s"),
+                Evidence(what=f"least, rank {spread.least_rank}", value=spread.least, unit="s"),
+                Evidence(what="imbalance", value=100 * (spread.imbalance or 0.0), unit="%"),
+                Evidence(
+                    what="coefficient of variation", value=100 * (spread.coefficient_of_variation or 0.0), unit="%"
+                ),
+            ],
+            advice=(
+                "Divide the work by its cost instead of its size, or let processes fetch it in small pieces; look"
+                " whether the same ranks are slow in every run (a host) or in every program (its work)."
+            ),
+            lost=beyond_s / merged.wall_s,
+        )
+    ]

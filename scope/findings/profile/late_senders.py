@@ -1,0 +1,54 @@
+"""In the trace, receivers wait for messages that were not yet sent, or senders for receives."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.profile.facts import Facts
+
+WORTH = 0.05
+"""Of the traced time of all processes."""
+
+
+def find(facts: Facts) -> list[Finding]:
+    """Find windows in which processes waited long for the other end of a message."""
+    late = facts.merged.late
+    if late is None or late.window_s <= 0:
+        return []
+    traced_s = late.window_s * len(late.ranks)
+    senders = {one.rank: one.late_sender_s for one in late.ranks}
+    receivers = {one.rank: one.late_receiver_s for one in late.ranks}
+    found = []
+    for what, waited_s, number, ranks in (
+        ("send", late.late_sender_s, late.late_senders, senders),
+        ("receive", late.late_receiver_s, late.late_receivers, receivers),
+    ):
+        if waited_s < WORTH * traced_s:
+            continue
+        worst = max(ranks.items(), key=lambda pair: pair[1])[0]
+        other = "receiver" if what == "send" else "sender"
+        found.append(
+            Finding(
+                code=f"late-{what}r" if what == "receive" else "late-sender",
+                severity="warning",
+                title=(
+                    f"In the traced window {units.share(waited_s / traced_s)} of all time is waiting for a"
+                    f" {what} that began late; most for rank {worst}"
+                ),
+                where={"rank": worst, "layer": "messages"},
+                evidence=[
+                    Evidence(what=f"waiting of {other}s", value=waited_s, unit="s"),
+                    Evidence(what=f"of it for rank {worst}", value=ranks[worst], unit="s"),
+                    Evidence(what="messages with such waiting", value=number),
+                    Evidence(what="messages in the window", value=late.messages),
+                ],
+                advice=(
+                    "Let the work before the send be done first, or send from within it (`MPI_Isend`)."
+                    if what == "send"
+                    else "Post the receive before the computation (`MPI_Irecv`), so that a long message finds its"
+                    " buffer."
+                ),
+                lost=waited_s / traced_s,
+            )
+        )
+    return found

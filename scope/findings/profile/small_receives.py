@@ -1,0 +1,56 @@
+"""Receiving many small messages is most of what a program does in MPI."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.profile.facts import Facts, placed
+from scope.profiles.routines import kind
+
+SMALL_CLASS = 12
+"""Below 4 KiB: NetFinity's LU sent many messages of some 2 kB, whose receives dominated its communication."""
+MOST = 0.5
+"""Of the time in MPI."""
+WORTH = 0.05
+"""Of all time."""
+MANY = 100
+"""Receives of a process."""
+
+
+def find(facts: Facts) -> list[Finding]:
+    """Find programs whose receives of small messages take most of the time in MPI.
+
+    Tessera, NetFinity: in LU the receive of many small messages takes longest, on the faster network too.
+    """
+    merged = facts.merged
+    calls = [one for one in merged.calls if one.kind == "receive" and 0 < one.size_class <= SMALL_CLASS]
+    waits = [one for one in merged.waits if kind(one.operation) == "receive" and 0 < one.size_class <= SMALL_CLASS]
+    # A nonblocking receive is counted where it is made, and its message where it is waited for.
+    blocking = [one for one in calls if not one.routine.startswith(("MPI_I", "MPI_Recv_init"))]
+    time_s = sum(one.time_s for one in calls) + sum(one.time_s for one in waits)
+    number = sum(one.calls for one in blocking) + sum(one.requests for one in waits)
+    size = sum(one.bytes for one in blocking) + sum(one.bytes for one in waits)
+    if time_s < MOST * merged.calls_s or time_s < WORTH * facts.total_s or number < MANY * len(merged.processes):
+        return []
+    return [
+        Finding(
+            code="small-receives",
+            severity="advice",
+            title=(
+                f"Receiving small messages takes {units.share(time_s / merged.calls_s)} of the time in MPI:"
+                f" {number} of {units.quantity(size / number, 'B')} each"
+            ),
+            where=placed({"layer": "messages"}, facts.site(calls)),
+            evidence=[
+                Evidence(what="time in such receives, all processes", value=time_s, unit="s"),
+                Evidence(what="time of a receive", value=time_s / number, unit="s"),
+                Evidence(what="bytes of a message", value=size / number, unit="B"),
+                Evidence(what="share of all time", value=100 * time_s / facts.total_s, unit="%"),
+            ],
+            advice=(
+                "Send fewer, longer messages: collect what goes to one process, or work on several steps before"
+                " exchanging. Latency decides here, not bandwidth: a faster network helps little."
+            ),
+            lost=time_s / facts.total_s,
+        )
+    ]

@@ -1,0 +1,50 @@
+"""Processes that did not reach the end of MPI_Finalize."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from scope.findings.finding import Evidence, Finding
+from scope.findings.profile.facts import Facts
+from scope.profiles.records import Process
+
+_WAYS = {
+    "running": "ended without a word: killed, or crashed",
+    "aborted": "called MPI_Abort",
+    "exited": "left without MPI_Finalize",
+}
+
+
+def find(facts: Facts) -> list[Finding]:
+    """Find processes that were killed, aborted or left early, those that ended alike together."""
+    alike: dict[tuple[str, str], list[Process]] = defaultdict(list)
+    for one in facts.merged.unfinished:
+        alike[one.state, one.in_routine].append(one)
+    return [_finding(state, routine, found) for (state, routine), found in alike.items()]
+
+
+def _finding(state: str, routine: str, found: list[Process]) -> Finding:
+    ranks = ", ".join(str(one.rank) for one in found[:8]) + (", ..." if len(found) > 8 else "")
+    who = f"Rank {ranks}" if len(found) == 1 else f"{len(found)} processes (ranks {ranks})"
+    usages = [one.usage for one in found if one.usage is not None]
+    codes = sorted({one.abort_code for one in found if one.abort_code is not None})
+    return Finding(
+        code="unfinished-process",
+        severity="error",
+        title=f"{who} {_WAYS.get(state, f'ended as {state}')}"
+        + (f" with code {codes[0]}" if codes else "")
+        + (f", inside {routine}" if routine else ", while computing"),
+        where={"ranks": ranks, "hosts": ", ".join(sorted({one.host for one in found})), "layer": "process"},
+        evidence=[
+            Evidence(what="last sign of life after MPI_Init", value=max(one.wall_s for one in found), unit="s"),
+            *(
+                [Evidence(what="resident memory then", value=max(one.resident_bytes for one in usages), unit="B")]
+                if usages
+                else []
+            ),
+        ],
+        advice=(
+            "Look at what the program and the kernel said (`dmesg`: out of memory, a segmentation fault);"
+            " processes that were inside a call when others ended are often victims, not the cause."
+        ),
+    )

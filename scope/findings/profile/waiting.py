@@ -1,0 +1,52 @@
+"""Collectives wait more than they transfer."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.profile.facts import Facts, placed
+
+MOST = 0.5
+"""Of the time in the collectives that tell."""
+WORTH = 0.05
+"""Of all time."""
+
+
+def find(facts: Facts) -> list[Finding]:
+    """Find programs whose collectives were certainly waiting for most of their time.
+
+    A process that waited least bounds what the operation itself takes; what others took longer was waiting.
+    """
+    merged = facts.merged
+    time_s = sum(one.time_s for one in merged.collectives)
+    waiting_s = sum(one.waiting_least_s for one in merged.collectives)
+    if waiting_s < MOST * time_s or waiting_s < WORTH * facts.total_s:
+        return []
+    worst = max(merged.collectives, key=lambda one: one.waiting_least_s)
+    sites = [one for one in merged.calls if one.routine == worst.routine]
+    return [
+        Finding(
+            code="waiting-not-transferring",
+            severity="warning",
+            title=(
+                f"Of the {units.quantity(time_s, 's')} in synchronising collectives at least"
+                f" {units.share(waiting_s / time_s)} is waiting for the last process, most in {worst.routine}"
+            ),
+            where=placed({"routine": worst.routine, "layer": "balance"}, facts.site(sites)),
+            evidence=[
+                Evidence(what="in these collectives, all processes", value=time_s, unit="s"),
+                Evidence(what="waiting, at least", value=waiting_s, unit="s"),
+                Evidence(
+                    what="waiting, at most",
+                    value=sum(one.waiting_most_s for one in merged.collectives),
+                    unit="s",
+                ),
+                Evidence(what=f"{worst.routine}: waiting, at least", value=worst.waiting_least_s, unit="s"),
+            ],
+            advice=(
+                "A faster network does not help: divide the work evenly, let late processes start first, or use"
+                " a collective that need not be complete at once (`MPI_I...`), with work in between."
+            ),
+            lost=waiting_s / facts.total_s,
+        )
+    ]

@@ -1,0 +1,261 @@
+"""Runs any command under the monitor: finds its MPI, puts the library below its processes, passes all on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from pydantic import BaseModel, ConfigDict
+
+import scope
+from scope.errors import UsageError
+from scope.machine import discover
+from scope.machine.machine import Machine, MpiInstallation
+from scope.profiles.folder import PROFILES
+from scope.profiles.program import Program, recognise
+from scope.rundirectory import FORMAT, read_json, write_json
+
+MONITOR = "monitor.json"
+"""The name of the file that tells a monitored run's folder from any other."""
+PATIENCE_S = 10.0
+"""A command that was asked to end is killed after so much time."""
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
+
+Stream = int | IO[bytes] | None
+"""Where a stream of the command leads: None leaves it as that of this process."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a command is monitored."""
+
+    mpi: str | None = None
+    """As `scope.build.installations.find` understands it; None finds out which MPI the command uses."""
+    interval_s: float = 0.1
+    """Length of a row of the time series."""
+    trace: str = "0:0"
+    """START:SECONDS after MPI_Init of the window whose every call is kept; `0:0` for none."""
+    depth: int = 1
+    """Frames of a call site, 0 to 8; 0 takes none down."""
+
+    def words(self) -> str:
+        """Return the value of SCOPE_MONITOR_OPTIONS."""
+        return f"interval={self.interval_s:g} trace={self.trace} depth={self.depth}"
+
+    def checked(self) -> Options:
+        """Return these; raises UsageError for a value that is not allowed."""
+        if not 1e-3 <= self.interval_s <= 3600:
+            raise UsageError(f"--interval {self.interval_s:g}: must be at least 0.001 and at most 3600 seconds")
+        if not 0 <= self.depth <= 8:
+            raise UsageError(f"--depth {self.depth}: must be at least 0 and at most 8 frames")
+        start, colon, length = self.trace.partition(":")
+        try:
+            allowed = bool(colon) and 0 <= float(start) < 1e9 and 0 <= float(length) < 1e9
+        except ValueError:
+            allowed = False
+        if not allowed:
+            raise UsageError(f"--trace {self.trace}: must be START:SECONDS, both from 0 on, such as 2.5:0.5")
+        return self
+
+
+class Monitored(BaseModel):
+    """`monitor.json`: a command that ran under the monitor, and how it ended."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: int
+    scope_version: str
+    command: list[str]
+    directory: str
+    started_unix_s: float
+    finished_unix_s: float | None
+    """None while it runs."""
+    wall_s: float | None
+    """Of the whole command, launcher and start included."""
+    exit_code: int | None
+    """None where a signal ended it, or while it runs."""
+    signal: int | None
+    host: str
+    mpi: MpiInstallation | None
+    """The MPI that the library was built for."""
+    library: str
+    """Path of the monitor that was put below the processes."""
+    options: dict[str, str]
+    machine: Machine | None
+    """Facts of the host that started it, and the variables that steer MPI."""
+
+    @property
+    def code(self) -> int:
+        """What a shell would say: the exit code, or 128 and the number of the signal."""
+        return 128 + self.signal if self.signal is not None else self.exit_code or 0
+
+
+def run(
+    command: Sequence[str],
+    folder: Path,
+    options: Options | None = None,
+    *,
+    directory: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    stdin: Stream = None,
+    stdout: Stream = None,
+    stderr: Stream = None,
+    timeout_s: float | None = None,
+) -> Monitored:
+    """Run a command under the monitor and return how it ended; its profiles are then in `folder`/profiles.
+
+    Args:
+        command: the words of any command that starts MPI processes, launcher included.
+        folder: of this run; made where it does not exist.
+        options: how to monitor.
+        directory: where the command runs; here unless told otherwise.
+        environment: variables besides those of this process.
+        stdin: where its input comes from; like `stdout` and `stderr` that of this process unless told otherwise.
+        stdout: where its output goes.
+        stderr: where its errors go.
+        timeout_s: after so much time it is asked to end, and killed when it does not.
+
+    Raises:
+        UsageError: the command does not exist, its MPI is none that is here, an option is not allowed.
+        ScopeError: the library cannot be built, or a file cannot be written.
+
+    """
+    chosen = (options or Options()).checked()
+    variables = {**os.environ, **(environment or {})}
+    place = directory or Path.cwd()
+    program = recognise(command, chosen.mpi, variables, place)
+    library = _library(program)
+    profiles = (folder / PROFILES).absolute()
+    try:
+        profiles.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{profiles}: cannot be made: {error.strerror}") from error
+    settings = {
+        "LD_PRELOAD": ":".join(filter(None, [str(library), variables.get("LD_PRELOAD", "")])),
+        "SCOPE_MONITOR": str(profiles),
+        "SCOPE_MONITOR_OPTIONS": chosen.words(),
+    }
+    words, extra = program.monitored(settings)
+    begun = Monitored(
+        format=FORMAT,
+        scope_version=scope.__version__,
+        command=list(command),
+        directory=str(place.absolute()),
+        started_unix_s=time.time(),
+        finished_unix_s=None,
+        wall_s=None,
+        exit_code=None,
+        signal=None,
+        host=os.uname().nodename,
+        mpi=program.mpi,
+        library=str(library),
+        options={"interval_s": f"{chosen.interval_s:g}", "trace": chosen.trace, "depth": str(chosen.depth)},
+        machine=discover.machine([discover.this_host()], None),
+    )
+    write_json(folder / MONITOR, begun)
+    started_s = time.monotonic()
+    status = _run(words, {**variables, **extra}, place, (stdin, stdout, stderr), timeout_s)
+    ended = begun.model_copy(
+        update={
+            "finished_unix_s": time.time(),
+            "wall_s": time.monotonic() - started_s,
+            "exit_code": status if status >= 0 else None,
+            "signal": -status if status < 0 else None,
+        }
+    )
+    write_json(folder / MONITOR, ended)
+    return ended
+
+
+def read(folder: Path) -> Monitored:
+    """Read `monitor.json` of a monitored run; UsageError names what is missing or wrong in it."""
+    return read_json(folder / MONITOR, Monitored)
+
+
+def is_monitored(folder: Path) -> bool:
+    """Say whether a folder is that of a monitored run."""
+    return (folder / MONITOR).is_file()
+
+
+def _library(program: Program) -> Path:
+    from scope.build import monitor
+
+    mpi = program.mpi
+    if monitor.built(mpi) is None:
+        print(f"compiling the monitor for {mpi.name} {mpi.version} ...", file=sys.stderr, flush=True)
+    return monitor.build(mpi)
+
+
+def _run(
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    directory: Path,
+    streams: tuple[Stream, Stream, Stream],
+    timeout_s: float | None,
+) -> int:
+    """Run to the end and return the exit code, or minus the number of the signal."""
+    stdin, stdout, stderr = streams
+    try:
+        process = subprocess.Popen(
+            words, env=environment, cwd=directory, stdin=stdin, stdout=stdout, stderr=stderr
+        )
+    except OSError as error:
+        raise UsageError(f"{words[0]}: cannot be started: {error.strerror or error}") from error
+    with _passing_on(process), _ending(process, timeout_s):
+        return process.wait()
+
+
+@contextmanager
+def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Pass signals on to the command; on a terminal it gets Ctrl-C from there like this process."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def forward(number: int, _frame: object) -> None:
+        with suppress(ProcessLookupError):
+            process.send_signal(number)
+
+    def ignore(_number: int, _frame: object) -> None:
+        """Leave it to the command, which has it too, how to end."""
+
+    handlers = dict.fromkeys(_FORWARDED, forward)
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, ignore if os.isatty(0) else forward)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _ending(process: subprocess.Popen[bytes], timeout_s: float | None) -> Iterator[None]:
+    """End the command when its time is over, and when this process leaves early."""
+    timers = []
+    if timeout_s is not None:
+        timers.append(threading.Timer(timeout_s, process.terminate))
+        timers.append(threading.Timer(timeout_s + PATIENCE_S, process.kill))
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        for timer in timers:
+            timer.cancel()
+        if process.poll() is None:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE_S)
+            process.kill()
+            process.wait()

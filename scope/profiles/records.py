@@ -1,0 +1,312 @@
+"""What the profiles of a program say together: `profile.json`. All times in seconds, all sizes in bytes."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from scope.profiles.routines import Kind
+
+
+class Part(BaseModel):
+    """A part of `profile.json`; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Usage(Part):
+    """What the operating system counted for a process between MPI_Init and MPI_Finalize, all threads together."""
+
+    user_s: float
+    system_s: float
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+    resident_bytes: int
+    """At the end."""
+    peak_resident_bytes: int
+    threads: int
+
+    @property
+    def processor_s(self) -> float:
+        """User and system time."""
+        return self.user_s + self.system_s
+
+
+class Process(Part):
+    """What one process did between MPI_Init and MPI_Finalize, or its last sign of life."""
+
+    rank: int
+    host: str
+    pid: int
+    state: str
+    """`finalized`; `aborted` by MPI_Abort; `exited` without MPI_Finalize; `running`: killed, or not yet ended."""
+    abort_code: int | None
+    in_routine: str
+    """The routine that a process which did not finish had entered and not left; empty where there is none."""
+    wall_s: float
+    init_s: float | None
+    """Time inside MPI_Init, which is no part of `wall_s`; None where another tool has not kept it."""
+    mpi_s: float
+    """Inside MPI; calls inside calls count once."""
+    compute_s: float
+    """`wall_s` less `mpi_s`."""
+    usage: Usage | None
+    """None where another tool made the profile, which did not ask."""
+    kinds_s: dict[Kind, float]
+    """`mpi_s` by what the routines are for."""
+    calls: int
+    sent_messages: int
+    sent_bytes: int
+    received_messages: int | None
+    received_bytes: int | None
+    """Point to point; what collectives move is not in it. None where another tool has not counted it."""
+    lost: dict[str, int]
+    """What had no place in the profile's tables: `calls` were counted without details, the others not at all."""
+
+    @property
+    def off_processor_s(self) -> float | None:
+        """Wall-clock time less processor time: what GAMMA's Table 1 calls overhead; less than 0 with threads."""
+        return None if self.usage is None else self.wall_s - self.usage.processor_s
+
+
+class Spread(Part):
+    """One quantity over the processes."""
+
+    mean: float
+    least: float
+    least_rank: int
+    most: float
+    most_rank: int
+    coefficient_of_variation: float | None
+    """Standard deviation over mean; None of one process, or where the mean is 0."""
+    sanitised_mean: float
+    """Of the values up to the 99th percentile, beside the raw mean."""
+    sanitised_coefficient_of_variation: float | None
+    imbalance: float | None
+    """(most - mean) / most x n / (n - 1): 0 where all are alike, 1 where one process does everything. DeRose,
+    Homer & Johnson, Detecting application load imbalance on high end massively parallel systems, Euro-Par 2007."""
+
+
+class Site(Part):
+    """Where in the program a call is made."""
+
+    frames: list[str]
+    """Innermost first: `exchange (halo.c:120)` where the program has its symbols, else `app+0x1234`."""
+
+
+class Times(Part):
+    """Repeated calls as their histogram tells them, beside the raw sums."""
+
+    mean_s: float
+    least_s: float
+    most_s: float
+    median_s: float | None
+    """Within a factor of the square root of two: the histogram has a place for every power of two."""
+    p99_s: float | None
+    """No more than 1 % took longer; to the next power of two."""
+    sanitised_mean_s: float | None
+    """Without those above the 99th percentile; each call as long as the middle of its place in the histogram."""
+    coefficient_of_variation: float | None
+    """From the same; None of a single call. Without a histogram none of these is known."""
+    first_tick_exponent: int
+    histogram: list[int]
+    """Calls of 2^n to 2^(n+1) ticks, n from `first_tick_exponent`."""
+    tick_s: float
+
+
+class Calls(Part):
+    """All calls of one routine from one place on communicators and with messages of one size, of all processes."""
+
+    routine: str
+    kind: Kind
+    site: int | None
+    """Number in `sites`; None where no caller was taken down."""
+    communicator_size: int
+    """0 where another tool has not kept it."""
+    size_class: int
+    """0: no bytes; n: 2^(n-1) to 2^n - 1 bytes."""
+    region: int
+    """As MPI_Pcontrol has numbered it; 0 outside."""
+    overflow: bool
+    """True of the one row that holds what had no row of its own."""
+    processes: int
+    calls: int
+    time_s: float
+    bytes: int
+    least_s: float
+    least_rank: int
+    most_s: float
+    most_rank: int
+    """Of the processes that made these calls: the one that took least time and the one that took most."""
+    times: Times
+
+
+class Collective(Part):
+    """A collective that no process leaves before the last has come: what was waiting, as far as sums can tell."""
+
+    routine: str
+    communicator_size: int
+    size_class: int
+    calls: int
+    """Of each process."""
+    time_s: float
+    """Of all processes."""
+    transfer_most_s: float
+    """Upper bound of what the operation itself took, all processes together: as long as it took the process that
+    waited least."""
+    waiting_least_s: float
+    """`time_s` less that: time for which processes surely waited for others."""
+    waiting_most_s: float
+    """The same with the shortest call of any process as the time of the operation itself: an upper bound."""
+    last_rank: int
+    """The process that waited least: the others waited for it."""
+    last_s: float
+    next_s: float
+    """Its time, and that of the process that waited second least."""
+    median_s: float
+
+
+class Waits(Part):
+    """Time in waits and tests for requests that one routine made at one place, of all processes."""
+
+    operation: str
+    site: int | None
+    communicator_size: int
+    size_class: int
+    processes: int
+    requests: int
+    time_s: float
+    bytes: int
+
+
+class Traffic(Part):
+    """Messages, puts and gets by sender and receiver; columns of equal length, only pairs with a message."""
+
+    block: int
+    """Successive ranks that share a row and a column: 1 up to 256 processes."""
+    sender: list[int]
+    receiver: list[int]
+    messages: list[int]
+    bytes: list[int]
+    send_s: list[float]
+    """Time of the sender in blocking sends to this receiver, and in waits for others."""
+    receive_s: list[float]
+    """Time of the receiver in blocking receives from this sender, and in waits for others: waiting included."""
+    unreceived: int
+    """Messages that were sent and that nobody had received when the profiles ended; negative: the other way."""
+
+
+class Timeline(Part):
+    """The course of the program in steps of equal length, from the end of MPI_Init on."""
+
+    step_s: float
+    mpi_share: list[float]
+    """Of the processes' time in each step."""
+    processor_share: list[float]
+    """User and system time over wall-clock time; more than 1 with threads."""
+    system_share: list[float]
+    sent_bytes: list[float]
+    """By all processes, point to point."""
+    resident_bytes: list[float]
+    """Of all processes together."""
+    ranks: list[int]
+    """Processes whose own course is kept, spread over all."""
+    mpi_share_by_rank: list[list[float]]
+
+
+class Region(Part):
+    """What happened between MPI_Pcontrol(n) and the next, of all processes."""
+
+    number: int
+    processes: int
+    entries: int
+    time_s: float
+    mpi_s: float
+    most_s: float
+    most_rank: int
+
+
+class LateRank(Part):
+    """One process in the trace window."""
+
+    rank: int
+    waited_s: float
+    """For sends that had not begun, and for receives that had not."""
+    late_sender_s: float
+    """How long others waited for its sends."""
+    late_receiver_s: float
+    """How long others waited for its receives."""
+
+
+class Late(Part):
+    """Who waited for whom in the trace window, message by message."""
+
+    window_s: float
+    messages: int
+    """Of which both ends are in the window."""
+    unmatched: int
+    late_sender_s: float
+    late_senders: int
+    """Messages that were sent after the receiver had begun to wait."""
+    late_receiver_s: float
+    late_receivers: int
+    ranks: list[LateRank]
+
+
+class Merged(Part):
+    """`profile.json`."""
+
+    format: int
+    source: str
+    """What made the profiles: `scope monitor`, or the other tool."""
+    program: str
+    arguments: list[str]
+    mpi: str
+    thread_level: str
+    ranks: int
+    """Size of MPI_COMM_WORLD."""
+    missing_ranks: list[int]
+    """Processes that left no profile."""
+    hosts: list[str]
+    wall_s: float
+    """Of the process that took longest, between MPI_Init and MPI_Finalize."""
+    processes: list[Process]
+    """By rank."""
+    spreads: dict[str, Spread]
+    """Over the processes: `wall_s`, `compute_s`, `mpi_s` and, where known, `user_s`, `system_s` and more."""
+    calls: list[Calls]
+    """Those that took longest first."""
+    collectives: list[Collective]
+    waits: list[Waits]
+    sites: list[Site]
+    traffic: Traffic
+    timeline: Timeline | None
+    regions: list[Region]
+    events: int
+    """In the trace window, of all processes."""
+    late: Late | None
+    """None where nothing was traced."""
+    other_tools: list[str]
+    """Libraries that stood between the program and MPI besides the monitor."""
+    warnings: list[str]
+
+    @property
+    def total_s(self) -> float:
+        """Time of all processes together."""
+        return sum(one.wall_s for one in self.processes)
+
+    @property
+    def mpi_s(self) -> float:
+        """Time of all processes inside MPI."""
+        return sum(one.mpi_s for one in self.processes)
+
+    @property
+    def calls_s(self) -> float:
+        """Time of all calls, of all threads: what the share of a routine is taken of; never 0."""
+        return sum(one.time_s for one in self.calls) or 1e-9
+
+    @property
+    def unfinished(self) -> list[Process]:
+        """The processes that did not reach the end of MPI_Finalize."""
+        return [one for one in self.processes if one.state != "finalized"]

@@ -1,0 +1,61 @@
+"""What MPI's routines are for: the kinds under which a profile adds up its time."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Literal
+
+Kind = Literal[
+    "send", "receive", "send and receive", "wait", "collective", "one-sided", "file", "probe", "setup", "other"
+]
+
+KINDS: tuple[Kind, ...] = (
+    "send",
+    "receive",
+    "send and receive",
+    "wait",
+    "collective",
+    "one-sided",
+    "file",
+    "probe",
+    "setup",
+    "other",
+)
+"""In reading order."""
+
+_PATTERNS: list[tuple[Kind, str]] = [
+    ("send and receive", r"I?sendrecv|Start(all)?$|Pready"),
+    ("send", r"(I|P)?[bsr]?send(_init)?$"),
+    ("receive", r"(I|P)?m?recv(_init)?$"),
+    ("wait", r"(Wait|Test)(all|any|some)?$|Request_get_status|Parrived"),
+    ("probe", r"I?m?probe$"),
+    ("setup", r"(Comm|Cart|Graph|Dist_graph|Group|Type|Op|Info|Session|Intercomm|Errhandler|Init|Finalize|Dims)"),
+    ("setup", r"(Win_(create|allocate|free|attach|detach)|File_(open|close|set|get)|Request_free|Cancel)"),
+    ("one-sided", r"(R?(put|get|accumulate|get_accumulate)$|Fetch_and_op|Compare_and_swap|Win_)"),
+    ("file", r"File_"),
+    ("collective", r"(I?neighbor_|I?all(reduce|gather|toall)|I?(barrier|bcast|gather|scatter|reduce|e?x?scan))"),
+]
+
+SYNCHRONISING = frozenset(
+    {
+        *("MPI_Barrier", "MPI_Allreduce", "MPI_Allgather", "MPI_Allgatherv", "MPI_Alltoall", "MPI_Alltoallv"),
+        *("MPI_Alltoallw", "MPI_Reduce_scatter", "MPI_Reduce_scatter_block"),
+    }
+)
+"""Blocking collectives that no process can leave before the last has come."""
+
+
+@cache
+def kind(routine: str) -> Kind:
+    """Return what a routine is for: `MPI_Isend` is a send, `MPI_Waitall` a wait; large-count forms are alike."""
+    name = plain(routine).removeprefix("MPI_")
+    for one, pattern in _PATTERNS:
+        if re.match(pattern, name, re.IGNORECASE):
+            return one
+    return "other"
+
+
+def plain(routine: str) -> str:
+    """Return the routine that a large-count form is a form of: `MPI_Send_c` is `MPI_Send`."""
+    return routine.removesuffix("_c") if routine.startswith("MPI_") else routine

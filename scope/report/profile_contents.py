@@ -1,0 +1,39 @@
+"""Everything that the folder of a monitored run says, read once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from scope.errors import UsageError
+from scope.findings.finding import Finding, Findings
+from scope.profiles import merged as profiles
+from scope.profiles import monitored_run
+from scope.profiles.against import AGAINST, Against
+from scope.profiles.monitored_run import Monitored
+from scope.profiles.records import Merged
+from scope.rundirectory import RunDirectory, read_json
+
+
+@dataclass(frozen=True)
+class ProfileContents:
+    """What the report of a monitored program is made of."""
+
+    folder: Path
+    monitored: Monitored
+    merged: Merged
+    against: Against | None
+    findings: list[Finding]
+
+
+def read(folder: Path) -> ProfileContents:
+    """Read the folder of a monitored run; UsageError names what is missing or wrong in it."""
+    if not (folder / profiles.PROFILE).is_file():
+        raise UsageError(f"{folder / profiles.PROFILE}: does not exist; `scope analyze {folder}` derives it")
+    return ProfileContents(
+        folder=folder,
+        monitored=monitored_run.read(folder),
+        merged=profiles.read(folder),
+        against=read_json(folder / AGAINST, Against) if (folder / AGAINST).is_file() else None,
+        findings=read_json(RunDirectory(folder).findings, Findings).findings,
+    )

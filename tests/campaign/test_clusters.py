@@ -1,0 +1,96 @@
+"""Groups of runs: those that were made are found again, and one broad group stays one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from scope.campaign.clusters import Clusters, clusters
+from scope.campaign.study import Value
+from tests.campaign.records import study
+
+# After NetFinity's table 3: computation, sending, receiving in ms, communications, MB.
+CENTROIDS = {"small": (52.65, 5.43, 3.38, 90.0, 1.59), "large": (642.13, 30.20, 210.58, 37.0, 9.53)}
+
+
+def of_two_grids(point: Mapping[str, Value], random: np.random.Generator) -> dict[str, float]:
+    compute, send, receive, count, megabytes = CENTROIDS[str(point["grid"])] * np.exp(random.normal(0, 0.1, 5))
+    return {
+        "compute_s": compute / 1e3,
+        "send_s": send / 1e3,
+        "receive_s": receive / 1e3,
+        "exchange_s": 0.0,
+        "collective_s": 0.0,
+        "communications": count,
+        "sent_bytes": megabytes * 1e6,
+    }
+
+
+def of_one_kind(point: Mapping[str, Value], random: np.random.Generator) -> dict[str, float]:
+    return of_two_grids({"grid": "small"}, random)
+
+
+def found(made: Clusters | str) -> Clusters:
+    assert isinstance(made, Clusters), made
+    return made
+
+
+def test_two_groups_are_found_with_their_centroids_and_what_sets_them_apart() -> None:
+    points: list[dict[str, Value]] = [{"grid": grid, "ranks": p} for grid in ("small", "large") for p in (4, 8)]
+    points += [{"grid": "small", "ranks": p} for p in (16, 32)]
+    records = study(points, of_two_grids, repetitions=10)
+    made = found(clusters(records))
+    assert [group.runs for group in made.groups] == [40, 20]
+    assert made.p_value <= 0.05
+    assert made.agreement == pytest.approx(1.0)
+    for group, kind in zip(made.groups, ("small", "large"), strict=True):
+        assert group.mean["compute_s"] == pytest.approx(CENTROIDS[kind][0] / 1e3, rel=0.1)
+        assert group.mean["communications"] == pytest.approx(CENTROIDS[kind][3], rel=0.1)
+        assert group.chosen["grid"] == [kind]
+    assert made.features == ["compute_s", "send_s", "receive_s", "communications", "sent_bytes"]
+    assert all(each.share > 0.8 for each in made.features_apart)
+    assert (made.factors_apart[0].name, made.factors_apart[0].share) == ("grid", pytest.approx(1.0))
+    assert {record.number for record in records if record.parameters["grid"] == "large"} == {
+        number for number, label in made.labels.items() if label == 2
+    }
+
+
+def test_one_broad_group_is_one_answer() -> None:
+    alone = [
+        len(found(clusters(study([{"ranks": 4}], of_one_kind, repetitions=40, seed=seed))).groups)
+        for seed in range(3)
+    ]
+    assert alone.count(1) >= 2, alone
+
+
+def test_too_few_runs_and_runs_without_difference_are_told() -> None:
+    assert "7 runs with profiles" in str(clusters(study([{"ranks": 4}], of_one_kind, repetitions=7)))
+    same = study([{"ranks": 4}], lambda _point, _random: of_one_kind({}, np.random.default_rng(1)), repetitions=9)
+    assert clusters(same) == "all runs have the same features"
+
+
+def test_runs_of_different_lengths_are_one_group_per_step() -> None:
+    def steps(point: Mapping[str, Value], random: np.random.Generator) -> dict[str, float]:
+        one = of_two_grids({"grid": "small"}, random)
+        return {name: value * int(point["steps"]) for name, value in one.items()}
+
+    records = study([{"steps": count} for count in (10, 400)], steps, repetitions=20)
+    assert len(found(clusters(records)).groups) == 2
+    divided = found(clusters(records, per="steps"))
+    assert (len(divided.groups), divided.per) == (1, "steps")
+    assert divided.groups[0].mean["compute_s"] == pytest.approx(CENTROIDS["small"][0] / 1e3, rel=0.1)
+
+
+def test_a_wild_run_is_no_group_of_its_own() -> None:
+    points: list[dict[str, Value]] = [
+        {"grid": grid, "ranks": p} for grid in ("small", "large") for p in range(1, 9)
+    ]
+    records = study(points, of_two_grids, repetitions=5)
+    wild = {name: 30 * value for name, value in records[3].features.items()}
+    records[3] = records[3].model_copy(update={"features": wild})
+    made = found(clusters(records))
+    assert made.of_points
+    assert [(group.runs, group.points) for group in made.groups] == [(40, 8), (40, 8)]
+    assert len(made.labels) == 80

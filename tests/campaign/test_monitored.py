@@ -1,0 +1,156 @@
+"""Real MPI programs under the monitor: a leak of known size, counts that are known, packed and spread."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scope.build import installations, single_source
+from scope.campaign import programs
+from scope.campaign.record import RunRecord, read
+from scope.machine.machine import MpiInstallation
+from scope.profiles import monitored_run
+from scope.profiles.merged import merge
+from tests.cli.scope_command import scope
+
+LEAK = 40e6
+"""Bytes per second, of rank 1."""
+
+
+@pytest.fixture(scope="module")
+def mpi() -> MpiInstallation:
+    return installations.find("embedded")
+
+
+def soaked(folder: Path, mpi: MpiInstallation, leak: float) -> dict[str, Any]:
+    program = single_source.compiled(Path(__file__).with_name("leak.cpp"), [mpi.compiler], [mpi.version])
+    words = ["soak", "--runs", "6", "--interval", "0.01", "--check", "grep -q done", "-o", "out", "--json"]
+    # Without the fabrics, which take a second to find that there are none.
+    launcher = [
+        mpi.launcher,
+        "-n",
+        "2",
+        "--map-by",
+        ":OVERSUBSCRIBE",
+        "--mca",
+        "pml",
+        "ob1",
+        "--mca",
+        "btl",
+        "self,sm",
+    ]
+    ended = scope(folder, *words, "--", *launcher, str(program), str(leak), "0.3")
+    assert ended.code == 0, ended.errors
+    whole: dict[str, Any] = json.loads(ended.output)
+    return whole
+
+
+@pytest.fixture(autouse=True)
+def _as_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
+    monkeypatch.setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+
+
+def test_a_leak_of_known_size_is_found_with_its_rank(tmp_path: Path, mpi: MpiInstallation) -> None:
+    whole = soaked(tmp_path, mpi, LEAK)
+    growth = whole["analysis"]["endurance"]["growth"]
+    assert growth["worst_rank"] == 1
+    assert growth["worst_bytes_per_s"]["value"] == pytest.approx(LEAK, rel=0.1)
+    assert growth["bytes_per_s"]["low"] > 0
+    assert "memory-growth" in [finding["code"] for finding in whole["findings"]]
+
+
+def test_a_healthy_program_does_not_grow(tmp_path: Path, mpi: MpiInstallation) -> None:
+    whole = soaked(tmp_path, mpi, 0)
+    assert whole["analysis"]["endurance"]["growth"]["resident_bytes"] > 20e6
+    assert "memory-growth" not in [finding["code"] for finding in whole["findings"]]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, mpi: MpiInstallation) -> tuple[Path, list[RunRecord]]:
+    folder = tmp_path_factory.mktemp("ssor")
+    program = programs.compiled("ssor", mpi)
+    (folder / "study.toml").write_text(
+        f"""
+program = "{program} --points {{points}} --iterations 4"
+check = "grep -q 'after 4 iterations'"
+ranks = [1, 2, 3]
+transport = "tcp"
+repetitions = 1
+launcher.oversubscribe = true
+[parameters]
+points = [8, 12]
+"""
+    )
+    ended = scope(folder, "campaign", "study.toml", "-o", "out", "--mpi", "embedded")
+    assert ended.code == 0, ended.errors
+    return folder / "out", read(folder / "out" / "runs.jsonl")
+
+
+def test_the_values_do_not_depend_on_the_number_of_processes(runs: tuple[Path, list[RunRecord]]) -> None:
+    folder, records = runs
+    said = {
+        record.number: (folder / "runs" / f"{record.number:05d}" / "stdout.txt").read_text() for record in records
+    }
+    for points in (8, 12):
+        assert len({said[record.number] for record in records if record.parameters["points"] == points}) == 1
+
+
+def test_calls_and_bytes_are_those_of_the_program(runs: tuple[Path, list[RunRecord]]) -> None:
+    _, records = runs
+    for record in records:
+        points, ranks = int(record.parameters["points"]), record.ranks
+        # Processes stand in a row: each border is crossed once by each of the two sweeps' planes.
+        rows = 2 * points * 4 * (ranks - 1)
+        faces = 4 * 5  # four sides, before the first iteration and after each
+        row_bytes = points * 5 * 8
+        assert (
+            record.routines["MPI_Recv"].calls * ranks == rows if ranks > 1 else "MPI_Recv" not in record.routines
+        )
+        if ranks > 1:
+            assert record.routines["MPI_Recv"].bytes * ranks == rows * row_bytes
+        assert record.routines["MPI_Irecv"].calls == faces
+        assert record.routines["MPI_Allreduce"].calls == 5
+        assert record.features["compute_s"] + record.features["mpi_s"] == pytest.approx(record.features["wall_s"])
+        assert record.crowded == (ranks > 2)
+
+
+def test_every_run_is_a_monitored_run(runs: tuple[Path, list[RunRecord]]) -> None:
+    folder, records = runs
+    largest = max(records, key=lambda record: record.ranks)
+    own = folder / "runs" / f"{largest.number:05d}"
+    assert len(list((own / "profiles").glob("*.profile"))) == largest.ranks
+    assert monitored_run.read(own).code == 0
+    together = merge(own)
+    assert together.ranks == largest.ranks
+    mean_s = sum(process.mpi_s for process in together.processes) / largest.ranks
+    assert largest.features["mpi_s"] == pytest.approx(mean_s)
+
+
+def test_a_full_node_is_held_against_one_process(tmp_path: Path, mpi: MpiInstallation) -> None:
+    program = [str(programs.compiled("ssor", mpi)), "--points", "12", "--iterations", "3"]
+    options = [
+        "--repetitions",
+        "2",
+        "--ranks",
+        "2",
+        "--transport",
+        "tcp",
+        "--mpi",
+        "embedded",
+        "-o",
+        "out",
+        "--json",
+    ]
+    ended = scope(tmp_path, "placement", *options, "--", *program)
+    assert ended.code == 0, ended.errors
+    whole = json.loads(ended.output)
+    (compared,) = whole["analysis"]["comparisons"]
+    assert compared["fixed"] == "nodes"
+    parts = compared["by_computation"]["value"] + compared["by_communication"]["value"]
+    assert parts == pytest.approx(compared["slowdown"]["value"])
+    assert compared["slowdown"]["low"] is None, "two runs give no interval"
+    assert "One host with one socket" in whole["head"]["notes"][0]

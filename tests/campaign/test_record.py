@@ -1,0 +1,39 @@
+"""The journal: what is written is read, a cut line is done again, a damaged one is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scope.campaign.record import Journal, read
+from scope.errors import UsageError
+from tests.campaign.records import record
+
+
+def test_records_come_back_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    journal = Journal(path)
+    given = [record(number, {"wall_s": 1.5}, ranks=2, size=10, fast=True) for number in (1, 2)]
+    for each in given:
+        journal.add(each)
+    assert read(path) == given == Journal(path).records
+
+
+def test_a_cut_line_is_removed_before_the_next_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    Journal(path).add(record(1, {}))
+    with path.open("a") as file:
+        file.write('{"number": 2, "repe')
+    assert [each.number for each in read(path)] == [1]
+    again = Journal(path)
+    again.add(record(2, {}))
+    assert [each.number for each in read(path)] == [1, 2]
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    Journal(path).add(record(1, {}))
+    path.write_text(path.read_text() + '{"number": "two"}\n')
+    with pytest.raises(UsageError, match=r"runs.jsonl:2: "):
+        read(path)

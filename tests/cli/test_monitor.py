@@ -1,0 +1,215 @@
+"""`scope monitor` and what becomes of a monitored run, with a real program under the embedded MPI."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from scope.cli import dispatch
+from scope.machine.machine import MpiInstallation
+from scope.profiles import merged as profiles
+from scope.profiles.merged import Merged
+from scope.profiles.monitored_run import Options, run
+from scope.profiles.traffic import matrix
+from tests.cli.scope_command import PATIENCE_S, SCOPE, Answer, scope
+from tests.installed_mpi import embedded  # noqa: F401
+from tests.profiles import synthetic
+from tests.schemas.test_schemas import GENERATOR
+
+RANKS = 3
+ROUNDS = 20
+Monitor = Callable[..., Answer]
+
+
+@pytest.fixture(scope="module")
+def monitor(embedded: MpiInstallation, tmp_path_factory: pytest.TempPathFactory) -> Monitor:  # noqa: F811
+    """Run the ring under the monitor: the name of the run's folder, the program's argument, options of scope."""
+    folder = tmp_path_factory.mktemp("monitor")
+    source = Path(__file__).parents[1] / "profiles" / "ring.cpp"
+    subprocess.run([embedded.compiler, "-g", "-o", folder / "ring", source], check=True, timeout=PATIENCE_S)
+    launch = [embedded.launcher, "--allow-run-as-root", "--map-by", ":oversubscribe", "-n", str(RANKS)]
+
+    def started(name: str, argument: str = "0", *options: str) -> Answer:
+        words = [str(SCOPE), "monitor", "-o", name, *options, "--", *launch, "./ring", argument]
+        done = subprocess.run(
+            words, cwd=folder, input="something\n", capture_output=True, text=True, timeout=PATIENCE_S
+        )
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    started.folder = folder  # type: ignore[attr-defined]
+    return started
+
+
+@pytest.fixture(scope="module")
+def finished(monitor: Monitor) -> tuple[Path, Answer]:
+    """A run that ended well, traced from its begin, and what the command said."""
+    answer = monitor("finished", "0", "--trace", "0:60", "--depth", "2", "--against", "none")
+    assert answer.code == 0, answer
+    return monitor.folder / "finished", answer  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def merged(finished: tuple[Path, Answer]) -> Merged:
+    return profiles.read(finished[0])
+
+
+def test_the_program_reads_and_prints_as_ever(finished: tuple[Path, Answer]) -> None:
+    answer = finished[1]
+    assert answer.output == "read something\n"
+    assert "ring: 3 processes on" in answer.errors
+    assert "\x1b" not in answer.errors
+
+
+def test_every_call_is_counted(merged: Merged) -> None:
+    calls = {
+        name: [one for one in merged.calls if one.routine == name] for name in {c.routine for c in merged.calls}
+    }
+    for routine, each, size in (
+        ("MPI_Isend", ROUNDS, 4096),
+        ("MPI_Irecv", ROUNDS, 0),
+        ("MPI_Waitall", ROUNDS, 0),
+        ("MPI_Allreduce", ROUNDS, 1024),
+    ):
+        assert sum(one.calls for one in calls[routine]) == RANKS * each, routine
+        assert sum(one.bytes for one in calls[routine]) == RANKS * each * size, routine
+    received = [one for one in merged.waits if one.operation == "MPI_Irecv"]
+    assert sum(one.requests for one in received) == RANKS * ROUNDS
+    assert sum(one.bytes for one in received) == RANKS * ROUNDS * 4096
+
+
+def test_times_add_up_to_the_wall_clock(finished: tuple[Path, Answer], merged: Merged) -> None:
+    whole_s = json.loads((finished[0] / "monitor.json").read_text())["wall_s"]
+    for one in merged.processes:
+        assert one.state == "finalized"
+        assert one.compute_s + one.mpi_s == pytest.approx(one.wall_s)
+        assert sum(one.kinds_s.values()) == pytest.approx(one.mpi_s, rel=0.01)
+        assert 0 < one.wall_s + one.init_s < whole_s
+
+
+def test_who_sent_to_whom_and_who_came_last(merged: Merged) -> None:
+    sent = matrix(merged.traffic, RANKS, "bytes")
+    assert sent.tolist() == [[0, ROUNDS * 4096, 0], [0, 0, ROUNDS * 4096], [ROUNDS * 4096, 0, 0]]
+    assert merged.traffic.unreceived == 0
+    (reduction,) = merged.collectives
+    assert (reduction.routine, reduction.calls, reduction.last_rank) == ("MPI_Allreduce", ROUNDS, 0)
+
+
+def test_calls_have_their_place_in_the_program(merged: Merged) -> None:
+    (reduction,) = [one for one in merged.calls if one.routine == "MPI_Allreduce"]
+    assert reduction.site is not None
+    assert merged.sites[reduction.site].frames[0].startswith("main (ring.cpp:")
+
+
+def test_the_trace_has_every_message(finished: tuple[Path, Answer], merged: Merged) -> None:
+    assert merged.late is not None
+    assert (merged.late.messages, merged.late.unmatched) == (RANKS * ROUNDS, 0)
+    lines = json.loads((finished[0] / "trace.json").read_text())["traceEvents"]
+    assert sum(line["ph"] == "s" for line in lines) == RANKS * ROUNDS
+    assert sum(line["ph"] == "X" and line["name"] == "MPI_Allreduce" for line in lines) == RANKS * ROUNDS
+
+
+@pytest.mark.parametrize("name", ["monitor", "profile", "findings"])
+def test_its_files_are_as_the_schemas_say(finished: tuple[Path, Answer], name: str) -> None:
+    validator = Draft202012Validator(GENERATOR.schema(name))
+    document = json.loads((finished[0] / f"{name}.json").read_text())
+    validator.validate(document)
+    assert not validator.is_valid(document | {"surprise": 1})
+
+
+def test_it_is_shown_reported_derived_anew_and_exported(
+    finished: tuple[Path, Answer], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = finished[0]
+    assert dispatch("show", [str(folder)]) == 0
+    assert "MPI_Allreduce" in capsys.readouterr().out
+    assert dispatch("show", [str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ranks"] == RANKS
+    page = tmp_path / "page.html"
+    assert dispatch("report", [str(folder), "-o", str(page)]) == 0
+    assert "ring.cpp" in page.read_text()
+    again = Path(shutil.copytree(folder, tmp_path / "again"))
+    for derived in ("profile.json", "findings.json", "report.html", "trace.json"):
+        (again / derived).unlink()
+    assert dispatch("analyze", [str(again)]) == 0
+    assert (again / "profile.json").read_text() == (folder / "profile.json").read_text()
+    capsys.readouterr()
+    assert dispatch("export", [str(folder), "--as", "extrap"]) == 0
+    assert all("callpath" in json.loads(line) for line in capsys.readouterr().out.splitlines())
+
+
+def test_a_killed_process_is_named_and_its_end_passed_on(monitor: Monitor) -> None:
+    answer = monitor("killed", "killed", "--json", "--against", "none")
+    assert answer.code not in (0, 1, 2)
+    found = Merged.model_validate_json(answer.output.splitlines()[-1])
+    assert found.processes[1].state == "running"
+    assert len(found.processes) == RANKS
+    assert "ended without a word" in answer.errors
+
+
+def test_an_abort_is_named_with_its_code(monitor: Monitor) -> None:
+    answer = monitor("aborted", "aborted", "--json", "--against", "none")
+    assert answer.code == 17
+    found = Merged.model_validate_json(answer.output.splitlines()[-1])
+    assert (found.processes[1].state, found.processes[1].abort_code) == ("aborted", 17)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--", "./absent"], "no such command"),
+        (["--depth", "9", "--", "true"], "--depth 9: must be"),
+        (["--trace", "now", "--", "true"], "--trace now: must be"),
+        (["--interval", "0", "--", "true"], "--interval 0: must be"),
+        (["--against", ".", "--", "true"], "has no statistics.json"),
+    ],
+)
+def test_what_cannot_be_monitored_is_refused(
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert dispatch("monitor", words) == 2
+    errors = capsys.readouterr().err
+    assert said in errors
+    assert errors.count("\n") == 1
+    assert not [path for path in tmp_path.rglob("*") if path.name != "runs"]
+
+
+def test_a_program_without_mpi_is_said_to_have_none(tmp_path: Path) -> None:
+    words = ["monitor", "-o", "run", "--mpi", "embedded", "--", "sh", "-c"]
+    answer = scope(tmp_path, *words, "echo out; exit 5")
+    assert (answer.code, answer.output) == (5, "out\n")
+    assert "left a profile" in answer.errors
+
+
+def test_a_signal_that_ends_the_command_is_passed_on(tmp_path: Path) -> None:
+    ended = run(["sh", "-c", "kill -9 $$"], tmp_path, Options(mpi="embedded"))
+    assert (ended.exit_code, ended.signal, ended.code) == (None, 9, 137)
+
+
+def test_a_command_is_ended_when_its_time_is_over(tmp_path: Path) -> None:
+    ended = run(["sleep", "60"], tmp_path, Options(mpi="embedded"), timeout_s=0.2)
+    assert ended.signal == 15
+
+
+def test_a_damaged_run_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = synthetic.monitored(tmp_path / "run", synthetic.processes(2))
+    assert dispatch("show", [str(folder)]) == 2
+    assert "scope analyze" in capsys.readouterr().err
+    assert dispatch("show", [str(folder), "mpi.*"]) == 2
+    assert "is a monitored program" in capsys.readouterr().err
+    for path in (folder / "profiles").iterdir():
+        path.write_bytes(b"nothing")
+    assert dispatch("analyze", [str(folder)]) == 1
+    errors = capsys.readouterr().err
+    assert errors.count("\n") == 1
+    assert "is no profile" in errors

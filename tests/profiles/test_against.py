@@ -1,0 +1,115 @@
+"""A profile held against a measured run."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from scope.errors import UsageError
+from scope.machine.machine import Machine
+from scope.profiles.against import Against, Curve, hold, newest
+from scope.profiles.merged import Merged, merge
+from tests import golden_run as golden
+from tests.profiles import synthetic
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Merged:
+    processes = synthetic.processes(4)
+    for one in processes:
+        one.call("MPI_Bcast", 1.0, 1000, 65536).call("MPI_Barrier", 0.5 + one.rank, 1000, 0)
+        one.call("MPI_Recv", 2.0, 1000, 1024).call("MPI_Isend", 0.5, 1000, 1024).call("MPI_Waitall", 0.2, 100, 0)
+        one.add("waits", operation=synthetic.number("MPI_Irecv"), communicator_size=4, size_class=13)
+        one.rows["waits"][0] |= {"requests": 100, "ticks": 2 * 10**8, "bytes": 409600}
+    return merge(synthetic.write(tmp_path_factory.mktemp("program"), processes))
+
+
+@pytest.fixture(scope="module")
+def against(program: Merged, golden_run: Path) -> Against:
+    return hold(program, golden_run)
+
+
+def test_a_collective_beside_the_same_on_the_machine(against: Against) -> None:
+    one = next(each for each in against.held if each.routine == "MPI_Bcast")
+    # What golden_run says of the broadcast: the barrier's time and n / 8 GB/s for each of log2 p steps.
+    expected_s = golden.BARRIER[0] + 4 * golden.BARRIER[1] + 2 * golden.BARRIER[2]
+    expected_s += 65536 * golden.BROADCAST_PER_BYTE * 2
+    assert (one.benchmark, one.ranks) == ("mpi.broadcast", 4)
+    assert one.machine_s == pytest.approx(expected_s, rel=0.05)
+    assert one.mean_s == pytest.approx(1e-3)
+    assert one.share == pytest.approx(expected_s / 1e-3, rel=0.05)
+    assert one.avoidable_s == pytest.approx(4 * (1 - 1000 * expected_s), rel=0.01)
+    assert one.waiting_s is None
+
+
+def test_waiting_is_told_apart_where_sums_can_tell(against: Against) -> None:
+    one = next(each for each in against.held if each.routine == "MPI_Barrier")
+    assert one.waiting_s == pytest.approx(1 + 2 + 3)
+    assert one.waiting_most_s is not None
+    assert one.waiting_s <= one.waiting_most_s <= one.avoidable_s
+
+
+def test_messages_are_held_against_the_ping_pong(against: Against) -> None:
+    one = next(each for each in against.held if each.routine == "MPI_Recv")
+    assert (one.benchmark, one.ranks, one.definition) == ("mpi.latency", 2, "half_round_trip")
+    assert one.machine_s == pytest.approx(golden.LATENCY[0] + 1024 * golden.LATENCY[1], rel=0.05)
+
+
+def test_waits_are_held_against_the_ping_pong(against: Against) -> None:
+    one = next(each for each in against.held if each.routine == "waits for MPI_Irecv")
+    assert (one.calls, one.message_bytes, one.benchmark) == (400, 4096, "mpi.latency")
+    assert one.machine_s == pytest.approx(golden.LATENCY[0] + 4096 * golden.LATENCY[1], rel=0.05)
+    assert one.avoidable_s == pytest.approx(0.8 - 400 * one.machine_s, rel=1e-3)
+
+
+def test_what_has_no_counterpart_is_named_with_its_time(against: Against) -> None:
+    assert against.not_held == {"MPI_Isend": pytest.approx(2.0)}
+
+
+def test_a_folder_without_a_run_is_refused(program: Merged, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"statistics\.json"):
+        hold(program, tmp_path)
+
+
+def test_the_newest_run_of_the_same_hosts_is_found(golden_run: Path, tmp_path: Path) -> None:
+    assert newest([tmp_path, tmp_path / "absent"], ["node1"]) is None
+    shutil.copytree(golden_run, tmp_path / "a")
+    host = (golden_run / "machine.json").read_text()
+    assert '"node1"' in host
+    assert newest([tmp_path], ["node1"]) == tmp_path / "a"
+    assert newest([tmp_path], ["elsewhere"]) is None
+    used = Machine.model_validate_json(host).build
+    assert used is not None
+    assert newest([tmp_path], ["node1"], used.mpi) == tmp_path / "a"
+    assert newest([tmp_path], ["node1"], used.mpi.model_copy(update={"version": "0"})) is None
+    later = Path(shutil.copytree(golden_run, tmp_path / "b"))
+    record = (later / "run.json").read_text()
+    (later / "run.json").write_text(record.replace(f'"started_unix_s": {golden.STARTED}', '"started_unix_s": 9e9'))
+    assert newest([tmp_path], ["node1"]) == tmp_path / "b"
+
+
+CURVE = Curve("mpi.broadcast", "mean_rank", 4, (0.0, 100.0, 1000.0, 10000.0), (1e-6, 2e-6, 8e-6, 9e-6))
+
+
+@pytest.mark.parametrize(
+    ("size", "time_s"),
+    [(0, 1e-6), (50, 1.5e-6), (100, 2e-6), (316.227766, 4e-6), (1000, 8e-6), (10000, 9e-6), (20000, 18e-6)],
+)
+def test_between_measured_sizes_time_is_interpolated(size: float, time_s: float) -> None:
+    assert CURVE.at(size)[0] == pytest.approx(time_s, rel=1e-3)
+
+
+def test_beyond_measured_sizes_it_says_so() -> None:
+    assert CURVE.at(20000)[1] == "measured up to 10000 B, in proportion above"
+    assert CURVE.at(5000)[1] == ""
+
+
+def test_a_better_size() -> None:
+    # Ten messages of 100 B take longer than one of 1000 B; a steep step is worth dividing, or filling up.
+    assert CURVE.better(1000) is None
+    steep = Curve("mpi.broadcast", "mean_rank", 4, (500.0, 1000.0, 2000.0), (1e-6, 8e-6, 3e-6))
+    assert steep.better(1000) == (500, pytest.approx(2e-6))
+    filled = Curve("mpi.broadcast", "mean_rank", 4, (500.0, 1000.0, 2000.0), (5e-6, 8e-6, 3e-6))
+    assert filled.better(1000) == (2000, pytest.approx(3e-6))

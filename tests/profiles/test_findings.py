@@ -1,0 +1,221 @@
+"""Findings about programs: each with the fault put in, and none where all is well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scope.findings.finding import Finding
+from scope.findings.profile import find_all
+from scope.findings.profile.facts import Facts
+from scope.profiles.against import Against, Held
+from scope.profiles.merged import merge
+from tests.profiles import synthetic
+from tests.profiles.synthetic import Process
+
+Find = Callable[..., dict[str, Finding]]
+
+
+@pytest.fixture
+def find(tmp_path: Path) -> Find:
+    """Return the findings about processes, by code."""
+
+    def found(processes: list[Process], against: Against | None = None) -> dict[str, Finding]:
+        merged = merge(synthetic.write(tmp_path, processes))
+        return {one.code: one for one in find_all(Facts(merged, against))}
+
+    return found
+
+
+def healthy(ranks: int = 4) -> list[Process]:
+    """A program that computes, sends long messages and waits for nobody."""
+    processes = synthetic.processes(ranks)
+    for one in processes:
+        one.call("MPI_Allreduce", 0.5 + 0.01 * one.rank, 100, 8192)
+        one.call("MPI_Recv", 1.0, 200, 1 << 20).call("MPI_Send", 0.4, 200, 1 << 20)
+        one.facts |= {"system_s": 0.2, "minor_faults": 5000, "voluntary_switches": 50}
+    return processes
+
+
+def held(**said: object) -> Against:
+    one: dict[str, object] = {
+        **{"routine": "MPI_Allreduce", "communicator_size": 4, "message_bytes": 8192.0, "calls": 400},
+        **{"processes": 4, "time_s": 8.0, "mean_s": 0.02, "benchmark": "mpi.allreduce", "definition": "mean_rank"},
+        **{
+            "ranks": 4,
+            "machine_s": 0.018,
+            "share": 0.9,
+            "avoidable_s": 0.8,
+            "waiting_s": 0.0,
+            "waiting_most_s": 0.5,
+            "note": "",
+        },
+        **{"better_bytes": None, "better_s": None},
+        **said,
+    }
+    return Against(
+        format=1, run="runs/a", machine="node1", library="", held=[Held.model_validate(one)], not_held={}
+    )
+
+
+def test_a_healthy_program_is_left_alone(find: Find) -> None:
+    assert find(healthy(), held()) == {}
+
+
+def test_small_receives(find: Find) -> None:
+    processes = healthy()
+    for one in processes:
+        one.call("MPI_Recv", 3.0, 10_000, 2000)
+    found = find(processes)["small-receives"]
+    assert "61 % of the time in MPI: 40000 of 2.00 kB each" in found.title
+    assert found.lost == pytest.approx(0.3)
+
+
+def test_small_receives_that_are_waited_for(find: Find) -> None:
+    processes = healthy()
+    for one in processes:
+        one.call("MPI_Irecv", 0.01, 10_000, 2000).call("MPI_Waitall", 3.0, 1000, 0)
+        one.add("waits", operation=synthetic.number("MPI_Irecv"), size_class=11, requests=10_000, ticks=3 * 10**9)
+        one.rows["waits"][-1] |= {"bytes": 10_000 * 2000}
+    assert "40000 of 2.00 kB each" in find(processes)["small-receives"].title
+
+
+def test_few_small_receives_are_nothing(find: Find) -> None:
+    processes = healthy()
+    for one in processes:
+        one.call("MPI_Recv", 3.0, 10, 2000)
+    assert "small-receives" not in find(processes)
+
+
+def uneven(late: int = 2) -> list[Process]:
+    processes = healthy()
+    for one in processes:
+        one.call("MPI_Barrier", 0.1 if one.rank == late else 4.0, 50, 0)
+    return processes
+
+
+def test_waiting_and_the_process_that_all_wait_for(find: Find) -> None:
+    found = find(uneven())
+    assert "MPI_Barrier" in found["waiting-not-transferring"].title
+    assert found["waiting-not-transferring"].lost == pytest.approx(11.76 / 40)
+    assert "All wait for rank 2 on node1" in found["late-process"].title
+    assert "computes longer" in found["late-process"].advice
+
+
+def test_a_late_process_that_gets_no_processor(find: Find) -> None:
+    processes = uneven()
+    processes[2].user_s = 5.0
+    assert "less processor time" in find(processes)["late-process"].advice
+
+
+def test_two_late_processes_are_waiting_but_not_one(find: Find) -> None:
+    processes = healthy()
+    for one in processes:
+        one.call("MPI_Barrier", 0.1 if one.rank in (1, 2) else 4.0, 50, 0)
+    found = find(processes)
+    assert "waiting-not-transferring" in found
+    assert "late-process" not in found
+
+
+def test_imbalance(find: Find) -> None:
+    processes = healthy()
+    for one in processes[1:]:
+        one.call("MPI_Sendrecv", 2.0, 10, 1 << 20)
+    found = find(processes)["load-imbalance"]
+    assert found.title.startswith("Rank 0 computes 8.10 s, the mean is")
+    assert found.where["host"] == "node1"
+
+
+@pytest.mark.parametrize(("faults", "advice"), [(2_000_000, "page faults"), (1000, "sockets")])
+def test_kernel_time_and_what_may_take_it(find: Find, faults: int, advice: str) -> None:
+    processes = healthy()
+    for one in processes:
+        one.facts |= {"user_s": 6.0, "system_s": 4.0, "minor_faults": faults}
+    found = find(processes)["kernel-time"]
+    assert "40 % of the processor time" in found.title
+    assert advice in found.advice
+
+
+@pytest.mark.parametrize(
+    ("voluntary", "involuntary", "advice"), [(9000, 5, "protocol"), (100, 50_000, "more processes run")]
+)
+def test_wall_clock_above_processor_time(find: Find, voluntary: int, involuntary: int, advice: str) -> None:
+    processes = healthy()
+    for one in processes:
+        one.user_s = 6.6
+        one.facts |= {"voluntary_switches": voluntary, "involuntary_switches": involuntary}
+    found = find(processes)["wall-above-processor"]
+    assert "32 % of their time" in found.title
+    assert advice in found.advice
+
+
+def test_a_collective_below_the_machine(find: Find) -> None:
+    slow = held(machine_s=0.0082, share=0.41, avoidable_s=4.72, waiting_s=1.0, waiting_most_s=1.5)
+    found = find(healthy(), slow)["below-the-machine"]
+    assert found.title == (
+        "MPI_Allreduce of 8.19 kB on 4 processes ran at 41 % of its measured rate: 4.72 s of 8.00 s are avoidable,"
+        " 1.00 s to 1.50 s of it by waiting less"
+    )
+
+
+def test_what_only_waits_is_not_below_the_machine(find: Find) -> None:
+    waiting = held(machine_s=0.0082, share=0.41, avoidable_s=4.72, waiting_s=4.7, waiting_most_s=4.7)
+    assert "below-the-machine" not in find(healthy(), waiting)
+
+
+def test_a_size_that_the_machine_does_badly(find: Find) -> None:
+    found = find(healthy(), held(better_bytes=16384, better_s=0.012))["bad-size"]
+    assert "quicker with messages of 16 KiB: 12.0 ms instead of 18.0 ms" in found.title
+
+
+@pytest.mark.parametrize(
+    ("state", "facts", "said"),
+    [
+        (
+            0,
+            {"in_routine": synthetic.number("MPI_Recv")},
+            "Rank 3 ended without a word: killed, or crashed, inside",
+        ),
+        (2, {"abort_code": 17}, "Rank 3 called MPI_Abort with code 17, while computing"),
+        (3, {}, "Rank 3 left without MPI_Finalize"),
+    ],
+)
+def test_processes_that_did_not_finish(find: Find, state: int, facts: dict[str, int], said: str) -> None:
+    processes = healthy()
+    processes[3].state = state
+    processes[3].facts |= facts
+    found = find(processes)["unfinished-process"]
+    assert said in found.title
+    assert found.severity == "error"
+
+
+def test_what_is_missing_is_told(find: Find) -> None:
+    processes = healthy()
+    processes[0].facts |= {"lost_calls": 3}
+    processes[0].header["other_tool"] = "/opt/tool/libother.so"
+    found = find(processes[:3])
+    assert found["incomplete-profile"].severity == "information"
+    assert "/opt/tool/libother.so" in found["other-tool"].title
+
+
+def test_late_senders_in_a_trace(find: Find) -> None:
+    processes = healthy(2)
+    processes[0].event("MPI_Send", 1.0, 1.1, partner=1, direction=1, bytes=8)
+    processes[1].event("MPI_Recv", 0.2, 1.1, partner=0, direction=2, bytes=8)
+    assert "for a send that began late; most for rank 0" in find(processes)["late-sender"].title
+
+
+def test_late_receivers_in_a_trace(find: Find) -> None:
+    processes = healthy(2)
+    processes[0].event("MPI_Ssend", 0.2, 1.1, partner=1, direction=1, bytes=8)
+    processes[1].event("MPI_Recv", 1.0, 1.1, partner=0, direction=2, bytes=8)
+    assert "for a receive that began late; most for rank 1" in find(processes)["late-receiver"].title
+
+
+def test_a_trace_without_waiting(find: Find) -> None:
+    processes = healthy(2)
+    processes[0].event("MPI_Send", 0.2, 0.21, partner=1, direction=1, bytes=8)
+    processes[1].event("MPI_Recv", 0.205, 1.1, partner=0, direction=2, bytes=8)
+    assert not {"late-sender", "late-receiver"} & set(find(processes))

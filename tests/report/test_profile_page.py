@@ -1,0 +1,91 @@
+"""The page of a monitored program: everything is on it, it draws, it runs nothing that came as data."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from scope.cli import monitor
+from scope.report import profile_contents, profile_page, profile_text
+from tests.profiles import synthetic
+from tests.report import browser
+
+EVIL = "<script>document.documentElement.dataset.owned='yes'</script>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, golden_run: Path) -> Path:
+    """A run with all that a page can show, and with a program whose name is markup."""
+    processes = synthetic.processes(6)
+    for one in processes:
+        one.header["arguments"] = f'["/opt/{EVIL}"]'
+        one.call("MPI_Bcast", 0.5, 1000, 8192, site=0).call(
+            "MPI_Allreduce", 0.2 if one.rank == 4 else 2.0, 1000, 64
+        )
+        one.call("MPI_Recv", 1.0, 1000, 100).partner((one.rank + 1) % 6, sent=(10, 1 << 20), receive_s=0.5)
+        one.add("sites", depth=1, frames=[64, *[0] * 7]).add("modules", begin=1, end=128, path=EVIL.encode())
+        one.add("waits", operation=synthetic.number("MPI_Irecv"), site=0, size_class=9, requests=5, ticks=10**8)
+        one.add("regions", number=3, entries=1, ticks=10**9, mpi_ticks=10**8)
+        for step in range(10):
+            times = {"begin_tick": synthetic.tick(step), "end_tick": synthetic.tick(step + 1)}
+            one.add("timeline", **times, mpi_ticks=3 * 10**8, user_s=0.9, resident_bytes=10**8, sent_bytes=10**5)
+        one.event("MPI_Send", 1.0, 1.1, partner=(one.rank + 1) % 6, direction=1)
+        one.event("MPI_Recv", 0.5, 1.1, partner=(one.rank - 1) % 6, direction=2)
+    processes[2].state = 0
+    run = synthetic.monitored(tmp_path_factory.mktemp("monitored") / "run", processes)
+    monitor.analyze(run, golden_run)
+    profile_page.write(run)
+    return run
+
+
+def test_every_part_has_its_section(folder: Path) -> None:
+    page = (folder / "report.html").read_text()
+    parts = (
+        "time",
+        "unfinished",
+        "routines",
+        "against",
+        "waiting",
+        "waits",
+        "late",
+        "messages",
+        "course",
+        "regions",
+    )
+    for name in (*parts, "findings", "figures-all", "provenance"):
+        assert f'<section id="{name}">' in page, name
+    assert set(browser.figures(page)) == {
+        *("by-process", "by-routine", "by-size", "traffic-bytes", "traffic-messages", "traffic-receive_s"),
+        *("course-shares", "course-memory", "course-by-rank"),
+    }
+
+
+@pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine")
+def test_it_draws_in_a_browser_and_data_stays_data(folder: Path) -> None:
+    page = folder / "report.html"
+    opened = browser.opened(page)
+    assert opened.dom.count('data-drawn="yes"') == len(browser.figures(page.read_text()))
+    assert opened.attribute("data-errors") is None
+    assert opened.attribute("data-owned") is None
+    assert opened.console == []
+    assert opened.requests == []
+
+
+def test_the_terminal_has_the_same_in_short(folder: Path) -> None:
+    out = StringIO()
+    profile_text.show(profile_contents.read(folder), Console(file=out, width=400))
+    text = out.getvalue()
+    for part in ("rank 2", "running", "MPI_Allreduce", "Held against", "waiting at least", "error", "Report"):
+        assert part in text
+
+
+def test_it_is_readable_without_block_characters(folder: Path) -> None:
+    out = StringIO()
+    screen = Console(file=out, width=400)
+    for part in profile_text.parts(profile_contents.read(folder), blocks=False):
+        screen.print(part)
+    assert "█" not in out.getvalue()
+    assert "####" in out.getvalue()
