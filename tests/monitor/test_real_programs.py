@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import subprocess
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from scope.errors import ScopeError
+from scope.profiles import profile
 from tests.installed_mpi import installed
 from tests.monitor.conftest import HERE, Ended, Run
 
@@ -52,6 +58,7 @@ T
 """
 """On 1 x 2 processes: more would wait for processors, and MPICH waits busily."""
 
+FEW_CALLS = 200
 FACTORS = Path("/usr/lib/x86_64-linux-gnu/scalapack")
 
 
@@ -117,6 +124,45 @@ def test_lammps(run: Run, lammps: tuple[str, ...], tmp_path: Path, ranks: int) -
         assert float(loop[1]) < one.wall_s < outside_s
     if ranks == 4:
         same_counts(ended, counts_of("openmpi-debian", run, tmp_path, ranks, "lmp", lammps))
+
+
+def test_lammps_is_killed(run: Run, lammps: tuple[str, ...], tmp_path: Path) -> None:
+    """One rank gets kill -9 in the middle: what both did until then is there to be read."""
+    (tmp_path / "in.melt").write_text(MELT.replace("run 200", "run 10000000"))
+    profiles = tmp_path / "profiles"
+    profiles.mkdir()
+    killer = threading.Thread(target=kill_rank, args=(profiles, 1))
+    killer.start()
+    ended = run(installed("openmpi-debian"), 2, *lammps, program="lmp", folder=tmp_path, directory=profiles)
+    killer.join()
+    assert ended.code != 0
+    assert [one.state for one in ended.profiles][1] == "running"
+    for rank, one in enumerate(ended.profiles):
+        assert int(one.process["calls"]) == sum(calls for calls, _ in ended.totals(rank).values()) >= FEW_CALLS
+        assert one.wall_s > 0
+    assert int(ended.profiles[1].process["finalize_tick"]) == 0
+
+
+def kill_rank(profiles: Path, rank: int) -> None:
+    """Wait until a rank has called MPI often, and kill it."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for path in profiles.glob("*.profile"):
+            with suppress(ScopeError):
+                one = profile.read(path)
+                if one.rank == rank and int(one.process["calls"]) >= FEW_CALLS:
+                    os.kill(int(path.name.split(".")[-2]), signal.SIGKILL)
+                    return
+        time.sleep(0.05)
+
+
+def test_lammps_aborts(run: Run, lammps: tuple[str, ...], tmp_path: Path) -> None:
+    """The first rank, which alone reads the input, finds a file missing and calls MPI_Abort."""
+    (tmp_path / "in.melt").write_text(MELT.replace("run 200", "run 20\ninclude nowhere"))
+    ended = run(installed("openmpi-debian"), 2, *lammps, program="lmp", folder=tmp_path)
+    assert ended.code != 0
+    assert ended.profiles[0].state == "aborted"
+    assert all(int(one.process["calls"]) >= FEW_CALLS for one in ended.profiles)
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
