@@ -11,7 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,8 @@ from scope.machine.machine import MpiInstallation
 
 BUILD_TYPE = "Baseline"
 PATIENCE_S = 600
+FINISHED = "finished"
+"""A file that says that all of a build is there."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,24 @@ def cache_directory() -> Path:
     if asked := os.environ.get("SCOPE_CACHE"):
         return Path(asked).expanduser().absolute()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "scope"
+
+
+def compiled(project: Project, products: Sequence[str]) -> Path:
+    """Return the folder with a project's products, compiled now if these very ones are not in the cache.
+
+    Raises as `compile_in` does.
+    """
+    directory = project.directory
+    with locked(directory):
+        if not kept(project, products):
+            compile_in(directory, project)
+            (directory / FINISHED).touch()
+    return directory
+
+
+def kept(project: Project, products: Sequence[str]) -> bool:
+    """Say whether the cache has all products of this very project."""
+    return all((project.directory / name).is_file() for name in (FINISHED, *products))
 
 
 def compile_in(directory: Path, project: Project) -> None:

@@ -10,8 +10,7 @@ from scope.machine.machine import MpiInstallation
 
 LIBRARY = "scope-collectives"
 ESTIMATOR = "scope-estimate"
-FINISHED = "finished"
-"""A file that says that all of a build is there."""
+PRODUCTS = (f"lib{LIBRARY}.so", ESTIMATOR)
 
 
 @dataclass(frozen=True)
@@ -28,19 +27,13 @@ def build(mpi: MpiInstallation) -> CollectivesBuild:
     Raises ScopeError with the first error and the log's path when they do not compile, UsageError when CMake
     or Ninja is missing.
     """
-    project = _project(mpi)
-    directory = project.directory
-    with cmake.locked(directory):
-        if (known := _known(directory)) is not None:
-            return known
-        cmake.compile_in(directory, project)
-        (directory / FINISHED).touch()
-    return _in(directory)
+    return _in(cmake.compiled(_project(mpi), PRODUCTS))
 
 
 def built(mpi: MpiInstallation) -> CollectivesBuild | None:
     """Return what `build` would find in the cache; None where it would compile."""
-    return _known(_project(mpi).directory)
+    project = _project(mpi)
+    return _in(project.directory) if cmake.kept(project, PRODUCTS) else None
 
 
 def _project(mpi: MpiInstallation) -> cmake.Project:
@@ -48,13 +41,7 @@ def _project(mpi: MpiInstallation) -> cmake.Project:
 
 
 def _in(directory: Path) -> CollectivesBuild:
-    return CollectivesBuild(directory / f"lib{LIBRARY}.so", directory / ESTIMATOR)
-
-
-def _known(directory: Path) -> CollectivesBuild | None:
-    found = _in(directory)
-    complete = (directory / FINISHED).is_file() and found.library.is_file() and found.estimator.is_file()
-    return found if complete else None
+    return CollectivesBuild(*(directory / name for name in PRODUCTS))
 
 
 def source_directory() -> Path:
