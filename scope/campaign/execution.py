@@ -15,6 +15,7 @@ from scope.campaign.record import Status
 from scope.errors import UsageError
 from scope.launch.diagnosis import diagnose
 from scope.launch.launcher import Command
+from scope.launch.surroundings import surroundings
 
 MARK = "SCOPE_CAMPAIGN_RUN"
 """The variable by which the processes of a run are known: it holds the run's folder."""
@@ -46,27 +47,28 @@ def execute(command: Command, folder: Path, directory: Path, limit_s: float, che
     """
     folder.mkdir(parents=True, exist_ok=True)
     started_unix_s, begin_s = time.time(), time.perf_counter()
-    with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors:
+    with surroundings({**command.environment, MARK: str(folder)}) as variables:
+        with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors:
+            try:
+                process = subprocess.Popen(
+                    command.arguments,
+                    env=variables,
+                    cwd=directory,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise UsageError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
+        in_time = False
         try:
-            process = subprocess.Popen(
-                command.arguments,
-                env={**os.environ, **command.environment, MARK: str(folder)},
-                cwd=directory,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=errors,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise UsageError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
-    in_time = False
-    try:
-        in_time = _ended(process.pid, limit_s)
-    finally:
-        if not in_time:
-            _end(process.pid, str(folder))
-        _, waited, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(waited)
+            in_time = _ended(process.pid, limit_s)
+        finally:
+            if not in_time:
+                _end(process.pid, str(folder))
+            _, waited, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(waited)
     elapsed_s = time.perf_counter() - begin_s
     _kill(_marked(str(folder)))  # what a launcher left behind would disturb the next run
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode

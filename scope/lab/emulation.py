@@ -28,6 +28,7 @@ from scope.rundirectory import read_json, write_json
 
 HOLDER = Path(__file__).with_name("holder.py")
 HOLDER_LOG = "holder.log"
+TEMPORARY = "tmp"
 NEEDED = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux"}
 PATIENCE_S = 30.0
 DEATH_S = 5.0
@@ -69,8 +70,11 @@ class Emulation:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables of every command inside."""
-        return {**os.environ, VARIABLE: str(self.folder / "state.json")}
+        """Variables of every command inside.
+
+        Launchers name their temporary files by process numbers, and a lab counts its own: it has its own folder.
+        """
+        return {**os.environ, VARIABLE: str(self.folder / "state.json"), "TMPDIR": str(self.folder / TEMPORARY)}
 
     def run(
         self, host: str | None, words: Sequence[str], timeout: float = PATIENCE_S, given: str | None = None
@@ -184,7 +188,8 @@ def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[st
     folder = folder_of(name)
     try:
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True, mode=0o700)
+        (folder / TEMPORARY).mkdir(parents=True)
+        folder.chmod(0o700)
     except OSError as error:
         raise ScopeError(f"{folder}: cannot be made: {error.strerror}") from error
     (folder / "hosts").write_text(_hosts_file(lab))

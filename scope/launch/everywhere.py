@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from scope.launch import wire
 from scope.launch.diagnosis import diagnose
 from scope.launch.launcher import Command, HostSlots, Job, Site, command
 from scope.launch.preload import preloaded
+from scope.launch.surroundings import surroundings
 from scope.machine.discover import every_host, this_host, usable_cores
 from scope.machine.machine import Host
 from scope.machine.node_types import node_types
@@ -26,14 +26,15 @@ def run_once_per_host(site: Site, words: Sequence[str]) -> str:
     job = Job(program=words[0], arguments=tuple(words[1:]), ranks=max(1, len(site.hosts)))
     start = command(job, once)
     try:
-        answer = subprocess.run(
-            start.arguments,
-            env={**os.environ, **start.environment},
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            timeout=PATIENCE_S,
-        )
+        with surroundings(start.environment) as variables:
+            answer = subprocess.run(
+                start.arguments,
+                env=variables,
+                capture_output=True,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                timeout=PATIENCE_S,
+            )
     except subprocess.TimeoutExpired as error:
         raise ScopeError(f"{start.arguments[0]}: the hosts did not answer within {PATIENCE_S} s") from error
     except OSError as error:

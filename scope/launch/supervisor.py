@@ -23,6 +23,7 @@ from scope.launch.journal import Journal, unwritable
 from scope.launch.launcher import Command, Job
 from scope.launch.progress import Watch
 from scope.launch.scheduler import Deadline
+from scope.launch.surroundings import surroundings
 from scope.plan import budget
 from scope.plan import plan as planning
 from scope.plan.place import Place
@@ -191,24 +192,13 @@ class Supervisor:
         progress = folder / "progress"
         command = self.command(self._job(launch, attempt, folder, progress))
         self._listener.launch_started(launch, attempt, len(todo))
-        try:
-            with (folder / "stdout.txt").open("wb") as stdout, (folder / "stderr.txt").open("wb") as stderr:
-                process = subprocess.Popen(
-                    command.arguments,
-                    env={**os.environ, **command.environment},
-                    stdin=subprocess.DEVNULL,
-                    stdout=stdout,
-                    stderr=stderr,
-                    start_new_session=True,
-                    pass_fds=self.inherited,
-                )
-        except OSError as error:
-            raise UsageError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
         watch = Watch(progress)
-        try:
-            ending = self._watch(process, launch, attempt, todo, watch)
-        finally:
-            processes.end(process, f"--progress={progress}")
+        with surroundings(command.environment) as variables:
+            process = self._started(command.arguments, variables, folder)
+            try:
+                ending = self._watch(process, launch, attempt, todo, watch)
+            finally:
+                processes.end(process, f"--progress={progress}")
         if ending.code not in (None, 0, 1):
             # A batch system that ends a job ends its ranks too, perhaps first; that is no fault of the case.
             time.sleep(self.farewell_s)
@@ -216,6 +206,21 @@ class Supervisor:
             ending = self._with_last_words(ending, folder, launch, watch)
         self._listener.launch_ended(launch, "" if ending.code in (0, 1) else ending.death.text)
         return ending
+
+    def _started(self, arguments: list[str], variables: dict[str, str], folder: Path) -> subprocess.Popen[bytes]:
+        try:
+            with (folder / "stdout.txt").open("wb") as stdout, (folder / "stderr.txt").open("wb") as stderr:
+                return subprocess.Popen(
+                    arguments,
+                    env=variables,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout,
+                    stderr=stderr,
+                    start_new_session=True,
+                    pass_fds=self.inherited,
+                )
+        except OSError as error:
+            raise UsageError(f"{arguments[0]}: does not start: {error.strerror}") from error
 
     def _watch(
         self, process: subprocess.Popen[bytes], launch: Launch, attempt: int, todo: list[int], watch: Watch

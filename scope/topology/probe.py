@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import queue
 import subprocess
 import tempfile
@@ -21,6 +20,7 @@ from scope.launch import processes
 from scope.launch.diagnosis import diagnose
 from scope.launch.everywhere import Cluster
 from scope.launch.launcher import HostSlots, Job
+from scope.launch.surroundings import surroundings
 from scope.topology.oracle import Answer
 from scope.topology.sharing import Transfer
 from scope.topology.topology import InsideHost
@@ -148,11 +148,11 @@ def started(cluster: Cluster, program: str, crowded: bool) -> Iterator[Probe]:
         argument = f"--progress={folder}/progress"  # by which its processes are known
         job = Job(program=program, arguments=("--action=probe", argument), ranks=sum(counts), binding=site.binding)
         command = Cluster(site, cluster.hosts).start(job)
-        with (Path(folder) / "stderr.txt").open("w+") as errors:
+        with surroundings(command.environment) as variables, (Path(folder) / "stderr.txt").open("w+") as errors:
             try:
                 process = subprocess.Popen(
                     command.arguments,
-                    env={**os.environ, **command.environment},
+                    env=variables,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=errors,

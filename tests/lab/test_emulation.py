@@ -277,6 +277,8 @@ def test_up_is_used_and_down_leaves_nothing(tmp_path: Path) -> None:
         assert {"name": file.stem, "title": "", "hosts": 2, "up": True} in listed
         inside = scope(tmp_path, "lab", "exec", str(file), "a2", "--", "sh", "-c", "hostname; exit 7")
         assert (inside.output, inside.code) == ("a2\n", 7)
+        temporary = scope(tmp_path, "lab", "exec", str(file), "a2", "--", "mktemp").output
+        assert Path(temporary.strip()).is_relative_to(emulation.folder_of(file.stem)), "gone with the lab"
         ended = start(tmp_path, "lab", "exec", str(file), "a2", "--", "sh", "-c", "echo ready; exec sleep 60")
         assert ended.stdout is not None
         assert ended.stdout.readline() == "ready\n"
