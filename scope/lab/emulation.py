@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
-from scope.lab import relay
+from scope.lab import programs, relay
 from scope.lab.active import VARIABLE, ActiveLab, Relay, UpHost
 from scope.lab.description import Lab
 from scope.lab.wiring import RelayedWire, Wiring, wire
@@ -70,11 +70,12 @@ class Emulation:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables of every command inside.
+        """Variables of every command inside; those of this process that steer MPI come before the lab's own.
 
         Launchers name their temporary files by process numbers, and a lab counts its own: it has its own folder.
         """
-        return {**os.environ, VARIABLE: str(self.folder / "state.json"), "TMPDIR": str(self.folder / TEMPORARY)}
+        own = {VARIABLE: str(self.folder / "state.json"), "TMPDIR": str(self.folder / TEMPORARY)}
+        return {**programs.variables(self.state.agent), **os.environ, **own}
 
     def run(
         self, host: str | None, words: Sequence[str], timeout: float = PATIENCE_S, given: str | None = None

@@ -19,6 +19,7 @@ from scope.lab import emulation, faults, proof
 from scope.lab.description import Lab
 from scope.lab.emulation import Emulation
 from scope.machine.machine import MpiInstallation, NativeBuild
+from tests import monitored_ring
 from tests.cli.scope_command import SCOPE, Answer, samples, scope, start
 
 SMALL = """
@@ -320,6 +321,27 @@ def test_ranks_talk_over_the_emulated_wire(
     findings = json.loads((tmp_path / "run" / "findings.json").read_text())["findings"]
     assert not {"no-pinning", "shared-processor"} & {found["code"] for found in findings}, "nothing is to be bound"
     assert mpi.compiler in json.loads((small.folder / "state.json").read_text())["proven"], "seen on the wire"
+
+
+def sent_on_the_wire(lab: Emulation, host: str) -> int:
+    said = lab.run(host, ["ip", "-json", "-statistics", "link", "show", "eth0"]).stdout
+    return int(json.loads(said)[0]["stats64"]["tx"]["bytes"])
+
+
+def test_a_users_own_launch_crosses_the_wire_and_is_monitored(
+    small: Emulation, ending_mpi: MpiInstallation, tmp_path: Path
+) -> None:
+    mpi = ending_mpi
+    program = monitored_ring.compiled(mpi, tmp_path)
+    before = sent_on_the_wire(small, "b1")
+    chosen = "-hosts" if mpi.name == "mpich" else "--host"
+    launch = [str(mpi.launcher), "-n", "3", chosen, "a1,a2,b1", str(program)]
+    variables = [f"{name}={value}" for name, value in monitored_ring.AS_ROOT.items()]
+    words = ["env", *variables, str(SCOPE), "monitor", "-o", str(tmp_path / "run"), "--", *launch]
+    done = small.run("a1", words, timeout=60, given="word\n")
+    assert (done.returncode, done.stdout) == (0, "read word\n"), done.stderr
+    monitored_ring.check_profiles(tmp_path / "run", ["a1", "a2", "b1"])
+    assert sent_on_the_wire(small, "b1") - before > monitored_ring.ROUNDS * 4096
 
 
 def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded: MpiInstallation) -> None:

@@ -26,7 +26,7 @@ from scope.plan import plan as planning
 from scope.plan.place import Place
 from scope.plan.plan import Case, Launch, Plan
 from scope.rundirectory import RunDirectory
-from tests.installed_mpi import build, embedded, embedded_build, mpi  # noqa: F401
+from tests.installed_mpi import build, embedded, embedded_build, ending_mpi, mpi  # noqa: F401
 
 PATIENCE_S = 30.0
 ENDLESS: dict[str, int | float | str] = {

@@ -15,6 +15,7 @@ from scope.errors import UsageError
 from scope.launch import launcher
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.plan import experiment as asking
+from tests import monitored_ring
 from tests.cli.scope_command import PATIENCE_S, SCOPE, cases, planned, samples, scope, wait_until
 from tests.launch import slurm_cluster
 from tests.launch.slurm_cluster import NODES, SlurmCluster
@@ -90,6 +91,21 @@ def submit(mpi: MpiInstallation, *words: str) -> list[str]:
 
 def status(run: Path) -> str:
     return str(json.loads((run / "run.json").read_text())["status"])
+
+
+def test_an_unmodified_program_under_srun_is_monitored(
+    slurm: SlurmCluster, ending_mpi: MpiInstallation, tmp_path: Path
+) -> None:
+    mpi = ending_mpi
+    program = monitored_ring.compiled(mpi, tmp_path)
+    interface = "--mpi=pmi2" if mpi.name == "mpich" else "--mpi=pmix"
+    answer = slurm.allocated(
+        tmp_path,
+        ["--nodes=3", "--ntasks=3"],
+        *("monitor", "-o", "run", "--", "srun", interface, "--ntasks-per-node=1", str(program)),
+    )
+    assert answer.code == 0, answer
+    monitored_ring.check_profiles(tmp_path / "run", list(NODES))
 
 
 def test_a_rank_that_stops_is_ended_by_srun(
