@@ -90,7 +90,7 @@ WaitRow* find_wait(u4 operation, u4 site, u4 communicator_size, u4 size_class) {
 PartnerRow& partner_row(int rank) {
   const bool fits = rank >= 0 && static_cast<u4>(rank) + 1 < profile.partner_rows;
   PartnerRow& row = profile.partners[fits ? rank + 1 : 0];
-  if (!fits) ++profile.process->lost_partners;
+  if (!fits && rank >= 0) ++profile.process->lost_partners;
   if (!row.used) {
     row.rank = fits ? rank : -1;
     row.used = 1;

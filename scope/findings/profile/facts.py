@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from scope.profiles.against import Against
 from scope.profiles.records import Calls, Merged, Usage
 
+SHORTEST_S = 0.02
+"""Of a program that is judged: a few turns of the scheduler."""
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -20,6 +23,11 @@ class Facts:
     def total_s(self) -> float:
         """Time of all processes; never 0."""
         return max(self.merged.total_s, 1e-9)
+
+    @property
+    def telling(self) -> bool:
+        """Whether the program ran long enough for shares of its time to say something."""
+        return self.merged.wall_s >= SHORTEST_S
 
     @property
     def usages(self) -> list[Usage]:

@@ -32,8 +32,8 @@ def find(facts: Facts) -> list[Finding]:
                 code=f"late-{what}r" if what == "receive" else "late-sender",
                 severity="warning",
                 title=(
-                    f"In the traced window {units.share(waited_s / traced_s)} of all time is waiting for a"
-                    f" {what} that began late; most for rank {worst}"
+                    f"In the traced window {units.share(waited_s / traced_s)} of all time is waiting for"
+                    f" {what}s that began late, most of it for those of rank {worst}"
                 ),
                 where={"rank": worst, "layer": "messages"},
                 evidence=[

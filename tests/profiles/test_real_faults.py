@@ -1,0 +1,68 @@
+"""Findings about programs with a fault of known place, run for real; and about the same program without."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scope.findings.finding import Finding
+from scope.findings.profile import find_all
+from scope.findings.profile.facts import Facts
+from scope.machine.machine import MpiInstallation
+from scope.profiles.merged import merge
+from scope.profiles.monitored_run import Options, run
+from tests.cli.scope_command import PATIENCE_S
+from tests.installed_mpi import embedded  # noqa: F401
+from tests.monitored_ring import AS_ROOT
+
+RANKS = 3
+Findings = Callable[..., dict[str, Finding]]
+
+
+@pytest.fixture(scope="module")
+def findings(embedded: MpiInstallation, tmp_path_factory: pytest.TempPathFactory) -> Findings:  # noqa: F811
+    """Run the program with a fault under the monitor and return what is found, by code."""
+    folder = tmp_path_factory.mktemp("faults")
+    program = folder / "faulty"
+    source = Path(__file__).with_name("faulty.cpp")
+    subprocess.run([embedded.compiler, "-std=c++17", "-g", "-o", program, source], check=True, timeout=PATIENCE_S)
+    launch = [str(embedded.launcher), "--map-by", ":oversubscribe", "-n", str(RANKS), str(program)]
+    # A process that waits must let the others go on, or it is they that come late.
+    environment = {**AS_ROOT, "OMPI_MCA_mpi_yield_when_idle": "1"}
+
+    def found(fault: str, trace: str = "0:0") -> dict[str, Finding]:
+        ended = run([*launch, fault], folder / fault, Options(trace=trace), environment=environment, timeout_s=60)
+        assert ended.code == 0
+        return {one.code: one for one in find_all(Facts(merge(folder / fault)))}
+
+    return found
+
+
+def test_a_program_without_fault_is_said_to_sleep_and_nothing_else(findings: Findings) -> None:
+    assert set(findings("nothing", "0:60")) == {"wall-above-processor"}
+
+
+def test_the_process_that_comes_late_is_named(findings: Findings) -> None:
+    found = findings("late")
+    assert found["late-process"].where["rank"] == 1
+    assert found["load-imbalance"].where["rank"] == 1
+    assert "waiting-not-transferring" in found
+
+
+def test_memory_taken_and_given_back_is_kernel_time(findings: Findings) -> None:
+    found = findings("kernel")  # on two processors the third may come late, too
+    assert "page faults" in found["kernel-time"].advice
+
+
+def test_many_small_messages(findings: Findings) -> None:
+    found = findings("small")
+    sizes = {each.what: each.value for each in found["small-receives"].evidence}
+    assert sizes["bytes of a message"] == 1024
+    assert "faulty.cpp" in str(found["small-receives"].where["site"])
+
+
+def test_a_late_sender_is_seen_in_the_trace(findings: Findings) -> None:
+    assert findings("sender", "0:60")["late-sender"].where["rank"] == 0
