@@ -47,7 +47,8 @@ class Analysis(BaseModel):
     speedups: list[SpeedupLaw]
     laws: list[Law]
     clusters: Clusters | None
-    not_clustered: str
+    absent: list[str]
+    """What a campaign's runs cannot tell, and why."""
     comparisons: list[Comparison]
     """Of placements."""
     not_compared: list[str]
@@ -59,7 +60,11 @@ def analyse(head: Head, records: Sequence[RunRecord]) -> Analysis:
     study = head.kind == "campaign"
     good = configurations.well(records)
     blind = [record for record in good if head.study.monitored and not record.features]
-    groups = clusters.clusters(records, head.study.per) if study else "groups are looked for in campaigns"
+    groups = clusters.clusters(records, head.study.per) if study else ""
+    laws = scaling.laws(records) if study else []
+    absent = scaling.without_law(records, laws) if study else []
+    if isinstance(groups, str) and groups:
+        absent.append(f"No groups: {groups}")
     compared = [allocation.compare(records, pairing) for pairing in head.pairings]
     return Analysis(
         format=FORMAT,
@@ -75,9 +80,9 @@ def analyse(head: Head, records: Sequence[RunRecord]) -> Analysis:
         configurations=configurations.configurations(records),
         overheads=overhead.overheads(records),
         speedups=scaling.speedup_laws(records) if study else [],
-        laws=scaling.laws(records) if study else [],
+        laws=laws,
         clusters=None if isinstance(groups, str) else groups,
-        not_clustered=groups if isinstance(groups, str) else "",
+        absent=absent,
         comparisons=[each for each in compared if not isinstance(each, str)],
         not_compared=[each for each in compared if isinstance(each, str)],
         endurance=endurance.endurance(records) if head.kind == "soak" and records else None,

@@ -63,8 +63,10 @@ def one(folder: CampaignFolder, planned: Planned, starter: Starter, directory: P
             found = features.of_folder(own)
         except ScopeError as error:
             reason = reason or str(error)
+    # Only the profiles know how many processes a command started that was not told.
+    ranks = planned.ranks if study.starts_ranks else found.ranks or planned.ranks
     return RunRecord(
-        **dict(planned),
+        **{**dict(planned), "ranks": ranks},
         status=outcome.status,
         reason=reason,
         exit_code=outcome.exit_code,

@@ -66,6 +66,8 @@ class Features:
     figures: dict[str, float] = field(default_factory=dict)
     """By the names of `NAMES`; those that could not be known are absent."""
     routines: dict[str, Routine] = field(default_factory=dict)
+    ranks: int | None = None
+    """How many processes there were; None where nobody told."""
 
 
 def of_folder(folder: Path) -> Features:
@@ -75,7 +77,7 @@ def of_folder(folder: Path) -> Features:
 
 def of_profiles(found: Sequence[Profile]) -> Features:
     """Return the features of a run: one profile per rank, at least one."""
-    return Features(_figures(found), _routines(found))
+    return Features(_figures(found), _routines(found), found[0].ranks)
 
 
 def _figures(found: Sequence[Profile]) -> dict[str, float]:

@@ -94,6 +94,22 @@ def laws(records: Sequence[RunRecord]) -> list[Law]:
     ]
 
 
+def without_law(records: Sequence[RunRecord], found: Sequence[Law]) -> list[str]:
+    """Say of each factor that varies and has no law how many values were there and how many are needed."""
+    good = well(records)
+    told = []
+    for variable in _variables(good):
+        if any(law.variable == variable for law in found):
+            continue
+        processes = variable == "ranks"
+        groups = _groups(_fair(good) if processes else good, variable)
+        most = max((len({record.point.factors[variable] for record in group}) for group in groups), default=1)
+        fewest = FEWEST_COUNTS if processes else FEWEST_SIZES
+        where = " with a processor for every process" if processes else ""
+        told.append(f"No law over {variable}: {most} different values{where}, {fewest} are needed")
+    return told
+
+
 def speedup_laws(records: Sequence[RunRecord]) -> list[SpeedupLaw]:
     """Return Amdahl's law for each group of points that differ in the number of processes alone."""
     found = []

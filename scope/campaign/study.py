@@ -161,9 +161,17 @@ class Study(BaseModel):
         sizes = [len(values) for values in (*self.parameters.values(), *(v for _, v in self._own_factors()))]
         return int(np.prod(sizes, dtype=np.float64)) * self.repetitions
 
-    def _refuse_words(self) -> None:
+    def _named(self) -> set[str]:
         texts = [*self.program, *self.command, *self.check, *self.environment.values()]
-        named = {word for text in texts for word in WORD.findall(text)}
+        return {word for text in texts for word in WORD.findall(text)}
+
+    @property
+    def starts_ranks(self) -> bool:
+        """Whether the number of processes is the study's to say: not that of a command that is not told it."""
+        return not self.command or "ranks" in self._named()
+
+    def _refuse_words(self) -> None:
+        named = self._named()
         known = [*self.parameters, *OWN_WORDS]
         for word in sorted(named - set(known)):
             close = difflib.get_close_matches(word, known, n=1)

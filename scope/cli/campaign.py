@@ -156,8 +156,8 @@ def show(folder: CampaignFolder, analysis: Analysis, findings: list[Finding], js
         out.print(Text(f"\n{section.title}"))
         out.print(grid(section.table.columns, section.table.rows))
         out.print(Text(section.caption))
-    if analysis.not_clustered and head.kind == "campaign":
-        out.print(Text(f"\nno groups: {analysis.not_clustered}"))
+    if analysis.absent:
+        out.print(Text("\n" + "\n".join(f"{why}." for why in analysis.absent)))
     for finding in findings:
         out.print(Text(f"\n{finding.severity}: {finding.title}\n  {finding.advice}"))
     out.print(Text(f"\nthe page: {spelt(folder.report)}"))

@@ -34,6 +34,6 @@ def render(head: Head, analysis: Analysis, findings: Sequence[Finding]) -> str:
         verdicts=verdicts(analysis),
         sections=sections(head, analysis),
         findings=findings,
-        not_clustered=analysis.not_clustered if head.kind == "campaign" else "",
+        absent=analysis.absent,
         style=Markup(STYLE.read_text(encoding="utf-8")),
     )

@@ -266,10 +266,8 @@ def _groups(found: Clusters) -> Iterator[Section]:
     yield Section(
         "groups",
         "Groups of runs",
-        f"{verdict}; mean silhouette {units.digits(best)}. HDBSCAN sees {found.dense_groups} dense groups and"
-        f" {found.dense_outliers} outside; both divisions agree to {units.digits(found.agreement)} (adjusted"
-        f" Rand index). Centroids in their own units, means per process{per}, with the standard deviation within"
-        " the group.",
+        f"{verdict}; mean silhouette {units.digits(best)}. {_second_opinion(found)} Centroids in their own units,"
+        f" means per process{per}, with the standard deviation within the group.",
         Table(["", *heads], rows),
     )
     if count > 1:
@@ -284,6 +282,16 @@ def _groups(found: Clusters) -> Iterator[Section]:
                 + [[_head(each.name), "chosen", units.digits(each.share)] for each in found.factors_apart],
             ),
         )
+
+
+def _second_opinion(found: Clusters) -> str:
+    if not found.dense_groups:
+        return "HDBSCAN sees no dense group."
+    return (
+        f"HDBSCAN sees {found.dense_groups} dense group{'s' if found.dense_groups > 1 else ''} and"
+        f" {found.dense_outliers} outside; both divisions agree to {units.digits(found.agreement)} (adjusted Rand"
+        " index)."
+    )
 
 
 def _comparisons(found: Sequence[Comparison]) -> Section:

@@ -65,6 +65,7 @@ def test_a_leak_of_known_size_is_found_with_its_rank(tmp_path: Path, mpi: MpiIns
 
 def test_a_healthy_program_does_not_grow(tmp_path: Path, mpi: MpiInstallation) -> None:
     whole = soaked(tmp_path, mpi, 0)
+    assert whole["analysis"]["configurations"][0]["point"]["ranks"] == 2, "as the profiles tell of `mpiexec -n 2`"
     assert whole["analysis"]["endurance"]["growth"]["resident_bytes"] > 20e6
     assert "memory-growth" not in [finding["code"] for finding in whole["findings"]]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from scope.campaign.scaling import Law, laws, speedup_laws
+from scope.campaign.scaling import Law, laws, speedup_laws, without_law
 from scope.campaign.study import Value
 from tests.campaign.records import study
 
@@ -68,6 +68,17 @@ def test_the_term_over_a_parameter_is_found_again(power: int, log: int, name: st
 def test_words_and_single_values_are_no_variables() -> None:
     points: list[dict[str, Value]] = [{"ranks": 2, "kind": kind} for kind in ("a", "b", "c", "d")]
     assert laws(study(points, program)) == []
+
+
+def test_a_factor_without_a_law_is_told_with_what_it_lacks() -> None:
+    points: list[dict[str, Value]] = [{"ranks": ranks, "n": n} for ranks in (1, 2) for n in (10, 20, 30)]
+    records = study(points, program)
+    assert without_law(records, laws(records)) == [
+        "No law over ranks: 2 different values with a processor for every process, 3 are needed",
+        "No law over n: 3 different values, 4 are needed",
+    ]
+    records = study(COUNTS, program)
+    assert without_law(records, laws(records)) == []
 
 
 def test_amdahl_has_its_serial_share_and_crowded_counts_take_no_part() -> None:
