@@ -12,7 +12,7 @@
 
 namespace scope {
 
-thread_local Thread thread;
+thread_local constinit Thread thread;
 
 namespace {
 

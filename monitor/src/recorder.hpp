@@ -21,8 +21,7 @@ struct Thread {
   bool initialised_mpi = false;
   const void* fortran_caller = nullptr;  // of the Fortran entry that calls the one that counts
 };
-// The library is loaded with the program: the quickest way to a thread's own data is allowed.
-extern thread_local Thread thread __attribute__((tls_model("initial-exec")));
+extern thread_local constinit Thread thread;
 
 // Held while tables change, where several threads may call at once.
 void lock_tables();
