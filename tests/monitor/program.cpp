@@ -229,7 +229,10 @@ int main(int count, char** words) {
     }
   } else if (mode == "kill" || mode == "abort" || mode == "exit" || mode == "wait") {
     for (int i = 0; i < 100; ++i) MPI_Barrier(world());
-    if (mode == "kill" && rank == 1) raise(SIGKILL);
+    if (mode == "kill" && rank == 1) {
+      sleep(1);  // the others are to be in their receive
+      raise(SIGKILL);
+    }
     if (mode == "abort" && rank == 1) MPI_Abort(world(), 3);
     if (mode == "exit") std::exit(0);
     int never = 0;
