@@ -1,0 +1,148 @@
+// A box of grid points that one process holds, with the quantities on it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "benchmarks/application/npb/decomposition.hpp"
+#include "benchmarks/application/npb/flow.hpp"
+#include "benchmarks/application/npb/lanes.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope::npb {
+
+
+// Several numbers at each point of a box and of `ghost` layers around it. A row along x of one number lies
+// together, then those of the other numbers, then the next row: neighbours in every direction are near, and
+// formulas run along x with unit stride.
+class Field {
+ public:
+  Field(int components, const Extents& size, int ghost)
+      : ghost_(ghost),
+        row_(row(size, ghost)),
+        line_(row_ * components),
+        plane_(line_ * (size[1] + 2 * ghost)),
+        memory_(bytes(components, size, ghost)) {}
+
+  static std::size_t bytes(int components, const Extents& size, int ghost) {
+    return sizeof(double) * row(size, ghost) * components * (size[1] + 2 * ghost) * (size[2] + 2 * ghost);
+  }
+
+  double* at(int i, int j, int k) {
+    return memory_.as<double>().data() + (k + ghost_) * plane_ + (j + ghost_) * line_ + i + ghost_;
+  }
+  Stride component() const { return row_; }
+  Stride along(int axis) const { return axis == 0 ? 1 : axis == 1 ? line_ : plane_; }
+
+ private:
+  static Stride row(const Extents& size, int ghost) { return (size[0] + 2 * ghost + 7) / 8 * 8; }
+
+  int ghost_;
+  Stride row_;
+  Stride line_;
+  Stride plane_;
+  Buffer memory_;  // zeros
+};
+
+// What follows from the quantities at a point, stored in this order.
+namespace derived {
+constexpr int volume = 0;         // 1 / density
+constexpr int velocity = 1;       // three
+constexpr int kinetic = 4;        // half the square of the velocity
+constexpr int energy = 5;         // per mass
+constexpr int sound = 6;          // its velocity; where it is asked for
+constexpr int without_sound = 6;  // numbers at a point
+constexpr int with_sound = 7;
+}  // namespace derived
+
+// Weights of the fourth difference at each point along an axis: the stencil is cut at the walls.
+struct FourthDifference {
+  // Of `size` points from `begin` on, of n in all.
+  FourthDifference(int begin, int size, int n) {
+    for (auto& one : weights) one.assign(size, 0);
+    for (int i = 0; i < size; ++i) {
+      const int below = begin + i;  // points on this side
+      const int above = n - 1 - below;
+      weights[0][i] = below < 3 ? 0 : 1;
+      weights[1][i] = below < 2 ? 0 : -4;
+      weights[2][i] = below < 2 || above < 2 ? 5 : 6;
+      weights[3][i] = above < 2 ? 0 : -4;
+      weights[4][i] = above < 3 ? 0 : 1;
+    }
+  }
+
+  std::array<std::vector<double>, 5> weights;
+};
+
+struct Cell {
+  static constexpr int u_ghost = 2;
+  static constexpr int derived_ghost = 1;
+
+  // `residual_ghost`: layers of the neighbours' residuals that the method looks at.
+  Cell(const Flow& flow, const Extents& first, const Extents& points, int derived_numbers, int residual_ghost)
+      : begin(first),
+        size(points),
+        n(flow.n),
+        u(quantities, points, u_ghost),
+        derived(derived_numbers, points, derived_ghost),
+        residual(quantities, points, residual_ghost),
+        forcing(quantities, points, 0),
+        fourth{FourthDifference(first[0], points[0], flow.n), FourthDifference(first[1], points[1], flow.n),
+               FourthDifference(first[2], points[2], flow.n)} {}
+
+  static std::size_t bytes(const Extents& points, int derived_numbers, int residual_ghost) {
+    return Field::bytes(quantities, points, u_ghost) + Field::bytes(derived_numbers, points, derived_ghost) +
+           Field::bytes(quantities, points, residual_ghost) + Field::bytes(quantities, points, 0);
+  }
+
+  bool at_low_wall(int axis) const { return begin[axis] == 0; }
+  bool at_high_wall(int axis) const { return begin[axis] + size[axis] == n; }
+  // Its points off the walls, in its own numbers.
+  int inner_begin(int axis) const { return at_low_wall(axis) ? 1 : 0; }
+  int inner_end(int axis) const { return at_high_wall(axis) ? size[axis] - 1 : size[axis]; }
+  int inner(int axis) const { return std::max(0, inner_end(axis) - inner_begin(axis)); }
+  // And those of `layers` around it that exist.
+  int outer_begin(int axis, int layers) const { return -std::min(begin[axis], layers); }
+  int outer_end(int axis, int layers) const {
+    return size[axis] + std::min(n - begin[axis] - size[axis], layers);
+  }
+
+  Extents begin;  // its first point in the grid
+  Extents size;   // points
+  int n;         // of the grid
+  Field u;
+  Field derived;
+  Field residual;  // then the change of u
+  Field forcing;
+  std::array<FourthDifference, 3> fourth;
+};
+
+// Calls `action(i, j, k)` for the points of the box.
+template <class Action>
+void for_points(const Extents& begin, const Extents& end, Action&& action) {
+  for (int k = begin[2]; k < end[2]; ++k) {
+    for (int j = begin[1]; j < end[1]; ++j) {
+      for (int i = begin[0]; i < end[0]; ++i) action(i, j, k);
+    }
+  }
+}
+
+// Puts `value(x, y, z)` into u at the cell's points and as many layers of ghosts as exist.
+template <class Value>
+void set_u(Cell& cell, int layers, Value&& value) {
+  const double h = 1.0 / (cell.n - 1);
+  Extents from, to;
+  for (int axis = 0; axis < 3; ++axis) {
+    from[axis] = cell.outer_begin(axis, layers);
+    to[axis] = cell.outer_end(axis, layers);
+  }
+  for_points(from, to, [&](int i, int j, int k) {
+    const Quantities at = value((cell.begin[0] + i) * h, (cell.begin[1] + j) * h, (cell.begin[2] + k) * h);
+    double* const u = cell.u.at(i, j, k);
+    for (int m = 0; m < quantities; ++m) u[m * cell.u.component()] = at[m];
+  });
+}
+
+}  // namespace scope::npb
