@@ -13,7 +13,6 @@
 
 namespace scope::npb {
 
-
 // Several numbers at each point of a box and of `ghost` layers around it. A row along x of one number lies
 // together, then those of the other numbers, then the next row: neighbours in every direction are near, and
 // formulas run along x with unit stride.
@@ -109,9 +108,12 @@ struct Cell {
     return size[axis] + std::min(n - begin[axis] - size[axis], layers);
   }
 
+  // Coordinate of its point number `at` along an axis, in the unit cube.
+  double place(int axis, int at) const { return static_cast<double>(begin[axis] + at) / (n - 1); }
+
   Extents begin;  // its first point in the grid
   Extents size;   // points
-  int n;         // of the grid
+  int n;          // of the grid
   Field u;
   Field derived;
   Field residual;  // then the change of u
@@ -132,7 +134,6 @@ void for_points(const Extents& begin, const Extents& end, Action&& action) {
 // Puts `value(x, y, z)` into u at the cell's points and as many layers of ghosts as exist.
 template <class Value>
 void set_u(Cell& cell, int layers, Value&& value) {
-  const double h = 1.0 / (cell.n - 1);
   Extents from, to;
   for (int axis = 0; axis < 3; ++axis) {
     from[axis] = cell.outer_begin(axis, layers);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -101,6 +102,17 @@ class Exchange {
     compute();
   }
 
+  // Tells everyone how much will come; returns what comes to this process, packed in order of the ranks.
+  Parcels announce(const Parcels& out) {
+    Parcels in{std::vector<int>(out.counts.size()), std::vector<int>(out.counts.size())};
+    meet(Phase::exchange, everyone_);
+    MPI_Alltoall(out.counts.data(), 1, MPI_INT, in.counts.data(), 1, MPI_INT, handle());
+    compute();
+    std::exclusive_scan(in.counts.begin(), in.counts.end(), in.begins.begin(), 0);
+    add(exchanged_, communicator_.size() - 1, (communicator_.size() - 1) * sizeof(int));
+    return in;
+  }
+
   // Everyone's parcels to everyone. Items are sent as they lie in memory.
   template <class Item>
   void transpose(const Item* sent, const Parcels& out, Item* received, const Parcels& in) {
@@ -116,10 +128,10 @@ class Exchange {
       if (to != rank && out.counts[to] > 0)
         add(exchanged_, 1, static_cast<std::size_t>(out.counts[to]) * sizeof(Item));
     }
-    // What came from another process.
+    // What came from another process; of integers one low byte, so that they can still be places.
     const int from = rank == 0 ? communicator_.size() - 1 : 0;
-    if (from != rank)
-      corrupt_if_asked(std::as_writable_bytes(std::span(received + in.begins[from], in.counts[from])));
+    const auto bytes = std::as_writable_bytes(std::span(received + in.begins[from], in.counts[from]));
+    if (from != rank) corrupt_if_asked(std::is_integral_v<Item> && !bytes.empty() ? bytes.first(1) : bytes);
   }
 
   // Each value becomes its sum over all processes.

@@ -7,9 +7,6 @@
 #include <cstring>
 #include <utility>
 
-// Everything that takes or returns a vector is inlined into `in_lanes`, so that no call can disagree on it.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace scope::npb {
 
 using Stride = std::ptrdiff_t;
@@ -23,6 +20,7 @@ struct Vector<1> {
   using Type = double;
 };
 
+constexpr int most_lanes = 8;
 template <class Real>
 constexpr int lanes_of = static_cast<int>(sizeof(Real) / sizeof(double));
 
@@ -53,7 +51,7 @@ template <class Real>
     return *from;
   } else {
     Real value;
-    each<lanes_of<Real>>([&](auto lane) __attribute__((always_inline)) { value[lane] = from[lane * apart]; });
+    each<lanes_of<Real>>([&](auto lane) __attribute__((always_inline)) { value[int{lane}] = from[lane * apart]; });
     return value;
   }
 }
@@ -62,7 +60,7 @@ template <class Real>
   if constexpr (lanes_of<Real> == 1) {
     *to = value;
   } else {
-    each<lanes_of<Real>>([&](auto lane) __attribute__((always_inline)) { to[lane * apart] = value[lane]; });
+    each<lanes_of<Real>>([&](auto lane) __attribute__((always_inline)) { to[lane * apart] = value[int{lane}]; });
   }
 }
 
@@ -78,15 +76,16 @@ template <class Real>
   } else {
     Real value;
     each<lanes_of<Real>>([&](auto lane)
-                             __attribute__((always_inline)) { value[lane] = std::sqrt(of[lane]); });
+                             __attribute__((always_inline)) { value[int{lane}] = std::sqrt(of[int{lane}]); });
     return value;
   }
 }
 
 // Stands for so many lanes where a function is to be told by an argument.
-template <int count>
+template <int lanes>
 struct Lanes {
-  using Real = typename Vector<count>::Type;
+  static constexpr int count = lanes;
+  using Real = typename Vector<lanes>::Type;
 };
 
 // Calls `action` for begin ... end-1 in runs of `widest` lanes, the rest in narrower ones.

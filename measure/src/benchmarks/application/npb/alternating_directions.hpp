@@ -1,0 +1,265 @@
+// What BT and SP share: a flow in cells of a multi-partition, whose time steps solve systems along x, then y,
+// then z (RNR-94-007, section 3.3.1: approximate factorisation).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "benchmarks/application/npb/flow_norms.hpp"
+#include "benchmarks/application/npb/kernel.hpp"
+#include "benchmarks/application/npb/multipartition.hpp"
+#include "benchmarks/application/npb/right_hand_side.hpp"
+#include "benchmarks/application/npb/variant.hpp"
+
+namespace scope::npb {
+
+struct FlowProblem {
+  int n;
+  int iterations;
+  double dt;
+  Quantities residual;  // root mean squares after the last iteration
+  Quantities error;
+};
+
+inline std::vector<Published> published_norms(const FlowProblem& problem) {
+  std::vector<Published> published;
+  for (int m = 0; m < quantities; ++m) {
+    published.push_back({"residual " + std::to_string(m + 1), problem.residual[m]});
+  }
+  for (int m = 0; m < quantities; ++m) {
+    published.push_back({"error " + std::to_string(m + 1), problem.error[m]});
+  }
+  return published;
+}
+
+class AlternatingDirections : public Kernel {
+ public:
+  AlternatingDirections(const std::string& benchmark, const Parameters& parameters,
+                        const Communicator& communicator, const FlowProblem& problem, int derived_numbers)
+      : Kernel(benchmark, parameters, communicator),
+        problem_(problem),
+        flow_{problem.n, problem.dt},
+        partition_(benchmark, problem.n, communicator.size(), communicator.rank()),
+        width_(width_of(parameters, communicator)),
+        derived_numbers_(derived_numbers) {
+    std::vector<int> all;
+    for (int axis = 0; axis < 3; ++axis) {
+      const int before = cut(axis) ? partition_.neighbour(axis, -1) : MPI_PROC_NULL;
+      const int after = cut(axis) ? partition_.neighbour(axis, 1) : MPI_PROC_NULL;
+      before_.push_back(Partners::these({before}));
+      after_.push_back(Partners::these({after}));
+      all.insert(all.end(), {before, after});
+    }
+    around_ = Partners::these(all);
+  }
+
+ protected:
+  // Doubles that a method needs for the lines of a cell: what it remembers of them between the ways there and
+  // back where other processes lie between, or while it is at a few of them; what a line sends on and back.
+  struct LineMemory {
+    std::size_t kept;
+    std::size_t kept_at_once;
+    std::size_t lines;
+    int forward;
+    int backward;
+  };
+  virtual LineMemory line_memory(Cell& cell, int axis) const = 0;
+
+  // Along an axis: of lines that end in this cell; on the way there; on the way back. The messages are null
+  // at the walls.
+  virtual void solve(Cell& cell, int axis, double* kept) = 0;
+  virtual void eliminate(Cell& cell, int axis, double* kept, const double* before, double* after) = 0;
+  virtual void substitute(Cell& cell, int axis, double* kept, const double* after, double* before) = 0;
+
+  const Flow& flow() const { return flow_; }
+  Width width() const { return width_; }
+
+  // Allocates everything; the last act of a constructor.
+  void prepare() {
+    std::int64_t bytes = 0;
+    for (int slab = 0; slab < partition_.cells(); ++slab) {
+      bytes += static_cast<std::int64_t>(
+          Cell::bytes(partition_.size(partition_.place(slab)), derived_numbers_, 0));
+    }
+    // Of the lines, less than this is needed: it is known before the cells are there.
+    const std::int64_t points = bytes / static_cast<std::int64_t>(sizeof(double)) / (3 * quantities);
+    require(bytes + (partition_.cells() > 1 ? points * kept_at_a_point() : 0) * 8);
+    for (int slab = 0; slab < partition_.cells(); ++slab) {
+      const Extents place = partition_.place(slab);
+      cells_.emplace_back(flow_, partition_.begin(place), partition_.size(place), derived_numbers_, 0);
+      places_.push_back(place);
+      set_forcing(cells_.back(), flow_);
+    }
+    allocate_lines();
+  }
+  virtual int kept_at_a_point() const = 0;
+
+ private:
+  bool cut(int axis) const { return partition_.slabs(axis) > 1; }
+
+  void allocate_lines() {
+    std::size_t kept = 0;
+    std::size_t message = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      std::size_t here = 0;
+      for (Cell& cell : cells_) {
+        const LineMemory memory = line_memory(cell, axis);
+        here = cut(axis) ? here + memory.kept : std::max(here, memory.kept_at_once);
+        message = std::max(message, memory.lines * std::max(memory.forward, memory.backward));
+      }
+      kept = std::max(kept, here);
+    }
+    kept_.resize(kept);
+    if (partition_.cells() > 1) {
+      sent_.resize(message);
+      received_.resize(message);
+    }
+  }
+
+  // The suite's rule: one step is done before the clock runs, then everything is set back.
+  void initialise() override {
+    set_initial_values();
+    step();
+    set_initial_values();
+  }
+  void set_initial_values() {
+    for (Cell& cell : cells_) set_u(cell, 0, initial_values);
+  }
+
+  void iterate() override {
+    for (int iteration = 0; iteration < problem_.iterations; ++iteration) step();
+  }
+
+  void step() {
+    find_residual();
+    for (int axis = 0; axis < 3; ++axis) {
+      if (cut(axis)) {
+        sweep(axis);
+      } else {
+        for (Cell& cell : cells_) solve(cell, axis, kept_.data());
+      }
+    }
+    for (Cell& cell : cells_) add_change(cell);
+  }
+
+  // The right-hand side, times dt.
+  void find_residual() {
+    if (partition_.cells() > 1) exchange_faces();
+    for (Cell& cell : cells_) {
+      in_lanes(width_, [&]<int lanes>() { derive<lanes>(cell, derived_numbers_ > derived::sound); });
+      in_lanes(width_, [&]<int lanes>() {
+        right_hand_side<lanes>(cell, flow_, flow_.dt, cell.residual, true);
+      });
+    }
+  }
+
+  void add_change(Cell& cell) {
+    in_lanes(width_, [&]<int lanes>() { npb::add_change<lanes>(cell, 1); });
+  }
+
+  // Cell by cell along an axis, and back; at each step every process is at one of its cells.
+  void sweep(int axis) {
+    const int cells = partition_.slabs(axis);
+    const int before = partition_.neighbour(axis, -1);
+    const int after = partition_.neighbour(axis, 1);
+    std::vector<double*> kept(cells);
+    double* next = kept_.data();
+    for (int slab = 0; slab < cells; ++slab) {
+      Cell& cell = in_slab(axis, slab);
+      const LineMemory memory = line_memory(cell, axis);
+      kept[slab] = next;
+      next += memory.kept;
+      const bool last = slab + 1 == cells;
+      eliminate(cell, axis, kept[slab], slab == 0 ? nullptr : received_.data(), last ? nullptr : sent_.data());
+      if (last) break;
+      const std::size_t lines_after = line_memory(in_slab(axis, slab + 1), axis).lines;
+      const Side side{after, std::span(sent_).first(memory.lines * memory.forward), before,
+                      std::span(received_).first(lines_after * memory.forward), sweep_tag};
+      exchange().swap(std::span(&side, 1), before_[axis]);
+    }
+    for (int slab = cells - 1; slab >= 0; --slab) {
+      Cell& cell = in_slab(axis, slab);
+      const LineMemory memory = line_memory(cell, axis);
+      substitute(cell, axis, kept[slab], slab + 1 == cells ? nullptr : received_.data(),
+                 slab == 0 ? nullptr : sent_.data());
+      if (slab == 0) break;
+      const std::size_t lines_before = line_memory(in_slab(axis, slab - 1), axis).lines;
+      const Side side{before, std::span(sent_).first(memory.lines * memory.backward), after,
+                      std::span(received_).first(lines_before * memory.backward), sweep_tag};
+      exchange().swap(std::span(&side, 1), after_[axis]);
+    }
+  }
+
+  // The cell of this process in a slab along an axis that is cut.
+  Cell& in_slab(int axis, int slab) {
+    const auto found = std::find_if(places_.begin(), places_.end(),
+                                    [&](const Extents& place) { return place[axis] == slab; });
+    return cells_[found - places_.begin()];
+  }
+
+  // Two layers of u around every cell, all cells' faces of a direction in one message.
+  void exchange_faces() {
+    std::vector<Side> sides;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!cut(axis)) continue;
+      for (const int step : {-1, 1}) {
+        const int which = 2 * axis + (step > 0 ? 1 : 0);
+        auto& [sent, received] = faces_[which];
+        sent.clear();
+        for (int slab = 0; slab < partition_.slabs(axis); ++slab) {
+          if (slab + step < 0 || slab + step >= partition_.slabs(axis)) continue;
+          Cell& cell = in_slab(axis, slab);
+          copy_face(cell, axis, step, false, [&](double& value) { sent.push_back(value); });
+        }
+        std::size_t expected = 0;
+        for (int slab = 0; slab < partition_.slabs(axis); ++slab) {
+          if (slab - step < 0 || slab - step >= partition_.slabs(axis)) continue;
+          const Extents& size = in_slab(axis, slab).size;
+          expected += static_cast<std::size_t>(Cell::u_ghost) * quantities * size[0] * size[1] * size[2] /
+                      size[axis];
+        }
+        received.resize(expected);
+        sides.push_back({partition_.neighbour(axis, step), sent, partition_.neighbour(axis, -step), received,
+                         faces_tag + which});
+      }
+    }
+    exchange().swap(sides, around_);
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!cut(axis)) continue;
+      for (const int step : {-1, 1}) {
+        const double* from = faces_[2 * axis + (step > 0 ? 1 : 0)].received.data();
+        for (int slab = 0; slab < partition_.slabs(axis); ++slab) {
+          if (slab - step < 0 || slab - step >= partition_.slabs(axis)) continue;
+          copy_face(in_slab(axis, slab), axis, -step, true, [&](double& value) { value = *from++; });
+        }
+      }
+    }
+  }
+
+  static constexpr int sweep_tag = 31;
+  static constexpr int faces_tag = 32;
+
+  struct Face {
+    std::vector<double> sent;
+    std::vector<double> received;
+  };
+
+  FlowProblem problem_;
+  Flow flow_;
+  Multipartition partition_;
+  Width width_;
+  int derived_numbers_;
+  std::vector<Cell> cells_;
+  std::vector<Extents> places_;
+  std::vector<double> kept_;
+  std::vector<double> sent_;
+  std::vector<double> received_;
+  std::array<Face, 6> faces_;
+  std::vector<Partners> before_;
+  std::vector<Partners> after_;
+  Partners around_ = Partners::none();
+};
+
+}  // namespace scope::npb
