@@ -34,6 +34,14 @@ inline std::vector<Published> published_norms(const FlowProblem& problem) {
   return published;
 }
 
+// Calls `action` with the axis as a constant.
+template <class Action>
+decltype(auto) along(int axis, Action&& action) {
+  if (axis == 0) return action(std::integral_constant<int, 0>{});
+  if (axis == 1) return action(std::integral_constant<int, 1>{});
+  return action(std::integral_constant<int, 2>{});
+}
+
 class AlternatingDirections : public Kernel {
  public:
   AlternatingDirections(const std::string& benchmark, const Parameters& parameters,
@@ -65,7 +73,7 @@ class AlternatingDirections : public Kernel {
     int forward;
     int backward;
   };
-  virtual LineMemory line_memory(Cell& cell, int axis) const = 0;
+  virtual LineMemory line_memory(const Box& box, int axis) const = 0;
 
   // Along an axis: of lines that end in this cell; on the way there; on the way back. The messages are null
   // at the walls.
@@ -73,49 +81,52 @@ class AlternatingDirections : public Kernel {
   virtual void eliminate(Cell& cell, int axis, double* kept, const double* before, double* after) = 0;
   virtual void substitute(Cell& cell, int axis, double* kept, const double* after, double* before) = 0;
 
+  const FlowProblem& problem() const { return problem_; }
   const Flow& flow() const { return flow_; }
   Width width() const { return width_; }
 
-  // Allocates everything; the last act of a constructor.
+  // Allocates everything; the last act of a constructor. Throws Unavailable where it does not fit.
   void prepare() {
-    std::int64_t bytes = 0;
+    std::vector<Box> boxes;
     for (int slab = 0; slab < partition_.cells(); ++slab) {
-      bytes += static_cast<std::int64_t>(
-          Cell::bytes(partition_.size(partition_.place(slab)), derived_numbers_, 0));
+      places_.push_back(partition_.place(slab));
+      boxes.push_back({problem_.n, partition_.begin(places_.back()), partition_.size(places_.back())});
     }
-    // Of the lines, less than this is needed: it is known before the cells are there.
-    const std::int64_t points = bytes / static_cast<std::int64_t>(sizeof(double)) / (3 * quantities);
-    require(bytes + (partition_.cells() > 1 ? points * kept_at_a_point() : 0) * 8);
-    for (int slab = 0; slab < partition_.cells(); ++slab) {
-      const Extents place = partition_.place(slab);
-      cells_.emplace_back(flow_, partition_.begin(place), partition_.size(place), derived_numbers_, 0);
-      places_.push_back(place);
-      set_forcing(cells_.back(), flow_);
+    const auto [kept, message, faces] = line_sizes(boxes);
+    std::size_t numbers = kept + 2 * message + 2 * faces;
+    std::size_t bytes = 0;
+    for (const Box& box : boxes) bytes += Cell::bytes(box, derived_numbers_, 0);
+    require(static_cast<std::int64_t>(bytes + numbers * sizeof(double)));
+    kept_.resize(kept);
+    sent_.resize(message);
+    received_.resize(message);
+    for (const Box& box : boxes) {
+      set_forcing(cells_.emplace_back(box, derived_numbers_, 0), flow_);
     }
-    allocate_lines();
   }
-  virtual int kept_at_a_point() const = 0;
 
  private:
   bool cut(int axis) const { return partition_.slabs(axis) > 1; }
 
-  void allocate_lines() {
+  struct Sizes {
     std::size_t kept = 0;
     std::size_t message = 0;
+    std::size_t faces = 0;
+  };
+  Sizes line_sizes(const std::vector<Box>& boxes) const {
+    Sizes sizes;
     for (int axis = 0; axis < 3; ++axis) {
-      std::size_t here = 0;
-      for (Cell& cell : cells_) {
-        const LineMemory memory = line_memory(cell, axis);
-        here = cut(axis) ? here + memory.kept : std::max(here, memory.kept_at_once);
-        message = std::max(message, memory.lines * std::max(memory.forward, memory.backward));
+      std::size_t kept = 0;
+      for (const Box& box : boxes) {
+        const LineMemory memory = line_memory(box, axis);
+        kept = cut(axis) ? kept + memory.kept : std::max(kept, memory.kept_at_once);
+        if (!cut(axis)) continue;
+        sizes.message = std::max(sizes.message, memory.lines * std::max(memory.forward, memory.backward));
+        sizes.faces += 2 * face_numbers(box, axis);
       }
-      kept = std::max(kept, here);
+      sizes.kept = std::max(sizes.kept, kept);
     }
-    kept_.resize(kept);
-    if (partition_.cells() > 1) {
-      sent_.resize(message);
-      received_.resize(message);
-    }
+    return sizes;
   }
 
   // The suite's rule: one step is done before the clock runs, then everything is set back.
@@ -142,6 +153,30 @@ class AlternatingDirections : public Kernel {
       }
     }
     for (Cell& cell : cells_) add_change(cell);
+  }
+
+  std::vector<double> results() override {
+    find_residual();
+    std::array<double, 2 * quantities> sums{};
+    for (Cell& cell : cells_) {
+      const Quantities residual = squares_of_residual(cell);
+      const Quantities error = squares_of_error(cell);
+      for (int m = 0; m < quantities; ++m) {
+        sums[m] += residual[m] / (flow_.dt * flow_.dt);
+        sums[quantities + m] += error[m];
+      }
+    }
+    exchange().sum(std::span(sums));
+    std::vector<double> norms;
+    for (const double sum : sums) norms.push_back(std::sqrt(sum / std::pow(flow_.n - 2, 3)));
+    return norms;
+  }
+  std::vector<Published> published() const override { return published_norms(problem_); }
+  int iterations() const override { return problem_.iterations; }
+  std::size_t meetings() const override {
+    std::size_t in_step = partition_.cells() > 1 ? 1 : 0;
+    for (int axis = 0; axis < 3; ++axis) in_step += 2 * (partition_.slabs(axis) - 1);
+    return in_step * problem_.iterations;
   }
 
   // The right-hand side, times dt.
@@ -201,40 +236,40 @@ class AlternatingDirections : public Kernel {
 
   // Two layers of u around every cell, all cells' faces of a direction in one message.
   void exchange_faces() {
-    std::vector<Side> sides;
+    sides_.clear();
     for (int axis = 0; axis < 3; ++axis) {
       if (!cut(axis)) continue;
       for (const int step : {-1, 1}) {
-        const int which = 2 * axis + (step > 0 ? 1 : 0);
-        auto& [sent, received] = faces_[which];
-        sent.clear();
-        for (int slab = 0; slab < partition_.slabs(axis); ++slab) {
-          if (slab + step < 0 || slab + step >= partition_.slabs(axis)) continue;
-          Cell& cell = in_slab(axis, slab);
-          copy_face(cell, axis, step, false, [&](double& value) { sent.push_back(value); });
-        }
+        Face& face = faces_[2 * axis + (step > 0 ? 1 : 0)];
+        face.sent.clear();
         std::size_t expected = 0;
-        for (int slab = 0; slab < partition_.slabs(axis); ++slab) {
-          if (slab - step < 0 || slab - step >= partition_.slabs(axis)) continue;
-          const Extents& size = in_slab(axis, slab).size;
-          expected += static_cast<std::size_t>(Cell::u_ghost) * quantities * size[0] * size[1] * size[2] /
-                      size[axis];
-        }
-        received.resize(expected);
-        sides.push_back({partition_.neighbour(axis, step), sent, partition_.neighbour(axis, -step), received,
-                         faces_tag + which});
+        for_cells_beside(axis, step, [&](Cell& cell) {
+          for_face(cell, axis, step, false, [&](double value) { face.sent.push_back(value); });
+        });
+        for_cells_beside(axis, -step, [&](Cell& cell) { expected += face_numbers(cell, axis); });
+        face.received.resize(expected);
+        sides_.push_back({partition_.neighbour(axis, step), face.sent, partition_.neighbour(axis, -step),
+                          face.received, faces_tag + static_cast<int>(sides_.size())});
       }
     }
-    exchange().swap(sides, around_);
+    exchange().swap(sides_, around_);
     for (int axis = 0; axis < 3; ++axis) {
       if (!cut(axis)) continue;
       for (const int step : {-1, 1}) {
         const double* from = faces_[2 * axis + (step > 0 ? 1 : 0)].received.data();
-        for (int slab = 0; slab < partition_.slabs(axis); ++slab) {
-          if (slab - step < 0 || slab - step >= partition_.slabs(axis)) continue;
-          copy_face(in_slab(axis, slab), axis, -step, true, [&](double& value) { value = *from++; });
-        }
+        for_cells_beside(axis, -step, [&](Cell& cell) {
+          for_face(cell, axis, -step, true, [&](double& value) { value = *from++; });
+        });
       }
+    }
+  }
+
+  // The cells that have a neighbour before (`step` -1) or after them, in the order of their slabs.
+  template <class Action>
+  void for_cells_beside(int axis, int step, Action&& action) {
+    const int slabs = partition_.slabs(axis);
+    for (int slab = 0; slab < slabs; ++slab) {
+      if (slab + step >= 0 && slab + step < slabs) action(in_slab(axis, slab));
     }
   }
 
@@ -257,6 +292,7 @@ class AlternatingDirections : public Kernel {
   std::vector<double> sent_;
   std::vector<double> received_;
   std::array<Face, 6> faces_;
+  std::vector<Side> sides_;
   std::vector<Partners> before_;
   std::vector<Partners> after_;
   Partners around_ = Partners::none();

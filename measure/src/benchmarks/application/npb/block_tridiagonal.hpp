@@ -16,11 +16,11 @@ template <int axis>
 class BlockTridiagonal {
  public:
   // Doubles of the right blocks of all lines of a cell, which substitution needs.
-  static std::size_t stored(const Cell& cell) {
+  static std::size_t stored(const Box& cell) {
     return static_cast<std::size_t>(Lines<axis>::count(cell)) * Lines<axis>::length(cell) * blocks;
   }
   // The same where both ways are done for a few lines at a time.
-  static std::size_t stored_at_once(const Cell& cell) {
+  static std::size_t stored_at_once(const Box& cell) {
     return static_cast<std::size_t>(most_lanes) * Lines<axis>::length(cell) * blocks;
   }
 

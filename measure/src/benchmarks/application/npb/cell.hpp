@@ -75,27 +75,8 @@ struct FourthDifference {
   std::array<std::vector<double>, 5> weights;
 };
 
-struct Cell {
-  static constexpr int u_ghost = 2;
-  static constexpr int derived_ghost = 1;
-
-  // `residual_ghost`: layers of the neighbours' residuals that the method looks at.
-  Cell(const Flow& flow, const Extents& first, const Extents& points, int derived_numbers, int residual_ghost)
-      : begin(first),
-        size(points),
-        n(flow.n),
-        u(quantities, points, u_ghost),
-        derived(derived_numbers, points, derived_ghost),
-        residual(quantities, points, residual_ghost),
-        forcing(quantities, points, 0),
-        fourth{FourthDifference(first[0], points[0], flow.n), FourthDifference(first[1], points[1], flow.n),
-               FourthDifference(first[2], points[2], flow.n)} {}
-
-  static std::size_t bytes(const Extents& points, int derived_numbers, int residual_ghost) {
-    return Field::bytes(quantities, points, u_ghost) + Field::bytes(derived_numbers, points, derived_ghost) +
-           Field::bytes(quantities, points, residual_ghost) + Field::bytes(quantities, points, 0);
-  }
-
+// Which points of the grid a process holds together.
+struct Box {
   bool at_low_wall(int axis) const { return begin[axis] == 0; }
   bool at_high_wall(int axis) const { return begin[axis] + size[axis] == n; }
   // Its points off the walls, in its own numbers.
@@ -107,13 +88,34 @@ struct Cell {
   int outer_end(int axis, int layers) const {
     return size[axis] + std::min(n - begin[axis] - size[axis], layers);
   }
-
   // Coordinate of its point number `at` along an axis, in the unit cube.
   double place(int axis, int at) const { return static_cast<double>(begin[axis] + at) / (n - 1); }
 
-  Extents begin;  // its first point in the grid
-  Extents size;   // points
-  int n;          // of the grid
+  int n;          // points of the grid along each axis
+  Extents begin;  // its first point
+  Extents size;   // its points
+};
+
+struct Cell : Box {
+  static constexpr int u_ghost = 2;
+  static constexpr int derived_ghost = 1;
+
+  // `residual_ghost`: layers of the neighbours' residuals that the method looks at.
+  Cell(const Box& box, int derived_numbers, int residual_ghost)
+      : Box(box),
+        u(quantities, box.size, u_ghost),
+        derived(derived_numbers, box.size, derived_ghost),
+        residual(quantities, box.size, residual_ghost),
+        forcing(quantities, box.size, 0),
+        fourth{FourthDifference(begin[0], size[0], n), FourthDifference(begin[1], size[1], n),
+               FourthDifference(begin[2], size[2], n)} {}
+
+  static std::size_t bytes(const Box& box, int derived_numbers, int residual_ghost) {
+    return Field::bytes(quantities, box.size, u_ghost) +
+           Field::bytes(derived_numbers, box.size, derived_ghost) +
+           Field::bytes(quantities, box.size, residual_ghost) + Field::bytes(quantities, box.size, 0);
+  }
+
   Field u;
   Field derived;
   Field residual;  // then the change of u
@@ -140,10 +142,56 @@ void set_u(Cell& cell, int layers, Value&& value) {
     to[axis] = cell.outer_end(axis, layers);
   }
   for_points(from, to, [&](int i, int j, int k) {
-    const Quantities at = value((cell.begin[0] + i) * h, (cell.begin[1] + j) * h, (cell.begin[2] + k) * h);
+    const Quantities at = value(cell.place(0, i), cell.place(1, j), cell.place(2, k));
     double* const u = cell.u.at(i, j, k);
     for (int m = 0; m < quantities; ++m) u[m * cell.u.component()] = at[m];
   });
+}
+
+// u += factor * change, off the walls.
+template <int lanes>
+void add_change(Cell& cell, double factor) {
+  for (int k = cell.inner_begin(2); k < cell.inner_end(2); ++k) {
+    for (int j = cell.inner_begin(1); j < cell.inner_end(1); ++j) {
+      in_runs<lanes>(cell.inner_begin(0), cell.inner_end(0), [&](auto run, int i) {
+        using Real = typename decltype(run)::Real;
+        double* const u = cell.u.at(i, j, k);
+        const double* const change = cell.residual.at(i, j, k);
+        each<quantities>([&](auto m) {
+          double* const to = u + m * cell.u.component();
+          store<Real>(to, load<Real>(to) + factor * load<Real>(change + m * cell.residual.component()));
+        });
+      });
+    }
+  }
+}
+
+// Hands `action` a reference to every number of u in the two outermost layers of the cell along an axis
+// (`step` -1: where it begins), or in the two ghost layers beyond them; not on the walls, where nobody asks.
+template <class Action>
+void for_face(Cell& cell, int axis, int step, bool ghosts, Action&& action) {
+  Extents from{cell.inner_begin(0), cell.inner_begin(1), cell.inner_begin(2)};
+  Extents to{cell.inner_end(0), cell.inner_end(1), cell.inner_end(2)};
+  if (step < 0) {
+    from[axis] = ghosts ? -Cell::u_ghost : 0;
+  } else {
+    from[axis] = ghosts ? cell.size[axis] : cell.size[axis] - Cell::u_ghost;
+  }
+  to[axis] = from[axis] + Cell::u_ghost;
+  for (int k = from[2]; k < to[2]; ++k) {
+    for (int j = from[1]; j < to[1]; ++j) {
+      for (int m = 0; m < quantities; ++m) {
+        double* const row = cell.u.at(0, j, k) + m * cell.u.component();
+        for (int i = from[0]; i < to[0]; ++i) action(row[i]);
+      }
+    }
+  }
+}
+// How many numbers that are.
+inline std::size_t face_numbers(const Box& box, int axis) {
+  std::size_t numbers = static_cast<std::size_t>(Cell::u_ghost) * quantities;
+  for (int other = 0; other < 3; ++other) numbers *= other == axis ? 1 : box.inner(other);
+  return numbers;
 }
 
 }  // namespace scope::npb

@@ -11,8 +11,8 @@ struct Lines {
   static constexpr int inner = axis == 0 ? 1 : 0;
   static constexpr int outer = axis == 2 ? 1 : 2;
 
-  static int count(const Cell& cell) { return cell.inner(inner) * cell.inner(outer); }
-  static int length(const Cell& cell) { return cell.inner(axis); }
+  static int count(const Box& cell) { return cell.inner(inner) * cell.inner(outer); }
+  static int length(const Box& cell) { return cell.inner(axis); }
 
   // Calls `action(lanes, line, i, j, k)`: a run of lines from number `line` on, whose first points off the
   // walls begin at i, j, k.
