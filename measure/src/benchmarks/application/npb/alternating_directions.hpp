@@ -9,6 +9,7 @@
 
 #include "benchmarks/application/npb/flow_norms.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
+#include "benchmarks/application/npb/lines.hpp"
 #include "benchmarks/application/npb/multipartition.hpp"
 #include "benchmarks/application/npb/right_hand_side.hpp"
 #include "benchmarks/application/npb/variant.hpp"
@@ -34,24 +35,17 @@ inline std::vector<Published> published_norms(const FlowProblem& problem) {
   return published;
 }
 
-// Calls `action` with the axis as a constant.
-template <class Action>
-decltype(auto) along(int axis, Action&& action) {
-  if (axis == 0) return action(std::integral_constant<int, 0>{});
-  if (axis == 1) return action(std::integral_constant<int, 1>{});
-  return action(std::integral_constant<int, 2>{});
-}
-
+// `System<axis>` solves the lines of a cell: see BlockTridiagonal and ScalarPentadiagonal.
+template <template <int> class System>
 class AlternatingDirections : public Kernel {
  public:
   AlternatingDirections(const std::string& benchmark, const Parameters& parameters,
-                        const Communicator& communicator, const FlowProblem& problem, int derived_numbers)
+                        const Communicator& communicator, const FlowProblem& problem)
       : Kernel(benchmark, parameters, communicator),
         problem_(problem),
         flow_{problem.n, problem.dt},
         partition_(benchmark, problem.n, communicator.size(), communicator.rank()),
-        width_(width_of(parameters, communicator)),
-        derived_numbers_(derived_numbers) {
+        width_(width_of(parameters, communicator)) {
     std::vector<int> all;
     for (int axis = 0; axis < 3; ++axis) {
       const int before = cut(axis) ? partition_.neighbour(axis, -1) : MPI_PROC_NULL;
@@ -61,31 +55,17 @@ class AlternatingDirections : public Kernel {
       all.insert(all.end(), {before, after});
     }
     around_ = Partners::these(all);
+    prepare();
   }
 
  protected:
-  // Doubles that a method needs for the lines of a cell: what it remembers of them between the ways there and
-  // back where other processes lie between, or while it is at a few of them; what a line sends on and back.
-  struct LineMemory {
-    std::size_t kept;
-    std::size_t kept_at_once;
-    std::size_t lines;
-    int forward;
-    int backward;
-  };
-  virtual LineMemory line_memory(const Box& box, int axis) const = 0;
-
-  // Along an axis: of lines that end in this cell; on the way there; on the way back. The messages are null
-  // at the walls.
-  virtual void solve(Cell& cell, int axis, double* kept) = 0;
-  virtual void eliminate(Cell& cell, int axis, double* kept, const double* before, double* after) = 0;
-  virtual void substitute(Cell& cell, int axis, double* kept, const double* after, double* before) = 0;
-
   const FlowProblem& problem() const { return problem_; }
-  const Flow& flow() const { return flow_; }
-  Width width() const { return width_; }
 
-  // Allocates everything; the last act of a constructor. Throws Unavailable where it does not fit.
+ private:
+  static constexpr int derived_numbers =
+      System<0>::needs_sound ? derived::with_sound : derived::without_sound;
+
+  // Allocates everything. Throws Unavailable where it does not fit.
   void prepare() {
     std::vector<Box> boxes;
     for (int slab = 0; slab < partition_.cells(); ++slab) {
@@ -95,18 +75,33 @@ class AlternatingDirections : public Kernel {
     const auto [kept, message, faces] = line_sizes(boxes);
     std::size_t numbers = kept + 2 * message + 2 * faces;
     std::size_t bytes = 0;
-    for (const Box& box : boxes) bytes += Cell::bytes(box, derived_numbers_, 0);
+    for (const Box& box : boxes) bytes += Cell::bytes(box, derived_numbers, 0);
     require(static_cast<std::int64_t>(bytes + numbers * sizeof(double)));
     kept_.resize(kept);
     sent_.resize(message);
     received_.resize(message);
     for (const Box& box : boxes) {
-      set_forcing(cells_.emplace_back(box, derived_numbers_, 0), flow_);
+      set_forcing(cells_.emplace_back(box, derived_numbers, 0), flow_);
     }
   }
 
- private:
   bool cut(int axis) const { return partition_.slabs(axis) > 1; }
+
+  // Doubles that the lines of a box need: what is remembered of them between the ways there and back where
+  // other processes lie between, or while it is at a few of them; what they send on and back.
+  struct LineMemory {
+    std::size_t kept;
+    std::size_t kept_at_once;
+    std::size_t forward;
+    std::size_t backward;
+  };
+  static LineMemory line_memory(const Box& box, int axis) {
+    return with_axis(axis, [&](auto a) -> LineMemory {
+      const auto lines = static_cast<std::size_t>(Lines<a>::count(box));
+      const auto points = static_cast<std::size_t>(Lines<a>::length(box)) * System<a>::kept;
+      return {lines * points, most_lanes * points, lines * System<a>::forward, lines * System<a>::backward};
+    });
+  }
 
   struct Sizes {
     std::size_t kept = 0;
@@ -121,12 +116,30 @@ class AlternatingDirections : public Kernel {
         const LineMemory memory = line_memory(box, axis);
         kept = cut(axis) ? kept + memory.kept : std::max(kept, memory.kept_at_once);
         if (!cut(axis)) continue;
-        sizes.message = std::max(sizes.message, memory.lines * std::max(memory.forward, memory.backward));
+        sizes.message = std::max({sizes.message, memory.forward, memory.backward});
         sizes.faces += 2 * face_numbers(box, axis);
       }
       sizes.kept = std::max(sizes.kept, kept);
     }
     return sizes;
+  }
+
+  // Calls `action` with the axis as a constant.
+  template <class Action>
+  static decltype(auto) with_axis(int axis, Action&& action) {
+    if (axis == 0) return action(std::integral_constant<int, 0>{});
+    if (axis == 1) return action(std::integral_constant<int, 1>{});
+    return action(std::integral_constant<int, 2>{});
+  }
+
+  // Calls `action(system, lanes)` with the lines of a cell.
+  template <class Action>
+  void with(Cell& cell, int axis, double* kept, Action&& action) {
+    with_axis(axis, [&](auto a) {
+      in_lanes(width_, [&]<int lanes>() {
+        action(System<a>(cell, flow_, kept), std::integral_constant<int, lanes>{});
+      });
+    });
   }
 
   // The suite's rule: one step is done before the clock runs, then everything is set back.
@@ -149,7 +162,9 @@ class AlternatingDirections : public Kernel {
       if (cut(axis)) {
         sweep(axis);
       } else {
-        for (Cell& cell : cells_) solve(cell, axis, kept_.data());
+        for (Cell& cell : cells_) {
+          with(cell, axis, kept_.data(), [&](auto system, auto lanes) { system.template solve<lanes>(); });
+        }
       }
     }
     for (Cell& cell : cells_) add_change(cell);
@@ -183,10 +198,9 @@ class AlternatingDirections : public Kernel {
   void find_residual() {
     if (partition_.cells() > 1) exchange_faces();
     for (Cell& cell : cells_) {
-      in_lanes(width_, [&]<int lanes>() { derive<lanes>(cell, derived_numbers_ > derived::sound); });
-      in_lanes(width_, [&]<int lanes>() {
-        right_hand_side<lanes>(cell, flow_, flow_.dt, cell.residual, true);
-      });
+      in_lanes(width_, [&]<int lanes>() { derive<lanes>(cell, System<0>::needs_sound); });
+      in_lanes(width_,
+               [&]<int lanes>() { right_hand_side<lanes>(cell, flow_, flow_.dt, cell.residual, true); });
     }
   }
 
@@ -199,30 +213,30 @@ class AlternatingDirections : public Kernel {
     const int cells = partition_.slabs(axis);
     const int before = partition_.neighbour(axis, -1);
     const int after = partition_.neighbour(axis, 1);
-    std::vector<double*> kept(cells);
-    double* next = kept_.data();
+    double* kept = kept_.data();
     for (int slab = 0; slab < cells; ++slab) {
       Cell& cell = in_slab(axis, slab);
-      const LineMemory memory = line_memory(cell, axis);
-      kept[slab] = next;
-      next += memory.kept;
       const bool last = slab + 1 == cells;
-      eliminate(cell, axis, kept[slab], slab == 0 ? nullptr : received_.data(), last ? nullptr : sent_.data());
+      const double* const from = slab == 0 ? nullptr : received_.data();
+      double* const to = last ? nullptr : sent_.data();
+      with(cell, axis, kept, [&](auto system, auto lanes) { system.template eliminate<lanes>(from, to); });
+      kept += line_memory(cell, axis).kept;
       if (last) break;
-      const std::size_t lines_after = line_memory(in_slab(axis, slab + 1), axis).lines;
-      const Side side{after, std::span(sent_).first(memory.lines * memory.forward), before,
-                      std::span(received_).first(lines_after * memory.forward), sweep_tag};
+      const Side side{after, std::span(sent_).first(line_memory(cell, axis).forward), before,
+                      std::span(received_).first(line_memory(in_slab(axis, slab + 1), axis).forward),
+                      sweep_tag};
       exchange().swap(std::span(&side, 1), before_[axis]);
     }
     for (int slab = cells - 1; slab >= 0; --slab) {
       Cell& cell = in_slab(axis, slab);
-      const LineMemory memory = line_memory(cell, axis);
-      substitute(cell, axis, kept[slab], slab + 1 == cells ? nullptr : received_.data(),
-                 slab == 0 ? nullptr : sent_.data());
+      kept -= line_memory(cell, axis).kept;
+      const double* const from = slab + 1 == cells ? nullptr : received_.data();
+      double* const to = slab == 0 ? nullptr : sent_.data();
+      with(cell, axis, kept, [&](auto system, auto lanes) { system.template substitute<lanes>(from, to); });
       if (slab == 0) break;
-      const std::size_t lines_before = line_memory(in_slab(axis, slab - 1), axis).lines;
-      const Side side{before, std::span(sent_).first(memory.lines * memory.backward), after,
-                      std::span(received_).first(lines_before * memory.backward), sweep_tag};
+      const Side side{before, std::span(sent_).first(line_memory(cell, axis).backward), after,
+                      std::span(received_).first(line_memory(in_slab(axis, slab - 1), axis).backward),
+                      sweep_tag};
       exchange().swap(std::span(&side, 1), after_[axis]);
     }
   }
@@ -285,7 +299,6 @@ class AlternatingDirections : public Kernel {
   Flow flow_;
   Multipartition partition_;
   Width width_;
-  int derived_numbers_;
   std::vector<Cell> cells_;
   std::vector<Extents> places_;
   std::vector<double> kept_;

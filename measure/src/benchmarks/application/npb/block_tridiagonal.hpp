@@ -7,22 +7,16 @@
 
 namespace scope::npb {
 
-// What one line tells the next cell: the eliminated row of the last point, its right block and its value;
-// and back: the change at the first point.
-constexpr int block_forward = quantities * quantities + quantities;
-constexpr int block_backward = quantities;
-
 template <int axis>
 class BlockTridiagonal {
  public:
-  // Doubles of the right blocks of all lines of a cell, which substitution needs.
-  static std::size_t stored(const Box& cell) {
-    return static_cast<std::size_t>(Lines<axis>::count(cell)) * Lines<axis>::length(cell) * blocks;
-  }
-  // The same where both ways are done for a few lines at a time.
-  static std::size_t stored_at_once(const Box& cell) {
-    return static_cast<std::size_t>(most_lanes) * Lines<axis>::length(cell) * blocks;
-  }
+  static constexpr bool needs_sound = false;
+  // Doubles of a point that substitution needs: the right block of its eliminated row.
+  static constexpr int kept = quantities * quantities;
+  // What a line tells the next cell: that block of its last point, and the values there; and back: the change
+  // at its first point.
+  static constexpr int forward = kept + quantities;
+  static constexpr int backward = quantities;
 
   BlockTridiagonal(Cell& cell, const Flow& flow, double* rights)
       : cell_(cell), flow_(flow), rights_(rights) {}
@@ -39,34 +33,31 @@ class BlockTridiagonal {
     });
   }
 
-  // `before`: block_forward doubles for each line, from the cell before, or null; `after`: for the next one.
+  // `before`: forward doubles for each line, from the cell before, or null; `after`: for the next one.
   template <int lanes>
   void eliminate(const double* before, double* after) {
     Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) {
       using Real = typename decltype(run)::Real;
       Row<Real> row{};
-      if (before != nullptr) std::memcpy(&row, before + line * block_forward, sizeof row);
+      if (before != nullptr) std::memcpy(&row, before + line * forward, sizeof row);
       eliminate(row, rights_of(line), i, j, k);
-      if (after != nullptr) std::memcpy(after + line * block_forward, &row, sizeof row);
+      if (after != nullptr) std::memcpy(after + line * forward, &row, sizeof row);
     });
   }
 
-  // `after`: block_backward doubles for each line, from the next cell, or null; `before`: for the one before.
+  // `after`: backward doubles for each line, from the next cell, or null; `before`: for the one before.
   template <int lanes>
   void substitute(const double* after, double* before) {
     Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) {
       using Real = typename decltype(run)::Real;
       Real change[quantities]{};
-      if (after != nullptr) std::memcpy(&change, after + line * block_backward, sizeof change);
+      if (after != nullptr) std::memcpy(&change, after + line * backward, sizeof change);
       substitute(change, rights_of(line), i, j, k);
-      if (before != nullptr) std::memcpy(before + line * block_backward, &change, sizeof change);
+      if (before != nullptr) std::memcpy(before + line * backward, &change, sizeof change);
     });
   }
 
-
  private:
-  static constexpr int blocks = quantities * quantities;
-
   // The row of a point after elimination: change + right * (change at the next point) = value.
   template <class Real>
   struct Row {
@@ -75,7 +66,7 @@ class BlockTridiagonal {
   };
 
   double* rights_of(int line) {
-    return rights_ + static_cast<std::size_t>(line) * Lines<axis>::length(cell_) * blocks;
+    return rights_ + static_cast<std::size_t>(line) * Lines<axis>::length(cell_) * kept;
   }
 
   template <class Real>
@@ -126,7 +117,7 @@ class BlockTridiagonal {
       here = ahead;
       d += step;
       residual += cell_.residual.along(axis);
-      rights += blocks * lanes_of<Real>;
+      rights += kept * lanes_of<Real>;
     }
   }
 
@@ -177,14 +168,13 @@ class BlockTridiagonal {
     const Stride apart = cell_.residual.along(Lines<axis>::inner);
     const int length = Lines<axis>::length(cell_);
     double* residual = cell_.residual.at(i, j, k) + (length - 1) * cell_.residual.along(axis);
-    rights += (length - 1) * blocks * lanes_of<Real>;
+    rights += (length - 1) * kept * lanes_of<Real>;
     for (int left = length; left > 0; --left) {
       Real next[quantities];
       each<quantities>([&](auto row) {
         next[row] = Lines<axis>::template get<Real>(residual + row * mr, apart);
         each<quantities>([&](auto column) {
-          next[row] -=
-              load<Real>(rights + (row * quantities + column) * lanes_of<Real>) * change[column];
+          next[row] -= load<Real>(rights + (row * quantities + column) * lanes_of<Real>) * change[column];
         });
       });
       each<quantities>([&](auto row) {
@@ -192,7 +182,7 @@ class BlockTridiagonal {
         Lines<axis>::put(residual + row * mr, apart, next[row]);
       });
       residual -= cell_.residual.along(axis);
-      rights -= blocks * lanes_of<Real>;
+      rights -= kept * lanes_of<Real>;
     }
   }
 

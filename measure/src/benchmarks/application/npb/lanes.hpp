@@ -51,7 +51,8 @@ template <class Real>
     return *from;
   } else {
     Real value;
-    each<lanes_of<Real>>([&](auto lane) __attribute__((always_inline)) { value[int{lane}] = from[lane * apart]; });
+    each<lanes_of<Real>>([&](auto lane)
+                             __attribute__((always_inline)) { value[int{lane}] = from[lane * apart]; });
     return value;
   }
 }
@@ -60,7 +61,8 @@ template <class Real>
   if constexpr (lanes_of<Real> == 1) {
     *to = value;
   } else {
-    each<lanes_of<Real>>([&](auto lane) __attribute__((always_inline)) { to[lane * apart] = value[int{lane}]; });
+    each<lanes_of<Real>>([&](auto lane)
+                             __attribute__((always_inline)) { to[lane * apart] = value[int{lane}]; });
   }
 }
 
