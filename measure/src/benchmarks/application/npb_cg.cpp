@@ -2,8 +2,8 @@
 // conjugate gradients solve.
 //
 // Timed: all iterations, of 25 steps of conjugate gradients each; the slowest process counts. After kernel
-// CG of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.2). The pieces of a vector are short, and two sums over
-// all processes follow every product: what it shows is latency.
+// CG of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.2). The pieces of a vector are short, and two
+// sums over all processes follow every product: what it shows is latency.
 #include <bit>
 #include <cmath>
 
@@ -139,7 +139,10 @@ class ConjugateGradient final : public Kernel {
   void start() { std::fill(x_.begin(), x_.end(), 1.0); }
 
   void iterate() override {
-    for (int iteration = 0; iteration < problem_.iterations; ++iteration) invert();
+    for (int iteration = 1; iteration <= problem_.iterations; ++iteration) {
+      if (iteration == problem_.iterations) exchange().expose();
+      invert();
+    }
   }
 
   // One step of inverse iteration: z solves A z = x, zeta follows, z of length 1 is the next x.
