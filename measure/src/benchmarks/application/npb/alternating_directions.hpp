@@ -16,25 +16,6 @@
 
 namespace scope::npb {
 
-struct FlowProblem {
-  int n;
-  int iterations;
-  double dt;
-  Quantities residual;  // root mean squares after the last iteration
-  Quantities error;
-};
-
-inline std::vector<Published> published_norms(const FlowProblem& problem) {
-  std::vector<Published> published;
-  for (int m = 0; m < quantities; ++m) {
-    published.push_back({"residual " + std::to_string(m + 1), problem.residual[m]});
-  }
-  for (int m = 0; m < quantities; ++m) {
-    published.push_back({"error " + std::to_string(m + 1), problem.error[m]});
-  }
-  return published;
-}
-
 // `System<axis>` solves the lines of a cell: see BlockTridiagonal and ScalarPentadiagonal.
 template <template <int> class System>
 class AlternatingDirections : public Kernel {
@@ -172,19 +153,9 @@ class AlternatingDirections : public Kernel {
 
   std::vector<double> results() override {
     find_residual();
-    std::array<double, 2 * quantities> sums{};
-    for (Cell& cell : cells_) {
-      const Quantities residual = squares_of_residual(cell);
-      const Quantities error = squares_of_error(cell);
-      for (int m = 0; m < quantities; ++m) {
-        sums[m] += residual[m] / (flow_.dt * flow_.dt);
-        sums[quantities + m] += error[m];
-      }
-    }
-    exchange().sum(std::span(sums));
-    std::vector<double> norms;
-    for (const double sum : sums) norms.push_back(std::sqrt(sum / std::pow(flow_.n - 2, 3)));
-    return norms;
+    SquareSums sums;
+    for (Cell& cell : cells_) sums.add(cell, flow_);
+    return sums.norms(flow_, exchange());
   }
   std::vector<Published> published() const override { return published_norms(problem_); }
   int iterations() const override { return problem_.iterations; }
