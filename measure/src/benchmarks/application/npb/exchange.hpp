@@ -25,6 +25,8 @@ namespace scope::npb {
 struct Sent {
   std::int64_t messages = 0;
   std::int64_t bytes = 0;
+  std::int64_t small = 0;  // messages of at most so many bytes:
+  static constexpr std::size_t small_bytes = 1024;
 };
 
 // One side of a swap: what goes to one process, and what comes from another. MPI_PROC_NULL is nobody.
@@ -54,12 +56,15 @@ class Exchange {
   void begin(Phases* phases) {
     phases_ = phases;
     exchanged_ = collected_ = {};
+    waits_ = 0;
     exposed_ = phases != nullptr;
     if (phases_ != nullptr) phases_->enter(Phase::compute);
   }
 
   const Sent& exchanged() const { return exchanged_; }  // to partners
   const Sent& collected() const { return collected_; }  // sums and maxima over all processes
+  // How many messages it had to wait for one after another: each costs a latency at least.
+  std::int64_t waits() const { return waits_; }
 
   // All at once. `partners` are those that the sides receive from, and live as long as the kernel.
   void swap(std::span<const Side> sides, const Partners& partners) {
@@ -70,6 +75,7 @@ class Exchange {
         MPI_Irecv(side.received.data(), count(side.received), MPI_DOUBLE, side.from, side.tag, handle(),
                   &requests_.emplace_back());
     }
+    waits_ += requests_.empty() ? 0 : 1;
     for (const Side& side : sides) {
       if (side.to == MPI_PROC_NULL) continue;
       MPI_Isend(side.sent.data(), count(side.sent), MPI_DOUBLE, side.to, side.tag, handle(),
@@ -92,6 +98,7 @@ class Exchange {
     meet(Phase::exchange, partner);
     if (from != MPI_PROC_NULL)
       MPI_Recv(received.data(), count(received), MPI_DOUBLE, from, tag, handle(), MPI_STATUS_IGNORE);
+    waits_ += from != MPI_PROC_NULL ? 1 : 0;
     compute();
     if (from != MPI_PROC_NULL) corrupt_if_asked(std::as_writable_bytes(received));
   }
@@ -110,6 +117,7 @@ class Exchange {
     Parcels in{std::vector<int>(out.counts.size()), std::vector<int>(out.counts.size())};
     meet(Phase::exchange, everyone_);
     MPI_Alltoall(out.counts.data(), 1, MPI_INT, in.counts.data(), 1, MPI_INT, handle());
+    waits_ += communicator_.size() > 1 ? 1 : 0;
     compute();
     std::exclusive_scan(in.counts.begin(), in.counts.end(), in.begins.begin(), 0);
     add(exchanged_, communicator_.size() - 1, (communicator_.size() - 1) * sizeof(int));
@@ -125,6 +133,7 @@ class Exchange {
     meet(Phase::exchange, everyone_);
     MPI_Alltoallv(sent, sent_units.counts.data(), sent_units.begins.data(), type, received,
                   received_units.counts.data(), received_units.begins.data(), type, handle());
+    waits_ += communicator_.size() > 1 ? 1 : 0;
     compute();
     const int rank = communicator_.rank();
     for (int to = 0; to < communicator_.size(); ++to) {
@@ -177,6 +186,7 @@ class Exchange {
   static void add(Sent& sent, std::int64_t messages, std::size_t bytes) {
     sent.messages += messages;
     sent.bytes += static_cast<std::int64_t>(bytes);
+    if (bytes <= static_cast<std::size_t>(messages) * Sent::small_bytes) sent.small += messages;
   }
 
   // The type of MPI, and how many of it make an item.
@@ -207,6 +217,7 @@ class Exchange {
     compute();
     const int rounds = std::bit_width(static_cast<unsigned>(communicator_.size() - 1));
     add(collected_, rounds, rounds * values.size_bytes());
+    waits_ += rounds;
   }
 
   std::string benchmark_;
@@ -216,6 +227,7 @@ class Exchange {
   bool exposed_ = false;
   Sent exchanged_;
   Sent collected_;
+  std::int64_t waits_ = 0;
   Partners everyone_ = Partners::everyone();
   std::vector<MPI_Request> requests_;
 };

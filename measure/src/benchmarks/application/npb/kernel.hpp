@@ -122,8 +122,10 @@ class Kernel : public Benchmark {
     const Sent& collected = exchange_.collected();
     repetition.observe("exchange_messages", static_cast<double>(exchanged.messages));
     repetition.observe("exchange_bytes", static_cast<double>(exchanged.bytes));
+    repetition.observe("exchange_small_messages", static_cast<double>(exchanged.small));
     repetition.observe("collect_messages", static_cast<double>(collected.messages));
     repetition.observe("collect_bytes", static_cast<double>(collected.bytes));
+    repetition.observe("waits", static_cast<double>(exchange_.waits()));
     repetition.observe("memory_bytes", static_cast<double>(memory_bytes_));
     std::int64_t sums[2] = {exchanged.messages + collected.messages, exchanged.bytes + collected.bytes};
     MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, communicator().handle());
@@ -137,12 +139,14 @@ class Kernel : public Benchmark {
   std::vector<double> found_;
 };
 
-// The metrics of every kernel. Messages and bytes are those that the busiest process sends.
+// The metrics of every kernel. Messages and bytes are those that the busiest process sends; small messages
+// have 1 KiB at most; waits are for messages that follow one another.
 inline std::vector<Metric> kernel_metrics() {
   return with_phases({seconds("time_s"), observed("mops_per_s", "Mop/s", false),
                       observed("mops_per_process_per_s", "Mop/s", false),
                       observed("exchange_messages", "1", true), observed("exchange_bytes", "B", true),
-                      observed("collect_messages", "1", true), observed("collect_bytes", "B", true),
+                      observed("exchange_small_messages", "1", true), observed("collect_messages", "1", true),
+                      observed("collect_bytes", "B", true), observed("waits", "1", true),
                       observed("memory_bytes", "B", true)});
 }
 
