@@ -87,6 +87,27 @@ class Growth(Published):
     law: Literal["linear", "logarithmic"]
 
 
+class RateNetwork(Published):
+    """A network that applications were run on, and the transport that stands for it here."""
+
+    name: str
+    """As the source calls it."""
+    transport: Literal["default", "tcp"]
+
+
+class Rate(Published):
+    """The rate of an application on a network."""
+
+    benchmark: str
+    problem: str = Field(alias="class")
+    """Its class."""
+    ranks: int
+    network: str
+    """The name of one of the networks."""
+    published: float
+    """10^6 operations per second, as the application counts them."""
+
+
 class StudyScale(Published):
     """How large the study is that stands for a published one."""
 
@@ -176,6 +197,8 @@ class Reference(Published):
     """Of the published broadcasts."""
     broadcast: list[Broadcast] = []
     growth: list[Growth] = []
+    network: list[RateNetwork] = []
+    rate: list[Rate] = []
 
     def scale(self, full: bool) -> Scale:
         """Return what to run."""
