@@ -165,7 +165,10 @@ class OverRelaxedFlow final : public Kernel {
   }
 
   void iterate() override {
-    for (int iteration = 0; iteration < problem_.iterations; ++iteration) step();
+    for (int iteration = 1; iteration <= problem_.iterations; ++iteration) {
+      if (iteration == problem_.iterations) exchange().expose();
+      step();
+    }
   }
 
   void step() {

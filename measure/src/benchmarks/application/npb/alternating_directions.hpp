@@ -134,7 +134,10 @@ class AlternatingDirections : public Kernel {
   }
 
   void iterate() override {
-    for (int iteration = 0; iteration < problem_.iterations; ++iteration) step();
+    for (int iteration = 1; iteration <= problem_.iterations; ++iteration) {
+      if (iteration == problem_.iterations) exchange().expose();
+      step();
+    }
   }
 
   void step() {
