@@ -30,6 +30,7 @@ def test_there_are_the_experiments() -> None:
         "gamma-table1",
         "grid-table2",
         "netfinity-lu",
+        "netfinity-nas",
         "netfinity-placement",
         "param-nas",
         "scope-appendix-g",
@@ -44,14 +45,14 @@ def test_there_are_the_experiments() -> None:
         reference = load(name)
         assert reference.source.startswith(SOURCES[name.partition("-")[0]])
         study = reference.study.figure if reference.study else []
-        tables = (reference.case, reference.broadcast, reference.growth, reference.rate)
+        tables = (reference.case, reference.broadcast, reference.growth, reference.rate, reference.share)
         assert any(tables) or reference.figure or study
 
 
 def test_an_unknown_experiment_names_those_there_are() -> None:
     with pytest.raises(
         UsageError,
-        match="no such experiment; there are gamma-table1, grid-table2, netfinity-lu, netfinity-placement",
+        match="no such experiment; there are gamma-table1, grid-table2, netfinity-lu, netfinity-nas, netfinity-pl",
     ):
         load("scope-appendix-h")
 
