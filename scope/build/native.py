@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from scope.build import blas, cmake, fabrics
+from scope.build import blas, cmake, fabrics, scalapack
 from scope.errors import UsageError
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.rundirectory import read_json, write_json
@@ -34,6 +34,9 @@ def build(mpi: MpiInstallation) -> NativeBuild:
             # The library may choose other kernels on this host than where the program was compiled.
             return known.model_copy(update={"mpi": mpi, "blas": algebra})
         cmake.compile_in(directory, project)
+        solver = scalapack.find(mpi)
+        if solver is not None and solver.mpi_name:
+            scalapack.link_mpi_name(directory / PROGRAM, solver)
         made = NativeBuild(
             fingerprint=fingerprint,
             program=str(directory / PROGRAM),
@@ -60,16 +63,22 @@ def fingerprint_of(mpi: MpiInstallation, sources: Path) -> str:
 def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
     algebra = blas.find(mpi.compiler)
     libraries = fabrics.find(mpi.compiler)
+    solver = scalapack.find(mpi)
     facts = (algebra.library, algebra.prefix, algebra.version) if algebra else ()
     return cmake.Project(
         name=PROGRAM,
         sources=sources,
         mpi=mpi,
         targets=(PROGRAM,),
-        facts=(*facts, *(fact for fabric in libraries for fact in (*fabric.definitions, fabric.version))),
+        facts=(
+            *facts,
+            *(solver.definitions if solver else ()),
+            *(fact for fabric in libraries for fact in (*fabric.definitions, fabric.version)),
+        ),
         definitions=(
             f"-DSCOPE_BLAS_LIBRARY={algebra.library if algebra else ''}",
             f"-DSCOPE_BLAS_PREFIX={algebra.prefix if algebra else ''}",
+            *(solver.definitions if solver else ()),
             *(definition for fabric in libraries for definition in fabric.definitions),
         ),
     )

@@ -37,7 +37,7 @@ def _building() -> Iterator[Check]:
     """Yield what compiling and starting the native program needs."""
     import shutil
 
-    from scope.build import blas, cmake, collectives, installations
+    from scope.build import blas, cmake, collectives, installations, scalapack
     from scope.machine.checks import Check
 
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
@@ -57,6 +57,11 @@ def _building() -> Iterator[Check]:
     algebra = blas.find(here[0].compiler if here else compiler or "c++")
     advice = "" if algebra else "node.matrix_multiply and node.lapack need one: pip install scipy-openblas32"
     yield Check("BLAS", algebra is not None, blas.described(algebra) if algebra else "none", advice)
+    for each in here:
+        solver = scalapack.find(each)
+        found = f"{solver.library} ({solver.origin})" if solver else "none"
+        advice = "" if solver else scalapack.advice(each)
+        yield Check(f"ScaLAPACK, {each.name}", solver is not None, found, advice)
     made = collectives.built(here[0]) if here else None
     advice = "" if made else "scope build --collectives compiles them"
     yield Check("collectives", True, str(made.library) if made else "not compiled for the first MPI", advice)

@@ -143,7 +143,7 @@ def rows_of(reference: Reference, folder: Path, full: bool) -> list[Row]:
         from scope.cli import published_study
 
         return published_study.rows(reference, folder)
-    from scope.models import published_growth
+    from scope.models import published_growth, published_rates, published_times
     from scope.models.reproduction import Known, rows
     from scope.report import contents as run_contents
     from scope.samples.reader import read as read_samples
@@ -153,6 +153,10 @@ def rows_of(reference: Reference, folder: Path, full: bool) -> list[Row]:
         return broadcasts(reference, folder, contents)
     if reference.growth:
         return published_growth.rows(reference, contents.models.fits, contents.summaries[0].origin)
+    if reference.rate:
+        return published_rates.rows(reference, contents.summaries)
+    if reference.share:
+        return published_times.rows(reference, contents.summaries)
     known = Known(
         contents.summaries,
         contents.models.speedups,

@@ -1,4 +1,4 @@
-"""The cases of algorithms as findings look at them: all metrics together, a processor for each rank."""
+"""Cases of algorithms and applications as findings look at them: all metrics together, a processor per rank."""
 
 from __future__ import annotations
 
@@ -54,10 +54,19 @@ class AlgorithmCase:
 
 def algorithm_cases(context: Context) -> list[AlgorithmCase]:
     """Return the cases of all algorithms that have a time, but for those with more processes than processors."""
+    return _cases(context, "algorithm.")
+
+
+def application_cases(context: Context) -> list[AlgorithmCase]:
+    """Return the same of all applications."""
+    return _cases(context, "application.")
+
+
+def _cases(context: Context, level: str) -> list[AlgorithmCase]:
     crowds = crowded(context)
     groups: dict[tuple[object, ...], dict[str, Summary]] = defaultdict(dict)
     for one in context.headlines:
-        if one.benchmark.startswith("algorithm.") and (one.ranks, one.transport, one.placement) not in crowds:
+        if one.benchmark.startswith(level) and (one.ranks, one.transport, one.placement) not in crowds:
             key = (one.label, one.placement, one.origin)
             groups[key][one.metric] = one
     return [AlgorithmCase(group["time_s"], group) for group in groups.values() if "time_s" in group]

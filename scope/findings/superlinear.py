@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scope import units
-from scope.findings.algorithm_cases import AlgorithmCase, algorithm_cases, words, written
+from scope.findings.algorithm_cases import AlgorithmCase, algorithm_cases, application_cases, words, written
 from scope.findings.cache_knee import data_caches
 from scope.findings.context import Context, figure
 from scope.findings.finding import Evidence, Finding
@@ -26,7 +26,7 @@ def find(context: Context) -> list[Finding]:
             known = best.get(key)
             if point.superlinear and (known is None or _efficiency(point) > _efficiency(known[1])):
                 best[key] = (one, point)
-    cases = algorithm_cases(context)
+    cases = algorithm_cases(context) + application_cases(context)
     return [_finding(context, one, point, cases) for one, point in best.values()]
 
 
@@ -39,11 +39,12 @@ def _finding(context: Context, one: Speedup, point: SpeedupPoint, cases: list[Al
     alone = next((c for c in cases if c.total.label == one.alone), None)
     kind = many.kind if many else ()
     speedup = written(point.speedup, 2) if point.speedup else ""
+    of_size = f" of size {one.size}" if one.size else ""
     return Finding(
         code="super-linear",
         severity="information",
         title=(
-            f"{one.subject.benchmark} {words(kind)} of size {one.size} is {speedup} times as fast on "
+            f"{one.subject.benchmark} {words(kind)}{of_size} is {speedup} times as fast on "
             f"{point.ranks} processes as on one: {_why(one, point, many, alone, data_caches(context))}"
         ),
         where={
@@ -51,7 +52,7 @@ def _finding(context: Context, one: Speedup, point: SpeedupPoint, cases: list[Al
             "size": one.size,
             "ranks": point.ranks,
             "transport": one.subject.transport,
-            "layer": "algorithm",
+            "layer": one.subject.benchmark.partition(".")[0],
         },
         evidence=[
             *(many.evidence("compute_s", "time_s") if many else []),

@@ -117,7 +117,7 @@ class NotFitted(Part):
 class Rung(Part):
     """One layer of the ladder."""
 
-    layer: Literal["limit", "frames", "network", "mpi", "operation", "algorithm"]
+    layer: Literal["limit", "frames", "network", "mpi", "operation", "algorithm", "application"]
     name: str
     """What stands on this rung: a case's label or the name of the limit."""
     value: float | None

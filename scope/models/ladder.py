@@ -1,4 +1,4 @@
-"""The ladder: what each layer retains of the layer below, from the physical limit up to the algorithm."""
+"""The ladder: what each layer retains of the layer below, from the physical limit up to the application."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scope.models.ratios import Figure, ratio
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 
-Layer = Literal["limit", "frames", "network", "mpi", "operation", "algorithm"]
+Layer = Literal["limit", "frames", "network", "mpi", "operation", "algorithm", "application"]
 Exchange = Literal["ping-pong", "stream"]
 
 NETWORK: dict[Exchange, str] = {"ping-pong": "network.latency", "stream": "network.bandwidth"}
@@ -94,6 +94,7 @@ def _bandwidth(path: Path, exchange: Exchange, known: Results, machine: Machine)
     steps.append(_with_cache_note(mpi, message_bytes, machine) if path.memory else mpi)
     steps.append(_operation(path, known, message_bytes))
     steps.append(_algorithm(path, known, machine))
+    steps += _application(path, known, machine)
     return Ladder(
         path=path.name,
         quantity="bandwidth_bytes_per_s",
@@ -198,9 +199,22 @@ def _algorithm(path: Path, known: Results, machine: Machine) -> Step:
         reason = "algorithm.matmul_cannon was not measured here on several ranks"
         return Step("algorithm", "algorithm.matmul_cannon", None, reason)
     largest = max(times, key=lambda s: (-s.ranks, _integer(s, "size"), s.parameters.get("variant") == "plain"))
+    return _communication("algorithm", largest, machine)
+
+
+def _application(path: Path, known: Results, machine: Machine) -> list[Step]:
+    """Return the transposes of the kernel FT, whose messages are the largest; nothing where it was not run."""
+    times = [
+        s for s in known.of("application.npb_ft", "communicate_s", path) if s.ranks > 1 and s.work and s.work.bytes
+    ]
+    largest = max(times, key=lambda s: (-s.ranks, s.work.bytes if s.work else 0.0), default=None)
+    return [_communication("application", largest, machine)] if largest else []
+
+
+def _communication(layer: Layer, largest: Summary, machine: Machine) -> Step:
     moved = largest.work.bytes if largest.work else 0.0
     return Step(
-        "algorithm",
+        layer,
         f"communication of {largest.label}",
         _over(moved, _figure(largest)),
         note="all bytes that it moves over the communication time of the slowest process, waiting excluded"

@@ -1,4 +1,4 @@
-"""What each process of an algorithm did with its time."""
+"""What each process of an algorithm or an application did with its time."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from scope.models.fit import PhasesByRank
 from scope.samples.samples import CaseSamples, Samples
 from scope.statistics.summary import Case
 
+LEVELS = ("algorithm.", "application.")
 PHASES = ("initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "idle_s")
 """The parts of an algorithm's time on each process, in the order in which they come; they add up to it."""
 
 
 def phases_by_rank(samples: Samples) -> list[PhasesByRank]:
-    """Return the medians of each kept rank over all counted repetitions and launches of each algorithm's case.
+    """Return the medians of each kept rank over all counted repetitions and launches of each case.
 
     A case that failed in any launch is left out, and so is one without phases, or of one process.
     """
@@ -21,7 +22,7 @@ def phases_by_rank(samples: Samples) -> list[PhasesByRank]:
     for launches in samples.by_case().values():
         right = [case for case in launches if case.ok]
         first = launches[0]
-        if first.benchmark.startswith("algorithm.") and first.ranks > 1 and len(right) == len(launches):
+        if first.benchmark.startswith(LEVELS) and first.ranks > 1 and len(right) == len(launches):
             found += filter(None, [_of_case(right)])
     return found
 

@@ -87,6 +87,46 @@ class Growth(Published):
     law: Literal["linear", "logarithmic"]
 
 
+class RateNetwork(Published):
+    """A network that applications were run on, and the transport that stands for it here."""
+
+    name: str
+    """As the source calls it."""
+    transport: Literal["default", "tcp"]
+
+
+class Rate(Published):
+    """The rate of an application on a network."""
+
+    benchmark: str
+    problem: str = Field(alias="class")
+    """Its class."""
+    ranks: int
+    network: str
+    """The name of one of the networks."""
+    published: float
+    """10^6 operations per second, as the application counts them."""
+
+
+class Share(Published):
+    """What an application computes, or how long its messages take on a network."""
+
+    words: str
+    quantity: Literal["operations", "computation", "communication"]
+    """10^6 operations; a0 of computation that takes a0 / p seconds on p processes; seconds over other seconds."""
+    benchmark: str
+    problem: str = Field(alias="class")
+    """Its class."""
+    network: str
+    """The name of one of the networks."""
+    over: str = ""
+    """Of communication: the other network."""
+    ranks: int = 0
+    """0: all that were run."""
+    published: float | None = None
+    remark: str = ""
+
+
 class StudyScale(Published):
     """How large the study is that stands for a published one."""
 
@@ -176,6 +216,9 @@ class Reference(Published):
     """Of the published broadcasts."""
     broadcast: list[Broadcast] = []
     growth: list[Growth] = []
+    network: list[RateNetwork] = []
+    rate: list[Rate] = []
+    share: list[Share] = []
 
     def scale(self, full: bool) -> Scale:
         """Return what to run."""

@@ -1,4 +1,4 @@
-"""What more processes give an algorithm: speed-up, efficiency, and how many processes are worth while."""
+"""What more processes give an algorithm or application: speed-up, efficiency, how many are worth while."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ WAYS = ("variant", "rows", "exchange", "schedule")
 """What says how it is done: the result is the same. All other parameters say what is computed."""
 NOTHING_ALONE = ("rows", "exchange", "schedule")
 """Of them, what makes no difference to one process."""
+APPLICATION = "application."
 SEED = 7
 
 Crowds = set[tuple[int, str, str]]
 
 
 def speedups(summaries: list[Summary], machine: Machine, launches: list[LaunchRecord]) -> list[Speedup]:
-    """Return the speed-ups of every algorithm that was measured on more than one process, one for each size."""
+    """Return the speed-ups of everything that was measured on more than one process, one for each size."""
     times = [s for s in summaries if is_total(s)]
     crowds = crowded(machine, launches)
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
@@ -45,14 +46,14 @@ def _order(one: Speedup) -> tuple[object, ...]:
 
 
 def is_total(summary: Summary) -> bool:
-    """Say whether this is the whole time of an algorithm, at a size."""
+    """Say whether this is the whole time of an algorithm at a size, or of an application."""
+    sized = summary.benchmark.startswith("algorithm.") and size_of(summary.parameters) is not None
     return (
-        summary.benchmark.startswith("algorithm.")
+        (sized or summary.benchmark.startswith(APPLICATION))
         and summary.metric == "time_s"
         and summary.primary
         and summary.valid
         and bool(summary.median)
-        and size_of(summary.parameters) is not None
     )
 
 
@@ -62,7 +63,9 @@ def size_of(parameters: dict[str, Value]) -> int | None:
 
 
 def family(benchmark: str) -> str:
-    """Return what an algorithm computes: `matmul` for `algorithm.matmul_cannon`."""
+    """Return what an algorithm computes: `matmul` for `algorithm.matmul_cannon`. An application is its own."""
+    if benchmark.startswith(APPLICATION):
+        return benchmark
     return benchmark.partition(".")[2].partition("_")[0]
 
 

@@ -214,6 +214,7 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
 
 
 PAIR_KINDS = {"slow_pairs"}
+APPLICATION_KINDS = {"all_to_all_bound", "latency_bound", "many_small_receives", "second_core"}
 """Tried in test_slow_pairs.py."""
 COLLECTIVE_KINDS = {"odd_process_count", "linear_collective", "unequal_blocks"}
 """Tried in test_collective_kinds.py."""
@@ -247,7 +248,14 @@ def test_it_stays_silent_where_it_must(kind: str, code: str, change: Change, gol
 
 def test_every_kind_is_tried() -> None:
     assert set(all_kinds()) == (
-        set(KINDS) | set(ALGORITHM_KINDS) | NODE_KINDS | COLLECTIVE_KINDS | PAIR_KINDS | LAB_KINDS | {"slow_host"}
+        set(KINDS)
+        | set(ALGORITHM_KINDS)
+        | NODE_KINDS
+        | COLLECTIVE_KINDS
+        | PAIR_KINDS
+        | LAB_KINDS
+        | {"slow_host"}
+        | APPLICATION_KINDS
     )
 
 

@@ -15,7 +15,10 @@ from scope.rundirectory import RunDirectory, read_json
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from tests import golden_run as golden
+from tests.findings.contexts import context_of
 from tests.models.curves import noisy, summary
+
+INSIDE = ("shared memory inside a host", "bandwidth_bytes_per_s")
 
 
 def ladders(run: Path) -> dict[tuple[str, str], Ladder]:
@@ -43,6 +46,26 @@ def test_shared_memory_from_copy_to_algorithm(golden_run: Path) -> None:
     assert rungs["operation"].retained_high is not None
     assert rungs["operation"].retained_low < operation / 11e9 < rungs["operation"].retained_high
     assert rungs["operation"].of_limit == pytest.approx(operation / 20e9, rel=0.04)
+
+
+def test_the_transposes_of_an_application_stand_on_top(golden_run: Path) -> None:
+    random = np.random.default_rng(2)
+    context = context_of(golden_run)
+    transposes = summary(
+        noisy(random, 1e-3),
+        "application.npb_ft",
+        "communicate_s",
+        "observed",
+        work_bytes=4e6,
+        **{"class": "S"},
+    )
+    made = build_ladders([*context.summaries, transposes], context.machine, context.samples.launches)
+    (inside,) = (one for one in made if (one.path, one.quantity) == INSIDE)
+    rungs = by_layer(inside)
+    assert list(rungs)[-2:] == ["algorithm", "application"]
+    assert rungs["application"].value == pytest.approx(4e9, rel=0.02)
+    assert rungs["application"].name == "communication of application.npb_ft class=S, 2 ranks"
+    assert rungs["application"].retained is not None
 
 
 def test_tcp_over_the_loopback(golden_run: Path) -> None:

@@ -56,6 +56,23 @@ def only(summaries: list[Summary], counts: list[int]) -> Speedup:
 COUNTS = [1, 2, 4, 8, 12, 16]
 
 
+def test_an_application_has_no_size_and_is_compared_with_itself_alone() -> None:
+    counts = [1, 2, 4]
+    made = []
+    for kernel, serial in (("ep", 0.0), ("cg", 0.3)):
+        for one in times(law(serial, 1.0, 0.0), counts, f"application.npb_{kernel}", seed=len(made)):
+            made.append(one.model_copy(update={"parameters": {"class": "A"}}))
+    found = speedups(made, MACHINE, [launch(p) for p in counts])
+    assert [(one.subject.benchmark, one.size) for one in found] == [
+        ("application.npb_cg", 0),
+        ("application.npb_ep", 0),
+    ]
+    for one, truth in zip(found, (1.3 / 0.55, 4.0), strict=True):
+        assert one.points[-1].speedup is not None
+        assert one.points[-1].speedup.value == pytest.approx(truth, rel=0.03)
+        assert one.best_alone == one.alone
+
+
 def test_the_law_is_found_again() -> None:
     found = only(times(law(0.1, 0.9, 0.004), COUNTS), COUNTS)
     assert found.amdahl is not None

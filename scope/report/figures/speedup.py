@@ -1,4 +1,4 @@
-"""What more processes give an algorithm: speed-up beside the ideal line, and the law that was fitted."""
+"""What more processes give an algorithm or application: speed-up, ideal line, and the law that was fitted."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def _caption(group: Sequence[Speedup]) -> str:
 
 def _told(one: Speedup, law: Amdahl) -> str:
     share = law.serial_share
-    serial = f"Size {one.size}: {units.share(share.value, share.low, share.high)} serial"
+    of_size = f"Size {one.size}: " if one.size else ""
+    serial = f"{of_size}{units.share(share.value, share.low, share.high)} serial"
     critical = (
         f"no gain beyond {_count(law.critical_ranks)} processes"
         if law.critical_ranks
@@ -88,7 +89,7 @@ def _row(one: Speedup, point: SpeedupPoint) -> list[str]:
     remarks += ["super-linear"] if point.superlinear else []
     remarks += [f"{point.rows} rows"] if point.rows else []
     return [
-        str(one.size),
+        str(one.size) if one.size else "–",
         str(point.ranks),
         units.interval(point.time_s.value, point.time_s.low, point.time_s.high, "s"),
         _figure_of(point.speedup),

@@ -1,0 +1,257 @@
+// algorithm.scalapack_band_{lu,cholesky}: a banded system of equations solved by ScaLAPACK.
+//
+// Timed: factorisation and the solution of one system, on every rank; the slowest counts; both apart, too.
+// Each process has one block of columns: ScaLAPACK divides the band among them and couples the parts by a
+// reduced system, so that with more processes more is computed than with one.
+#include <optional>
+
+#include "benchmarks/algorithm/scalapack_case.hpp"
+
+namespace scope {
+namespace {
+
+constexpr double threshold = 3;  // of ScaLAPACK's testers: BLU.dat, BLLT.dat
+
+// `band` diagonals on either side of the main one.
+template <class Real>
+class BandSolve : public ScalapackCase<Real> {
+ public:
+  // `stored`: rows in which the band lies; `above`: how many of them above the main diagonal.
+  // `needed`: the fewest columns that a process can have beside others.
+  BandSolve(const Parameters& parameters, const Communicator& communicator, int stored, int above, int needed)
+      : ScalapackCase<Real>(communicator, ProcessGrid(communicator, 1),
+                            static_cast<int>(parameters.integer("n")),
+                            block(parameters, communicator, needed)),
+        band_(band(parameters)),
+        condition_(static_cast<double>(parameters.integer("condition"))),
+        stored_(stored),
+        above_(above),
+        first_(std::min<std::int64_t>(this->n_, std::int64_t{communicator.rank()} * this->block_)),
+        columns_(std::min<std::int64_t>(this->n_ - first_, this->block_)) {
+    // As much again for what the factorisation fills in.
+    require_memory(2 * std::int64_t{stored} * this->block_ * static_cast<std::int64_t>(sizeof(Real)),
+                   communicator);
+    a_.resize(std::size_t(stored) * this->block_);
+    b_.resize(this->block_);
+    constexpr int along_columns = 501;
+    constexpr int along_rows = 502;
+    const int context = this->context_.handle();
+    a_descriptor_ = {along_columns, context, this->n_, this->block_, 0, stored_, 0, 0, 0};
+    b_descriptor_ = {along_rows, context, this->n_, this->block_, 0, this->block_, 0, 0, 0};
+  }
+
+  void fill(std::uint64_t seed) override {
+    ScalapackCase<Real>::fill(seed);
+    matrix_.emplace(this->n_, band_, condition_, seed);
+    right_ = probe(this->n_, seed);
+    for (auto& value : right_) value = static_cast<Real>(value);
+  }
+
+  std::span<std::byte> received() override {
+    return std::as_writable_bytes(std::span(b_.data(), static_cast<std::size_t>(columns_)));
+  }
+
+  static int band(const Parameters& parameters) { return static_cast<int>(parameters.integer("band")); }
+
+ protected:
+  virtual double element(std::int64_t row, std::int64_t column) const = 0;
+
+  void prepare() override {
+    std::fill(a_.begin(), a_.end(), Real{});
+    std::fill(b_.begin(), b_.end(), Real{});
+    for_each([&](std::int64_t row, std::int64_t column, double value) {
+      const std::int64_t in_band = above_ + row - column;
+      // Of a symmetric matrix the lower half is stored.
+      if (in_band >= 0 && in_band < stored_) {
+        a_[in_band + (column - first_) * stored_] = static_cast<Real>(value);
+      }
+    });
+    for (std::int64_t i = 0; i < columns_; ++i) b_[i] = static_cast<Real>(right_[first_ + i]);
+    this->info_ = 0;
+  }
+
+  std::string refusal(int info) const override {
+    return "ScaLAPACK found no pivot in step or process " + std::to_string(info) + " of the factorisation";
+  }
+
+  // |A x - b| / (eps n |A| |x|)
+  std::string problem(std::uint64_t) override {
+    Vector x(this->n_);
+    for (std::int64_t i = 0; i < columns_; ++i) x[first_ + i] = static_cast<double>(b_[i]);
+    x = summed(std::move(x), this->communicator_);
+    Vector product(this->n_);
+    Vector magnitudes(this->n_);
+    for_each([&](std::int64_t row, std::int64_t column, double value) {
+      product[row] += value * x[column];
+      magnitudes[row] += std::abs(value);
+    });
+    product = summed(std::move(product), this->communicator_);
+    const double norm = largest(summed(std::move(magnitudes), this->communicator_));
+    return this->beyond(largest_difference(product, right_), norm * largest(x), threshold);
+  }
+
+  int band_;
+  double condition_;
+  int stored_;
+  int above_;
+  std::int64_t first_;    // column of this process
+  std::int64_t columns_;  // how many it has
+  std::vector<Real> a_;
+  std::vector<Real> b_;
+  std::vector<Real> fill_in_;
+  std::vector<Real> work_;
+  scalapack::Descriptor a_descriptor_;
+  scalapack::Descriptor b_descriptor_;
+  std::optional<KnownBand> matrix_;
+  Vector right_;
+
+ private:
+  // The columns of a process; each must have room for the coupling with its neighbours.
+  static int block(const Parameters& parameters, const Communicator& communicator, std::int64_t needed) {
+    const std::int64_t n = parameters.integer("n");
+    const std::int64_t band = parameters.integer("band");
+    const std::int64_t parts = communicator.size();
+    if (n <= band) {
+      throw Unavailable("band=" + std::to_string(band) + ": must be less than n=" + std::to_string(n));
+    }
+    if (parts == 1) return static_cast<int>(n);
+    const std::int64_t size = (n + parts - 1) / parts;
+    if (n - (parts - 1) * size < needed) {
+      throw Unavailable("every process needs " + std::to_string(needed) + " columns: n=" + std::to_string(n) +
+                        " on " + std::to_string(parts) + " processes does not give them; n=" +
+                        std::to_string(parts * std::max(needed, size)) + " would do");
+    }
+    return static_cast<int>(size);
+  }
+
+  // Every element of the band in the columns of this process, as it is rounded.
+  template <class Action>
+  void for_each(Action action) const {
+    for (std::int64_t column = first_; column < first_ + columns_; ++column) {
+      const std::int64_t last = std::min<std::int64_t>(this->n_ - 1, column + band_);
+      for (std::int64_t row = std::max<std::int64_t>(0, column - band_); row <= last; ++row) {
+        action(row, column, static_cast<double>(static_cast<Real>(element(row, column))));
+      }
+    }
+  }
+};
+
+template <class Real>
+class BandLu final : public BandSolve<Real> {
+ public:
+  BandLu(const Parameters& parameters, const Communicator& communicator)
+      : BandSolve<Real>(parameters, communicator, 4 * this->band(parameters) + 1, 3 * this->band(parameters),
+                        2 * this->band(parameters) + 1),
+        pivots_(this->block_ + 2 * this->band_) {
+    const std::size_t band = this->band_;
+    this->fill_in_.resize((this->block_ + band) * 2 * band + 6 * 2 * band * 3 * band + 1);
+    this->work_.resize(this->block_ + 6 * band + 1);
+  }
+
+  // 2 n l (l + u) without pivoting's fill, and the solution with l below and l + u above.
+  Work work() const override {
+    const double n = this->n_;
+    const double band = this->band_;
+    return {.flops = 4 * n * band * band + 6 * n * band};
+  }
+
+ private:
+  double element(std::int64_t row, std::int64_t column) const override {
+    return this->matrix_->general(row, column);
+  }
+  void begin() override {
+    const int filled = static_cast<int>(this->fill_in_.size());
+    const int size = static_cast<int>(this->work_.size());
+    factorise_(&this->n_, &this->band_, &this->band_, this->a_.data(), &first_item,
+               this->a_descriptor_.data(), pivots_.data(), this->fill_in_.data(), &filled, this->work_.data(),
+               &size, &this->info_);
+  }
+  void finish() override {
+    if (this->info_ != 0) return;
+    const int one = 1;
+    const int filled = static_cast<int>(this->fill_in_.size());
+    const int size = static_cast<int>(this->work_.size());
+    solve_("N", &this->n_, &this->band_, &this->band_, &one, this->a_.data(), &first_item,
+           this->a_descriptor_.data(), pivots_.data(), this->b_.data(), &first_item,
+           this->b_descriptor_.data(), this->fill_in_.data(), &filled, this->work_.data(), &size,
+           &this->info_, letter);
+  }
+
+  std::vector<int> pivots_;
+  scalapack::Routine factorise_ = this->routine("gbtrf");
+  scalapack::Routine solve_ = this->routine("gbtrs");
+};
+
+template <class Real>
+class BandCholesky final : public BandSolve<Real> {
+ public:
+  BandCholesky(const Parameters& parameters, const Communicator& communicator)
+      : BandSolve<Real>(parameters, communicator, this->band(parameters) + 1, 0, 2 * this->band(parameters)) {
+    const std::size_t band = this->band_;
+    // Documented is (block + 2 band) band; beyond that pdpbtrf writes (ScaLAPACK 2.2.1).
+    this->fill_in_.resize((this->block_ + 8 * band) * band + 1);
+    this->work_.resize(std::max(band * band, band) + 1);
+  }
+
+  Work work() const override {
+    const double n = this->n_;
+    const double band = this->band_;
+    return {.flops = n * (band + 1) * (band + 1) + 4 * n * band};
+  }
+
+ private:
+  double element(std::int64_t row, std::int64_t column) const override {
+    return this->matrix_->symmetric(row, column);
+  }
+  void begin() override {
+    const int filled = static_cast<int>(this->fill_in_.size());
+    const int size = static_cast<int>(this->work_.size());
+    factorise_("L", &this->n_, &this->band_, this->a_.data(), &first_item, this->a_descriptor_.data(),
+               this->fill_in_.data(), &filled, this->work_.data(), &size, &this->info_, letter);
+  }
+  void finish() override {
+    if (this->info_ != 0) return;
+    const int one = 1;
+    const int filled = static_cast<int>(this->fill_in_.size());
+    const int size = static_cast<int>(this->work_.size());
+    solve_("L", &this->n_, &this->band_, &one, this->a_.data(), &first_item, this->a_descriptor_.data(),
+           this->b_.data(), &first_item, this->b_descriptor_.data(), this->fill_in_.data(), &filled,
+           this->work_.data(), &size, &this->info_, letter);
+  }
+
+  scalapack::Routine factorise_ = this->routine("pbtrf");
+  scalapack::Routine solve_ = this->routine("pbtrs");
+};
+
+struct Row {
+  const char* name;
+  const char* summary;
+  std::unique_ptr<Benchmark> (*make)(const Parameters&, const Communicator&);
+};
+
+Declaration declaration(const Row& row) {
+  return {.name = row.name,
+          .summary = row.summary,
+          .parameters = {choice("precision", {"double", "single"}, "of the matrix and the arithmetic"),
+                         integer("n", "", 120, 1, 100'000'000, "rows and columns of the matrix"),
+                         integer("band", "", 10, 1, 10'000, "diagonals on either side of the main one"),
+                         integer("condition", "", 1000, 2, 1'000'000'000'000,
+                                 "what the condition of the matrix does not exceed")},
+          .definition = Definition::max_rank,
+          .metrics = {flops_per_second(), seconds("time_s"), observed_seconds("factorise_s"),
+                      observed_seconds("solve_s")},
+          .sweeps = {{"standard", "ranks=powers n=10000 band=10,64"},
+                     {"standard", "ranks=2 precision=single n=10000 band=64"},
+                     {"advanced", "ranks=powers precision=double,single n=100000 band=10,64,200"}},
+          .unavailable_reason = scalapack::absent(),
+          .make = row.make};
+}
+
+const Registration lu(declaration({"algorithm.scalapack_band_lu",
+                                   "ScaLAPACK: a banded system by LU with pivoting", in_precision<BandLu>}));
+const Registration cholesky(declaration({"algorithm.scalapack_band_cholesky",
+                                         "ScaLAPACK: a banded positive definite system by Cholesky's factors",
+                                         in_precision<BandCholesky>}));
+
+}  // namespace
+}  // namespace scope

@@ -1,0 +1,184 @@
+// What the benchmarks of ScaLAPACK have in common: a grid, matrices dealt out over it, and phases timed
+// apart.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "benchmark.hpp"
+#include "benchmarks/algorithm/block_cyclic.hpp"
+#include "benchmarks/algorithm/known_condition.hpp"
+#include "blas/blas.hpp"
+#include "memory/available.hpp"
+#include "scalapack/scalapack.hpp"
+
+namespace scope {
+
+// What ScaLAPACK calls eps: the unit roundoff.
+template <class Real>
+constexpr double roundoff = std::numeric_limits<Real>::epsilon() / 2;
+
+constexpr CharacterLength letter = 1;
+constexpr int first_item = 1;  // Fortran counts from one
+
+// A matrix dealt out over a grid, on one process of it.
+template <class Real>
+struct Distributed {
+  Distributed(const scalapack::Context& context, const ProcessGrid& grid, int rows, int columns, int block)
+      : layout(rows, columns, block, grid),
+        values(layout.values()),
+        descriptor(scalapack::descriptor(context, rows, columns, block, static_cast<int>(layout.leading()))) {
+  }
+
+  // `element(row, column)`, rounded to the precision.
+  template <class Element>
+  void fill(Element element) {
+    const auto rows = layout.rows.all();
+    for (std::int64_t j = 0; j < layout.columns.local(); ++j) {
+      const std::int64_t column = layout.columns.item(j);
+      for (std::int64_t i = 0; i < layout.rows.local(); ++i) {
+        values[i + j * layout.leading()] = static_cast<Real>(element(rows[i], column));
+      }
+    }
+  }
+
+  // For distributed_product and its kin.
+  auto stored() const {
+    return
+        [this](std::int64_t place, std::int64_t, std::int64_t) { return static_cast<double>(values[place]); };
+  }
+
+  std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(values)); }
+
+  Layout layout;
+  std::vector<Real> values;
+  scalapack::Descriptor descriptor;
+};
+
+// As `Distributed::fill` rounds it.
+template <class Real, class Element>
+auto rounded(Element element) {
+  return [element](std::int64_t, std::int64_t row, std::int64_t column) {
+    return static_cast<double>(static_cast<Real>(element(row, column)));
+  };
+}
+
+template <class Real>
+class ScalapackCase : public Benchmark {
+ public:
+  void run(Repetition& repetition) override {
+    prepare();
+    Ticks start = 0;
+    Ticks between = 0;
+    Ticks stop = 0;
+    const TickClock& ticks = repetition.ticks();
+    repetition.time([&] {
+      start = ticks.now();
+      begin();
+      between = ticks.now();
+      finish();
+      stop = ticks.now();
+    });
+    for (const auto& [name, seconds] :
+         phases(ticks.seconds(between - start), ticks.seconds(stop - between))) {
+      repetition.observe(name, seconds);
+    }
+  }
+
+  void fill(std::uint64_t seed) override { seed_ = seed; }
+  bool loops() const override { return false; }
+
+  Check verify(std::uint64_t seed) override {
+    const std::int64_t checks = std::int64_t{n_} * n_;
+    int worst = info_ < 0 ? -info_ : info_;
+    MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, communicator_.handle());
+    if (worst != 0) return {checks, refusal(worst)};
+    return {checks, problem(seed)};
+  }
+
+ protected:
+  // `matrices`: how many n x n matrices it will hold, so that they are refused before they are allocated.
+  ScalapackCase(const Parameters& parameters, const Communicator& communicator, int matrices)
+      : ScalapackCase(communicator, asked_grid(parameters, communicator),
+                      static_cast<int>(parameters.integer("n")),
+                      static_cast<int>(parameters.integer("block"))) {
+    const Layout layout(n_, n_, block_, grid_);
+    require_memory(matrices * layout.values() * static_cast<std::int64_t>(sizeof(Real)), communicator);
+  }
+  ScalapackCase(const Communicator& communicator, ProcessGrid grid, int n, int block)
+      : communicator_(communicator),
+        grid_(grid),
+        n_(n),
+        block_(block),
+        context_(communicator, grid.rows(), grid.columns()) {}
+
+  // Before every run, not timed.
+  virtual void prepare() = 0;
+  // The two parts that are timed apart.
+  virtual void begin() = 0;
+  virtual void finish() {}
+  // What the parts are called.
+  virtual std::map<std::string, double> phases(double begin_s, double finish_s) const {
+    return {{"factorise_s", begin_s}, {"solve_s", finish_s}};
+  }
+  // Empty when the result is right. Collective.
+  virtual std::string problem(std::uint64_t seed) = 0;
+  virtual std::string refusal(int info) const { return "ScaLAPACK gave up: info = " + std::to_string(info); }
+
+  // Of this precision: getrf is pdgetrf or psgetrf.
+  static scalapack::Routine routine(const std::string& name) {
+    return scalapack::Routine((std::is_same_v<Real, double> ? "pd" : "ps") + name);
+  }
+
+  Distributed<Real> square() const { return {context_, grid_, n_, n_, block_}; }
+  Distributed<Real> vector() const { return {context_, grid_, n_, 1, block_}; }
+
+  // `value` over eps n `scale`, and what it must not exceed.
+  std::string beyond(double value, double scale, double threshold) const {
+    const double residual = value / (roundoff<Real> * n_ * scale);
+    if (residual <= threshold) return "";  // false of NaN, too
+    return "scaled residual " + std::to_string(residual) + ", must be at most " +
+           std::to_string(static_cast<int>(threshold));
+  }
+
+  const Communicator& communicator_;
+  ProcessGrid grid_;
+  int n_;
+  int block_;
+  scalapack::Context context_;
+  std::uint64_t seed_ = 0;
+  int info_ = 0;
+};
+
+inline std::vector<Parameter> scalapack_parameters(std::vector<Parameter> further = {}) {
+  std::vector<Parameter> parameters = {
+      choice("precision", {"double", "single"}, "of the matrices and the arithmetic"),
+      integer("n", "", 120, 1, 1'000'000, "rows and columns of the matrix"),
+      integer("block", "", 32, 1, 100'000, "rows and columns of the blocks in which it is dealt out")};
+  for (auto& parameter : grid_parameters()) parameters.push_back(std::move(parameter));
+  for (auto& parameter : further) parameters.push_back(std::move(parameter));
+  return parameters;
+}
+
+inline Parameter condition_parameter() {
+  return integer("condition", "", 1000, 1, 1'000'000'000'000, "condition of the matrix");
+}
+
+inline std::vector<Sweep> scalapack_sweeps() {
+  return {{"standard", "ranks=powers n=500,1000"},
+          {"standard", "ranks=2 precision=single n=1000"},
+          {"advanced", "ranks=powers precision=double,single n=2000 block=32,64,128"}};
+}
+
+// Of both precisions.
+template <template <class> class Case>
+std::unique_ptr<Benchmark> in_precision(const Parameters& parameters, const Communicator& communicator) {
+  if (parameters.choice("precision") == "single")
+    return std::make_unique<Case<float>>(parameters, communicator);
+  return std::make_unique<Case<double>>(parameters, communicator);
+}
+
+}  // namespace scope

@@ -1,0 +1,99 @@
+// algorithm.scalapack_inverse: the inverse of a dense matrix by ScaLAPACK.
+//
+// Timed: LU factorisation and the inverse from the factors, on every rank; the slowest counts; both apart,
+// too.
+#include <optional>
+
+#include "benchmarks/algorithm/scalapack_case.hpp"
+
+namespace scope {
+namespace {
+
+constexpr double threshold = 1;  // of ScaLAPACK's tester: INV.dat
+
+template <class Real>
+class Inverse final : public ScalapackCase<Real> {
+ public:
+  Inverse(const Parameters& parameters, const Communicator& communicator)
+      : ScalapackCase<Real>(parameters, communicator, 1),
+        condition_(static_cast<double>(parameters.integer("condition"))),
+        a_(this->square()),
+        pivots_(a_.layout.leading() + this->block_) {
+    Real wanted = 0;
+    int integers = 0;
+    const int ask = -1;
+    invert(&wanted, &ask, &integers, &ask);
+    work_.resize(static_cast<std::size_t>(wanted) + 1);
+    integers_.resize(integers + 1);
+  }
+
+  Work work() const override {
+    const double n = this->n_;
+    return {.flops = 2 * n * n * n};
+  }
+
+  void fill(std::uint64_t seed) override {
+    ScalapackCase<Real>::fill(seed);
+    matrix_.emplace(this->n_, condition_, seed, false);
+  }
+
+  std::span<std::byte> received() override { return a_.bytes(); }
+
+ private:
+  void prepare() override {
+    a_.fill(*matrix_);
+    this->info_ = 0;
+  }
+  void begin() override {
+    factorise_(&this->n_, &this->n_, a_.values.data(), &first_item, &first_item, a_.descriptor.data(),
+               pivots_.data(), &this->info_);
+  }
+  void finish() override {
+    if (this->info_ != 0) return;
+    const int size = static_cast<int>(work_.size());
+    const int count = static_cast<int>(integers_.size());
+    invert(work_.data(), &size, integers_.data(), &count);
+  }
+  void invert(Real* work, const int* size, int* integers, const int* count) {
+    invert_(&this->n_, a_.values.data(), &first_item, &first_item, a_.descriptor.data(), pivots_.data(), work,
+            size, integers, count, &this->info_);
+  }
+  std::map<std::string, double> phases(double begin_s, double finish_s) const override {
+    return {{"factorise_s", begin_s}, {"invert_s", finish_s}};
+  }
+
+  // |A (X v) - v| / (eps n |A| |X| |v|): the residual of the tester, seen on a vector without zeros.
+  std::string problem(std::uint64_t seed) override {
+    const Vector v = probe(this->n_, seed);
+    const auto original = rounded<Real>(*matrix_);
+    const Vector inverse = distributed_product(a_.layout, a_.stored(), v, this->communicator_);
+    const Vector back = distributed_product(a_.layout, original, inverse, this->communicator_);
+    const double scale = distributed_row_norm(a_.layout, original, this->communicator_) *
+                         distributed_row_norm(a_.layout, a_.stored(), this->communicator_) * largest(v);
+    return this->beyond(largest_difference(back, v), scale, threshold);
+  }
+
+  double condition_;
+  Distributed<Real> a_;
+  std::vector<int> pivots_;
+  std::vector<Real> work_;
+  std::vector<int> integers_;
+  std::optional<KnownCondition> matrix_;
+  scalapack::Routine factorise_ = this->routine("getrf");
+  scalapack::Routine invert_ = this->routine("getri");
+};
+
+const Registration registration{{
+    .name = "algorithm.scalapack_inverse",
+    .summary = "ScaLAPACK: the inverse of a dense matrix",
+    .parameters = scalapack_parameters({condition_parameter()}),
+    .definition = Definition::max_rank,
+    .metrics = {flops_per_second(), seconds("time_s"), observed_seconds("factorise_s"),
+                observed_seconds("invert_s")},
+    .sweeps = scalapack_sweeps(),
+    .unavailable_reason = scalapack::absent(),
+    .make = in_precision<Inverse>,
+}};
+
+}  // namespace
+}  // namespace scope

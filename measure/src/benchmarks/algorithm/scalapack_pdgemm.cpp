@@ -1,0 +1,66 @@
+// algorithm.scalapack_pdgemm: C = A B by the PBLAS of ScaLAPACK.
+//
+// Timed: one product on every rank; the slowest counts. The matrices are dealt out before.
+#include "benchmarks/algorithm/scalapack_case.hpp"
+
+namespace scope {
+namespace {
+
+template <class Real>
+class Product final : public ScalapackCase<Real> {
+ public:
+  Product(const Parameters& parameters, const Communicator& communicator)
+      : ScalapackCase<Real>(parameters, communicator, 3),
+        a_(this->square()),
+        b_(this->square()),
+        c_(this->square()) {}
+
+  Work work() const override {
+    const double n = this->n_;
+    return {.flops = 2 * n * n * n};
+  }
+
+  void fill(std::uint64_t seed) override {
+    ScalapackCase<Real>::fill(seed);
+    const std::int64_t n = this->n_;
+    a_.fill([&](std::int64_t row, std::int64_t column) { return matrix_value(seed, row + column * n); });
+    b_.fill([&](std::int64_t row, std::int64_t column) { return matrix_value(~seed, row + column * n); });
+  }
+
+  std::span<std::byte> received() override { return c_.bytes(); }
+
+ private:
+  void prepare() override { std::fill(c_.values.begin(), c_.values.end(), Real{}); }
+  void begin() override {
+    const Real one = 1;
+    const Real zero = 0;
+    multiply_("N", "N", &this->n_, &this->n_, &this->n_, &one, a_.values.data(), &first_item, &first_item,
+              a_.descriptor.data(), b_.values.data(), &first_item, &first_item, b_.descriptor.data(), &zero,
+              c_.values.data(), &first_item, &first_item, c_.descriptor.data(), letter, letter);
+  }
+  std::map<std::string, double> phases(double, double) const override { return {}; }
+
+  std::string problem(std::uint64_t seed) override {
+    return distributed_product_problem<Real>(a_.layout, a_.stored(), b_.stored(), c_.stored(), seed,
+                                             this->communicator_);
+  }
+
+  Distributed<Real> a_;
+  Distributed<Real> b_;
+  Distributed<Real> c_;
+  scalapack::Routine multiply_ = this->routine("gemm");
+};
+
+const Registration registration{{
+    .name = "algorithm.scalapack_pdgemm",
+    .summary = "ScaLAPACK: product of two dense matrices",
+    .parameters = scalapack_parameters(),
+    .definition = Definition::max_rank,
+    .metrics = {flops_per_second(), seconds("time_s")},
+    .sweeps = scalapack_sweeps(),
+    .unavailable_reason = scalapack::absent(),
+    .make = in_precision<Product>,
+}};
+
+}  // namespace
+}  // namespace scope

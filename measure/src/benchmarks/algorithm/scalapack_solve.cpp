@@ -1,0 +1,203 @@
+// algorithm.scalapack_{lu,cholesky,qr}: a dense system of equations solved by ScaLAPACK.
+//
+// Timed: factorisation and the solution of one system, on every rank; the slowest counts; both apart, too.
+// The matrices are made before.
+#include <optional>
+
+#include "benchmarks/algorithm/scalapack_case.hpp"
+
+namespace scope {
+namespace {
+
+// A x = b with a matrix of known condition and values without any zero on the right side.
+template <class Real>
+class Solve : public ScalapackCase<Real> {
+ public:
+  Solve(const Parameters& parameters, const Communicator& communicator, bool symmetric, double threshold)
+      : ScalapackCase<Real>(parameters, communicator, 1),
+        condition_(static_cast<double>(parameters.integer("condition"))),
+        symmetric_(symmetric),
+        threshold_(threshold),
+        a_(this->square()),
+        b_(this->vector()) {}
+
+  void fill(std::uint64_t seed) override {
+    ScalapackCase<Real>::fill(seed);
+    matrix_.emplace(this->n_, condition_, seed, symmetric_);
+    right_ = probe(this->n_, seed);
+    for (auto& value : right_) value = static_cast<Real>(value);
+  }
+
+  std::span<std::byte> received() override { return b_.bytes(); }
+
+ protected:
+  void prepare() override {
+    a_.fill(*matrix_);
+    b_.fill([&](std::int64_t row, std::int64_t) { return right_[row]; });
+    this->info_ = 0;
+  }
+
+  std::string refusal(int info) const override {
+    return "step " + std::to_string(info) + " of the factorisation found no pivot: the matrix is singular";
+  }
+
+  // |A x - b| / (eps n |A| |x|), as ScaLAPACK's testers scale it.
+  std::string problem(std::uint64_t) override {
+    const Communicator& communicator = this->communicator_;
+    const Vector x = distributed_product(b_.layout, b_.stored(), Vector(1, 1.0), communicator);
+    const auto original = rounded<Real>(*matrix_);
+    const Vector product = distributed_product(a_.layout, original, x, communicator);
+    const double scale = distributed_row_norm(a_.layout, original, communicator) * largest(x);
+    return this->beyond(largest_difference(product, right_), scale, threshold_);
+  }
+
+  double condition_;
+  bool symmetric_;
+  double threshold_;
+  Distributed<Real> a_;
+  Distributed<Real> b_;
+  std::optional<KnownCondition> matrix_;
+  Vector right_;
+};
+
+// Thresholds are those of the input files of ScaLAPACK's testers (LU.dat, LLT.dat, QR.dat).
+template <class Real>
+class Lu final : public Solve<Real> {
+ public:
+  Lu(const Parameters& parameters, const Communicator& communicator)
+      : Solve<Real>(parameters, communicator, false, 1), pivots_(this->a_.layout.leading() + this->block_) {}
+
+  Work work() const override {
+    const double n = this->n_;
+    return {.flops = (2.0 / 3 * n + 3.0 / 2) * n * n};
+  }
+
+ private:
+  void begin() override {
+    factorise_(&this->n_, &this->n_, this->a_.values.data(), &first_item, &first_item,
+               this->a_.descriptor.data(), pivots_.data(), &this->info_);
+  }
+  void finish() override {
+    if (this->info_ != 0) return;
+    const int one = 1;
+    solve_("N", &this->n_, &one, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
+           pivots_.data(), this->b_.values.data(), &first_item, &first_item, this->b_.descriptor.data(),
+           &this->info_, letter);
+  }
+
+  std::vector<int> pivots_;
+  scalapack::Routine factorise_ = this->routine("getrf");
+  scalapack::Routine solve_ = this->routine("getrs");
+};
+
+template <class Real>
+class Cholesky final : public Solve<Real> {
+ public:
+  Cholesky(const Parameters& parameters, const Communicator& communicator)
+      : Solve<Real>(parameters, communicator, true, 3) {}
+
+  Work work() const override {
+    const double n = this->n_;
+    return {.flops = (1.0 / 3 * n + 5.0 / 2) * n * n};
+  }
+
+ private:
+  void begin() override {
+    factorise_("L", &this->n_, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
+               &this->info_, letter);
+  }
+  void finish() override {
+    if (this->info_ != 0) return;
+    const int one = 1;
+    solve_("L", &this->n_, &one, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
+           this->b_.values.data(), &first_item, &first_item, this->b_.descriptor.data(), &this->info_,
+           letter);
+  }
+  std::string refusal(int info) const override {
+    return "step " + std::to_string(info) + " of the factorisation: the matrix is not positive definite";
+  }
+
+  scalapack::Routine factorise_ = this->routine("potrf");
+  scalapack::Routine solve_ = this->routine("potrs");
+};
+
+template <class Real>
+class Qr final : public Solve<Real> {
+ public:
+  Qr(const Parameters& parameters, const Communicator& communicator)
+      : Solve<Real>(parameters, communicator, false, 5), scales_(this->a_.layout.columns.local() + 1) {
+    Real wanted = 0;
+    const int ask = -1;
+    factorise(&wanted, &ask);
+    Real further = 0;
+    turn(&further, &ask);
+    work_.resize(static_cast<std::size_t>(std::max(wanted, further)) + 1);
+  }
+
+  Work work() const override {
+    const double n = this->n_;
+    return {.flops = (4.0 / 3 * n + 3.0) * n * n};
+  }
+
+ private:
+  void begin() override {
+    const int size = static_cast<int>(work_.size());
+    factorise(work_.data(), &size);
+  }
+  // x = R^-1 Q^T b
+  void finish() override {
+    const int size = static_cast<int>(work_.size());
+    turn(work_.data(), &size);
+    if (this->info_ != 0) return;
+    const int one = 1;
+    solve_("U", "N", "N", &this->n_, &one, this->a_.values.data(), &first_item, &first_item,
+           this->a_.descriptor.data(), this->b_.values.data(), &first_item, &first_item,
+           this->b_.descriptor.data(), &this->info_, letter, letter, letter);
+  }
+
+  void factorise(Real* work, const int* size) {
+    factorise_(&this->n_, &this->n_, this->a_.values.data(), &first_item, &first_item,
+               this->a_.descriptor.data(), scales_.data(), work, size, &this->info_);
+  }
+  void turn(Real* work, const int* size) {
+    const int one = 1;
+    turn_("L", "T", &this->n_, &one, &this->n_, this->a_.values.data(), &first_item, &first_item,
+          this->a_.descriptor.data(), scales_.data(), this->b_.values.data(), &first_item, &first_item,
+          this->b_.descriptor.data(), work, size, &this->info_, letter, letter);
+  }
+
+  std::vector<Real> scales_;  // of the reflections
+  std::vector<Real> work_;
+  scalapack::Routine factorise_ = this->routine("geqrf");
+  scalapack::Routine turn_ = this->routine("ormqr");
+  scalapack::Routine solve_ = this->routine("trtrs");
+};
+
+struct Row {
+  const char* name;
+  const char* summary;
+  std::unique_ptr<Benchmark> (*make)(const Parameters&, const Communicator&);
+};
+
+Declaration declaration(const Row& row) {
+  return {.name = row.name,
+          .summary = row.summary,
+          .parameters = scalapack_parameters({condition_parameter()}),
+          .definition = Definition::max_rank,
+          .metrics = {flops_per_second(), seconds("time_s"), observed_seconds("factorise_s"),
+                      observed_seconds("solve_s")},
+          .sweeps = scalapack_sweeps(),
+          .unavailable_reason = scalapack::absent(),
+          .make = row.make};
+}
+
+const Registration lu(declaration(
+    {"algorithm.scalapack_lu", "ScaLAPACK: a system of equations by LU with pivoting", in_precision<Lu>}));
+const Registration cholesky(declaration({"algorithm.scalapack_cholesky",
+                                         "ScaLAPACK: a positive definite system by Cholesky's factors",
+                                         in_precision<Cholesky>}));
+const Registration qr(declaration(
+    {"algorithm.scalapack_qr", "ScaLAPACK: a system of equations by orthogonal factors", in_precision<Qr>}));
+
+}  // namespace
+}  // namespace scope

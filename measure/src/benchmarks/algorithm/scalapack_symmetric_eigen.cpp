@@ -1,0 +1,122 @@
+// algorithm.scalapack_symmetric_eigen: all eigenvalues and eigenvectors of a symmetric matrix by ScaLAPACK.
+//
+// Timed: pdsyevd (reduction to a tridiagonal matrix, divide and conquer, back) on every rank; the slowest
+// counts.
+#include <optional>
+
+#include "benchmarks/algorithm/scalapack_case.hpp"
+
+namespace scope {
+namespace {
+
+constexpr double threshold = 80;  // of ScaLAPACK's tester: SEP.dat
+
+template <class Real>
+class SymmetricEigen final : public ScalapackCase<Real> {
+ public:
+  SymmetricEigen(const Parameters& parameters, const Communicator& communicator)
+      : ScalapackCase<Real>(parameters, communicator, 4),
+        condition_(static_cast<double>(parameters.integer("condition"))),
+        a_(this->square()),
+        z_(this->square()),
+        values_(this->n_) {
+    const int edge = std::max(this->grid_.rows(), this->grid_.columns());
+    if (this->n_ <= (edge - 1) * std::int64_t{this->block_}) {
+      // With an empty process it ends the program (ScaLAPACK 2.2.1).
+      const int fitting = edge > 1 ? (this->n_ - 1) / (edge - 1) : this->n_;
+      throw Unavailable("pdsyevd needs a part of the matrix on every process: n=" + std::to_string(this->n_) +
+                        " in blocks of " + std::to_string(this->block_) + " leaves some empty" +
+                        (fitting > 0 ? "; block=" + std::to_string(fitting) + " would do" : ""));
+    }
+    Real wanted = 0;
+    int integers = 0;
+    const int ask = -1;
+    decompose(&wanted, &ask, &integers, &ask);
+    // What pdsyevd asks for is too little for the pdormtr inside it where blocks are large (ScaLAPACK 2.2.1).
+    const std::size_t sides = a_.layout.rows.local() + a_.layout.columns.local() + 3 * this->block_;
+    work_.resize(static_cast<std::size_t>(wanted) + sides * this->block_);
+    integers_.resize(integers + 1);
+  }
+
+  // Reduction and transformation back; what lies between depends on the values.
+  Work work() const override {
+    const double n = this->n_;
+    return {.flops = 10.0 / 3 * n * n * n};
+  }
+
+  void fill(std::uint64_t seed) override {
+    ScalapackCase<Real>::fill(seed);
+    matrix_.emplace(this->n_, condition_, seed, true);
+  }
+
+  std::span<std::byte> received() override { return z_.bytes(); }
+
+ private:
+  void prepare() override {
+    a_.fill(*matrix_);
+    this->info_ = 0;
+  }
+  void begin() override {
+    const int size = static_cast<int>(work_.size());
+    const int count = static_cast<int>(integers_.size());
+    decompose(work_.data(), &size, integers_.data(), &count);
+  }
+  void decompose(Real* work, const int* size, int* integers, const int* count) {
+    decompose_("V", "L", &this->n_, a_.values.data(), &first_item, &first_item, a_.descriptor.data(),
+               values_.data(), z_.values.data(), &first_item, &first_item, z_.descriptor.data(), work, size,
+               integers, count, &this->info_, letter, letter);
+  }
+  std::map<std::string, double> phases(double, double) const override { return {}; }
+
+  // Eigenvalues against the known ones (Weyl: no further from them than |E|); |A Z v - Z (w v)| and |Z^T Z v
+  // - v| on a vector without zeros.
+  std::string problem(std::uint64_t seed) override {
+    const Communicator& communicator = this->communicator_;
+    const Vector& known = matrix_->singular_values();
+    const Vector found(values_.rbegin(), values_.rend());
+    if (auto text = this->beyond(largest_difference(found, known), 1, threshold); !text.empty()) {
+      return "eigenvalues: " + text;
+    }
+    const Vector v = probe(this->n_, seed);
+    Vector scaled = v;
+    for (int i = 0; i < this->n_; ++i) scaled[i] *= static_cast<double>(values_[i]);
+    const auto original = rounded<Real>(*matrix_);
+    const Vector zv = distributed_product(z_.layout, z_.stored(), v, communicator);
+    const Vector left = distributed_product(a_.layout, original, zv, communicator);
+    const Vector right = distributed_product(z_.layout, z_.stored(), scaled, communicator);
+    const double scale = distributed_row_norm(a_.layout, original, communicator) * largest(v);
+    if (auto text = this->beyond(largest_difference(left, right), scale, threshold); !text.empty()) {
+      return "eigenvectors: " + text;
+    }
+    const Vector back = distributed_product(z_.layout, z_.stored(), zv, communicator, true);
+    if (auto text = this->beyond(largest_difference(back, v), largest(v), threshold); !text.empty()) {
+      return "orthogonality: " + text;
+    }
+    return "";
+  }
+
+  double condition_;
+  Distributed<Real> a_;
+  Distributed<Real> z_;
+  std::vector<Real> values_;
+  std::vector<Real> work_;
+  std::vector<int> integers_;
+  std::optional<KnownCondition> matrix_;
+  scalapack::Routine decompose_ = this->routine("syevd");
+};
+
+const Registration registration{{
+    .name = "algorithm.scalapack_symmetric_eigen",
+    .summary = "ScaLAPACK: eigenvalues and eigenvectors of a symmetric matrix",
+    .parameters = scalapack_parameters({condition_parameter()}),
+    .definition = Definition::max_rank,
+    .metrics = {flops_per_second(), seconds("time_s")},
+    .sweeps = {{"standard", "ranks=powers n=500"},
+               {"standard", "ranks=2 precision=single n=500"},
+               {"advanced", "ranks=powers precision=double,single n=1000 block=32,64"}},
+    .unavailable_reason = scalapack::absent(),
+    .make = in_precision<SymmetricEigen>,
+}};
+
+}  // namespace
+}  // namespace scope

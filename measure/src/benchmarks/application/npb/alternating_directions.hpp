@@ -1,0 +1,288 @@
+// What BT and SP share: a flow in cells of a multi-partition, whose time steps solve systems along x, then y,
+// then z (RNR-94-007, section 3.3.1: approximate factorisation).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "benchmarks/application/npb/flow_norms.hpp"
+#include "benchmarks/application/npb/kernel.hpp"
+#include "benchmarks/application/npb/lines.hpp"
+#include "benchmarks/application/npb/multipartition.hpp"
+#include "benchmarks/application/npb/right_hand_side.hpp"
+#include "benchmarks/application/npb/variant.hpp"
+
+namespace scope::npb {
+
+// `System<axis>` solves the lines of a cell: see BlockTridiagonal and ScalarPentadiagonal.
+template <template <int> class System>
+class AlternatingDirections : public Kernel {
+ public:
+  AlternatingDirections(const std::string& benchmark, const Parameters& parameters,
+                        const Communicator& communicator, const FlowProblem& problem)
+      : Kernel(benchmark, parameters, communicator),
+        problem_(problem),
+        flow_{problem.n, problem.dt},
+        partition_(benchmark, problem.n, communicator.size(), communicator.rank()),
+        width_(width_of(parameters, communicator)) {
+    std::vector<int> all;
+    for (int axis = 0; axis < 3; ++axis) {
+      const int before = cut(axis) ? partition_.neighbour(axis, -1) : MPI_PROC_NULL;
+      const int after = cut(axis) ? partition_.neighbour(axis, 1) : MPI_PROC_NULL;
+      before_.push_back(Partners::these({before}));
+      after_.push_back(Partners::these({after}));
+      all.insert(all.end(), {before, after});
+    }
+    around_ = Partners::these(all);
+    prepare();
+  }
+
+ protected:
+  const FlowProblem& problem() const { return problem_; }
+
+ private:
+  static constexpr int derived_numbers =
+      System<0>::needs_sound ? derived::with_sound : derived::without_sound;
+
+  // Allocates everything. Throws Unavailable where it does not fit.
+  void prepare() {
+    std::vector<Box> boxes;
+    for (int slab = 0; slab < partition_.cells(); ++slab) {
+      places_.push_back(partition_.place(slab));
+      boxes.push_back({problem_.n, partition_.begin(places_.back()), partition_.size(places_.back())});
+    }
+    const auto [kept, message, faces] = line_sizes(boxes);
+    std::size_t numbers = kept + 2 * message + 2 * faces;
+    std::size_t bytes = 0;
+    for (const Box& box : boxes) bytes += Cell::bytes(box, derived_numbers, 0);
+    require(static_cast<std::int64_t>(bytes + numbers * sizeof(double)));
+    kept_.resize(kept);
+    sent_.resize(message);
+    received_.resize(message);
+    for (const Box& box : boxes) {
+      set_forcing(cells_.emplace_back(box, derived_numbers, 0), flow_);
+    }
+  }
+
+  bool cut(int axis) const { return partition_.slabs(axis) > 1; }
+
+  // Doubles that the lines of a box need: what is remembered of them between the ways there and back where
+  // other processes lie between, or while it is at a few of them; what they send on and back.
+  struct LineMemory {
+    std::size_t kept;
+    std::size_t kept_at_once;
+    std::size_t forward;
+    std::size_t backward;
+  };
+  static LineMemory line_memory(const Box& box, int axis) {
+    return with_axis(axis, [&](auto a) -> LineMemory {
+      const auto lines = static_cast<std::size_t>(Lines<a>::count(box));
+      const auto points = static_cast<std::size_t>(Lines<a>::length(box)) * System<a>::kept;
+      return {lines * points, most_lanes * points, lines * System<a>::forward, lines * System<a>::backward};
+    });
+  }
+
+  struct Sizes {
+    std::size_t kept = 0;
+    std::size_t message = 0;
+    std::size_t faces = 0;
+  };
+  Sizes line_sizes(const std::vector<Box>& boxes) const {
+    Sizes sizes;
+    for (int axis = 0; axis < 3; ++axis) {
+      std::size_t kept = 0;
+      for (const Box& box : boxes) {
+        const LineMemory memory = line_memory(box, axis);
+        kept = cut(axis) ? kept + memory.kept : std::max(kept, memory.kept_at_once);
+        if (!cut(axis)) continue;
+        sizes.message = std::max({sizes.message, memory.forward, memory.backward});
+        sizes.faces += 2 * face_numbers(box, axis);
+      }
+      sizes.kept = std::max(sizes.kept, kept);
+    }
+    return sizes;
+  }
+
+  // Calls `action` with the axis as a constant.
+  template <class Action>
+  static decltype(auto) with_axis(int axis, Action&& action) {
+    if (axis == 0) return action(std::integral_constant<int, 0>{});
+    if (axis == 1) return action(std::integral_constant<int, 1>{});
+    return action(std::integral_constant<int, 2>{});
+  }
+
+  // Calls `action(system, lanes)` with the lines of a cell.
+  template <class Action>
+  void with(Cell& cell, int axis, double* kept, Action&& action) {
+    with_axis(axis, [&](auto a) {
+      in_lanes(width_, [&]<int lanes>() {
+        action(System<a>(cell, flow_, kept), std::integral_constant<int, lanes>{});
+      });
+    });
+  }
+
+  // The suite's rule: one step is done before the clock runs, then everything is set back.
+  void initialise() override {
+    set_initial_values();
+    step();
+    set_initial_values();
+  }
+  void set_initial_values() {
+    for (Cell& cell : cells_) set_u(cell, 0, initial_values);
+  }
+
+  void iterate() override {
+    for (int iteration = 1; iteration <= problem_.iterations; ++iteration) {
+      if (iteration == problem_.iterations) exchange().expose();
+      step();
+    }
+  }
+
+  void step() {
+    find_residual();
+    for (int axis = 0; axis < 3; ++axis) {
+      if (cut(axis)) {
+        sweep(axis);
+      } else {
+        for (Cell& cell : cells_) {
+          with(cell, axis, kept_.data(), [&](auto system, auto lanes) { system.template solve<lanes>(); });
+        }
+      }
+    }
+    for (Cell& cell : cells_) add_change(cell);
+  }
+
+  std::vector<double> results() override {
+    find_residual();
+    SquareSums sums;
+    for (Cell& cell : cells_) sums.add(cell, flow_);
+    return sums.norms(flow_, exchange());
+  }
+  std::vector<Published> published() const override { return published_norms(problem_); }
+  int iterations() const override { return problem_.iterations; }
+  std::size_t meetings() const override {
+    std::size_t in_step = partition_.cells() > 1 ? 1 : 0;
+    for (int axis = 0; axis < 3; ++axis) in_step += 2 * (partition_.slabs(axis) - 1);
+    return in_step * problem_.iterations;
+  }
+
+  // The right-hand side, times dt.
+  void find_residual() {
+    if (partition_.cells() > 1) exchange_faces();
+    for (Cell& cell : cells_) {
+      in_lanes(width_, [&]<int lanes>() { derive<lanes>(cell, System<0>::needs_sound); });
+      in_lanes(width_,
+               [&]<int lanes>() { right_hand_side<lanes>(cell, flow_, flow_.dt, cell.residual, true); });
+    }
+  }
+
+  void add_change(Cell& cell) {
+    in_lanes(width_, [&]<int lanes>() { npb::add_change<lanes>(cell, 1); });
+  }
+
+  // Cell by cell along an axis, and back; at each step every process is at one of its cells.
+  void sweep(int axis) {
+    const int cells = partition_.slabs(axis);
+    const int before = partition_.neighbour(axis, -1);
+    const int after = partition_.neighbour(axis, 1);
+    double* kept = kept_.data();
+    for (int slab = 0; slab < cells; ++slab) {
+      Cell& cell = in_slab(axis, slab);
+      const bool last = slab + 1 == cells;
+      const double* const from = slab == 0 ? nullptr : received_.data();
+      double* const to = last ? nullptr : sent_.data();
+      with(cell, axis, kept, [&](auto system, auto lanes) { system.template eliminate<lanes>(from, to); });
+      kept += line_memory(cell, axis).kept;
+      if (last) break;
+      const Side side{after, std::span(sent_).first(line_memory(cell, axis).forward), before,
+                      std::span(received_).first(line_memory(in_slab(axis, slab + 1), axis).forward),
+                      sweep_tag};
+      exchange().swap(std::span(&side, 1), before_[axis]);
+    }
+    for (int slab = cells - 1; slab >= 0; --slab) {
+      Cell& cell = in_slab(axis, slab);
+      kept -= line_memory(cell, axis).kept;
+      const double* const from = slab + 1 == cells ? nullptr : received_.data();
+      double* const to = slab == 0 ? nullptr : sent_.data();
+      with(cell, axis, kept, [&](auto system, auto lanes) { system.template substitute<lanes>(from, to); });
+      if (slab == 0) break;
+      const Side side{before, std::span(sent_).first(line_memory(cell, axis).backward), after,
+                      std::span(received_).first(line_memory(in_slab(axis, slab - 1), axis).backward),
+                      sweep_tag};
+      exchange().swap(std::span(&side, 1), after_[axis]);
+    }
+  }
+
+  // The cell of this process in a slab along an axis that is cut.
+  Cell& in_slab(int axis, int slab) {
+    const auto found = std::find_if(places_.begin(), places_.end(),
+                                    [&](const Extents& place) { return place[axis] == slab; });
+    return cells_[found - places_.begin()];
+  }
+
+  // Two layers of u around every cell, all cells' faces of a direction in one message.
+  void exchange_faces() {
+    sides_.clear();
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!cut(axis)) continue;
+      for (const int step : {-1, 1}) {
+        Face& face = faces_[2 * axis + (step > 0 ? 1 : 0)];
+        face.sent.clear();
+        std::size_t expected = 0;
+        for_cells_beside(axis, step, [&](Cell& cell) {
+          for_face(cell, axis, step, false, [&](double value) { face.sent.push_back(value); });
+        });
+        for_cells_beside(axis, -step, [&](Cell& cell) { expected += face_numbers(cell, axis); });
+        face.received.resize(expected);
+        sides_.push_back({partition_.neighbour(axis, step), face.sent, partition_.neighbour(axis, -step),
+                          face.received, faces_tag + static_cast<int>(sides_.size())});
+      }
+    }
+    exchange().swap(sides_, around_);
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!cut(axis)) continue;
+      for (const int step : {-1, 1}) {
+        const double* from = faces_[2 * axis + (step > 0 ? 1 : 0)].received.data();
+        for_cells_beside(axis, -step, [&](Cell& cell) {
+          for_face(cell, axis, -step, true, [&](double& value) { value = *from++; });
+        });
+      }
+    }
+  }
+
+  // The cells that have a neighbour before (`step` -1) or after them, in the order of their slabs.
+  template <class Action>
+  void for_cells_beside(int axis, int step, Action&& action) {
+    const int slabs = partition_.slabs(axis);
+    for (int slab = 0; slab < slabs; ++slab) {
+      if (slab + step >= 0 && slab + step < slabs) action(in_slab(axis, slab));
+    }
+  }
+
+  static constexpr int sweep_tag = 31;
+  static constexpr int faces_tag = 32;
+
+  struct Face {
+    std::vector<double> sent;
+    std::vector<double> received;
+  };
+
+  FlowProblem problem_;
+  Flow flow_;
+  Multipartition partition_;
+  Width width_;
+  std::vector<Cell> cells_;
+  std::vector<Extents> places_;
+  std::vector<double> kept_;
+  std::vector<double> sent_;
+  std::vector<double> received_;
+  std::array<Face, 6> faces_;
+  std::vector<Side> sides_;
+  std::vector<Partners> before_;
+  std::vector<Partners> after_;
+  Partners around_ = Partners::none();
+};
+
+}  // namespace scope::npb

@@ -1,0 +1,194 @@
+// BT's lines: systems with 5 x 5 blocks on three diagonals, by elimination from the first cell of a line to
+// the last and substitution back (Thomas), without pivoting (RNR-94-007, section 3.3.2).
+#pragma once
+
+#include "benchmarks/application/npb/jacobians.hpp"
+#include "benchmarks/application/npb/lines.hpp"
+
+namespace scope::npb {
+
+template <int axis>
+class BlockTridiagonal {
+ public:
+  static constexpr bool needs_sound = false;
+  // Doubles of a point that substitution needs: the right block of its eliminated row.
+  static constexpr int kept = quantities * quantities;
+  // What a line tells the next cell: that block of its last point, and the values there; and back: the change
+  // at its first point.
+  static constexpr int forward = kept + quantities;
+  static constexpr int backward = quantities;
+
+  BlockTridiagonal(Cell& cell, const Flow& flow, double* rights)
+      : cell_(cell), flow_(flow), rights_(rights) {}
+
+  // Of lines that end in this cell on both sides.
+  template <int lanes>
+  void solve() {
+    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int, int i, int j, int k) {
+      using Real = typename decltype(run)::Real;
+      Row<Real> row{};
+      eliminate(row, rights_, i, j, k);
+      Real change[quantities]{};
+      substitute(change, rights_, i, j, k);
+    });
+  }
+
+  // `before`: forward doubles for each line, from the cell before, or null; `after`: for the next one.
+  template <int lanes>
+  void eliminate(const double* before, double* after) {
+    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) {
+      using Real = typename decltype(run)::Real;
+      Row<Real> row{};
+      if (before != nullptr) std::memcpy(&row, before + line * forward, sizeof row);
+      eliminate(row, rights_of(line), i, j, k);
+      if (after != nullptr) std::memcpy(after + line * forward, &row, sizeof row);
+    });
+  }
+
+  // `after`: backward doubles for each line, from the next cell, or null; `before`: for the one before.
+  template <int lanes>
+  void substitute(const double* after, double* before) {
+    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) {
+      using Real = typename decltype(run)::Real;
+      Real change[quantities]{};
+      if (after != nullptr) std::memcpy(&change, after + line * backward, sizeof change);
+      substitute(change, rights_of(line), i, j, k);
+      if (before != nullptr) std::memcpy(before + line * backward, &change, sizeof change);
+    });
+  }
+
+ private:
+  // The row of a point after elimination: change + right * (change at the next point) = value.
+  template <class Real>
+  struct Row {
+    Real right[quantities][quantities];
+    Real value[quantities];
+  };
+
+  double* rights_of(int line) {
+    return rights_ + static_cast<std::size_t>(line) * Lines<axis>::length(cell_) * kept;
+  }
+
+  template <class Real>
+  void eliminate(Row<Real>& before, double* rights, int i, int j, int k) {
+    const Stride step = cell_.derived.along(axis);
+    const Stride md = cell_.derived.component();
+    const Stride mr = cell_.residual.component();
+    const Stride apart = cell_.derived.along(Lines<axis>::inner);
+    const Stride residuals_apart = cell_.residual.along(Lines<axis>::inner);
+    const auto at = [&](const double* d) {
+      return Thermodynamics<Real>::at(
+          d, md, [&](const double* from) { return Lines<axis>::template get<Real>(from, apart); });
+    };
+    const double* d = cell_.derived.at(i, j, k);
+    double* residual = cell_.residual.at(i, j, k);
+    Thermodynamics<Real> behind = at(d - step);
+    Thermodynamics<Real> here = at(d);
+    for (int left = Lines<axis>::length(cell_); left > 0; --left) {
+      const Thermodynamics<Real> ahead = at(d + step);
+      Real middle[quantities][quantities];
+      Real right[quantities][quantities];
+      Real value[quantities];
+      each<quantities>([&](auto row) {
+        each<quantities>([&](auto column) {
+          middle[row][column] = middle_block<axis, row, column>(here, flow_);
+          right[row][column] = Real{};
+        });
+        value[row] = Lines<axis>::template get<Real>(residual + row * mr, residuals_apart);
+        each<quantities>([&](auto column) {
+          if constexpr (present(axis, row, column)) {
+            right[row][column] = outer_block<axis, 1, row, column>(ahead, flow_);
+            const Real left = outer_block<axis, -1, row, column>(behind, flow_);
+            each<quantities>([&](auto m) { middle[row][m] -= left * before.right[column][m]; });
+            value[row] -= left * before.value[column];
+          }
+        });
+      });
+      divide(middle, right, value);
+      each<quantities>([&](auto row) {
+        each<quantities>([&](auto column) {
+          before.right[row][column] = right[row][column];
+          store(rights + (row * quantities + column) * lanes_of<Real>, right[row][column]);
+        });
+        before.value[row] = value[row];
+        Lines<axis>::put(residual + row * mr, residuals_apart, value[row]);
+      });
+      behind = here;
+      here = ahead;
+      d += step;
+      residual += cell_.residual.along(axis);
+      rights += kept * lanes_of<Real>;
+    }
+  }
+
+  // Whether the right block has anything in `column` of a row when that row becomes the pivot.
+  static constexpr bool filled(int row, int column) {
+    bool any = false;
+    for (int above = 0; above <= row; ++above) any = any || present(axis, above, column);
+    return any;
+  }
+
+  // right = middle^-1 right, value = middle^-1 value, by Gauss.
+  template <class Real>
+  static void divide(Real (&middle)[quantities][quantities], Real (&right)[quantities][quantities],
+                     Real (&value)[quantities]) {
+    each<quantities>([&](auto pivot) {
+      const Real scale = 1.0 / middle[pivot][pivot];
+      each<quantities>([&](auto column) {
+        if constexpr (column > pivot) middle[pivot][column] *= scale;
+        if constexpr (filled(pivot, column)) right[pivot][column] *= scale;
+      });
+      value[pivot] *= scale;
+      each<quantities>([&](auto row) {
+        if constexpr (row > pivot) {
+          const Real factor = middle[row][pivot];
+          each<quantities>([&](auto column) {
+            if constexpr (column > pivot) middle[row][column] -= factor * middle[pivot][column];
+            if constexpr (filled(pivot, column)) right[row][column] -= factor * right[pivot][column];
+          });
+          value[row] -= factor * value[pivot];
+        }
+      });
+    });
+    each<quantities>([&](auto step) {
+      constexpr int row = quantities - 1 - step;
+      each<quantities>([&](auto below) {
+        if constexpr (below > row) {
+          each<quantities>(
+              [&](auto column) { right[row][column] -= middle[row][below] * right[below][column]; });
+          value[row] -= middle[row][below] * value[below];
+        }
+      });
+    });
+  }
+
+  template <class Real>
+  void substitute(Real (&change)[quantities], const double* rights, int i, int j, int k) {
+    const Stride mr = cell_.residual.component();
+    const Stride apart = cell_.residual.along(Lines<axis>::inner);
+    const int length = Lines<axis>::length(cell_);
+    double* residual = cell_.residual.at(i, j, k) + (length - 1) * cell_.residual.along(axis);
+    rights += (length - 1) * kept * lanes_of<Real>;
+    for (int left = length; left > 0; --left) {
+      Real next[quantities];
+      each<quantities>([&](auto row) {
+        next[row] = Lines<axis>::template get<Real>(residual + row * mr, apart);
+        each<quantities>([&](auto column) {
+          next[row] -= load<Real>(rights + (row * quantities + column) * lanes_of<Real>) * change[column];
+        });
+      });
+      each<quantities>([&](auto row) {
+        change[row] = next[row];
+        Lines<axis>::put(residual + row * mr, apart, next[row]);
+      });
+      residual -= cell_.residual.along(axis);
+      rights -= kept * lanes_of<Real>;
+    }
+  }
+
+  Cell& cell_;
+  const Flow& flow_;
+  double* rights_;
+};
+
+}  // namespace scope::npb

@@ -1,0 +1,235 @@
+// What the kernels of the suite send each other: every message of theirs goes through here, so that it is
+// counted, belongs to a phase, and can be corrupted by a test.
+#pragma once
+
+#include <mpi.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "benchmark.hpp"
+#include "faults/faults.hpp"
+#include "sampling/phases.hpp"
+
+namespace scope::npb {
+
+// Of this process, since the timed part began.
+struct Sent {
+  std::int64_t messages = 0;
+  std::int64_t bytes = 0;
+  std::int64_t small = 0;  // messages of at most so many bytes:
+  static constexpr std::size_t small_bytes = 1024;
+};
+
+// One side of a swap: what goes to one process, and what comes from another. MPI_PROC_NULL is nobody.
+struct Side {
+  int to;
+  std::span<const double> sent;
+  int from;
+  std::span<double> received;
+  int tag;
+};
+
+// What an all-to-all takes from each process and gives to it: counts and begins in items.
+struct Parcels {
+  std::vector<int> counts;
+  std::vector<int> begins;
+
+  int total() const { return counts.empty() ? 0 : begins.back() + counts.back(); }
+};
+
+// A collective counts as the messages of recursive doubling: ceil(log2 p), of the whole vector each.
+class Exchange {
+ public:
+  Exchange(std::string benchmark, const Communicator& communicator)
+      : benchmark_(std::move(benchmark)), communicator_(communicator), faults_(Faults::from_environment()) {}
+
+  // From here on, messages are counted and their time belongs to `phases`; without any, neither.
+  void begin(Phases* phases) {
+    phases_ = phases;
+    exchanged_ = collected_ = {};
+    waits_ = 0;
+    exposed_ = phases != nullptr;
+    if (phases_ != nullptr) phases_->enter(Phase::compute);
+  }
+
+  const Sent& exchanged() const { return exchanged_; }  // to partners
+  const Sent& collected() const { return collected_; }  // sums and maxima over all processes
+  // How many messages it had to wait for one after another: each costs a latency at least.
+  std::int64_t waits() const { return waits_; }
+
+  // All at once. `partners` are those that the sides receive from, and live as long as the kernel.
+  void swap(std::span<const Side> sides, const Partners& partners) {
+    meet(Phase::exchange, partners);
+    requests_.clear();
+    for (const Side& side : sides) {
+      if (side.from != MPI_PROC_NULL)
+        MPI_Irecv(side.received.data(), count(side.received), MPI_DOUBLE, side.from, side.tag, handle(),
+                  &requests_.emplace_back());
+    }
+    waits_ += requests_.empty() ? 0 : 1;
+    for (const Side& side : sides) {
+      if (side.to == MPI_PROC_NULL) continue;
+      MPI_Isend(side.sent.data(), count(side.sent), MPI_DOUBLE, side.to, side.tag, handle(),
+                &requests_.emplace_back());
+      add(exchanged_, 1, side.sent.size_bytes());
+    }
+    MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+    compute();
+    const bool exposed = exposed_;
+    for (const Side& side : sides) {
+      if (side.from == MPI_PROC_NULL) continue;
+      exposed_ = exposed;
+      corrupt_if_asked(std::as_writable_bytes(side.received));
+    }
+  }
+
+  // A link of a pipeline: waits for what the process before has computed. Every process of the pipeline calls
+  // it as often, those without a process before (MPI_PROC_NULL) too.
+  void receive(std::span<double> received, int from, int tag, const Partners& partner) {
+    meet(Phase::exchange, partner);
+    if (from != MPI_PROC_NULL)
+      MPI_Recv(received.data(), count(received), MPI_DOUBLE, from, tag, handle(), MPI_STATUS_IGNORE);
+    waits_ += from != MPI_PROC_NULL ? 1 : 0;
+    compute();
+    if (from != MPI_PROC_NULL) corrupt_if_asked(std::as_writable_bytes(received));
+  }
+
+  // The other end of a link.
+  void send(std::span<const double> sent, int to, int tag) {
+    if (to == MPI_PROC_NULL) return;
+    enter(Phase::exchange);
+    MPI_Send(sent.data(), count(sent), MPI_DOUBLE, to, tag, handle());
+    add(exchanged_, 1, sent.size_bytes());
+    compute();
+  }
+
+  // Tells everyone how much will come; returns what comes to this process, packed in order of the ranks.
+  Parcels announce(const Parcels& out) {
+    Parcels in{std::vector<int>(out.counts.size()), std::vector<int>(out.counts.size())};
+    meet(Phase::exchange, everyone_);
+    MPI_Alltoall(out.counts.data(), 1, MPI_INT, in.counts.data(), 1, MPI_INT, handle());
+    waits_ += communicator_.size() > 1 ? 1 : 0;
+    compute();
+    std::exclusive_scan(in.counts.begin(), in.counts.end(), in.begins.begin(), 0);
+    add(exchanged_, communicator_.size() - 1, (communicator_.size() - 1) * sizeof(int));
+    return in;
+  }
+
+  // Everyone's parcels to everyone. Items are sent as they lie in memory.
+  template <class Item>
+  void transpose(const Item* sent, const Parcels& out, Item* received, const Parcels& in) {
+    const auto [type, width] = type_of<Item>();
+    const Parcels sent_units = in_units(out, width);
+    const Parcels received_units = in_units(in, width);
+    meet(Phase::exchange, everyone_);
+    MPI_Alltoallv(sent, sent_units.counts.data(), sent_units.begins.data(), type, received,
+                  received_units.counts.data(), received_units.begins.data(), type, handle());
+    waits_ += communicator_.size() > 1 ? 1 : 0;
+    compute();
+    const int rank = communicator_.rank();
+    for (int to = 0; to < communicator_.size(); ++to) {
+      if (to != rank && out.counts[to] > 0)
+        add(exchanged_, 1, static_cast<std::size_t>(out.counts[to]) * sizeof(Item));
+    }
+    // What came from another process; of integers one low byte, so that they can still be places.
+    const int from = rank == 0 ? communicator_.size() - 1 : 0;
+    const auto bytes = std::as_writable_bytes(std::span(received + in.begins[from], in.counts[from]));
+    if (from != rank) corrupt_if_asked(std::is_integral_v<Item> && !bytes.empty() ? bytes.first(1) : bytes);
+  }
+
+  // Each value becomes its sum over all processes.
+  template <class Item, std::size_t size>
+  void sum(std::span<Item, size> values) {
+    reduce<Item>(values, MPI_SUM);
+  }
+  void largest(std::span<double> values) { reduce<double>(values, MPI_MAX); }
+
+  // What belongs to another pattern of messages: its kernel counts it.
+  void count_exchanged(std::int64_t messages, std::size_t bytes) { add(exchanged_, messages, bytes); }
+  void meet(Phase phase, const Partners& partners) {
+    if (phases_ != nullptr) phases_->meet(phase, partners);
+  }
+  void enter(Phase phase) {
+    if (phases_ != nullptr) phases_->enter(phase);
+  }
+  void compute() { enter(Phase::compute); }
+  // Alters the first message (of a swap, all) of the timed part where a test asks so, and the first after
+  // `expose`.
+  void corrupt_if_asked(std::span<std::byte> received) {
+    if (!exposed_ || received.empty()) return;
+    exposed_ = false;
+    // Its middle may be at the edge of a face, which nothing reads: three eighths of it are not.
+    faults_.corrupt_if_asked(benchmark_, communicator_,
+                             received.first(received.size() - received.size() / 4));
+  }
+  // A kernel whose iterations correct what went wrong before says here that the last of them begins.
+  void expose() { exposed_ = phases_ != nullptr; }
+
+  const Communicator& communicator() const { return communicator_; }
+  MPI_Comm handle() const { return communicator_.handle(); }
+
+ private:
+  template <class Item>
+  static int count(std::span<Item> items) {
+    return static_cast<int>(items.size());
+  }
+
+  static void add(Sent& sent, std::int64_t messages, std::size_t bytes) {
+    sent.messages += messages;
+    sent.bytes += static_cast<std::int64_t>(bytes);
+    if (bytes <= static_cast<std::size_t>(messages) * Sent::small_bytes) sent.small += messages;
+  }
+
+  // The type of MPI, and how many of it make an item.
+  template <class Item>
+  static std::pair<MPI_Datatype, int> type_of() {
+    if constexpr (std::is_same_v<Item, std::int32_t>) {
+      return {MPI_INT32_T, 1};
+    } else if constexpr (std::is_same_v<Item, std::int64_t>) {
+      return {MPI_INT64_T, 1};
+    } else {
+      static_assert(!std::is_integral_v<Item> && sizeof(Item) % sizeof(double) == 0);
+      return {MPI_DOUBLE, static_cast<int>(sizeof(Item) / sizeof(double))};
+    }
+  }
+
+  static Parcels in_units(Parcels parcels, int width) {
+    for (int& count : parcels.counts) count *= width;
+    for (int& begin : parcels.begins) begin *= width;
+    return parcels;
+  }
+
+  template <class Item>
+  void reduce(std::span<Item> values, MPI_Op operation) {
+    if (communicator_.size() == 1) return;
+    const auto type = type_of<Item>().first;
+    meet(Phase::collect, everyone_);
+    MPI_Allreduce(MPI_IN_PLACE, values.data(), count(values), type, operation, handle());
+    compute();
+    const int rounds = std::bit_width(static_cast<unsigned>(communicator_.size() - 1));
+    add(collected_, rounds, rounds * values.size_bytes());
+    waits_ += rounds;
+  }
+
+  std::string benchmark_;
+  const Communicator& communicator_;
+  Faults faults_;
+  Phases* phases_ = nullptr;
+  bool exposed_ = false;
+  Sent exchanged_;
+  Sent collected_;
+  std::int64_t waits_ = 0;
+  Partners everyone_ = Partners::everyone();
+  std::vector<MPI_Request> requests_;
+};
+
+}  // namespace scope::npb

@@ -1,0 +1,46 @@
+// The lines of a cell along one axis, which implicit methods solve: many at once, side by side in vectors.
+#pragma once
+
+#include "benchmarks/application/npb/cell.hpp"
+
+namespace scope::npb {
+
+// Where the lines of a cell run, and which axes they are counted along: `inner` first.
+template <int axis>
+struct Lines {
+  static constexpr int inner = axis == 0 ? 1 : 0;
+  static constexpr int outer = axis == 2 ? 1 : 2;
+
+  static int count(const Box& cell) { return cell.inner(inner) * cell.inner(outer); }
+  static int length(const Box& cell) { return cell.inner(axis); }
+
+  // Calls `action(lanes, line, i, j, k)`: a run of lines from number `line` on, whose first points off the
+  // walls begin at i, j, k.
+  template <int widest, class Action>
+  static void each_run(const Cell& cell, Action&& action) {
+    int line = 0;
+    Extents at;
+    at[axis] = cell.inner_begin(axis);
+    for (at[outer] = cell.inner_begin(outer); at[outer] < cell.inner_end(outer); ++at[outer]) {
+      in_runs<widest>(cell.inner_begin(inner), cell.inner_end(inner), [&](auto lanes, int first) {
+        at[inner] = first;
+        action(lanes, line, at[0], at[1], at[2]);
+        line += lanes.count;
+      });
+    }
+  }
+
+  // From lines side by side: along x, they lie apart in memory.
+  template <class Real>
+  [[gnu::always_inline]] static inline Real get(const double* from, Stride apart) {
+    if constexpr (axis == 0) return gather<Real>(from, apart);
+    if constexpr (axis != 0) return load<Real>(from);
+  }
+  template <class Real>
+  [[gnu::always_inline]] static inline void put(double* to, Stride apart, const Real& value) {
+    if constexpr (axis == 0) scatter(to, apart, value);
+    if constexpr (axis != 0) store(to, value);
+  }
+};
+
+}  // namespace scope::npb

@@ -1,0 +1,197 @@
+// The operators of kernel MG on one block of a periodic grid (RNR-94-007, section 2.2.3). Each stencil weighs
+// a point, its 6 neighbours at distance 1, the 12 at distance sqrt(2) and the 8 at distance sqrt(3).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "benchmarks/application/npb/decomposition.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope::npb {
+
+using Weights = std::array<double, 4>;  // by distance
+
+constexpr Weights laplacian{-8.0 / 3, 0, 1.0 / 6, 1.0 / 12};
+constexpr Weights restriction{1.0 / 2, 1.0 / 4, 1.0 / 8, 1.0 / 16};
+
+// Values at the points of a block, which begins at `begin` of the whole grid, with a ring of neighbours'
+// values around them: indices from -1 to size. x lies in one piece.
+class Field {
+ public:
+  Field(const Extents& begin, const Extents& size)
+      : begin_(begin), size_(size), values_(static_cast<std::size_t>(count(size)) * sizeof(double)) {}
+
+  static std::int64_t count(const Extents& size) {
+    return (size[0] + 2LL) * (size[1] + 2LL) * (size[2] + 2LL);
+  }
+
+  const Extents& begin() const { return begin_; }
+  const Extents& size() const { return size_; }
+  bool empty() const { return size_[0] == 0 || size_[1] == 0 || size_[2] == 0; }
+  std::ptrdiff_t row() const { return size_[0] + 2; }              // from y to y + 1
+  std::ptrdiff_t plane() const { return row() * (size_[1] + 2); }  // from z to z + 1
+
+  // Point (0, y, z).
+  double* at(int y, int z) { return values_.as<double>().data() + (z + 1) * plane() + (y + 1) * row() + 1; }
+  const double* at(int y, int z) const { return const_cast<Field*>(this)->at(y, z); }
+  void clear() { values_.clear(); }
+
+ private:
+  Extents begin_;
+  Extents size_;
+  Buffer values_;
+};
+
+// Sums over the neighbours of the points of a row that stand beside it: `near` those of the four rows at
+// distance 1, `far` those of the four at distance sqrt(2). Indices from -1 to size.
+class RowSums {
+ public:
+  explicit RowSums(int longest) : near_(longest + 2), far_(longest + 2) {}
+
+  void add_up(const double* at, std::ptrdiff_t row, std::ptrdiff_t plane, int size) {
+    const double* const south = at - row;
+    const double* const north = at + row;
+    const double* const below = at - plane;
+    const double* const above = at + plane;
+    double* const near = this->near();
+    double* const far = this->far();
+    for (int x = -1; x <= size; ++x) near[x] = (south[x] + north[x]) + (below[x] + above[x]);
+    for (int x = -1; x <= size; ++x) {
+      far[x] = (south[x - plane] + south[x + plane]) + (north[x - plane] + north[x + plane]);
+    }
+  }
+
+  double* near() { return near_.data() + 1; }
+  double* far() { return far_.data() + 1; }
+
+ private:
+  std::vector<double> near_;
+  std::vector<double> far_;
+};
+
+// r = v - A u. `v` and `r` may be one.
+inline void residual(const Field& u, const Field& v, Field& r, RowSums& sums) {
+  const auto [nx, ny, nz] = u.size();
+  if (u.empty()) return;
+  const double* const near = sums.near();
+  const double* const far = sums.far();
+  for (int z = 0; z < nz; ++z) {
+    for (int y = 0; y < ny; ++y) {
+      const double* const here = u.at(y, z);
+      const double* const source = v.at(y, z);
+      double* const result = r.at(y, z);
+      sums.add_up(here, u.row(), u.plane(), nx);
+      for (int x = 0; x < nx; ++x) {
+        result[x] = source[x] - laplacian[0] * here[x] -
+                    laplacian[2] * (far[x] + (near[x - 1] + near[x + 1])) -
+                    laplacian[3] * (far[x - 1] + far[x + 1]);
+      }
+    }
+  }
+}
+
+// u += S r, the smoother, whose weight at distance sqrt(3) is 0.
+inline void smooth(const Field& r, Field& u, const Weights& smoother, RowSums& sums) {
+  const auto [nx, ny, nz] = r.size();
+  if (r.empty()) return;
+  const double* const near = sums.near();
+  const double* const far = sums.far();
+  for (int z = 0; z < nz; ++z) {
+    for (int y = 0; y < ny; ++y) {
+      const double* const here = r.at(y, z);
+      double* const result = u.at(y, z);
+      sums.add_up(here, r.row(), r.plane(), nx);
+      for (int x = 0; x < nx; ++x) {
+        result[x] += smoother[0] * here[x] + smoother[1] * (near[x] + (here[x - 1] + here[x + 1])) +
+                     smoother[2] * (far[x] + (near[x - 1] + near[x + 1]));
+      }
+    }
+  }
+}
+
+// coarse = P fine. Point J of the coarse grid is point 2 J + 1 of the fine one.
+inline void restrict_to(Field& coarse, const Field& fine, RowSums& sums) {
+  const auto [nx, ny, nz] = coarse.size();
+  if (coarse.empty()) return;
+  const auto first = [&](int d) { return 2 * coarse.begin()[d] + 1 - fine.begin()[d]; };
+  const double* const near = sums.near();
+  const double* const far = sums.far();
+  for (int z = 0; z < nz; ++z) {
+    for (int y = 0; y < ny; ++y) {
+      const double* const here = fine.at(first(1) + 2 * y, first(2) + 2 * z);
+      double* const result = coarse.at(y, z);
+      sums.add_up(here, fine.row(), fine.plane(), fine.size()[0]);
+      for (int x = 0, f = first(0); x < nx; ++x, f += 2) {
+        result[x] = restriction[0] * here[f] + restriction[1] * (here[f - 1] + here[f + 1] + near[f]) +
+                    restriction[2] * (near[f - 1] + near[f + 1] + far[f]) +
+                    restriction[3] * (far[f - 1] + far[f + 1]);
+      }
+    }
+  }
+}
+
+enum class Prolongation { set, add };
+
+// fine = Q coarse, or fine += Q coarse, ring included: trilinear interpolation. `line` holds a coarse row.
+inline void prolong(const Field& coarse, Field& fine, Prolongation how, std::vector<double>& line) {
+  const auto [nx, ny, nz] = fine.size();
+  if (fine.empty()) return;
+  // A fine coordinate lies on coarse J (odd) or between J - 1 and J (even).
+  const auto upper = [&](int d, int at) { return ((fine.begin()[d] + at) >> 1) - coarse.begin()[d]; };
+  const auto between = [&](int d, int at) { return (fine.begin()[d] + at) % 2 == 0; };
+  double* const sum = line.data() + 1;
+  for (int z = -1; z <= nz; ++z) {
+    for (int y = -1; y <= ny; ++y) {
+      const double* const row = coarse.at(upper(1, y), upper(2, z));
+      const std::ptrdiff_t south = between(1, y) ? coarse.row() : 0;
+      const std::ptrdiff_t below = between(2, z) ? coarse.plane() : 0;
+      // The mean of the one, two or four coarse rows around this one.
+      const int last = coarse.size()[0];
+      if (south == 0 && below == 0) {
+        for (int x = -1; x <= last; ++x) sum[x] = row[x];
+      } else if (south == 0 || below == 0) {
+        for (int x = -1; x <= last; ++x) sum[x] = 0.5 * (row[x] + row[x - south - below]);
+      } else {
+        for (int x = -1; x <= last; ++x) {
+          sum[x] = 0.25 * ((row[x] + row[x - south]) + (row[x - below] + row[x - south - below]));
+        }
+      }
+      double* const result = fine.at(y, z);
+      const bool add = how == Prolongation::add;
+      int x = -1;
+      const auto put = [&](int at, double value) { result[at] = add ? result[at] + value : value; };
+      if (!between(0, x)) {
+        put(x, sum[upper(0, x)]);
+        ++x;
+      }
+      for (int c = upper(0, x); x < nx; x += 2, ++c) {
+        put(x, 0.5 * (sum[c - 1] + sum[c]));
+        put(x + 1, sum[c]);
+      }
+      if (x == nx) put(x, 0.5 * (sum[upper(0, x) - 1] + sum[upper(0, x)]));
+    }
+  }
+}
+
+// Of the values at the points of the block.
+inline double sum_of_squares(const Field& field) {
+  const auto [nx, ny, nz] = field.size();
+  double sums[4] = {0, 0, 0, 0};
+  for (int z = 0; z < nz; ++z) {
+    for (int y = 0; y < ny; ++y) {
+      const double* const here = field.at(y, z);
+      int x = 0;
+      for (; x + 4 <= nx; x += 4) {
+        for (int lane = 0; lane < 4; ++lane) sums[lane] += here[x + lane] * here[x + lane];
+      }
+      for (; x < nx; ++x) sums[0] += here[x] * here[x];
+    }
+  }
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+}  // namespace scope::npb

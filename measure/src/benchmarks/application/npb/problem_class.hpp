@@ -1,0 +1,31 @@
+// The sizes of problem that the suite names, and the tables that hold what belongs to each.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "benchmark.hpp"
+
+namespace scope::npb {
+
+enum class ProblemClass { S, W, A, B, C };
+constexpr int problem_classes = 5;
+
+// One entry for each class, in their order.
+template <class Entry>
+using PerClass = std::array<Entry, problem_classes>;
+
+inline ProblemClass problem_class_of(const Parameters& parameters) {
+  return static_cast<ProblemClass>(std::string("SWABC").find(parameters.choice("class")));
+}
+
+template <class Entry>
+const Entry& of_class(const PerClass<Entry>& table, const Parameters& parameters) {
+  return table[static_cast<std::size_t>(problem_class_of(parameters))];
+}
+
+inline Parameter problem_class() {
+  return choice("class", {"S", "W", "A", "B", "C"}, "size of the problem, as the suite names it");
+}
+
+}  // namespace scope::npb

@@ -1,0 +1,21 @@
+// Plain: with the vectors that every processor of its kind has, as the baseline's flags say. Tuned: with the
+// widest of this processor.
+#pragma once
+
+#include "benchmark.hpp"
+#include "benchmarks/application/npb/lanes.hpp"
+
+namespace scope::npb {
+
+inline Parameter vector_variant() {
+  return choice("variant", {"plain", "tuned"}, "vectors of 128 bits, or the widest of all processors here");
+}
+
+// The same on every process, because they send each other numbers in the order of their lanes. Collective.
+inline Width width_of(const Parameters& parameters, const Communicator& communicator) {
+  int width = static_cast<int>(parameters.choice("variant") == "tuned" ? widest_vectors() : Width::bits_128);
+  MPI_Allreduce(MPI_IN_PLACE, &width, 1, MPI_INT, MPI_MIN, communicator.handle());
+  return static_cast<Width>(width);
+}
+
+}  // namespace scope::npb

@@ -1,0 +1,323 @@
+// application.npb_ft: a partial differential equation solved by Fourier transforms in three dimensions.
+//
+// Timed: the initial conditions, their transform, and in each iteration the evolution, the transform back and
+// a checksum; the slowest process counts. After kernel FT of the NAS Parallel Benchmarks (RNR-94-007, section
+// 2.2.4). Each transform sends the whole grid from everyone to everyone.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "benchmarks/algorithm/partition.hpp"
+#include "benchmarks/application/npb/fft.hpp"
+#include "benchmarks/application/npb/kernel.hpp"
+#include "benchmarks/application/npb/random_numbers.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope::npb {
+namespace {
+
+constexpr const char* name = "application.npb_ft";
+constexpr std::uint64_t seed = 314159265;
+constexpr double alpha = 1e-6;
+constexpr int summed_points = 1024;
+
+// RNR-94-007, table 2.5 (A, B); NPB 3.4 (S, W, C).
+constexpr Complex checksums_S[] = {
+    {5.546087004964e2, 4.845363331978e2}, {5.546385409189e2, 4.865304269511e2},
+    {5.546148406171e2, 4.883910722336e2}, {5.545423607415e2, 4.901273169046e2},
+    {5.544255039624e2, 4.917475857993e2}, {5.542683411902e2, 4.932597244941e2}};
+constexpr Complex checksums_W[] = {
+    {5.673612178944e2, 5.293246849175e2}, {5.631436885271e2, 5.282149986629e2},
+    {5.594024089970e2, 5.270996558037e2}, {5.560698047020e2, 5.260027904925e2},
+    {5.530898991250e2, 5.249400845633e2}, {5.504159734538e2, 5.239212247086e2}};
+constexpr Complex checksums_A[] = {
+    {5.046735008193e2, 5.114047905510e2}, {5.059412319734e2, 5.098809666433e2},
+    {5.069376896287e2, 5.098144042213e2}, {5.077892868474e2, 5.101336130759e2},
+    {5.085233095391e2, 5.104914655194e2}, {5.091487099959e2, 5.107917842803e2}};
+constexpr Complex checksums_B[] = {
+    {5.177643571579e2, 5.077803458597e2}, {5.154521291263e2, 5.088249431599e2},
+    {5.146409228649e2, 5.096208912659e2}, {5.142378756213e2, 5.101023387619e2},
+    {5.139626667737e2, 5.103976610617e2}, {5.137423460082e2, 5.105948019802e2},
+    {5.135547056878e2, 5.107404165783e2}, {5.133910925466e2, 5.108576573661e2},
+    {5.132470705390e2, 5.109577278523e2}, {5.131197729984e2, 5.110460304483e2},
+    {5.130070319283e2, 5.111252433800e2}, {5.129070537032e2, 5.111968077718e2},
+    {5.128182883502e2, 5.112616233064e2}, {5.127393733383e2, 5.113203605551e2},
+    {5.126691062020e2, 5.113735928093e2}, {5.126064276004e2, 5.114218460548e2},
+    {5.125504076570e2, 5.114656139760e2}, {5.125002331720e2, 5.115053595966e2},
+    {5.124551951846e2, 5.115415130407e2}, {5.124146770029e2, 5.115744692211e2}};
+constexpr Complex checksums_C[] = {
+    {5.195078707457e2, 5.149019699238e2}, {5.155422171134e2, 5.127578201997e2},
+    {5.144678022222e2, 5.122251847514e2}, {5.140150594328e2, 5.121090289018e2},
+    {5.137550426810e2, 5.121143685824e2}, {5.135811056728e2, 5.121496764568e2},
+    {5.134569343165e2, 5.121870921893e2}, {5.133651975661e2, 5.122193250322e2},
+    {5.132955192805e2, 5.122454735794e2}, {5.132410471738e2, 5.122663649603e2},
+    {5.131971141679e2, 5.122830879827e2}, {5.131605205716e2, 5.122965869718e2},
+    {5.131290734194e2, 5.123075927445e2}, {5.131012720314e2, 5.123166486553e2},
+    {5.130760908195e2, 5.123241541685e2}, {5.130528295923e2, 5.123304037599e2},
+    {5.130310107773e2, 5.123356167976e2}, {5.130103090133e2, 5.123399592211e2},
+    {5.129905029333e2, 5.123435588985e2}, {5.129714421109e2, 5.123465164008e2}};
+
+struct Problem {
+  int nx;
+  int ny;
+  int nz;
+  std::span<const Complex> checksums;  // one for each iteration
+};
+
+constexpr PerClass<Problem> problems{{{64, 64, 64, checksums_S},
+                                      {128, 128, 32, checksums_W},
+                                      {256, 256, 128, checksums_A},
+                                      {512, 256, 256, checksums_B},
+                                      {512, 512, 512, checksums_C}}};
+
+// exp(-4 alpha pi^2 k^2) for the wave numbers of a dimension, which count down again behind the middle.
+std::vector<double> decay(int points) {
+  std::vector<double> factors(points);
+  for (int at = 0; at < points; ++at) {
+    const double k = at < points / 2 ? at : at - points;
+    factors[at] = std::exp(-4 * alpha * std::numbers::pi * std::numbers::pi * k * k);
+  }
+  return factors;
+}
+
+// Layers of the grid are shared out across z (in space) or across y (of the spectrum, where z is
+// transformed). In both, x lies in one piece. The layers across z stand in parcels: all points for one
+// process together, so that they are sent as they lie; the layers across y come in order by themselves.
+class FourierTransform final : public Kernel {
+ public:
+  FourierTransform(const Parameters& parameters, const Communicator& communicator)
+      : Kernel(name, parameters, communicator),
+        problem_(of_class(problems, parameters)),
+        y_layers_(problem_.ny, communicator.size()),
+        z_layers_(problem_.nz, communicator.size()) {
+    const int most = std::min(problem_.ny, problem_.nz);
+    if (ranks() > most) {
+      throw Unavailable(std::string(name) + " shares out the " + std::to_string(problem_.nz) +
+                        " layers of its grid; " + std::to_string(ranks()) +
+                        " processes were given: " + std::to_string(most) + " would do");
+    }
+    const std::int64_t across_y = y_layers_.largest() * problem_.nz * problem_.nx;
+    const std::int64_t across_z = z_layers_.largest() * problem_.ny * problem_.nx;
+    const std::int64_t points = 2 * across_y + (ranks() > 1 ? across_z : 0);
+    require(points * static_cast<std::int64_t>(sizeof(Complex)));
+    spectrum_ = Buffer(across_y * sizeof(Complex));
+    across_y_ = Buffer(across_y * sizeof(Complex));
+    if (ranks() > 1) across_z_ = Buffer(across_z * sizeof(Complex));
+    plane_.resize(static_cast<std::size_t>(problem_.nx) * problem_.ny);
+    lay_out_parcels();
+  }
+
+ private:
+  int nx() const { return problem_.nx; }
+  int ny() const { return problem_.ny; }
+  int nz() const { return problem_.nz; }
+  double points() const { return static_cast<double>(nx()) * ny() * nz(); }
+  int own_y() const { return static_cast<int>(y_layers_.size(rank())); }
+  int own_z() const { return static_cast<int>(z_layers_.size(rank())); }
+
+  void lay_out_parcels() {
+    for (int other = 0; other < ranks(); ++other) {
+      z_parcels_.counts.push_back(own_z() * static_cast<int>(y_layers_.size(other)) * nx());
+      y_parcels_.counts.push_back(own_y() * static_cast<int>(z_layers_.size(other)) * nx());
+    }
+    for (Parcels* parcels : {&z_parcels_, &y_parcels_}) {
+      parcels->begins.resize(ranks());
+      std::exclusive_scan(parcels->counts.begin(), parcels->counts.end(), parcels->begins.begin(), 0);
+    }
+    for (int other = 0; other < ranks(); ++other) {
+      for (int y = 0; y < y_layers_.size(other); ++y) {
+        row_begins_.push_back(z_parcels_.begins[other] + y * nx());
+        row_strides_.push_back(static_cast<int>(y_layers_.size(other)) * nx());
+      }
+    }
+  }
+
+  Complex* across_z() { return (ranks() > 1 ? across_z_ : across_y_).as<Complex>().data(); }
+  Complex* across_y() { return across_y_.as<Complex>().data(); }
+  // Row (y, z) of the layers across z, and of the layers across y.
+  Complex* z_row(int y, int z) {
+    return across_z() + row_begins_[y] + static_cast<std::ptrdiff_t>(z) * row_strides_[y];
+  }
+  std::ptrdiff_t y_row(int y, int z) const { return (static_cast<std::ptrdiff_t>(z) * own_y() + y) * nx(); }
+
+  // As the suite has it, one transform that is not timed.
+  void initialise() override { start(); }
+
+  void iterate() override {
+    start();
+    for (Complex& sum : sums_) sum = {0, 0};
+    for (std::size_t iteration = 0; iteration < problem_.checksums.size(); ++iteration) {
+      evolve_and_transform_z();
+      if (ranks() > 1) exchange().transpose(across_y(), y_parcels_, across_z(), z_parcels_);
+      for (int z = 0; z < own_z(); ++z) {
+        transform_y_back(z);
+        transform_x_back(z);
+      }
+      sums_[iteration] = checksum();
+    }
+  }
+
+  // The spectrum of the initial conditions.
+  void start() {
+    make_initial_conditions();
+    for (int z = 0; z < own_z(); ++z) {
+      transform_x(z);
+      transform_y(z);
+    }
+    if (ranks() > 1) exchange().transpose(across_z(), z_parcels_, across_y(), y_parcels_);
+    transform_z();
+  }
+
+  void make_initial_conditions() {
+    RandomNumbers random(seed);
+    random.skip(2 * static_cast<std::uint64_t>(z_layers_.begin(rank())) * ny() * nx());
+    for (int z = 0; z < own_z(); ++z) {
+      for (int y = 0; y < ny(); ++y) random.fill({&z_row(y, z)->re, 2 * static_cast<std::size_t>(nx())});
+    }
+  }
+
+  // Transforms four columns at once: `from` and `to` give where point i of each is.
+  template <Direction direction, class From, class To>
+  static void transform(Fft& fft, From from, To to) {
+    TwoComplex* const input = fft.input();
+    for (int i = 0; i < fft.points(); ++i) {
+      for (int pair = 0; pair < Fft::pairs; ++pair) {
+        input[i * Fft::pairs + pair] = load(from(i, 2 * pair), from(i, 2 * pair + 1));
+      }
+    }
+    const TwoComplex* const output = fft.transform<direction>();
+    for (int i = 0; i < fft.points(); ++i) {
+      for (int pair = 0; pair < Fft::pairs; ++pair) {
+        store(output[i * Fft::pairs + pair], to(i, 2 * pair), to(i, 2 * pair + 1));
+      }
+    }
+  }
+
+  Complex& plane_at(int x, int y) { return plane_[static_cast<std::size_t>(y) * nx() + x]; }
+
+  // A layer passes through `plane_` between its two transforms, which the cache holds.
+  void transform_x(int z) {
+    for (int y = 0; y < ny(); y += Fft::together) {
+      transform<Direction::forward>(
+          fft_x_, [&](int x, int lane) { return z_row(y + lane, z)[x]; },
+          [&](int x, int lane) -> Complex& { return plane_at(x, y + lane); });
+    }
+  }
+  void transform_y(int z) {
+    for (int x = 0; x < nx(); x += Fft::together) {
+      transform<Direction::forward>(
+          fft_y_, [&](int y, int lane) { return plane_at(x + lane, y); },
+          [&](int y, int lane) -> Complex& { return z_row(y, z)[x + lane]; });
+    }
+  }
+  void transform_y_back(int z) {
+    for (int x = 0; x < nx(); x += Fft::together) {
+      transform<Direction::backward>(
+          fft_y_, [&](int y, int lane) { return z_row(y, z)[x + lane]; },
+          [&](int y, int lane) -> Complex& { return plane_at(x + lane, y); });
+    }
+  }
+  void transform_x_back(int z) {
+    for (int y = 0; y < ny(); y += Fft::together) {
+      transform<Direction::backward>(
+          fft_x_, [&](int x, int lane) { return plane_at(x, y + lane); },
+          [&](int x, int lane) -> Complex& { return z_row(y + lane, z)[x]; });
+    }
+  }
+
+  void transform_z() {
+    Complex* const spectrum = spectrum_.as<Complex>().data();
+    for (int y = 0; y < own_y(); ++y) {
+      for (int x = 0; x < nx(); x += Fft::together) {
+        transform<Direction::forward>(
+            fft_z_, [&](int z, int lane) { return across_y()[y_row(y, z) + x + lane]; },
+            [&](int z, int lane) -> Complex& { return spectrum[y_row(y, z) + x + lane]; });
+      }
+    }
+  }
+
+  // The spectrum decays by one more step of time, and is transformed back along z on the way.
+  void evolve_and_transform_z() {
+    Complex* const spectrum = spectrum_.as<Complex>().data();
+    for (int y = 0; y < own_y(); ++y) {
+      const double decay_y = decay_y_[y_layers_.begin(rank()) + y];
+      for (int x = 0; x < nx(); x += Fft::together) {
+        transform<Direction::backward>(
+            fft_z_,
+            [&](int z, int lane) {
+              Complex& value = spectrum[y_row(y, z) + x + lane];
+              const double factor = decay_x_[x + lane] * decay_y * decay_z_[z];
+              value = {factor * value.re, factor * value.im};
+              return value;
+            },
+            [&](int z, int lane) -> Complex& { return across_y()[y_row(y, z) + x + lane]; });
+      }
+    }
+  }
+
+  // Of 1024 points all over the grid.
+  Complex checksum() {
+    std::array<double, 2> sum{};
+    const auto first = static_cast<int>(z_layers_.begin(rank()));
+    for (int j = 1; j <= summed_points; ++j) {
+      const int z = 5 * j % nz() - first;
+      if (z < 0 || z >= own_z()) continue;
+      const Complex value = z_row(3 * j % ny(), z)[j % nx()];
+      sum[0] += value.re;
+      sum[1] += value.im;
+    }
+    exchange().sum(std::span(sum));
+    return {sum[0] / points(), sum[1] / points()};
+  }
+
+  std::vector<double> results() override {
+    std::vector<double> found;
+    for (std::size_t i = 0; i < problem_.checksums.size(); ++i) {
+      found.push_back(sums_[i].re);
+      found.push_back(sums_[i].im);
+    }
+    return found;
+  }
+  std::vector<Published> published() const override {
+    std::vector<Published> wanted;
+    for (std::size_t i = 0; i < problem_.checksums.size(); ++i) {
+      const std::string of_iteration = "checksum of iteration " + std::to_string(i + 1);
+      wanted.push_back({"real part of the " + of_iteration, problem_.checksums[i].re, 1e-12});
+      wanted.push_back({"imaginary part of the " + of_iteration, problem_.checksums[i].im, 1e-12});
+    }
+    return wanted;
+  }
+
+  double operations() const override {
+    const double log_points = std::log(points());
+    return points() * (14.8157 + 7.19641 * log_points + (5.23518 + 7.21113 * log_points) * iterations());
+  }
+  int iterations() const override { return static_cast<int>(problem_.checksums.size()); }
+  std::size_t meetings() const override { return 2 * problem_.checksums.size() + 1; }
+
+  Problem problem_;
+  Partition y_layers_;
+  Partition z_layers_;
+  Parcels y_parcels_;  // of the layers across y, by who has them across z
+  Parcels z_parcels_;
+  std::vector<int> row_begins_;   // of the rows of the first layer across z, by y
+  std::vector<int> row_strides_;  // to the same row of the next layer
+  Buffer spectrum_{0};            // in layers across y
+  Buffer across_y_{0};
+  Buffer across_z_{0};
+  std::vector<Complex> plane_;
+  Fft fft_x_{problem_.nx};
+  Fft fft_y_{problem_.ny};
+  Fft fft_z_{problem_.nz};
+  std::vector<double> decay_x_ = decay(problem_.nx);
+  std::vector<double> decay_y_ = decay(problem_.ny);
+  std::vector<double> decay_z_ = decay(problem_.nz);
+  std::array<Complex, 20> sums_{};
+};
+
+const Registration registration{declaration<FourierTransform>(
+    name, "NAS kernel FT: Fourier transforms in three dimensions, by all-to-alls of the whole grid")};
+
+}  // namespace
+}  // namespace scope::npb

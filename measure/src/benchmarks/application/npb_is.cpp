@@ -1,0 +1,331 @@
+// application.npb_is: integers sorted by counting, in buckets that the processes share out.
+//
+// Timed: ten times, the rank of every key: counts of the buckets summed over all processes, keys to the
+// process that owns their bucket, counting there. After kernel IS of the NAS Parallel Benchmarks
+// (RNR-94-007, section 2.2.5). Nearly every key crosses the network in every iteration.
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "benchmarks/algorithm/partition.hpp"
+#include "benchmarks/application/npb/kernel.hpp"
+#include "benchmarks/application/npb/random_numbers.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope::npb {
+namespace {
+
+constexpr const char* name = "application.npb_is";
+constexpr std::uint64_t seed = 314159265;
+constexpr int iteration_count = 10;
+constexpr int log2_buckets = 10;
+constexpr int buckets = 1 << log2_buckets;
+constexpr int tests = 5;
+constexpr int numbers_per_key = 4;
+// Keys that the iterations replace: number i and number i + 10.
+constexpr int replaced = 2 * iteration_count + 1;
+
+using Key = std::int32_t;
+
+// A key whose rank is known: in iteration i it is `rank` + `growth` (i - `since`).
+struct KnownRank {
+  int place;
+  int rank;
+  int growth;
+  int since;
+};
+
+struct Problem {
+  int log2_keys;
+  int log2_range;
+  std::array<KnownRank, tests> known;
+};
+
+// RNR-94-007, table 2.4 (A, B); NPB 3.4 (S, W, C).
+constexpr PerClass<Problem> problems{{{16,
+                                       11,
+                                       {{{48427, 0, 1, 0},
+                                         {17148, 18, 1, 0},
+                                         {23627, 346, 1, 0},
+                                         {62548, 64917, -1, 0},
+                                         {4431, 65463, -1, 0}}}},
+                                      {20,
+                                       16,
+                                       {{{357773, 1249, 1, 2},
+                                         {934767, 11698, 1, 2},
+                                         {875723, 1039987, -1, 0},
+                                         {898999, 1043896, -1, 0},
+                                         {404505, 1048018, -1, 0}}}},
+                                      {23,
+                                       19,
+                                       {{{2112377, 104, 1, 1},
+                                         {662041, 17523, 1, 1},
+                                         {5336171, 123928, 1, 1},
+                                         {3642833, 8288932, -1, 1},
+                                         {4250760, 8388264, -1, 1}}}},
+                                      {25,
+                                       21,
+                                       {{{41869, 33422937, -1, 0},
+                                         {812306, 10244, 1, 0},
+                                         {5102857, 59149, 1, 0},
+                                         {18232239, 33135281, -1, 0},
+                                         {26860214, 99, 1, 0}}}},
+                                      {27,
+                                       23,
+                                       {{{44172927, 61147, 1, 0},
+                                         {72999161, 882988, 1, 0},
+                                         {74326391, 266290, 1, 0},
+                                         {129606274, 133997595, -1, 0},
+                                         {21736814, 133525895, -1, 0}}}}}};
+
+// Of a set of keys, whatever their order.
+struct Fingerprint {
+  std::int64_t count = 0;
+  std::int64_t sum = 0;
+  std::int64_t mixed = 0;
+
+  void add(Key key) {
+    ++count;
+    sum += key;
+    mixed += static_cast<std::int64_t>(pattern_word(1, static_cast<std::uint64_t>(key)) >> 32);
+  }
+  bool operator==(const Fingerprint&) const = default;
+};
+
+class IntegerSort final : public Kernel {
+ public:
+  IntegerSort(const Parameters& parameters, const Communicator& communicator)
+      : Kernel(name, parameters, communicator),
+        problem_(of_class(problems, parameters)),
+        blocks_(std::int64_t{1} << problem_.log2_keys, communicator.size()),
+        shift_(problem_.log2_range - log2_buckets) {
+    if (ranks() > buckets) {
+      throw Unavailable(std::string(name) + " has " + std::to_string(buckets) + " buckets of keys; " +
+                        std::to_string(ranks()) + " processes were given: " + std::to_string(buckets) +
+                        " would do");
+    }
+    const std::int64_t mine = blocks_.largest();
+    // The share of the keys after the exchange is even but for a bucket.
+    require((3 * mine + range() + 3 * buckets) * static_cast<std::int64_t>(sizeof(Key)));
+    make_keys();
+    counts_ = Buffer(range() * sizeof(Key));
+    if (ranks() > 1) out_.resize(keys_.size());
+  }
+
+ private:
+  Key range() const { return Key{1} << problem_.log2_range; }
+  double total() const { return std::ldexp(1.0, problem_.log2_keys); }
+
+  // Each the mean of four random numbers, times the range.
+  void make_keys() {
+    RandomNumbers random(seed);
+    random.skip(numbers_per_key * static_cast<std::uint64_t>(blocks_.begin(rank())));
+    keys_.resize(blocks_.size(rank()));
+    const double scale = range() / static_cast<double>(numbers_per_key);
+    std::array<double, numbers_per_key> numbers{};
+    for (Key& key : keys_) {
+      random.fill(numbers);
+      key = static_cast<Key>(scale * (numbers[0] + numbers[1] + numbers[2] + numbers[3]));
+    }
+    first_keys_.assign(keys_.begin(), keys_.begin() + std::min<std::size_t>(replaced, keys_.size()));
+
+    known_keys_.fill(0);
+    for (int i = 0; i < tests; ++i) {
+      const int place = problem_.known[i].place - static_cast<int>(blocks_.begin(rank()));
+      if (place >= 0 && place < static_cast<int>(keys_.size())) known_keys_[i] = keys_[place];
+    }
+    exchange().sum(std::span(known_keys_));
+  }
+
+  // An untimed iteration, as the suite has it.
+  void initialise() override {
+    std::copy(first_keys_.begin(), first_keys_.end(), keys_.begin());
+    rank_keys(1);
+  }
+
+  void iterate() override {
+    for (int iteration = 1; iteration <= iteration_count; ++iteration) {
+      if (iteration == iteration_count) exchange().expose();
+      rank_keys(iteration);
+    }
+  }
+
+  void rank_keys(int iteration) {
+    replace_keys(iteration);
+    if (ranks() > 1) {
+      share_out_buckets();
+      send_keys();
+    } else {
+      sorted_ = keys_;
+      first_ = 0;
+      end_ = range();
+      smaller_ = 0;
+    }
+    count_keys();
+    for (int i = 0; i < tests; ++i) {
+      const Key key = known_keys_[i];
+      // The rank of a key is the number of keys that are smaller.
+      found_[iteration - 1][i] = key >= first_ && key < end_ ? smaller_ + rank_of(key) : 0;
+    }
+  }
+
+  void replace_keys(int iteration) {
+    if (rank() != 0) return;
+    keys_[iteration] = iteration;
+    keys_[iteration + iteration_count] = range() - iteration;
+  }
+
+  // Buckets in order to processes in order, so that each gets as many keys as the others, but for a bucket.
+  void share_out_buckets() {
+    std::array<Key, buckets> mine = bucket_sizes();
+    std::array<Key, buckets> all = mine;
+    exchange().sum(std::span(all));
+
+    begins_[0] = 0;
+    std::exclusive_scan(mine.begin(), mine.end(), begins_.begin(), 0);
+    sent_ = {std::vector<int>(ranks(), 0), std::vector<int>(ranks(), 0)};
+    std::int64_t before = 0;
+    int owner = 0;
+    smaller_ = 0;
+    int first_bucket = -1;
+    int end_bucket = 0;
+    for (int bucket = 0; bucket < buckets; ++bucket) {
+      while (owner < ranks() - 1 && before >= blocks_.end(owner)) ++owner;
+      if (owner == rank()) {
+        if (first_bucket < 0) {
+          first_bucket = bucket;
+          smaller_ = before;
+        }
+        end_bucket = bucket + 1;
+      }
+      sent_.counts[owner] += mine[bucket];
+      before += all[bucket];
+    }
+    std::exclusive_scan(sent_.counts.begin(), sent_.counts.end(), sent_.begins.begin(), 0);
+    first_ = first_bucket < 0 ? 0 : first_bucket << shift_;
+    end_ = first_bucket < 0 ? 0 : end_bucket << shift_;
+  }
+
+  // Neighbouring keys may fall into one bucket, whose counts would wait for each other: four tables take
+  // turns.
+  std::array<Key, buckets> bucket_sizes() const {
+    constexpr int tables = 4;
+    std::array<std::array<Key, buckets>, tables> sizes{};
+    std::size_t i = 0;
+    for (; i + tables <= keys_.size(); i += tables) {
+      for (int table = 0; table < tables; ++table) ++sizes[table][keys_[i + table] >> shift_];
+    }
+    for (; i < keys_.size(); ++i) ++sizes[0][keys_[i] >> shift_];
+    for (int bucket = 0; bucket < buckets; ++bucket) {
+      for (int table = 1; table < tables; ++table) sizes[0][bucket] += sizes[table][bucket];
+    }
+    return sizes[0];
+  }
+
+  void send_keys() {
+    for (const Key key : keys_) out_[begins_[key >> shift_]++] = key;
+    const Parcels taken = exchange().announce(sent_);
+    if (received_.size() < static_cast<std::size_t>(taken.total())) received_.resize(taken.total());
+    exchange().transpose(out_.data(), sent_, received_.data(), taken);
+    sorted_ = std::span(received_).first(taken.total());
+  }
+
+  // counts[k] becomes the number of own keys that are at most k.
+  void count_keys() {
+    const auto counts = counts_.as<Key>();
+    std::fill(counts.begin() + first_, counts.begin() + end_, 0);
+    for (const Key key : sorted_) ++counts[key];
+    std::partial_sum(counts.begin() + first_, counts.begin() + end_, counts.begin() + first_);
+  }
+  std::int64_t rank_of(Key key) { return key == first_ ? 0 : counts_.as<Key>()[key - 1]; }
+
+  // The ranks of the known keys, iteration by iteration, as their owners found them. With one that is not 0.
+  std::vector<double> results() override {
+    std::vector<double> ranks_found;
+    for (auto& of_iteration : found_) {
+      exchange().sum(std::span(of_iteration));
+      for (const std::int64_t rank : of_iteration) ranks_found.push_back(static_cast<double>(rank));
+    }
+    return ranks_found;
+  }
+  std::vector<Published> published() const override {
+    std::vector<Published> wanted;
+    for (int iteration = 1; iteration <= iteration_count; ++iteration) {
+      for (const KnownRank& known : problem_.known) {
+        const int rank = known.rank + known.growth * (iteration - known.since);
+        wanted.push_back(
+            {"rank of key " + std::to_string(known.place) + " in iteration " + std::to_string(iteration),
+             static_cast<double>(rank), 0});
+      }
+    }
+    return wanted;
+  }
+
+  // All keys, moved to their ranks, are in order on each process and from one to the next, and are the keys
+  // that were to be sorted.
+  Check verify_further() override {
+    const Fingerprint wanted = fingerprint_of_all(keys_);
+    std::vector<Key> in_order(sorted_.size());
+    std::string problem = move_to_ranks(in_order);
+    const Fingerprint found = fingerprint_of_all(in_order);
+    Key last_before = -1;
+    Key last = in_order.empty() ? -1 : in_order.back();
+    MPI_Exscan(&last, &last_before, 1, MPI_INT32_T, MPI_MAX, communicator().handle());
+    if (rank() == 0) last_before = -1;
+    if (problem.empty() && !in_order.empty() && in_order.front() < last_before) {
+      problem = "a key of an earlier process is greater than the first of this one";
+    }
+    if (problem.empty() && !(found == wanted)) {
+      problem = "the keys in order are not the keys that were to be sorted";
+    }
+    return {static_cast<std::int64_t>(in_order.size()), problem};
+  }
+
+  std::string move_to_ranks(std::vector<Key>& in_order) {
+    const auto counts = counts_.as<Key>();
+    std::vector<Key> places(counts.begin() + first_, counts.begin() + end_);
+    for (const Key key : sorted_) {
+      if (key < first_ || key >= end_) return "key " + std::to_string(key) + " is in the wrong bucket";
+      const Key place = --places[key - first_];
+      if (place < 0 || place >= static_cast<Key>(in_order.size())) return "two keys have one rank";
+      in_order[place] = key;
+    }
+    return std::is_sorted(in_order.begin(), in_order.end()) ? "" : "the keys are not in order of their ranks";
+  }
+
+  Fingerprint fingerprint_of_all(std::span<const Key> keys) const {
+    Fingerprint mine;
+    for (const Key key : keys) mine.add(key);
+    Fingerprint all;
+    MPI_Allreduce(&mine, &all, 3, MPI_INT64_T, MPI_SUM, communicator().handle());
+    return all;
+  }
+
+  double operations() const override { return iteration_count * total(); }
+  bool counts_flops() const override { return false; }  // keys ranked
+  int iterations() const override { return iteration_count; }
+  std::size_t meetings() const override { return 3 * iteration_count; }
+
+  Problem problem_;
+  Partition blocks_;
+  int shift_;
+  std::vector<Key> keys_;
+  std::vector<Key> first_keys_;
+  std::array<Key, tests> known_keys_{};
+  std::vector<Key> out_;  // by bucket, and so by owner
+  std::vector<Key> received_;
+  std::array<Key, buckets> begins_{};  // of the buckets in out_
+  Parcels sent_;
+  std::span<Key> sorted_;     // the keys of the own buckets
+  Buffer counts_{0};          // by key, of which the own range is used
+  Key first_ = 0;             // of the own range,
+  Key end_ = 0;               // and behind it
+  std::int64_t smaller_ = 0;  // keys before the own range
+  std::array<std::array<std::int64_t, tests>, iteration_count> found_{};
+};
+
+const Registration registration{
+    declaration<IntegerSort>(name, "NAS kernel IS: ranks of integers, by an all-to-all of nearly all keys")};
+
+}  // namespace
+}  // namespace scope::npb

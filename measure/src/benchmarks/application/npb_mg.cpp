@@ -1,0 +1,247 @@
+// application.npb_mg: V-cycles of a multigrid for the Poisson equation on a periodic cube.
+//
+// Timed: the residual of the start, a fixed number of V-cycles with the residual after each, and the norms;
+// the slowest process counts. After kernel MG of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.3). On
+// fine grids it shows memory bandwidth and faces of blocks, on coarse ones latency: there most processes
+// wait.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "benchmarks/application/npb/decomposition.hpp"
+#include "benchmarks/application/npb/halo.hpp"
+#include "benchmarks/application/npb/kernel.hpp"
+#include "benchmarks/application/npb/multigrid.hpp"
+#include "benchmarks/application/npb/random_numbers.hpp"
+
+namespace scope::npb {
+namespace {
+
+constexpr const char* name = "application.npb_mg";
+constexpr std::uint64_t seed = 314159265;
+constexpr int charges = 10;  // points of each sign
+
+struct Problem {
+  int side;
+  int iterations;
+  Weights smoother;
+  double norm;
+};
+
+constexpr Weights smoother_of_small{-3.0 / 8, 1.0 / 32, -1.0 / 64, 0};
+constexpr Weights smoother_of_large{-3.0 / 17, 1.0 / 33, -1.0 / 61, 0};
+
+// RNR-94-007, table 2.3 (A, B); NPB 3.4 (S, W, C).
+constexpr PerClass<Problem> problems{{{32, 4, smoother_of_small, 0.5307707005734e-4},
+                                      {128, 4, smoother_of_small, 0.6467329375339e-5},
+                                      {256, 4, smoother_of_small, 0.2433365309069e-5},
+                                      {256, 20, smoother_of_large, 0.1800564401355e-5},
+                                      {512, 20, smoother_of_large, 0.5706732285740e-6}}};
+
+// A grid of the multigrid: the own blocks of the solution and of the residual.
+struct Level {
+  Field u;
+  Field r;
+  Halo halo;
+};
+
+class Multigrid final : public Kernel {
+ public:
+  Multigrid(const Parameters& parameters, const Communicator& communicator)
+      : Kernel(name, parameters, communicator),
+        problem_(of_class(problems, parameters)),
+        decomposition_(name, cube(problem_.side), ranks(), rank(), 2),
+        sums_(problem_.side),
+        line_(problem_.side / 2 + 3) {
+    const int finest = std::bit_width(static_cast<unsigned>(problem_.side)) - 1;
+    depth_ = finest;
+    const Extents& size = decomposition_.size();
+    const std::int64_t points = Field::count(size);
+    require((3 * points + 2 * points / 6) * static_cast<std::int64_t>(sizeof(double)));
+    make_levels();
+    v_.emplace(decomposition_.begin(), size);
+    v_->clear();
+    place_charges();
+    finest_level().halo.update(*v_, exchange());
+  }
+
+ private:
+  static Extents cube(int side) { return {side, side, side}; }
+
+  // Blocks of a coarser grid are those of the finer one, as far as its points go: J lies on 2 J + 1.
+  void make_levels() {
+    std::array<Halo::Bounds, 3> bounds;
+    for (int d = 0; d < 3; ++d) {
+      const Partition parts(problem_.side, decomposition_.processes()[d]);
+      for (int place = 0; place < parts.parts(); ++place) {
+        bounds[d].emplace_back(static_cast<int>(parts.begin(place)), static_cast<int>(parts.end(place)));
+      }
+    }
+    auto finer = bounds;
+    levels_.reserve(depth_);
+    for (int points = problem_.side; points >= 2; points /= 2) {
+      Extents begin{};
+      Extents size{};
+      for (int d = 0; d < 3; ++d) {
+        const auto [from, to] = bounds[d][decomposition_.place()[d]];
+        begin[d] = from;
+        size[d] = to - from;
+      }
+      levels_.push_back(
+          {Field(begin, size), Field(begin, size), Halo(decomposition_, points, bounds, finer)});
+      levels_.back().r.clear();
+      finer = bounds;
+      for (auto& of_dimension : bounds) {
+        for (auto& [from, to] : of_dimension) {
+          from /= 2;
+          to /= 2;
+        }
+      }
+    }
+  }
+
+  // v is +1 at the ten largest of random numbers, one for each point, -1 at the ten smallest, 0 elsewhere.
+  void place_charges() {
+    using Numbered = std::pair<double, std::int64_t>;
+    std::vector<Numbered> least;
+    std::vector<Numbered> most;
+    const Extents& begin = decomposition_.begin();
+    const auto [nx, ny, nz] = decomposition_.size();
+    const std::int64_t side = problem_.side;
+    std::vector<double> row(nx);
+    const auto keep = [](std::vector<Numbered>& ten, const Numbered& one, auto before) {
+      if (ten.size() == charges && !before(one, ten.back())) return;
+      ten.insert(std::upper_bound(ten.begin(), ten.end(), one, before), one);
+      if (ten.size() > charges) ten.pop_back();
+    };
+    for (int z = 0; z < nz; ++z) {
+      for (int y = 0; y < ny; ++y) {
+        const std::int64_t number = begin[0] + side * (begin[1] + y + side * (begin[2] + z));
+        RandomNumbers random(seed);
+        random.skip(static_cast<std::uint64_t>(number));
+        random.fill(row);
+        for (int x = 0; x < nx; ++x) {
+          keep(least, {row[x], number + x}, std::less<>());
+          keep(most, {row[x], number + x}, std::greater<>());
+        }
+      }
+    }
+    charge(least, -1.0, std::less<>());
+    charge(most, +1.0, std::greater<>());
+  }
+
+  template <class Before>
+  void charge(std::vector<std::pair<double, std::int64_t>> mine, double value, Before before) {
+    std::vector<double> numbers(charges, before(0.0, 1.0) ? 2.0 : -1.0);
+    std::vector<std::int64_t> places(charges, 0);
+    for (std::size_t i = 0; i < mine.size(); ++i) std::tie(numbers[i], places[i]) = mine[i];
+    std::vector<double> all_numbers(static_cast<std::size_t>(charges) * ranks());
+    std::vector<std::int64_t> all_places(all_numbers.size());
+    MPI_Allgather(numbers.data(), charges, MPI_DOUBLE, all_numbers.data(), charges, MPI_DOUBLE,
+                  communicator().handle());
+    MPI_Allgather(places.data(), charges, MPI_INT64_T, all_places.data(), charges, MPI_INT64_T,
+                  communicator().handle());
+    std::vector<std::pair<double, std::int64_t>> all;
+    for (std::size_t i = 0; i < all_numbers.size(); ++i) all.emplace_back(all_numbers[i], all_places[i]);
+    std::sort(all.begin(), all.end(), before);
+    const Extents& begin = decomposition_.begin();
+    const Extents& size = decomposition_.size();
+    for (int i = 0; i < charges; ++i) {
+      const std::int64_t side = problem_.side;
+      const auto x = static_cast<int>(all[i].second % side) - begin[0];
+      const auto y = static_cast<int>(all[i].second / side % side) - begin[1];
+      const auto z = static_cast<int>(all[i].second / side / side) - begin[2];
+      if (x < 0 || x >= size[0] || y < 0 || y >= size[1] || z < 0 || z >= size[2]) continue;
+      v_->at(y, z)[x] = value;
+    }
+  }
+
+  Level& finest_level() { return levels_.front(); }
+
+  // As the suite has it, one V-cycle that is not timed; then u = 0 again.
+  void initialise() override {
+    finest_level().u.clear();
+    find_residual();
+    v_cycle();
+    find_residual();
+    finest_level().u.clear();
+  }
+
+  void iterate() override {
+    find_residual();
+    find_norm();
+    for (int iteration = 1; iteration <= problem_.iterations; ++iteration) {
+      if (iteration == problem_.iterations) exchange().expose();
+      v_cycle();
+      find_residual();
+    }
+    find_norm();
+  }
+
+  // r = v - A u.
+  void find_residual() { residual_at(finest_level(), *v_); }
+
+  void residual_at(Level& level, const Field& v) {
+    residual(level.u, v, level.r, sums_);
+    level.halo.update(level.r, exchange());
+  }
+
+  void smooth_at(Level& level) {
+    smooth(level.r, level.u, problem_.smoother, sums_);
+    level.halo.update(level.u, exchange());
+  }
+
+  // u += M r: the residual goes down to the coarsest grid, corrections come up again.
+  void v_cycle() {
+    for (int fine = 0; fine + 1 < depth_; ++fine) {
+      Level& coarse = levels_[fine + 1];
+      restrict_to(coarse.r, levels_[fine].r, sums_);
+      coarse.halo.update(coarse.r, exchange());
+    }
+    levels_.back().u.clear();
+    smooth_at(levels_.back());
+    for (int fine = depth_ - 2; fine > 0; --fine) {
+      Level& level = levels_[fine];
+      prolong(levels_[fine + 1].u, level.u, Prolongation::set, line_);
+      residual_at(level, level.r);
+      smooth_at(level);
+    }
+    prolong(levels_[1].u, finest_level().u, Prolongation::add, line_);
+    find_residual();
+    smooth_at(finest_level());
+  }
+
+  void find_norm() {
+    double sum = sum_of_squares(finest_level().r);
+    exchange().sum(std::span(&sum, 1));
+    norm_ = std::sqrt(sum / std::pow(static_cast<double>(problem_.side), 3));
+  }
+
+  std::vector<double> results() override { return {norm_}; }
+  std::vector<Published> published() const override { return {{"norm of the residual", problem_.norm}}; }
+
+  double operations() const override {
+    return 58.0 * std::pow(static_cast<double>(problem_.side), 3) * problem_.iterations;
+  }
+  int iterations() const override { return problem_.iterations; }
+  // Three dimensions, for three halos of each level in a V-cycle, and one after it.
+  std::size_t meetings() const override {
+    return 3 * (static_cast<std::size_t>(problem_.iterations) * (3 * depth_ + 1) + 1) + 2;
+  }
+
+  Problem problem_;
+  Decomposition decomposition_;
+  int depth_ = 0;
+  std::vector<Level> levels_;  // the finest first
+  std::optional<Field> v_;
+  RowSums sums_;
+  std::vector<double> line_;
+  double norm_ = 0;
+};
+
+const Registration registration{
+    declaration<Multigrid>(name, "NAS kernel MG: multigrid for the Poisson equation on a periodic cube")};
+
+}  // namespace
+}  // namespace scope::npb

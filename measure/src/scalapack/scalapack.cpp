@@ -1,0 +1,78 @@
+#include "scalapack/scalapack.hpp"
+
+#include <dlfcn.h>
+
+#include "unavailable.hpp"
+
+namespace scope::scalapack {
+namespace {
+
+// All told by the build: a path, or nothing; the names under which the library asks for a BLAS, leading to
+// Scope's own; the name under which it asks for MPI.
+constexpr const char* library = SCOPE_SCALAPACK_LIBRARY;
+constexpr const char* blas_names = SCOPE_BLAS_NAMES_LIBRARY;
+constexpr const char* mpi_name = SCOPE_SCALAPACK_MPI_NAME;
+
+[[noreturn]] void fail() {
+  const char* reason = dlerror();
+  throw Unavailable(reason != nullptr ? reason : std::string(library) + " cannot be loaded");
+}
+
+void* open(const char* path, int visibility) {
+  void* const handle = dlopen(path, RTLD_NOW | visibility);
+  if (handle == nullptr) fail();
+  return handle;
+}
+
+void* loaded() {
+  static void* const handle = [] {
+    // MPICH's library has two names. Under the other one it is a link beside this program to the library that
+    // is in the process already: the loader then takes it for the same, and does not load a second MPI.
+    if (*mpi_name != '\0') open(mpi_name, RTLD_LOCAL);
+    // Global, so that its names come before those of the BLAS that ScaLAPACK was linked to.
+    if (*blas_names != '\0') open(blas_names, RTLD_GLOBAL);
+    return open(library, RTLD_LOCAL);
+  }();
+  return handle;
+}
+
+void* address(const std::string& name) {
+  if (!absent().empty()) throw Unavailable(absent());
+  void* const found = dlsym(loaded(), name.c_str());
+  if (found == nullptr) throw Unavailable(std::string(library) + " has no " + name);
+  return found;
+}
+
+template <class Function>
+Function* function(const std::string& name) {
+  return reinterpret_cast<Function*>(address(name));
+}
+
+}  // namespace
+
+std::string absent() {
+  return *library != '\0' ? ""
+                          : "no ScaLAPACK for this MPI was found when the program was built; scope doctor "
+                            "says how to get one";
+}
+
+Routine::Routine(const std::string& name) : address_(address(name + "_")) {}
+
+// By the names for C: the one for Fortran numbers the processes wrongly on a communicator of one's own
+// (ScaLAPACK 2.2.1).
+Context::Context(const Communicator& communicator, int rows, int columns)
+    : system_(function<int(MPI_Comm)>("Csys2blacs_handle")(communicator.handle())), handle_(system_) {
+  function<void(int*, const char*, int, int)>("Cblacs_gridinit")(&handle_, "Row", rows, columns);
+}
+
+Context::~Context() {
+  function<void(int)>("Cblacs_gridexit")(handle_);
+  function<void(int)>("Cfree_blacs_system_handle")(system_);
+}
+
+Descriptor descriptor(const Context& context, int rows, int columns, int block, int leading) {
+  constexpr int dense = 1;
+  return {dense, context.handle(), rows, columns, block, block, 0, 0, leading};
+}
+
+}  // namespace scope::scalapack

@@ -1,0 +1,52 @@
+// The ScaLAPACK that was found when the program was built. Like the BLAS it is loaded when a benchmark first
+// asks for a routine; it must be of the MPI with which the program runs.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "mpi/communicator.hpp"
+
+namespace scope::scalapack {
+
+// Why this build has no ScaLAPACK; empty when it has one.
+std::string absent();
+
+// A routine in Fortran's calling convention: everything by address, the lengths of characters
+// (CharacterLength) behind all other arguments.
+class Routine {
+ public:
+  // Throws Unavailable when the library is not on this host or lacks the routine (`pdgetrf`, ...).
+  explicit Routine(const std::string& name);
+
+  template <class... Arguments>
+  void operator()(Arguments... arguments) const {
+    reinterpret_cast<void (*)(Arguments...)>(address_)(arguments...);
+  }
+
+ private:
+  void* address_;
+};
+
+// What ScaLAPACK knows of a distributed matrix.
+using Descriptor = std::array<int, 9>;
+
+// A grid of the processes of a communicator, numbered along rows; ScaLAPACK calls it a context.
+class Context {
+ public:
+  Context(const Communicator& communicator, int rows, int columns);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  int handle() const { return handle_; }
+
+ private:
+  int system_;
+  int handle_;
+};
+
+// Of a matrix in square blocks, the first of which lies on the first process.
+Descriptor descriptor(const Context& context, int rows, int columns, int block, int leading);
+
+}  // namespace scope::scalapack

@@ -1,0 +1,97 @@
+"""Which ScaLAPACK the native program gets: one of the site that was made for the MPI of the build.
+
+The program loads it when a benchmark needs it; nothing else depends on it. It calls the BLAS of all benchmarks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from scope.build import libraries
+from scope.machine.machine import MpiInstallation
+
+PACKAGES = {"openmpi": "libscalapack-openmpi2.2", "mpich": "libscalapack-mpich2.2"}
+"""Debian's, by the kind of MPI."""
+_VERSIONS = ("", ".2.2", ".2.1", ".2.0")
+"""Behind the name of the library: without its development package it has no other."""
+_MPI_NAMES = {"openmpi": r"libmpi\.so\.\d\d", "mpich": r"libmpi(ch)?\.so\.12"}
+"""Under which libraries ask for the MPI."""
+
+
+@dataclass(frozen=True)
+class Scalapack:
+    """One ScaLAPACK on this host."""
+
+    origin: str
+    """`pkg-config scalapack` or `compiler's path`."""
+    library: str
+    """Path, links resolved."""
+    mpi_name: str
+    """Name under which it asks for MPI, where the MPI of the build goes by another; else empty."""
+
+    @property
+    def definitions(self) -> list[str]:
+        """What CMake is told of it."""
+        return [f"-DSCOPE_SCALAPACK_LIBRARY={self.library}", f"-DSCOPE_SCALAPACK_MPI_NAME={self.mpi_name}"]
+
+
+def find(mpi: MpiInstallation) -> Scalapack | None:
+    """Return the first ScaLAPACK that was made for an MPI of this kind; None when there is none."""
+    return _find(mpi.name, mpi.compiler)
+
+
+def advice(mpi: MpiInstallation) -> str:
+    """Return how to get one for this MPI."""
+    return (
+        f"algorithm.scalapack_* need one for {mpi.name}: apt-get install {PACKAGES[_kind(mpi.name)]}, "
+        "or make pkg-config know the site's as scalapack"
+    )
+
+
+def link_mpi_name(program: Path, found: Scalapack) -> None:
+    """Put a link beside the program that leads from the name ScaLAPACK asks for to the MPI of the program."""
+    folder = program.parent / "mpi-name"
+    folder.mkdir(exist_ok=True)
+    link = folder / found.mpi_name
+    link.unlink(missing_ok=True)
+    mapped = re.search(r"libmpi(?:ch)?\.so\S* => (\S+)", libraries.ask(["ldd", str(program)]))
+    if mapped:
+        link.symlink_to(Path(mapped[1]).resolve())
+
+
+def _kind(name: str) -> str:
+    return "openmpi" if name == "openmpi" else "mpich"
+
+
+@cache
+def _find(name: str, compiler: str) -> Scalapack | None:
+    kind = _kind(name)
+    for origin, path in _candidates(kind, compiler):
+        needed = re.findall(r"\(NEEDED\).*\[(.+)\]", libraries.ask(["readelf", "-d", path]))
+        asked = [each for each in needed if re.fullmatch(_MPI_NAMES[kind], each)]
+        if asked:
+            own = _own_name(compiler)
+            other = asked[0] if kind == "mpich" and own and asked[0] != own else ""
+            return Scalapack(origin, str(Path(path).resolve()), other)
+    return None
+
+
+def _candidates(kind: str, compiler: str) -> Iterator[tuple[str, str]]:
+    """Yield (origin, path), the site's own first."""
+    for package in ("scalapack", f"scalapack-{kind}"):
+        for path in libraries.of_pkg_config(package):
+            yield f"pkg-config {package}", path
+    for name in ("libscalapack", f"libscalapack-{kind}"):
+        for version in _VERSIONS:
+            if path := libraries.of_compiler(compiler, f"{name}.so{version}"):
+                yield "compiler's path", path
+
+
+def _own_name(compiler: str) -> str:
+    """Return the name under which programs of an MPICH's compiler ask for MPI."""
+    linked = re.search(r"-l(mpich|mpi)\b", libraries.ask([compiler, "-show"]))
+    return f"lib{linked[1]}.so.12" if linked else ""

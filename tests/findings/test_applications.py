@@ -1,0 +1,100 @@
+"""Findings about whole applications: each fires where a fault was put in, and not where all is well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scope.findings.context import Context
+from scope.findings.find import all_kinds
+from scope.findings.finding import Finding
+from scope.statistics.summary import Summary
+from tests.findings.contexts import latencies, with_summaries, with_usable
+from tests.findings.test_algorithms import algorithm
+from tests.models.curves import summary
+
+CG, FT, IS, MG, EP = (f"application.npb_{kernel}" for kernel in ("cg", "ft", "is", "mg", "ep"))
+
+
+def counted(benchmark: str, ranks: int, given: dict[str, Any], **counts: float) -> list[Summary]:
+    """What an application counts without a clock: the same in every repetition."""
+    return [
+        summary([np.full(15, value)] * 6, benchmark, name, "observed", ranks, unit="1", **given)
+        for name, value in counts.items()
+    ]
+
+
+def application(benchmark: str, ranks: int, seconds: dict[str, float], **counts: float) -> list[Summary]:
+    given = {"class": "A"}
+    return [*algorithm(benchmark, ranks, seconds, **given), *counted(benchmark, ranks, given, **counts)]
+
+
+def found(kind: str, context: Context, summaries: list[Summary]) -> list[Finding]:
+    return all_kinds()[kind](with_summaries(with_usable(context, 64), summaries))
+
+
+@pytest.mark.parametrize("benchmark", [IS, FT])
+def test_an_all_to_all_that_outweighs_computation_is_found(benchmark: str, golden_context: Context) -> None:
+    made = [
+        each
+        for ranks, exchange in ((2, 0.1), (4, 0.4), (8, 0.8))
+        for each in application(benchmark, ranks, {"compute": 0.2, "exchange": exchange}, exchange_bytes=8e7)
+    ]
+    (one,) = found("all_to_all_bound", golden_context, made)
+    assert one.where["ranks"] == 8
+    assert "class=A on 8 processes" in one.title
+    assert one.lost == pytest.approx(0.8, rel=0.05)
+    rate = next(evidence.value for evidence in one.evidence if evidence.unit == "B/s")
+    assert rate == pytest.approx(1e8, rel=0.05)
+
+
+def test_an_all_to_all_beside_longer_computation_is_none(golden_context: Context) -> None:
+    few = application(FT, 8, {"compute": 0.9, "exchange": 0.5}, exchange_bytes=8e7)
+    # Waiting is not sending, and the halos of MG are no all-to-all.
+    idle = application(IS, 8, {"compute": 0.2, "exchange": 0.1, "idle": 0.9}, exchange_bytes=8e7)
+    halos = application(MG, 8, {"compute": 0.1, "exchange": 0.9}, exchange_bytes=8e7)
+    assert found("all_to_all_bound", golden_context, [*few, *idle, *halos]) == []
+
+
+@pytest.mark.parametrize("benchmark", [CG, MG])
+def test_messages_that_follow_one_another_are_found(benchmark: str, golden_context: Context) -> None:
+    ping = latencies(lambda n: 50e-6 + n / 12e6)
+    counts = {"waits": 4000.0, "exchange_messages": 1600.0, "exchange_small_messages": 1200.0}
+    made = [
+        each
+        for ranks in (4, 8)
+        for each in application(benchmark, ranks, {"compute": 1.0 / ranks, "exchange": 0.3}, **counts)
+    ]
+    (one,) = found("latency_bound", golden_context, [*ping, *made])
+    assert one.where["ranks"] == 4, "0.2 s of latency in 0.55 s"
+    assert "waits 4000 times" in one.title
+    assert one.lost == pytest.approx(0.2 / 0.55, rel=0.05)
+
+
+def test_messages_over_a_fast_path_or_beside_much_computation_are_none(golden_context: Context) -> None:
+    counts = {"waits": 4000.0, "exchange_messages": 1600.0, "exchange_small_messages": 1200.0}
+    made = application(CG, 4, {"compute": 0.25, "exchange": 0.3}, **counts)
+    assert found("latency_bound", golden_context, [*latencies(lambda n: 1e-6 + n / 1e10), *made]) == []
+    slow = latencies(lambda n: 50e-6 + n / 12e6)
+    longer = application(CG, 4, {"compute": 25.0, "exchange": 0.3}, **counts)
+    assert found("latency_bound", golden_context, [*slow, *longer]) == []
+    # Without a ping-pong nothing is known of latency.
+    assert found("latency_bound", golden_context, made) == []
+
+
+def test_a_second_core_that_computes_nothing_faster_is_found(golden_context: Context) -> None:
+    alone = application(MG, 1, {"compute": 1.0})
+    both = application(MG, 2, {"compute": 0.95, "exchange": 0.05})
+    (one,) = found("second_core", golden_context, [*alone, *both])
+    assert "on two cores as on one" in one.title
+    assert one.lost == pytest.approx(1 - 1 / 0.95 / 2, rel=0.1)
+
+
+def test_a_second_core_that_halves_computation_is_none(golden_context: Context) -> None:
+    # That EP's messages or its waiting take long says nothing of the core.
+    alone = application(EP, 1, {"compute": 1.0})
+    both = application(EP, 2, {"compute": 0.52, "exchange": 0.3, "idle": 0.3})
+    assert found("second_core", golden_context, [*alone, *both]) == []
+    assert found("second_core", golden_context, both) == []

@@ -1,0 +1,60 @@
+"""Very many short receives: found where they are slow or much, and not where they are neither."""
+
+from __future__ import annotations
+
+import pytest
+
+from scope.findings.context import Context
+from scope.findings.finding import Finding
+from scope.statistics.summary import Summary
+from tests.findings.contexts import latencies
+from tests.findings.test_applications import application, found
+
+LU, BT = "application.npb_lu", "application.npb_bt"
+
+
+def wave(
+    ranks: int, exchange_s: float, benchmark: str = LU, message_bytes: float = 1240, **seconds: float
+) -> list[Summary]:
+    """Ten thousand messages of a flow that computes for half a second."""
+    return application(
+        benchmark,
+        ranks,
+        {"compute": 0.5, "exchange": exchange_s, **seconds},
+        waits=1e4,
+        exchange_messages=1e4,
+        exchange_bytes=1e4 * message_bytes,
+    )
+
+
+def receives(context: Context, *made: list[Summary]) -> list[Finding]:
+    return found("many_small_receives", context, [summary for each in made for summary in each])
+
+
+def test_receives_slower_than_the_ping_pong_are_a_warning_on_the_fewest_processes(golden_context: Context) -> None:
+    # 50 us each, where a message of 1 KiB takes 10 us.
+    (one,) = receives(golden_context, latencies(lambda n: 9e-6 + n / 1e9), wave(4, 0.5), wave(8, 0.6))
+    assert one.severity == "warning"
+    assert one.where["ranks"] == 4
+    assert "waits 10000 times for 1.24 kB" in one.title
+    assert "5.0 times the ping-pong's figure" in one.title
+    assert one.lost == pytest.approx(0.5, rel=0.05)
+    assert "eager limit" in one.advice
+
+
+def test_receives_as_fast_as_the_ping_pong_are_advice_where_they_are_much(golden_context: Context) -> None:
+    (one,) = receives(golden_context, latencies(lambda n: 49e-6 + n / 1e9), wave(4, 0.5))
+    assert one.severity == "advice"
+    assert "1.0 times the ping-pong's figure" in one.title
+    # Without one, nothing is said of it.
+    (one,) = receives(golden_context, wave(4, 0.5))
+    assert "ping-pong" not in one.title
+
+
+def test_few_or_long_receives_and_waiting_are_none(golden_context: Context) -> None:
+    assert receives(golden_context, wave(4, 0.05)) == []
+    # A neighbour that computes longer is no message.
+    assert receives(golden_context, wave(4, 0.05, idle=2.0)) == []
+    assert receives(golden_context, wave(4, 0.5, message_bytes=20000)) == []
+    assert receives(golden_context, wave(4, 0.5, benchmark=BT)) == []
+    assert receives(golden_context, application(LU, 1, {"compute": 0.5}, waits=0, exchange_messages=0)) == []
