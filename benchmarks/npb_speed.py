@@ -32,6 +32,8 @@ SQUARES = ("sp", "bt")
 """The reference runs these on square numbers of processes only."""
 PRINTED = re.compile(r"Time in seconds\s*=\s*([0-9.]+)")
 LONGEST_S = 900
+SHORTEST_S = 0.1
+"""The reference prints hundredths."""
 
 
 def main() -> None:
@@ -94,6 +96,8 @@ def reference_s(mpi: MpiInstallation, program: Path, ranks: int) -> float:
     found = PRINTED.search(printed)
     if found is None or "UNSUCCESSFUL" in printed or "SUCCESSFUL" not in printed:
         raise SystemExit(f"{program} on {ranks} processes did not verify:\n{printed}")
+    if float(found[1]) < SHORTEST_S:
+        raise SystemExit(f"{program}: {found[1]} s is too short for what it prints; choose a larger class")
     return float(found[1])
 
 

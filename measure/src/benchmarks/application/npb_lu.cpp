@@ -174,17 +174,19 @@ class OverRelaxedFlow final : public Kernel {
   void step() {
     for (int k = cell_->inner_begin(2); k < cell_->inner_end(2); ++k) sweep_plane<-1>(k);
     for (int k = cell_->inner_end(2) - 1; k >= cell_->inner_begin(2); --k) sweep_plane<1>(k);
-    in_lanes(width_,
-             [&]<int lanes>() { add_change<lanes>(*cell_, 1 / (over_relaxation * (2 - over_relaxation))); });
+    in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+      add_change<lanes>(*cell_, 1 / (over_relaxation * (2 - over_relaxation)));
+    });
     find_residual();
   }
 
   // The right-hand side, times dt.
   void find_residual() {
     if (ranks() > 1) exchange_faces();
-    in_lanes(width_, [&]<int lanes>() { derive<lanes>(*cell_, false); });
-    in_lanes(width_,
-             [&]<int lanes>() { right_hand_side<lanes>(*cell_, flow_, flow_.dt, cell_->residual, true); });
+    in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { derive<lanes>(*cell_, false); });
+    in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+      right_hand_side<lanes>(*cell_, flow_, flow_.dt, cell_->residual, true);
+    });
   }
 
   // Two layers of u around the cell.
@@ -214,8 +216,9 @@ class OverRelaxedFlow final : public Kernel {
   template <int side>
   void sweep_plane(int k) {
     for (int axis = 0; axis < 2; ++axis) receive_wave(axis, side, k);
-    in_lanes(width_,
-             [&]<int lanes>() { OverRelaxation(*cell_, flow_, row_.data()).template sweep<side, lanes>(k); });
+    in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+      OverRelaxation(*cell_, flow_, row_.data()).template sweep<side, lanes>(k);
+    });
     for (int axis = 0; axis < 2; ++axis) send_wave(axis, -side, k);
   }
 

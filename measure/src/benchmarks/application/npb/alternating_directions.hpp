@@ -113,13 +113,10 @@ class AlternatingDirections : public Kernel {
     return action(std::integral_constant<int, 2>{});
   }
 
-  // Calls `action(system, lanes)` with the lines of a cell.
-  template <class Action>
-  void with(Cell& cell, int axis, double* kept, Action&& action) {
+  void solve(Cell& cell, int axis, double* kept, const Passage& passage) {
     with_axis(axis, [&](auto a) {
-      in_lanes(width_, [&]<int lanes>() {
-        action(System<a>(cell, flow_, kept), std::integral_constant<int, lanes>{});
-      });
+      in_lanes(width_, [&]<int lanes>()
+                           SCOPE_INLINE { System<a>(cell, flow_, kept).template solve<lanes>(passage); });
     });
   }
 
@@ -146,9 +143,7 @@ class AlternatingDirections : public Kernel {
       if (cut(axis)) {
         sweep(axis);
       } else {
-        for (Cell& cell : cells_) {
-          with(cell, axis, kept_.data(), [&](auto system, auto lanes) { system.template solve<lanes>(); });
-        }
+        for (Cell& cell : cells_) solve(cell, axis, kept_.data(), {true, true, nullptr, nullptr});
       }
     }
     for (Cell& cell : cells_) add_change(cell);
@@ -172,14 +167,15 @@ class AlternatingDirections : public Kernel {
   void find_residual() {
     if (partition_.cells() > 1) exchange_faces();
     for (Cell& cell : cells_) {
-      in_lanes(width_, [&]<int lanes>() { derive<lanes>(cell, System<0>::needs_sound); });
-      in_lanes(width_,
-               [&]<int lanes>() { right_hand_side<lanes>(cell, flow_, flow_.dt, cell.residual, true); });
+      in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { derive<lanes>(cell, System<0>::needs_sound); });
+      in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+        right_hand_side<lanes>(cell, flow_, flow_.dt, cell.residual, true);
+      });
     }
   }
 
   void add_change(Cell& cell) {
-    in_lanes(width_, [&]<int lanes>() { npb::add_change<lanes>(cell, 1); });
+    in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { npb::add_change<lanes>(cell, 1); });
   }
 
   // Cell by cell along an axis, and back; at each step every process is at one of its cells.
@@ -193,7 +189,7 @@ class AlternatingDirections : public Kernel {
       const bool last = slab + 1 == cells;
       const double* const from = slab == 0 ? nullptr : received_.data();
       double* const to = last ? nullptr : sent_.data();
-      with(cell, axis, kept, [&](auto system, auto lanes) { system.template eliminate<lanes>(from, to); });
+      solve(cell, axis, kept, {true, false, from, to});
       kept += line_memory(cell, axis).kept;
       if (last) break;
       const Side side{after, std::span(sent_).first(line_memory(cell, axis).forward), before,
@@ -206,7 +202,7 @@ class AlternatingDirections : public Kernel {
       kept -= line_memory(cell, axis).kept;
       const double* const from = slab + 1 == cells ? nullptr : received_.data();
       double* const to = slab == 0 ? nullptr : sent_.data();
-      with(cell, axis, kept, [&](auto system, auto lanes) { system.template substitute<lanes>(from, to); });
+      solve(cell, axis, kept, {false, true, from, to});
       if (slab == 0) break;
       const Side side{before, std::span(sent_).first(line_memory(cell, axis).backward), after,
                       std::span(received_).first(line_memory(in_slab(axis, slab - 1), axis).backward),

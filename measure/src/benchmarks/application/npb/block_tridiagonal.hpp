@@ -21,39 +21,14 @@ class BlockTridiagonal {
   BlockTridiagonal(Cell& cell, const Flow& flow, double* rights)
       : cell_(cell), flow_(flow), rights_(rights) {}
 
-  // Of lines that end in this cell on both sides.
   template <int lanes>
-  void solve() {
-    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int, int i, int j, int k) {
-      using Real = typename decltype(run)::Real;
-      Row<Real> row{};
-      eliminate(row, rights_, i, j, k);
-      Real change[quantities]{};
-      substitute(change, rights_, i, j, k);
-    });
-  }
-
-  // `before`: forward doubles for each line, from the cell before, or null; `after`: for the next one.
-  template <int lanes>
-  void eliminate(const double* before, double* after) {
-    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) {
-      using Real = typename decltype(run)::Real;
-      Row<Real> row{};
-      if (before != nullptr) std::memcpy(&row, before + line * forward, sizeof row);
-      eliminate(row, rights_of(line), i, j, k);
-      if (after != nullptr) std::memcpy(after + line * forward, &row, sizeof row);
-    });
-  }
-
-  // `after`: backward doubles for each line, from the next cell, or null; `before`: for the one before.
-  template <int lanes>
-  void substitute(const double* after, double* before) {
-    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) {
-      using Real = typename decltype(run)::Real;
-      Real change[quantities]{};
-      if (after != nullptr) std::memcpy(&change, after + line * backward, sizeof change);
-      substitute(change, rights_of(line), i, j, k);
-      if (before != nullptr) std::memcpy(before + line * backward, &change, sizeof change);
+  SCOPE_INLINE void solve(const Passage& passage) {
+    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) SCOPE_INLINE {
+      if constexpr (run.count == 1) {
+        solve_one(passage, line, i, j, k);
+      } else {
+        solve_run<typename decltype(run)::Real>(passage, line, i, j, k);
+      }
     });
   }
 
@@ -65,20 +40,45 @@ class BlockTridiagonal {
     Real value[quantities];
   };
 
+  // Single lines are few: one function for every width of the others.
+  [[gnu::noinline]] void solve_one(const Passage& passage, int line, int i, int j, int k) {
+    solve_run<double>(passage, line, i, j, k);
+  }
+
+  template <class Real>
+  SCOPE_INLINE void solve_run(const Passage& passage, int line, int i, int j, int k) {
+    double* const rights = passage.at_once() ? rights_ : rights_of(line);
+    if (passage.forth) {
+      Row<Real> row{};
+      if (passage.received != nullptr) std::memcpy(&row, passage.received + line * forward, sizeof row);
+      eliminate(row, rights, i, j, k);
+      if (passage.sent != nullptr) std::memcpy(passage.sent + line * forward, &row, sizeof row);
+    }
+    if (passage.back) {
+      Real change[quantities]{};
+      if (passage.received != nullptr) {
+        std::memcpy(&change, passage.received + line * backward, sizeof change);
+      }
+      substitute(change, rights, i, j, k);
+      if (passage.sent != nullptr) std::memcpy(passage.sent + line * backward, &change, sizeof change);
+    }
+  }
+
   double* rights_of(int line) {
     return rights_ + static_cast<std::size_t>(line) * Lines<axis>::length(cell_) * kept;
   }
 
   template <class Real>
-  void eliminate(Row<Real>& before, double* rights, int i, int j, int k) {
+  SCOPE_INLINE void eliminate(Row<Real>& before, double* rights, int i, int j, int k) {
     const Stride step = cell_.derived.along(axis);
     const Stride md = cell_.derived.component();
     const Stride mr = cell_.residual.component();
     const Stride apart = cell_.derived.along(Lines<axis>::inner);
     const Stride residuals_apart = cell_.residual.along(Lines<axis>::inner);
-    const auto at = [&](const double* d) {
-      return Thermodynamics<Real>::at(
-          d, md, [&](const double* from) { return Lines<axis>::template get<Real>(from, apart); });
+    const auto at = [&](const double* d) SCOPE_INLINE {
+      return Thermodynamics<Real>::at(d, md, [&](const double* from) SCOPE_INLINE {
+        return Lines<axis>::template get<Real>(from, apart);
+      });
     };
     const double* d = cell_.derived.at(i, j, k);
     double* residual = cell_.residual.at(i, j, k);
@@ -89,24 +89,24 @@ class BlockTridiagonal {
       Real middle[quantities][quantities];
       Real right[quantities][quantities];
       Real value[quantities];
-      each<quantities>([&](auto row) {
-        each<quantities>([&](auto column) {
+      each<quantities>([&](auto row) SCOPE_INLINE {
+        each<quantities>([&](auto column) SCOPE_INLINE {
           middle[row][column] = middle_block<axis, row, column>(here, flow_);
           right[row][column] = Real{};
         });
         value[row] = Lines<axis>::template get<Real>(residual + row * mr, residuals_apart);
-        each<quantities>([&](auto column) {
+        each<quantities>([&](auto column) SCOPE_INLINE {
           if constexpr (present(axis, row, column)) {
             right[row][column] = outer_block<axis, 1, row, column>(ahead, flow_);
             const Real left = outer_block<axis, -1, row, column>(behind, flow_);
-            each<quantities>([&](auto m) { middle[row][m] -= left * before.right[column][m]; });
+            each<quantities>([&](auto m) SCOPE_INLINE { middle[row][m] -= left * before.right[column][m]; });
             value[row] -= left * before.value[column];
           }
         });
       });
       divide(middle, right, value);
-      each<quantities>([&](auto row) {
-        each<quantities>([&](auto column) {
+      each<quantities>([&](auto row) SCOPE_INLINE {
+        each<quantities>([&](auto column) SCOPE_INLINE {
           before.right[row][column] = right[row][column];
           store(rights + (row * quantities + column) * lanes_of<Real>, right[row][column]);
         });
@@ -130,19 +130,19 @@ class BlockTridiagonal {
 
   // right = middle^-1 right, value = middle^-1 value, by Gauss.
   template <class Real>
-  static void divide(Real (&middle)[quantities][quantities], Real (&right)[quantities][quantities],
-                     Real (&value)[quantities]) {
-    each<quantities>([&](auto pivot) {
+  SCOPE_INLINE static void divide(Real (&middle)[quantities][quantities],
+                                  Real (&right)[quantities][quantities], Real (&value)[quantities]) {
+    each<quantities>([&](auto pivot) SCOPE_INLINE {
       const Real scale = 1.0 / middle[pivot][pivot];
-      each<quantities>([&](auto column) {
+      each<quantities>([&](auto column) SCOPE_INLINE {
         if constexpr (column > pivot) middle[pivot][column] *= scale;
         if constexpr (filled(pivot, column)) right[pivot][column] *= scale;
       });
       value[pivot] *= scale;
-      each<quantities>([&](auto row) {
+      each<quantities>([&](auto row) SCOPE_INLINE {
         if constexpr (row > pivot) {
           const Real factor = middle[row][pivot];
-          each<quantities>([&](auto column) {
+          each<quantities>([&](auto column) SCOPE_INLINE {
             if constexpr (column > pivot) middle[row][column] -= factor * middle[pivot][column];
             if constexpr (filled(pivot, column)) right[row][column] -= factor * right[pivot][column];
           });
@@ -150,12 +150,13 @@ class BlockTridiagonal {
         }
       });
     });
-    each<quantities>([&](auto step) {
+    each<quantities>([&](auto step) SCOPE_INLINE {
       constexpr int row = quantities - 1 - step;
-      each<quantities>([&](auto below) {
+      each<quantities>([&](auto below) SCOPE_INLINE {
         if constexpr (below > row) {
-          each<quantities>(
-              [&](auto column) { right[row][column] -= middle[row][below] * right[below][column]; });
+          each<quantities>([&](auto column) SCOPE_INLINE {
+            right[row][column] -= middle[row][below] * right[below][column];
+          });
           value[row] -= middle[row][below] * value[below];
         }
       });
@@ -163,7 +164,7 @@ class BlockTridiagonal {
   }
 
   template <class Real>
-  void substitute(Real (&change)[quantities], const double* rights, int i, int j, int k) {
+  SCOPE_INLINE void substitute(Real (&change)[quantities], const double* rights, int i, int j, int k) {
     const Stride mr = cell_.residual.component();
     const Stride apart = cell_.residual.along(Lines<axis>::inner);
     const int length = Lines<axis>::length(cell_);
@@ -171,13 +172,13 @@ class BlockTridiagonal {
     rights += (length - 1) * kept * lanes_of<Real>;
     for (int left = length; left > 0; --left) {
       Real next[quantities];
-      each<quantities>([&](auto row) {
+      each<quantities>([&](auto row) SCOPE_INLINE {
         next[row] = Lines<axis>::template get<Real>(residual + row * mr, apart);
-        each<quantities>([&](auto column) {
+        each<quantities>([&](auto column) SCOPE_INLINE {
           next[row] -= load<Real>(rights + (row * quantities + column) * lanes_of<Real>) * change[column];
         });
       });
-      each<quantities>([&](auto row) {
+      each<quantities>([&](auto row) SCOPE_INLINE {
         change[row] = next[row];
         Lines<axis>::put(residual + row * mr, apart, next[row]);
       });

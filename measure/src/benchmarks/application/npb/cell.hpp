@@ -8,7 +8,7 @@
 
 #include "benchmarks/application/npb/decomposition.hpp"
 #include "benchmarks/application/npb/flow.hpp"
-#include "benchmarks/application/npb/lanes.hpp"
+#include "benchmarks/application/npb/vectors.hpp"
 #include "memory/buffer.hpp"
 
 namespace scope::npb {
@@ -150,14 +150,14 @@ void set_u(Cell& cell, int layers, Value&& value) {
 
 // u += factor * change, off the walls.
 template <int lanes>
-void add_change(Cell& cell, double factor) {
+SCOPE_INLINE inline void add_change(Cell& cell, double factor) {
   for (int k = cell.inner_begin(2); k < cell.inner_end(2); ++k) {
     for (int j = cell.inner_begin(1); j < cell.inner_end(1); ++j) {
-      in_runs<lanes>(cell.inner_begin(0), cell.inner_end(0), [&](auto run, int i) {
+      in_runs<lanes>(cell.inner_begin(0), cell.inner_end(0), [&](auto run, int i) SCOPE_INLINE {
         using Real = typename decltype(run)::Real;
         double* const u = cell.u.at(i, j, k);
         const double* const change = cell.residual.at(i, j, k);
-        each<quantities>([&](auto m) {
+        each<quantities>([&](auto m) SCOPE_INLINE {
           double* const to = u + m * cell.u.component();
           store<Real>(to, load<Real>(to) + factor * load<Real>(change + m * cell.residual.component()));
         });

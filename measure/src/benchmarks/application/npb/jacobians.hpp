@@ -16,12 +16,10 @@ struct Thermodynamics {
 
   // From memory by `get`, which fetches Real from an address.
   template <class Get>
-  [[gnu::always_inline]] static inline Thermodynamics at(const double* d, Stride md, Get&& get) {
+  SCOPE_INLINE static inline Thermodynamics at(const double* d, Stride md, Get&& get) {
     Thermodynamics point;
     point.volume = get(d + derived::volume * md);
-    each<3>([&](auto m) __attribute__((always_inline)) {
-      point.velocity[m] = get(d + (derived::velocity + m) * md);
-    });
+    each<3>([&](auto m) SCOPE_INLINE { point.velocity[m] = get(d + (derived::velocity + m) * md); });
     point.kinetic = get(d + derived::kinetic * md);
     point.energy = get(d + derived::energy * md);
     return point;
@@ -37,7 +35,7 @@ constexpr bool present(int axis, int row, int column) {
 
 // d(convection along axis)/d(quantities), at a place.
 template <int axis, int row, int column, class Real>
-[[gnu::always_inline]] inline Real convection_jacobian(const Thermodynamics<Real>& at) {
+SCOPE_INLINE inline Real convection_jacobian(const Thermodynamics<Real>& at) {
   constexpr int along = axis + 1;
   const Real& speed = at.velocity[axis];
   if constexpr (row == 0) {
@@ -68,13 +66,13 @@ constexpr bool viscous(int row, int column) {
 
 // d(viscosity along axis)/d(quantities), at a place.
 template <int axis, int row, int column, class Real>
-[[gnu::always_inline]] inline Real viscosity_jacobian(const Thermodynamics<Real>& at) {
+SCOPE_INLINE inline Real viscosity_jacobian(const Thermodynamics<Real>& at) {
   if constexpr (!viscous(row, column)) {
     return Real{};
   } else if constexpr (row == 4) {
     if constexpr (column == 0) {
       Real sum = conductivity * at.energy;
-      each<3>([&](auto m) __attribute__((always_inline)) {
+      each<3>([&](auto m) SCOPE_INLINE {
         sum += (stretching(axis, m) * viscosity - conductivity) * at.velocity[m] * at.velocity[m];
       });
       return -sum * at.volume;
@@ -94,7 +92,7 @@ template <int axis, int row, int column, class Real>
 // matrix along one axis, these are the block of the point before or after (`side` -1 or +1), and the middle
 // one.
 template <int axis, int side, int row, int column, class Real>
-[[gnu::always_inline]] inline Real outer_block(const Thermodynamics<Real>& at, const Flow& flow) {
+SCOPE_INLINE inline Real outer_block(const Thermodynamics<Real>& at, const Flow& flow) {
   const double first = side * flow.dt * flow.first_difference();
   const double second = flow.dt * flow.second_difference();
   Real value = first * convection_jacobian<axis, row, column>(at);
@@ -104,7 +102,7 @@ template <int axis, int side, int row, int column, class Real>
 }
 
 template <int axis, int row, int column, class Real>
-[[gnu::always_inline]] inline Real middle_block(const Thermodynamics<Real>& at, const Flow& flow) {
+SCOPE_INLINE inline Real middle_block(const Thermodynamics<Real>& at, const Flow& flow) {
   const double second = 2 * flow.dt * flow.second_difference();
   Real value{};
   if constexpr (viscous(row, column)) value = second * viscosity_jacobian<axis, row, column>(at);

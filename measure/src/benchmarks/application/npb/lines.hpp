@@ -5,6 +5,18 @@
 
 namespace scope::npb {
 
+// What the lines of a cell do: the way forth (elimination), the way back (substitution), or both at once, a
+// few lines at a time. What comes from the cell before and goes to the one after (back: the other way round),
+// some numbers for each line; null at the walls.
+struct Passage {
+  bool forth;
+  bool back;
+  const double* received;
+  double* sent;
+
+  bool at_once() const { return forth && back; }
+};
+
 // Where the lines of a cell run, and which axes they are counted along: `inner` first.
 template <int axis>
 struct Lines {
@@ -17,27 +29,28 @@ struct Lines {
   // Calls `action(lanes, line, i, j, k)`: a run of lines from number `line` on, whose first points off the
   // walls begin at i, j, k.
   template <int widest, class Action>
-  static void each_run(const Cell& cell, Action&& action) {
+  SCOPE_INLINE static void each_run(const Cell& cell, Action&& action) {
     int line = 0;
     Extents at;
     at[axis] = cell.inner_begin(axis);
     for (at[outer] = cell.inner_begin(outer); at[outer] < cell.inner_end(outer); ++at[outer]) {
-      in_runs<widest>(cell.inner_begin(inner), cell.inner_end(inner), [&](auto lanes, int first) {
-        at[inner] = first;
-        action(lanes, line, at[0], at[1], at[2]);
-        line += lanes.count;
-      });
+      in_runs<widest>(cell.inner_begin(inner), cell.inner_end(inner),
+                      [&](auto lanes, int first) SCOPE_INLINE {
+                        at[inner] = first;
+                        action(lanes, line, at[0], at[1], at[2]);
+                        line += lanes.count;
+                      });
     }
   }
 
   // From lines side by side: along x, they lie apart in memory.
   template <class Real>
-  [[gnu::always_inline]] static inline Real get(const double* from, Stride apart) {
+  SCOPE_INLINE static inline Real get(const double* from, Stride apart) {
     if constexpr (axis == 0) return gather<Real>(from, apart);
     if constexpr (axis != 0) return load<Real>(from);
   }
   template <class Real>
-  [[gnu::always_inline]] static inline void put(double* to, Stride apart, const Real& value) {
+  SCOPE_INLINE static inline void put(double* to, Stride apart, const Real& value) {
     if constexpr (axis == 0) scatter(to, apart, value);
     if constexpr (axis != 0) store(to, value);
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "benchmarks/application/npb/decomposition.hpp"
+#include "benchmarks/application/npb/lanes.hpp"
 #include "memory/buffer.hpp"
 
 namespace scope::npb {
@@ -59,10 +60,10 @@ class RowSums {
     const double* const above = at + plane;
     double* const near = this->near();
     double* const far = this->far();
-    for (int x = -1; x <= size; ++x) near[x] = (south[x] + north[x]) + (below[x] + above[x]);
-    for (int x = -1; x <= size; ++x) {
-      far[x] = (south[x - plane] + south[x + plane]) + (north[x - plane] + north[x + plane]);
-    }
+    along(near, -1, size + 1, [=](auto at) { return (at(south) + at(north)) + (at(below) + at(above)); });
+    along(far, -1, size + 1, [=](auto at) {
+      return (at(south - plane) + at(south + plane)) + (at(north - plane) + at(north + plane));
+    });
   }
 
   double* near() { return near_.data() + 1; }
@@ -85,11 +86,11 @@ inline void residual(const Field& u, const Field& v, Field& r, RowSums& sums) {
       const double* const source = v.at(y, z);
       double* const result = r.at(y, z);
       sums.add_up(here, u.row(), u.plane(), nx);
-      for (int x = 0; x < nx; ++x) {
-        result[x] = source[x] - laplacian[0] * here[x] -
-                    laplacian[2] * (far[x] + (near[x - 1] + near[x + 1])) -
-                    laplacian[3] * (far[x - 1] + far[x + 1]);
-      }
+      along(result, 0, nx, [=](auto at) {
+        return at(source) - laplacian[0] * at(here) -
+               laplacian[2] * (at(far) + (at(near - 1) + at(near + 1))) -
+               laplacian[3] * (at(far - 1) + at(far + 1));
+      });
     }
   }
 }
@@ -105,10 +106,11 @@ inline void smooth(const Field& r, Field& u, const Weights& smoother, RowSums& s
       const double* const here = r.at(y, z);
       double* const result = u.at(y, z);
       sums.add_up(here, r.row(), r.plane(), nx);
-      for (int x = 0; x < nx; ++x) {
-        result[x] += smoother[0] * here[x] + smoother[1] * (near[x] + (here[x - 1] + here[x + 1])) +
-                     smoother[2] * (far[x] + (near[x - 1] + near[x + 1]));
-      }
+      along(result, 0, nx, [=](auto at) {
+        return at(result) + smoother[0] * at(here) +
+               smoother[1] * (at(near) + (at(here - 1) + at(here + 1))) +
+               smoother[2] * (at(far) + (at(near - 1) + at(near + 1)));
+      });
     }
   }
 }
@@ -152,13 +154,13 @@ inline void prolong(const Field& coarse, Field& fine, Prolongation how, std::vec
       // The mean of the one, two or four coarse rows around this one.
       const int last = coarse.size()[0];
       if (south == 0 && below == 0) {
-        for (int x = -1; x <= last; ++x) sum[x] = row[x];
+        along(sum, -1, last + 1, [=](auto at) { return at(row); });
       } else if (south == 0 || below == 0) {
-        for (int x = -1; x <= last; ++x) sum[x] = 0.5 * (row[x] + row[x - south - below]);
+        along(sum, -1, last + 1, [=](auto at) { return 0.5 * (at(row) + at(row - south - below)); });
       } else {
-        for (int x = -1; x <= last; ++x) {
-          sum[x] = 0.25 * ((row[x] + row[x - south]) + (row[x - below] + row[x - south - below]));
-        }
+        along(sum, -1, last + 1, [=](auto at) {
+          return 0.25 * ((at(row) + at(row - south)) + (at(row - below) + at(row - south - below)));
+        });
       }
       double* const result = fine.at(y, z);
       const bool add = how == Prolongation::add;

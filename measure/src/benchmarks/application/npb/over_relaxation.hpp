@@ -16,8 +16,8 @@ constexpr double over_relaxation = 1.2;  // omega
 
 // Adds what the block of the point before or after along `axis` (`side` -1 or +1) makes of a change there.
 template <int axis, int side, class Real>
-[[gnu::always_inline]] inline void add_outer_block(Real (&sum)[quantities], const Thermodynamics<Real>& at,
-                                                   const Real (&x)[quantities], const Flow& flow) {
+SCOPE_INLINE inline void add_outer_block(Real (&sum)[quantities], const Thermodynamics<Real>& at,
+                                         const Real (&x)[quantities], const Flow& flow) {
   const double first = side * flow.dt * flow.first_difference();
   const double second = flow.dt * flow.second_difference();
   const auto& v = at.velocity;
@@ -26,14 +26,13 @@ template <int axis, int side, class Real>
   const Real enthalpy = k1 * at.energy - k2 * at.kinetic;
   const Real& mass = x[axis + 1];
   Real moved[3];
-  each<3>([&](auto m) __attribute__((always_inline)) { moved[m] = x[m + 1] - v[m] * x[0]; });
+  each<3>([&](auto m) SCOPE_INLINE { moved[m] = x[m + 1] - v[m] * x[0]; });
   Real work = conductivity * (x[4] - at.energy * x[0]);
-  each<3>([&](auto m) __attribute__((always_inline)) {
-    work += (stretching(axis, m) * viscosity - conductivity) * v[m] * moved[m];
-  });
+  each<3>([&](auto m)
+              SCOPE_INLINE { work += (stretching(axis, m) * viscosity - conductivity) * v[m] * moved[m]; });
   const double spread = second * diffusion[axis];
   sum[0] += first * mass - spread * x[0];
-  each<3>([&](auto m) __attribute__((always_inline)) {
+  each<3>([&](auto m) SCOPE_INLINE {
     Real convection = v[axis] * moved[m] + v[m] * mass;
     if constexpr (m == axis) convection += pressure;
     sum[m + 1] += first * convection - (second * stretching(axis, m) * viscosity) * at.volume * moved[m] -
@@ -45,8 +44,8 @@ template <int axis, int side, class Real>
 
 // x becomes (diagonal block)^-1 x. Of the three axes together, every velocity diffuses alike.
 template <class Real>
-[[gnu::always_inline]] inline void divide_by_diagonal(Real (&x)[quantities], const Thermodynamics<Real>& at,
-                                                      const Flow& flow) {
+SCOPE_INLINE inline void divide_by_diagonal(Real (&x)[quantities], const Thermodynamics<Real>& at,
+                                            const Flow& flow) {
   const double second = 2 * flow.dt * flow.second_difference();
   const double own = 1 + second * (diffusion[0] + diffusion[1] + diffusion[2]);
   const double friction = second * viscosity * (stretching(0, 0) + stretching(1, 0) + stretching(2, 0));
@@ -55,7 +54,7 @@ template <class Real>
   const Real scale_of_energy = 1.0 / (own + conduction * at.volume);
   x[0] *= 1 / own;
   Real energy = x[4] + conduction * at.volume * at.energy * x[0];
-  each<3>([&](auto m) __attribute__((always_inline)) {
+  each<3>([&](auto m) SCOPE_INLINE {
     const Real& v = at.velocity[m];
     x[m + 1] = (x[m + 1] + friction * at.volume * v * x[0]) * scale;
     energy -= (friction - conduction) * at.volume * v * (x[m + 1] - v * x[0]);
@@ -73,7 +72,7 @@ class OverRelaxation {
   // One plane of the sweep forth (`side` -1: by what stands before each point) or back. The residuals of the
   // layer around the cell that stands before must be there.
   template <int side, int lanes>
-  void sweep(int k) {
+  SCOPE_INLINE void sweep(int k) {
     if constexpr (side < 0) {
       for (int j = cell_.inner_begin(1); j < cell_.inner_end(1); ++j) sweep_row<side, lanes>(j, k);
     } else {
@@ -83,34 +82,33 @@ class OverRelaxation {
 
  private:
   template <class Real>
-  Thermodynamics<Real> derived_at(const double* d) const {
+  SCOPE_INLINE Thermodynamics<Real> derived_at(const double* d) const {
     return Thermodynamics<Real>::at(d, cell_.derived.component(),
-                                    [](const double* from)
-                                        __attribute__((always_inline)) { return load<Real>(from); });
+                                    [](const double* from) SCOPE_INLINE { return load<Real>(from); });
   }
   template <class Real>
-  void change_at(Real (&x)[quantities], const double* r) const {
-    each<quantities>([&](auto m) { x[m] = load<Real>(r + m * cell_.residual.component()); });
+  SCOPE_INLINE void change_at(Real (&x)[quantities], const double* r) const {
+    each<quantities>([&](auto m) SCOPE_INLINE { x[m] = load<Real>(r + m * cell_.residual.component()); });
   }
 
   // What the planes and rows before make of a row is free of recurrences; along the row it is not.
   template <int side, int lanes>
-  void sweep_row(int j, int k) {
+  SCOPE_INLINE void sweep_row(int j, int k) {
     const Stride mr = cell_.residual.component();
     const int begin = cell_.inner_begin(0);
     const int end = cell_.inner_end(0);
-    in_runs<lanes>(begin, end, [&](auto run, int i) {
+    in_runs<lanes>(begin, end, [&](auto run, int i) SCOPE_INLINE {
       using Real = typename decltype(run)::Real;
       const double* const d = cell_.derived.at(i, j, k);
       const double* const r = cell_.residual.at(i, j, k);
       Real sum[quantities]{};
       Real x[quantities];
-      each<2>([&](auto which) {
+      each<2>([&](auto which) SCOPE_INLINE {
         constexpr int axis = which + 1;
         change_at<Real>(x, r + side * cell_.residual.along(axis));
         add_outer_block<axis, side>(sum, derived_at<Real>(d + side * cell_.derived.along(axis)), x, flow_);
       });
-      each<quantities>([&](auto m) { store(row_ + m * cell_.size[0] + i, sum[m]); });
+      each<quantities>([&](auto m) SCOPE_INLINE { store(row_ + m * cell_.size[0] + i, sum[m]); });
     });
     double x[quantities];
     const int first = side < 0 ? begin : end - 1;
@@ -120,14 +118,14 @@ class OverRelaxation {
     change_at<double>(x, r + side);
     for (int left = end - begin; left > 0; --left) {
       double sum[quantities];
-      each<quantities>([&](auto m) { sum[m] = row[m * cell_.size[0]]; });
+      each<quantities>([&](auto m) SCOPE_INLINE { sum[m] = row[m * cell_.size[0]]; });
       add_outer_block<0, side>(sum, derived_at<double>(d + side), x, flow_);
-      each<quantities>([&](auto m) {
+      each<quantities>([&](auto m) SCOPE_INLINE {
         const double own = side < 0 ? r[m * mr] : 0;
         x[m] = own - over_relaxation * sum[m];
       });
       divide_by_diagonal(x, derived_at<double>(d), flow_);
-      each<quantities>([&](auto m) {
+      each<quantities>([&](auto m) SCOPE_INLINE {
         if constexpr (side > 0) x[m] += r[m * mr];
         r[m * mr] = x[m];
       });

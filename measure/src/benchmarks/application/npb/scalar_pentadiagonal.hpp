@@ -23,7 +23,7 @@ namespace characteristic {
 
 // The change of the quantities becomes that of the characteristic variables of x (the inverse of T_xi).
 template <class Real>
-void into_x(Real (&r)[quantities], const Motion<Real>& at) {
+SCOPE_INLINE inline void into_x(Real (&r)[quantities], const Motion<Real>& at) {
   const double half_root = std::sqrt(0.5);
   const auto& [u, v, w] = at.velocity;
   const Real pressure = k2 * (at.kinetic * r[0] - u * r[1] - v * r[2] - w * r[3] + r[4]);
@@ -43,7 +43,7 @@ void into_x(Real (&r)[quantities], const Motion<Real>& at) {
 // From the variables of x to those of y (T_eta^-1 T_xi), and from y to z (T_zeta^-1 T_eta): rotations that do
 // not depend on the flow.
 template <class Real>
-void from_x_to_y(Real (&r)[quantities]) {
+SCOPE_INLINE inline void from_x_to_y(Real (&r)[quantities]) {
   const double half_root = std::sqrt(0.5);
   const Real turned = half_root * r[2];
   const Real mean = 0.5 * (r[3] + r[4]);
@@ -55,7 +55,7 @@ void from_x_to_y(Real (&r)[quantities]) {
   r[4] = mean + turned;
 }
 template <class Real>
-void from_y_to_z(Real (&r)[quantities]) {
+SCOPE_INLINE inline void from_y_to_z(Real (&r)[quantities]) {
   const double half_root = std::sqrt(0.5);
   const Real turned = half_root * r[0];
   const Real mean = 0.5 * (r[3] + r[4]);
@@ -69,7 +69,7 @@ void from_y_to_z(Real (&r)[quantities]) {
 
 // Back to the change of the quantities (T_zeta).
 template <class Real>
-void out_of_z(Real (&r)[quantities], const Motion<Real>& at) {
+SCOPE_INLINE inline void out_of_z(Real (&r)[quantities], const Motion<Real>& at) {
   const auto& [u, v, w] = at.velocity;
   const Real density = 1.0 / at.volume;
   const Real scaled = std::sqrt(0.5) * density;
@@ -101,39 +101,14 @@ class ScalarPentadiagonal {
   ScalarPentadiagonal(Cell& cell, const Flow& flow, double* factors)
       : cell_(cell), flow_(flow), factors_(factors) {}
 
-  // Of lines that end in this cell on both sides.
   template <int lanes>
-  void solve() {
-    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int, int i, int j, int k) {
-      using Real = typename decltype(run)::Real;
-      Row<Real> rows[2]{};
-      eliminate(rows, factors_, i, j, k);
-      Real ahead[2][quantities]{};
-      substitute(ahead, factors_, i, j, k);
-    });
-  }
-
-  // `before`: forward doubles for each line, from the cell before, or null; `after`: for the next one.
-  template <int lanes>
-  void eliminate(const double* before, double* after) {
-    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) {
-      using Real = typename decltype(run)::Real;
-      Row<Real> rows[2]{};
-      if (before != nullptr) std::memcpy(&rows, before + line * forward, sizeof rows);
-      eliminate(rows, factors_of(line), i, j, k);
-      if (after != nullptr) std::memcpy(after + line * forward, &rows, sizeof rows);
-    });
-  }
-
-  // `after`: backward doubles for each line, from the next cell, or null; `before`: for the one before.
-  template <int lanes>
-  void substitute(const double* after, double* before) {
-    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) {
-      using Real = typename decltype(run)::Real;
-      Real ahead[2][quantities]{};
-      if (after != nullptr) std::memcpy(&ahead, after + line * backward, sizeof ahead);
-      substitute(ahead, factors_of(line), i, j, k);
-      if (before != nullptr) std::memcpy(before + line * backward, &ahead, sizeof ahead);
+  SCOPE_INLINE void solve(const Passage& passage) {
+    Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) SCOPE_INLINE {
+      if constexpr (run.count == 1) {
+        solve_one(passage, line, i, j, k);
+      } else {
+        solve_run<typename decltype(run)::Real>(passage, line, i, j, k);
+      }
     });
   }
 
@@ -158,23 +133,47 @@ class ScalarPentadiagonal {
     Real diffusion;
   };
 
+  // Single lines are few: one function for every width of the others.
+  [[gnu::noinline]] void solve_one(const Passage& passage, int line, int i, int j, int k) {
+    solve_run<double>(passage, line, i, j, k);
+  }
+
+  template <class Real>
+  SCOPE_INLINE void solve_run(const Passage& passage, int line, int i, int j, int k) {
+    double* const factors = passage.at_once() ? factors_ : factors_of(line);
+    if (passage.forth) {
+      Row<Real> rows[2]{};
+      if (passage.received != nullptr) std::memcpy(&rows, passage.received + line * forward, sizeof rows);
+      eliminate(rows, factors, i, j, k);
+      if (passage.sent != nullptr) std::memcpy(passage.sent + line * forward, &rows, sizeof rows);
+    }
+    if (passage.back) {
+      Real ahead[2][quantities]{};
+      if (passage.received != nullptr) {
+        std::memcpy(&ahead, passage.received + line * backward, sizeof ahead);
+      }
+      substitute(ahead, factors, i, j, k);
+      if (passage.sent != nullptr) std::memcpy(passage.sent + line * backward, &ahead, sizeof ahead);
+    }
+  }
+
   double* factors_of(int line) {
     return factors_ + static_cast<std::size_t>(line) * Lines<axis>::length(cell_) * kept;
   }
 
   template <class Real>
-  Real derived_at(const double* d, int number) const {
+  SCOPE_INLINE Real derived_at(const double* d, int number) const {
     return Lines<axis>::template get<Real>(d + number * cell_.derived.component(),
                                            cell_.derived.along(Lines<axis>::inner));
   }
   // Energy diffuses fastest (k1 k5 > 4/3), and its diffusion bounds all others.
   template <class Real>
-  Speeds<Real> speeds_at(const double* d) const {
+  SCOPE_INLINE Speeds<Real> speeds_at(const double* d) const {
     return {derived_at<Real>(d, derived::velocity + axis), derived_at<Real>(d, derived::sound),
             diffusion[axis] + conductivity * derived_at<Real>(d, derived::volume)};
   }
   template <class Real>
-  Motion<Real> motion_at(const double* d) const {
+  SCOPE_INLINE Motion<Real> motion_at(const double* d) const {
     return {derived_at<Real>(d, derived::volume),
             {derived_at<Real>(d, derived::velocity), derived_at<Real>(d, derived::velocity + 1),
              derived_at<Real>(d, derived::velocity + 2)},
@@ -184,7 +183,7 @@ class ScalarPentadiagonal {
 
   // `before`: the rows of the last point but one and of the last one.
   template <class Real>
-  void eliminate(Row<Real> (&before)[2], double* factors, int i, int j, int k) {
+  SCOPE_INLINE void eliminate(Row<Real> (&before)[2], double* factors, int i, int j, int k) {
     const double first = flow_.dt * flow_.first_difference();
     const double second = flow_.dt * flow_.second_difference();
     const Stride step = cell_.derived.along(axis);
@@ -197,16 +196,18 @@ class ScalarPentadiagonal {
     for (int at = cell_.inner_begin(axis); at < cell_.inner_end(axis); ++at) {
       const Speeds<Real> ahead = speeds_at<Real>(d + step);
       double weight[5];
-      each<5>([&](auto w) { weight[w] = flow_.dt * dissipation * cell_.fourth[axis].weights[w][at]; });
+      each<5>([&](auto w)
+                  SCOPE_INLINE { weight[w] = flow_.dt * dissipation * cell_.fourth[axis].weights[w][at]; });
       Row<Real> row;
-      each<quantities>(
-          [&](auto m) { row.value[m] = Lines<axis>::template get<Real>(residual + m * mr, apart); });
+      each<quantities>([&](auto m) SCOPE_INLINE {
+        row.value[m] = Lines<axis>::template get<Real>(residual + m * mr, apart);
+      });
       if constexpr (axis == 0) characteristic::into_x(row.value, motion_at<Real>(d));
 
       const Real low = weight[1] - first * behind.along - second * behind.diffusion;
       const Real middle = 1 + weight[2] + 2 * second * here.diffusion;
       const Real high = weight[3] + first * ahead.along - second * ahead.diffusion;
-      each<systems>([&](auto s) {
+      each<systems>([&](auto s) SCOPE_INLINE {
         constexpr int sounding = s == 0 ? 0 : s == 1 ? 1 : -1;
         Real left = low;
         Real right = high;
@@ -219,7 +220,7 @@ class ScalarPentadiagonal {
         const Real scale = 1.0 / own;
         row.next[s] = (right - left * before[1].far[s]) * scale;
         row.far[s] = weight[4] * scale;
-        each<quantities>([&](auto m) {
+        each<quantities>([&](auto m) SCOPE_INLINE {
           if constexpr (system_of(m) == s) {
             row.value[m] =
                 (row.value[m] - weight[0] * before[0].value[m] - left * before[1].value[m]) * scale;
@@ -228,7 +229,8 @@ class ScalarPentadiagonal {
         store(factors + s * lanes_of<Real>, row.next[s]);
         store(factors + (systems + s) * lanes_of<Real>, row.far[s]);
       });
-      each<quantities>([&](auto m) { Lines<axis>::put(residual + m * mr, apart, row.value[m]); });
+      each<quantities>([&](auto m)
+                           SCOPE_INLINE { Lines<axis>::put(residual + m * mr, apart, row.value[m]); });
       before[0] = before[1];
       before[1] = row;
       behind = here;
@@ -241,7 +243,7 @@ class ScalarPentadiagonal {
 
   // `ahead`: the values at the next point and at the one after it.
   template <class Real>
-  void substitute(Real (&ahead)[2][quantities], const double* factors, int i, int j, int k) {
+  SCOPE_INLINE void substitute(Real (&ahead)[2][quantities], const double* factors, int i, int j, int k) {
     const Stride mr = cell_.residual.component();
     const Stride apart = cell_.residual.along(Lines<axis>::inner);
     const int length = Lines<axis>::length(cell_);
@@ -250,7 +252,7 @@ class ScalarPentadiagonal {
     factors += (length - 1) * kept * lanes_of<Real>;
     for (int left = length; left > 0; --left) {
       Real value[quantities];
-      each<quantities>([&](auto m) {
+      each<quantities>([&](auto m) SCOPE_INLINE {
         constexpr int s = system_of(m);
         value[m] = Lines<axis>::template get<Real>(residual + m * mr, apart) -
                    load<Real>(factors + s * lanes_of<Real>) * ahead[0][m] -
@@ -261,7 +263,7 @@ class ScalarPentadiagonal {
       if constexpr (axis == 0) characteristic::from_x_to_y(value);
       if constexpr (axis == 1) characteristic::from_y_to_z(value);
       if constexpr (axis == 2) characteristic::out_of_z(value, motion_at<Real>(d));
-      each<quantities>([&](auto m) { Lines<axis>::put(residual + m * mr, apart, value[m]); });
+      each<quantities>([&](auto m) SCOPE_INLINE { Lines<axis>::put(residual + m * mr, apart, value[m]); });
       d -= cell_.derived.along(axis);
       residual -= cell_.residual.along(axis);
       factors -= kept * lanes_of<Real>;

@@ -1,14 +1,15 @@
 // Plain: with the vectors that every processor of its kind has, as the baseline's flags say. Tuned: with the
-// widest of this processor.
+// widest of this processor up to 256 bits.
 #pragma once
 
 #include "benchmark.hpp"
-#include "benchmarks/application/npb/lanes.hpp"
+#include "benchmarks/application/npb/vectors.hpp"
 
 namespace scope::npb {
 
 inline Parameter vector_variant() {
-  return choice("variant", {"plain", "tuned"}, "vectors of 128 bits, or the widest of all processors here");
+  return choice("variant", {"plain", "tuned"},
+                "vectors of 128 bits, or of 256 where all processors have them");
 }
 
 // The same on every process, because they send each other numbers in the order of their lanes. Collective.

@@ -1,0 +1,134 @@
+// Arithmetic on several doubles at once, by vectors of the compiler: the formulas are written once for a type
+// `Real` that is a double or a vector of 2 or 4 of them.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+// Whatever takes or makes vectors is compiled into `in_lanes`, for the processor that it is for; large
+// functions and lambdas have to be told so.
+#define SCOPE_INLINE __attribute__((always_inline))
+
+namespace scope::npb {
+
+using Stride = std::ptrdiff_t;
+
+template <int lanes>
+struct Vector {
+  typedef double Type __attribute__((vector_size(lanes * sizeof(double))));
+};
+template <>
+struct Vector<1> {
+  using Type = double;
+};
+
+constexpr int most_lanes = 4;
+template <class Real>
+constexpr int lanes_of = static_cast<int>(sizeof(Real) / sizeof(double));
+
+// Calls `action` with 0 ... count-1 as constants.
+template <int count, class Action>
+SCOPE_INLINE inline void each(Action&& action) {
+  [&]<int... index>(std::integer_sequence<int, index...>) SCOPE_INLINE {
+    (action(std::integral_constant<int, index>{}), ...);
+  }(std::make_integer_sequence<int, count>{});
+}
+
+// Neighbours in memory.
+template <class Real>
+SCOPE_INLINE inline Real load(const double* from) {
+  Real value;
+  std::memcpy(&value, from, sizeof(Real));
+  return value;
+}
+template <class Real>
+SCOPE_INLINE inline void store(double* to, const Real& value) {
+  std::memcpy(to, &value, sizeof(Real));
+}
+
+// Items `apart` doubles from each other.
+template <class Real>
+SCOPE_INLINE inline Real gather(const double* from, Stride apart) {
+  if constexpr (lanes_of<Real> == 1) {
+    return *from;
+  } else {
+    Real value;
+    each<lanes_of<Real>>([&](auto lane) SCOPE_INLINE { value[int{lane}] = from[lane * apart]; });
+    return value;
+  }
+}
+template <class Real>
+SCOPE_INLINE inline void scatter(double* to, Stride apart, const Real& value) {
+  if constexpr (lanes_of<Real> == 1) {
+    *to = value;
+  } else {
+    each<lanes_of<Real>>([&](auto lane) SCOPE_INLINE { to[lane * apart] = value[int{lane}]; });
+  }
+}
+
+template <class Real>
+SCOPE_INLINE inline Real larger(const Real& a, const Real& b) {
+  return a > b ? a : b;
+}
+
+template <class Real>
+SCOPE_INLINE inline Real square_root(const Real& of) {
+  if constexpr (lanes_of<Real> == 1) {
+    return std::sqrt(of);
+  } else {
+    Real value;
+    each<lanes_of<Real>>([&](auto lane) SCOPE_INLINE { value[int{lane}] = std::sqrt(of[int{lane}]); });
+    return value;
+  }
+}
+
+// Stands for so many lanes where a function is to be told by an argument.
+template <int lanes>
+struct Lanes {
+  static constexpr int count = lanes;
+  using Real = typename Vector<lanes>::Type;
+};
+
+// Calls `action(Lanes, at)` for begin ... end-1: in runs of `widest` lanes, the rest one by one.
+template <int widest, class Action>
+SCOPE_INLINE inline void in_runs(int begin, int end, Action&& action) {
+  int at = begin;
+  for (; at + widest <= end; at += widest) action(Lanes<widest>{}, at);
+  for (; at < end; ++at) action(Lanes<1>{}, at);
+}
+
+enum class Width { bits_128, bits_256 };
+
+// The widest vectors of this processor, up to 256 bits: wider ones would double the time to compile.
+inline Width widest_vectors() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Width::bits_256;
+#endif
+  return Width::bits_128;
+}
+
+// What stands in `job` is compiled as a whole for each width, whatever the flags of the build.
+#if defined(__x86_64__)
+template <class Job>
+[[gnu::target("avx2,fma"), gnu::flatten, gnu::noinline]] void by_256_bits(Job& job) {
+  job.template operator()<4>();
+}
+#endif
+template <class Job>
+[[gnu::flatten, gnu::noinline]] void by_128_bits(Job& job) {
+  job.template operator()<2>();
+}
+
+// Does `job`, a lambda with a template parameter for the lanes: in_lanes(width, [&]<int lanes>() { ... }).
+template <class Job>
+void in_lanes(Width width, Job&& job) {
+#if defined(__x86_64__)
+  if (width == Width::bits_256) return by_256_bits(job);
+#endif
+  (void)width;
+  by_128_bits(job);
+}
+
+}  // namespace scope::npb
