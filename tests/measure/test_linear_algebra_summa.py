@@ -1,4 +1,4 @@
-"""Products by panels on grids: right for every size and way of panels; wrong elements noticed, the rest refused."""
+"""Products by panels on grids: right for every size and way of panels; wrong elements noticed, rest refused."""
 
 from __future__ import annotations
 

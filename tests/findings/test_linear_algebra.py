@@ -1,0 +1,97 @@
+"""Findings about dense linear algebra: each fires where a fault was put in, and not where all is well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scope.findings.context import Context
+from scope.findings.find import all_kinds
+from scope.findings.finding import Finding
+from scope.statistics.summary import Summary
+from tests.findings.contexts import with_summaries
+from tests.models.curves import noisy, summary
+
+LINPACK = "algorithm.linpack"
+DEFAULT = {"n": 4000, "block": 128, "grid_rows": 0, "grid_columns": 0, "look_ahead": 1}
+
+
+def solved(time_s: float, ranks: int = 4, parts: dict[str, float] | None = None, **given: Any) -> list[Summary]:
+    """A LINPACK of so many seconds, with parts as shares of it."""
+    random = np.random.default_rng(round(time_s * 1e6))
+    times = {"time_s": time_s, **{part: share * time_s for part, share in (parts or {}).items()}}
+    return [
+        summary(
+            noisy(random, seconds),
+            LINPACK,
+            metric,
+            "max_rank" if metric == "time_s" else "observed",
+            ranks=ranks,
+            **{**DEFAULT, **given},
+        )
+        for metric, seconds in times.items()
+    ]
+
+
+def found(kind: str, context: Context, *cases: list[Summary]) -> list[Finding]:
+    every = [one for case in cases for one in case]
+    return all_kinds()[kind](with_summaries(context, every))
+
+
+def test_a_grid_that_nobody_asked_for_and_that_is_slower_is_advice(golden_context: Context) -> None:
+    (finding,) = found("process_grid", golden_context, solved(1.4), solved(1.0, grid_rows=1))
+    assert (finding.code, finding.severity) == ("process-grid-unsuitable", "advice")
+    assert "% longer with a grid of 2 x 2 than with a grid of 1 x 4" in finding.title
+    assert "Use grid_rows=1 " in finding.advice
+    assert finding.lost is not None
+    assert 0.2 < finding.lost < 0.4
+
+
+def test_a_grid_that_was_asked_for_is_information(golden_context: Context) -> None:
+    (finding,) = found("process_grid", golden_context, solved(1.0), solved(1.4, grid_columns=1))
+    assert (finding.code, finding.severity) == ("process-grid-unsuitable", "information")
+    assert "a grid of 4 x 1 than with a grid of 2 x 2" in finding.title
+
+
+def test_grids_of_different_problems_are_not_compared(golden_context: Context) -> None:
+    others = [solved(1.0, grid_rows=1, n=2000), solved(1.0, grid_rows=1, block=64), solved(0.5, ranks=2)]
+    assert found("process_grid", golden_context, solved(1.4), *others[:1], *others[2:]) == []
+    assert found("process_grid", golden_context, solved(1.4), others[1]) == []
+
+
+def test_grids_that_are_alike_are_well(golden_context: Context) -> None:
+    assert found("process_grid", golden_context, solved(1.01), solved(1.0, grid_rows=1)) == []
+    # The same grid by another name.
+    assert found("process_grid", golden_context, solved(1.0), solved(1.0, grid_rows=2)) == []
+
+
+def test_a_block_off_its_optimum_is_named_with_the_better_one(golden_context: Context) -> None:
+    blocks = [solved(1.3, block=32), solved(1.0, block=128), solved(1.1, block=256)]
+    (finding,) = found("process_grid", golden_context, *blocks)
+    assert finding.code == "block-off-optimum"
+    assert "with blocks of 32 than with blocks of 128" in finding.title
+    assert "Use block=128 " in finding.advice
+    assert found("process_grid", golden_context, solved(1.02, block=64), solved(1.0)) == []
+
+
+def test_panels_on_the_critical_path_are_found(golden_context: Context) -> None:
+    slow = solved(1.0, parts={"panel_s": 0.1, "broadcast_s": 0.4, "update_s": 0.5})
+    (finding,) = found("panel_critical", golden_context, slow)
+    assert finding.code == "panel-on-critical-path"
+    assert "spends 40% of" in finding.title.replace("39%", "40%").replace("41%", "40%")
+    assert finding.title.endswith("waiting for panels")
+    assert "look_ahead=1" not in finding.advice
+    without = solved(1.0, parts={"panel_s": 0.5, "broadcast_s": 0.1}, look_ahead=0)
+    (finding,) = found("panel_critical", golden_context, without)
+    assert finding.title.endswith("factoring panels")
+    assert finding.advice.startswith("Use look_ahead=1.")
+
+
+def test_a_linpack_that_computes_is_well(golden_context: Context) -> None:
+    well = {"panel_s": 0.1, "broadcast_s": 0.1, "update_s": 0.8}
+    assert found("panel_critical", golden_context, solved(1.0, parts=well)) == []
+    # One process waits for none; of several sizes the largest counts.
+    bad = {"panel_s": 0.5, "broadcast_s": 0.0001}
+    assert found("panel_critical", golden_context, solved(1.0, ranks=1, parts=bad)) == []
+    assert found("panel_critical", golden_context, solved(0.1, n=500, parts=bad), solved(1.0, parts=well)) == []
