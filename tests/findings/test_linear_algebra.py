@@ -13,6 +13,7 @@ from scope.statistics.summary import Summary
 from tests.findings.contexts import with_summaries
 from tests.models.curves import noisy, summary
 
+LINEAR_ALGEBRA_KINDS = {"process_grid", "panel_critical"}
 LINPACK = "algorithm.linpack"
 DEFAULT = {"n": 4000, "block": 128, "grid_rows": 0, "grid_columns": 0, "look_ahead": 1}
 
