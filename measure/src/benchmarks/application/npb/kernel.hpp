@@ -2,6 +2,7 @@
 // whether a run was right, Mop/s, phases, messages and memory.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -154,6 +155,9 @@ inline std::vector<Metric> kernel_metrics() {
 template <class Made>
 Declaration declaration(std::string name, std::string summary, std::vector<Parameter> further = {}) {
   std::vector<Parameter> parameters{problem_class()};
+  const bool varied = std::any_of(further.begin(), further.end(),
+                                  [](const Parameter& parameter) { return parameter.name == "variant"; });
+  const std::string variants = varied ? " variant=plain,tuned" : "";
   parameters.insert(parameters.end(), further.begin(), further.end());
   return {.name = std::move(name),
           .summary = std::move(summary),
@@ -161,8 +165,8 @@ Declaration declaration(std::string name, std::string summary, std::vector<Param
           .definition = Definition::max_rank,
           .metrics = kernel_metrics(),
           .sweeps = {{"standard", "ranks=1,2,4 class=S"},
-                     {"advanced", "ranks=powers class=W"},
-                     {"advanced", "ranks=powers class=A"}},
+                     {"advanced", "ranks=powers class=W" + variants},
+                     {"advanced", "ranks=powers class=A" + variants}},
           .make = [](const Parameters& parameters, const Communicator& communicator)
               -> std::unique_ptr<Benchmark> { return std::make_unique<Made>(parameters, communicator); }};
 }
