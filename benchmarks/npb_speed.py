@@ -53,9 +53,8 @@ def main() -> None:
     asked = arguments.parse_args()
     mpi = installations.find(asked.mpi)
     program = native.build(mpi).program
-    print(
-        f"{mpi.name} {mpi.version}, class {asked.problem}, {asked.variant}, {asked.pairs} interleaved pairs of launches"
-    )
+    chosen = f"class {asked.problem}, {asked.variant}"
+    print(f"{mpi.name} {mpi.version}, {chosen}, {asked.pairs} interleaved pairs of launches")
     print(f"{'kernel':<7}{'ranks':>6}{'own s':>9}{'reference s':>13}{'ratio':>8}   interval")
     medians = []
     for kernel in asked.kernels.split(","):
