@@ -27,15 +27,14 @@ def lines(summaries: list[Summary]) -> Iterator[str]:
             cases[f"{one.label} {one.placement} {one.origin}"][one.metric] = one
     yield f"{'T/V':<8}{'N':>12} {'NB':>5} {'P':>5} {'Q':>5} {'Time':>18}     {'Gflops':>18}"
     yield RULE
-    for case in cases.values():
-        if "time_s" in case and "residual" in case:
-            yield from _case(case["time_s"], case["residual"])
+    whole = [case for case in cases.values() if "time_s" in case and "residual" in case]
+    for case in sorted(whole, key=lambda case: _order(case["time_s"])):
+        yield from _case(case["time_s"], case["residual"])
 
 
 def _case(time: Summary, residual: Summary) -> Iterator[str]:
     given = time.parameters
-    n, ranks = int(given["n"]), time.ranks
-    rows = int(given["grid_rows"]) or ranks // (int(given["grid_columns"]) or ranks // _squarest(ranks))
+    n, ranks, rows = int(given["n"]), time.ranks, _rows(time)
     kind = f"WR{given['look_ahead']}{BROADCASTS[str(given['broadcast'])]}R2R8"
     seconds = time.median or math.nan
     rate = (2 / 3 * n + 3 / 2) * n * n / seconds / 1e9
@@ -45,6 +44,14 @@ def _case(time: Summary, residual: Summary) -> Iterator[str]:
     yield f"||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= {largest:>16.8e} ...... {verdict}"
 
 
-def _squarest(ranks: int) -> int:
-    """Return the rows of the grid that the benchmark chooses by itself."""
-    return max(each for each in range(1, math.isqrt(ranks) + 1) if ranks % each == 0)
+def _order(time: Summary) -> tuple[int | str, ...]:
+    given = time.parameters
+    return (time.ranks, _rows(time), int(given["n"]), int(given["block"]), time.label)
+
+
+def _rows(time: Summary) -> int:
+    """Return the rows of the grid, also where the benchmark chose them: as near to a square as can be."""
+    rows, columns = int(time.parameters["grid_rows"]), int(time.parameters["grid_columns"])
+    if rows or columns:
+        return rows or time.ranks // columns
+    return max(each for each in range(1, math.isqrt(time.ranks) + 1) if time.ranks % each == 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from scope.findings.context import Context
 from scope.findings.find import all_kinds
 from scope.findings.finding import Finding
+from scope.machine.machine import Blas
 from scope.statistics.summary import Summary
-from tests.findings.contexts import with_summaries
+from tests.findings.contexts import with_samples, with_summaries, with_usable
 from tests.models.curves import noisy, summary
 
-LINEAR_ALGEBRA_KINDS = {"process_grid", "panel_critical"}
+LINEAR_ALGEBRA_KINDS = {"process_grid", "panel_critical", "threads_over_cores"}
 LINPACK = "algorithm.linpack"
 DEFAULT = {"n": 4000, "block": 128, "grid_rows": 0, "grid_columns": 0, "look_ahead": 1}
 
@@ -96,3 +98,30 @@ def test_a_linpack_that_computes_is_well(golden_context: Context) -> None:
     bad = {"panel_s": 0.5, "broadcast_s": 0.0001}
     assert found("panel_critical", golden_context, solved(1.0, ranks=1, parts=bad)) == []
     assert found("panel_critical", golden_context, solved(0.1, n=500, parts=bad), solved(1.0, parts=well)) == []
+
+
+def threaded(context: Context, threads: str, benchmark: str = LINPACK, processors: int = 2) -> list[Finding]:
+    """A run whose every case was of one benchmark, on hosts of so many processors."""
+    cases = [replace(case, benchmark=benchmark) for case in context.samples.cases]
+    here = with_usable(with_samples(context, cases=cases), processors)
+    machine = here.machine.model_copy(update={"environment": {"OPENBLAS_NUM_THREADS": threads}})
+    assert machine.build is not None
+    blas = Blas(
+        name="OpenBLAS", version="0.3", origin="embedded", library="", prefix="", configuration="", core="Zen"
+    )
+    build = machine.build.model_copy(update={"blas": blas})
+    return all_kinds()["threads_over_cores"](replace(here, machine=machine.model_copy(update={"build": build})))
+
+
+def test_threads_times_processes_over_processors_are_found(golden_context: Context) -> None:
+    (finding,) = threaded(golden_context, "8", processors=8)
+    assert finding.code == "threads-over-cores"
+    assert "of 8 threads each (OPENBLAS_NUM_THREADS) shared 8 processors" in finding.title
+    assert "set OPENBLAS_NUM_THREADS to " in finding.advice
+
+
+def test_threads_that_fit_or_that_no_product_uses_are_well(golden_context: Context) -> None:
+    assert threaded(golden_context, "1") == []
+    assert threaded(golden_context, "2", processors=64) == []
+    assert threaded(golden_context, "8", benchmark="mpi.latency", processors=8) == []
+    assert threaded(golden_context, "", processors=8) == []

@@ -55,8 +55,8 @@ def test_grid_look_ahead_and_broadcast_are_told() -> None:
     ]
     lines = list(hpl.lines([one for case in cases for one in case]))[2::2]
     found = [re.split(r" +", line)[:5] for line in lines]
-    assert [words[0] for words in found] == ["WR11R2R8", "WR04R2R8", "WR10R2R8"]
-    assert [(words[3], words[4]) for words in found] == [("2", "3"), ("6", "1"), ("1", "6")]
+    assert [words[0] for words in found] == ["WR10R2R8", "WR11R2R8", "WR04R2R8"]
+    assert [(words[3], words[4]) for words in found] == [("1", "6"), ("2", "3"), ("6", "1")]
 
 
 def test_a_residual_of_16_fails() -> None:
