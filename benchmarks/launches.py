@@ -33,13 +33,15 @@ class Pair:
         subprocess.run([compiler, "-O2", HERE / source, "-o", program, "-ldl"], check=True)
         return program
 
-    def start(self, program: str, arguments: list[str], ranks: int = 2) -> str:
-        """Run pinned ranks and return what they print."""
-        job = launcher.Job(program, tuple(arguments), ranks, binding="core")
+    def start(self, program: str, arguments: list[str], ranks: int = 2, folder: Path | None = None) -> str:
+        """Run ranks in a folder, pinned unless they are more than the cores, and return what they print."""
+        crowded = ranks > len(os.sched_getaffinity(0))
+        binding = "none" if crowded else "core"
+        job = launcher.Job(program, tuple(arguments), ranks, binding=binding, oversubscribed=crowded)
         command = launcher.command(job, launcher.Site(self.mpi, self.mpi.launcher))
         environment = {**os.environ, **command.environment}
         ended = subprocess.run(
-            command.arguments, env=environment, capture_output=True, text=True, timeout=300, check=True
+            command.arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=True
         )
         return ended.stdout
 

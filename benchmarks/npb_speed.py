@@ -5,7 +5,7 @@ The reference (NPB 3.4 MPI, built elsewhere with the same compilers, flags and M
 are the medians with the interval of the ratios' median by order statistics, and the geometric mean of all. Wanted:
 each at most 1.
 usage: python benchmarks/npb_speed.py --reference FOLDER [--mpi NAME] [--class A] [--ranks 1,2,4] [--pairs N]
-       [--kernels ep,is]
+       [--kernels ep,is] [--variant tuned]
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ KERNELS = ("ep", "is", "cg", "mg", "ft", "lu", "sp", "bt")
 SQUARES = ("sp", "bt")
 """The reference runs these on square numbers of processes only."""
 PRINTED = re.compile(r"Time in seconds\s*=\s*([0-9.]+)")
+VARIED = ("mg", "ft", "lu", "sp", "bt")
+"""Those of which there is a tuned variant."""
 LONGEST_S = 900
 SHORTEST_S = 0.1
 """The reference prints hundredths."""
@@ -44,11 +46,15 @@ def main() -> None:
     arguments.add_argument("--class", dest="problem", default="A")
     arguments.add_argument("--ranks", default="1,2,4")
     arguments.add_argument("--pairs", type=int, default=7)
+    arguments.add_argument(
+        "--variant", choices=("plain", "tuned"), default="plain", help="Ours, where there are two."
+    )
     arguments.add_argument("--kernels", default=",".join(KERNELS))
     asked = arguments.parse_args()
     mpi = installations.find(asked.mpi)
     program = native.build(mpi).program
-    print(f"{mpi.name} {mpi.version}, class {asked.problem}, {asked.pairs} interleaved pairs of launches")
+    chosen = f"class {asked.problem}, {asked.variant}"
+    print(f"{mpi.name} {mpi.version}, {chosen}, {asked.pairs} interleaved pairs of launches")
     print(f"{'kernel':<7}{'ranks':>6}{'own s':>9}{'reference s':>13}{'ratio':>8}   interval")
     medians = []
     for kernel in asked.kernels.split(","):
@@ -60,7 +66,7 @@ def main() -> None:
             for pair in range(asked.pairs):
                 for first in (pair % 2 == 0, pair % 2 == 1):
                     if first:
-                        own.append(own_s(mpi, program, kernel, asked.problem, ranks))
+                        own.append(own_s(mpi, program, kernel, asked.problem, asked.variant, ranks))
                     else:
                         theirs.append(reference_s(mpi, reference, ranks))
             ratios = [mine / other for mine, other in zip(own, theirs, strict=True)]
@@ -75,12 +81,13 @@ def main() -> None:
     print(f"geometric mean of the ratios: {exp(statistics.mean(map(log, medians))):.3f}")
 
 
-def own_s(mpi: MpiInstallation, program: str, kernel: str, problem: str, ranks: int) -> float:
+def own_s(mpi: MpiInstallation, program: str, kernel: str, problem: str, variant: str, ranks: int) -> float:
     """Return the time of the first repetition, of the slowest process, whose result was verified."""
     with tempfile.TemporaryDirectory() as folder:
         plan, output = Path(folder) / "plan.txt", Path(folder) / "samples.jsonl"
+        chosen = f" variant={variant}" if kernel in VARIED else ""
         once = "sampling.minimum_repetitions=1 sampling.maximum_repetitions=1"
-        line = f"application.npb_{kernel} class={problem} {once}"
+        line = f"application.npb_{kernel} class={problem}{chosen} {once}"
         plan.write_text(line + "\n")
         start(mpi, program, ["--action=run", f"--plan={plan}", f"--output={output}"], ranks)
         records = [json.loads(text) for text in output.read_text().splitlines()]

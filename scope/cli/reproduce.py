@@ -143,7 +143,7 @@ def rows_of(reference: Reference, folder: Path, full: bool) -> list[Row]:
         from scope.cli import published_study
 
         return published_study.rows(reference, folder)
-    from scope.models import published_growth, published_rates, published_times
+    from scope.models import published_growth, published_linpack, published_rates, published_times
     from scope.models.reproduction import Known, rows
     from scope.report import contents as run_contents
     from scope.samples.reader import read as read_samples
@@ -157,6 +157,8 @@ def rows_of(reference: Reference, folder: Path, full: bool) -> list[Row]:
         return published_rates.rows(reference, contents.summaries)
     if reference.share:
         return published_times.rows(reference, contents.summaries)
+    if reference.linpack:
+        return published_linpack.rows(reference, contents.summaries)
     known = Known(
         contents.summaries,
         contents.models.speedups,

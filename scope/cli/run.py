@@ -27,7 +27,8 @@ def command(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="WHAT", help="An experiment (a .toml file), and benchmarks: mpi.latency, 'mpi.*' or mpi."
+            metavar="WHAT",
+            help="An experiment (a .toml file, or HPL.dat), and benchmarks: mpi.latency, 'mpi.*' or mpi.",
         ),
     ] = None,
     module: Annotated[str | None, typer.Option(help="baseline, standard or advanced.")] = None,
@@ -434,10 +435,10 @@ def _manners(at_once: int, nice: int, patience_s: float) -> Manners:
 def _experiment_and_patterns(words: list[str]) -> tuple[Path | None, list[str]]:
     from scope.errors import UsageError
 
-    files = [word for word in words if word.endswith(".toml")]
+    files = [word for word in words if word.endswith((".toml", ".dat"))]
     if len(files) > 1:
         raise UsageError(f"{files[1]}: must be one experiment at a time, besides {files[0]}")
-    return Path(files[0]) if files else None, [word for word in words if not word.endswith(".toml")]
+    return Path(files[0]) if files else None, [word for word in words if word not in files]
 
 
 def selection(text: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ def command(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every definition of time, not only the headline.")] = False,
     json: Annotated[bool, typer.Option("--json", help="A list of objects instead of tables.")] = False,
+    hpl: Annotated[bool, typer.Option("--hpl", help="algorithm.linpack, written as HPL's results.")] = False,
 ) -> None:
     """Show the figures of a run: medians with their intervals, case by case."""
     from scope.campaign import is_campaign
@@ -39,6 +40,9 @@ def command(
     shown = chosen if every else [summary for summary in chosen if summary.primary]
     if json:
         _print_json(shown)
+        return
+    if hpl:
+        _print_hpl(shown)
         return
     from scope.report.listing import listing
     from scope.report.terminal import console
@@ -68,6 +72,16 @@ def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
         typer.echo(contents.merged.model_dump_json())
     else:
         profile_text.show(contents, console())
+
+
+def _print_hpl(summaries: list[Summary]) -> None:
+    from scope.errors import UsageError
+    from scope.report import hpl
+
+    if not any(summary.benchmark == hpl.BENCHMARK for summary in summaries):
+        raise UsageError(f"--hpl: the run must have cases of {hpl.BENCHMARK}")
+    for line in hpl.lines(summaries):
+        typer.echo(line)
 
 
 def _print_json(summaries: list[Summary]) -> None:

@@ -127,6 +127,18 @@ class Share(Published):
     remark: str = ""
 
 
+class Linpack(Published):
+    """The best rate of LINPACK on a network."""
+
+    ranks: int
+    n_max: int
+    """Equations with which it was reached."""
+    network: str
+    """The name of one of the networks."""
+    r_max: float
+    """Gflop/s."""
+
+
 class StudyScale(Published):
     """How large the study is that stands for a published one."""
 
@@ -219,6 +231,7 @@ class Reference(Published):
     network: list[RateNetwork] = []
     rate: list[Rate] = []
     share: list[Share] = []
+    linpack: list[Linpack] = []
 
     def scale(self, full: bool) -> Scale:
         """Return what to run."""

@@ -17,11 +17,12 @@ from scope.samples.records import LaunchRecord, Value
 from scope.samples.samples import Floats
 from scope.statistics.summary import Case, Summary
 
-SIZES = ("size", "elements")
+SIZES = ("size", "elements", "n")
 """What says how much an algorithm has to do."""
-WAYS = ("variant", "rows", "exchange", "schedule")
+_ON_GRIDS = ("grid_rows", "grid_columns", "broadcast", "swap", "look_ahead")
+WAYS = ("variant", "rows", "exchange", "schedule", "block", "panel", *_ON_GRIDS)
 """What says how it is done: the result is the same. All other parameters say what is computed."""
-NOTHING_ALONE = ("rows", "exchange", "schedule")
+NOTHING_ALONE = ("rows", "exchange", "schedule", *_ON_GRIDS)
 """Of them, what makes no difference to one process."""
 APPLICATION = "application."
 SEED = 7
@@ -63,8 +64,11 @@ def size_of(parameters: dict[str, Value]) -> int | None:
 
 
 def family(benchmark: str) -> str:
-    """Return what an algorithm computes: `matmul` for `algorithm.matmul_cannon`. An application is its own."""
-    if benchmark.startswith(APPLICATION):
+    """Return what an algorithm computes: `matmul` for `algorithm.matmul_cannon`.
+
+    An application is its own, and so is a part of ScaLAPACK.
+    """
+    if benchmark.startswith((APPLICATION, "algorithm.scalapack_")):
         return benchmark
     return benchmark.partition(".")[2].partition("_")[0]
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scope.build.registry import Module
 from scope.errors import UsageError
+from scope.plan import hpl
 from scope.rundirectory import read_text
 
 Binding = Literal["core", "socket", "none"]
@@ -124,7 +125,7 @@ class Experiment(Asked):
 
 
 def resolve(file: Path | None, options: dict[str, Any]) -> Experiment:
-    """Return the experiment of a TOML file (if any) with the command line's options put over it.
+    """Return the experiment of a TOML file or an HPL.dat (if any) with the command line's options put over it.
 
     `options` maps dotted keys, such as `launcher.binding`, to values; None leaves the file's value. Raises
     UsageError naming file (or option), key, value and what is allowed.
@@ -159,6 +160,8 @@ def did_you_mean(word: str, allowed: list[str]) -> str:
 
 
 def _read(file: Path) -> dict[str, Any]:
+    if file.suffix == hpl.SUFFIX:
+        return {"case": hpl.read(file)}
     try:
         return tomllib.loads(read_text(file))
     except tomllib.TOMLDecodeError as error:

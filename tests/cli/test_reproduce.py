@@ -29,7 +29,7 @@ def test_an_unknown_name_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert dispatch("reproduce", ["scope-appendix-h"]) == 2
     said = capsys.readouterr().err
     assert "gamma-table1, grid-table2, netfinity-lu, " in said
-    assert "param-nas, scope-appendix-g, scope-psrs" in said
+    assert "param-linpack, param-nas, scope-appendix-g, scope-psrs" in said
 
 
 def test_a_fixed_number_of_ranks_without_room_is_left_out() -> None:

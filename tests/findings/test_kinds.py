@@ -28,6 +28,7 @@ from tests.findings.contexts import (
 )
 from tests.findings.test_algorithms import KINDS as ALGORITHM_KINDS
 from tests.findings.test_lab import KINDS as LAB_KINDS
+from tests.findings.test_linear_algebra import LINEAR_ALGEBRA_KINDS
 from tests.findings.test_node import KINDS as NODE_KINDS
 
 
@@ -256,6 +257,7 @@ def test_every_kind_is_tried() -> None:
         | LAB_KINDS
         | {"slow_host"}
         | APPLICATION_KINDS
+        | LINEAR_ALGEBRA_KINDS
     )
 
 

@@ -38,6 +38,12 @@ def test_every_kernel_finds_the_published_values_on_any_number_of_processes(rank
             assert seen["exchange_bytes"] <= 7 * 16 * 64 * layers * (64 - 64 // ranks)
 
 
+def test_the_tuned_variants_are_right_too(measure: Measure) -> None:
+    ended = measure(3, [f"application.npb_{kernel} variant=tuned {ONCE}" for kernel in ("mg", "ft")])
+    assert ended.code == 0, ended.errors
+    assert [(case.status, case.reason) for case in ended.cases] == [("ok", "")] * 2
+
+
 def test_a_larger_class_is_right_too(measure: Measure) -> None:
     ended = measure(2, [f"{name} class=W {ONCE}" for name in KERNELS])
     assert ended.code == 0, ended.errors

@@ -32,6 +32,7 @@ def test_there_are_the_experiments() -> None:
         "netfinity-lu",
         "netfinity-nas",
         "netfinity-placement",
+        "param-linpack",
         "param-nas",
         "scope-appendix-g",
         "scope-psrs",
@@ -45,7 +46,14 @@ def test_there_are_the_experiments() -> None:
         reference = load(name)
         assert reference.source.startswith(SOURCES[name.partition("-")[0]])
         study = reference.study.figure if reference.study else []
-        tables = (reference.case, reference.broadcast, reference.growth, reference.rate, reference.share)
+        tables = (
+            reference.case,
+            reference.broadcast,
+            reference.growth,
+            reference.rate,
+            reference.share,
+            reference.linpack,
+        )
         assert any(tables) or reference.figure or study
 
 

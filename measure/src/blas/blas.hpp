@@ -30,5 +30,19 @@ Signature* routine(const std::string& name) {
   return reinterpret_cast<Signature*>(address(name));
 }
 
+// A routine without a result, called with whatever it takes.
+class Routine {
+ public:
+  explicit Routine(const std::string& name) : address_(address(name)) {}
+
+  template <class... Arguments>
+  void operator()(Arguments... arguments) const {
+    reinterpret_cast<void (*)(Arguments...)>(address_)(arguments...);
+  }
+
+ private:
+  void* address_;
+};
+
 }  // namespace blas
 }  // namespace scope

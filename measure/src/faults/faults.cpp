@@ -11,7 +11,8 @@
 namespace scope {
 namespace {
 
-constexpr std::array kinds = {"corrupt-payload", "wrong-result", "sleep", "host-per-rank", "clock-skew"};
+constexpr std::array kinds = {"corrupt-payload", "wrong-result",  "wrong-pivot",
+                              "sleep",           "host-per-rank", "clock-skew"};
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -31,9 +32,10 @@ Faults Faults::from_environment() {
   for (const auto& fault : faults.faults_) {
     const std::string kind = fault.substr(0, fault.find(':'));
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
-      throw std::invalid_argument("SCOPE_FAULT=" + fault + ": must be one of corrupt-payload:BENCHMARK, " +
-                                  "wrong-result:BENCHMARK, sleep:BENCHMARK, host-per-rank, " +
-                                  "clock-skew:RANK:OFFSET_S:DRIFT");
+      throw std::invalid_argument(
+          "SCOPE_FAULT=" + fault + ": must be one of corrupt-payload:BENCHMARK, " +
+          "wrong-result:BENCHMARK, wrong-pivot:BENCHMARK, sleep:BENCHMARK, host-per-rank, " +
+          "clock-skew:RANK:OFFSET_S:DRIFT");
     }
   }
   return faults;

@@ -1,10 +1,11 @@
 // Faults that tests inject, named by the environment variable SCOPE_FAULT (several separated by blanks), so
 // that every check of the program can be seen to fail:
-//   corrupt-payload:BENCHMARK                           what the last rank received is altered before
-//   verification wrong-result:BENCHMARK                              what rank 0 computed is altered before
-//   verification sleep:BENCHMARK                                     the last rank never arrives at a
-//   repetition host-per-rank                                       every rank believes itself on a host of
-//   its own clock-skew:RANK:OFFSET_S:DRIFT                      that rank's clock is off and drifts
+// - corrupt-payload:BENCHMARK: what the last rank received is altered before verification
+// - wrong-result:BENCHMARK: what rank 0 computed is altered before verification
+// - wrong-pivot:BENCHMARK: a factorisation exchanges other rows than those it chose
+// - sleep:BENCHMARK: the last rank never arrives at a repetition
+// - host-per-rank: every rank believes itself on a host of its own
+// - clock-skew:RANK:OFFSET_S:DRIFT: that rank's clock is off and drifts
 #pragma once
 
 #include <cstddef>
@@ -27,10 +28,9 @@ class Faults {
   void hang_if_asked(const std::string& benchmark, const Communicator& world) const;
   std::string host(int rank) const;  // the host that this rank believes to be on
   ClockSkew clock_skew(int rank) const;
-
- private:
   bool asks(const std::string& kind, const std::string& benchmark) const;
 
+ private:
   std::vector<std::string> faults_;
 };
 

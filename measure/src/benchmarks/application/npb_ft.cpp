@@ -12,6 +12,7 @@
 #include "benchmarks/application/npb/fft.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
+#include "benchmarks/application/npb/variant.hpp"
 #include "memory/buffer.hpp"
 
 namespace scope::npb {
@@ -89,6 +90,7 @@ class FourierTransform final : public Kernel {
   FourierTransform(const Parameters& parameters, const Communicator& communicator)
       : Kernel(name, parameters, communicator),
         problem_(of_class(problems, parameters)),
+        width_(width_of(parameters, communicator)),
         y_layers_(problem_.ny, communicator.size()),
         z_layers_(problem_.nz, communicator.size()) {
     const int most = std::min(problem_.ny, problem_.nz);
@@ -177,63 +179,47 @@ class FourierTransform final : public Kernel {
     }
   }
 
-  // Transforms four columns at once: `from` and `to` give where point i of each is.
   template <Direction direction, class From, class To>
-  static void transform(Fft& fft, From from, To to) {
-    TwoComplex* const input = fft.input();
-    for (int i = 0; i < fft.points(); ++i) {
-      for (int pair = 0; pair < Fft::pairs; ++pair) {
-        input[i * Fft::pairs + pair] = load(from(i, 2 * pair), from(i, 2 * pair + 1));
+  void transform(Fft& fft, int begin, int end, From from, To to) {
+    in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+      for (int first = begin; first < end; first += Fft::together) {
+        fft.transform<direction, lanes>(
+            [&](int i, int column) SCOPE_INLINE { return from(i, first + column); },
+            [&](int i, int column) SCOPE_INLINE -> Complex& { return to(i, first + column); });
       }
-    }
-    const TwoComplex* const output = fft.transform<direction>();
-    for (int i = 0; i < fft.points(); ++i) {
-      for (int pair = 0; pair < Fft::pairs; ++pair) {
-        store(output[i * Fft::pairs + pair], to(i, 2 * pair), to(i, 2 * pair + 1));
-      }
-    }
+    });
   }
 
   Complex& plane_at(int x, int y) { return plane_[static_cast<std::size_t>(y) * nx() + x]; }
 
   // A layer passes through `plane_` between its two transforms, which the cache holds.
   void transform_x(int z) {
-    for (int y = 0; y < ny(); y += Fft::together) {
-      transform<Direction::forward>(
-          fft_x_, [&](int x, int lane) { return z_row(y + lane, z)[x]; },
-          [&](int x, int lane) -> Complex& { return plane_at(x, y + lane); });
-    }
+    transform<Direction::forward>(
+        fft_x_, 0, ny(), [&](int x, int y) SCOPE_INLINE { return z_row(y, z)[x]; },
+        [&](int x, int y) SCOPE_INLINE -> Complex& { return plane_at(x, y); });
   }
   void transform_y(int z) {
-    for (int x = 0; x < nx(); x += Fft::together) {
-      transform<Direction::forward>(
-          fft_y_, [&](int y, int lane) { return plane_at(x + lane, y); },
-          [&](int y, int lane) -> Complex& { return z_row(y, z)[x + lane]; });
-    }
+    transform<Direction::forward>(
+        fft_y_, 0, nx(), [&](int y, int x) SCOPE_INLINE { return plane_at(x, y); },
+        [&](int y, int x) SCOPE_INLINE -> Complex& { return z_row(y, z)[x]; });
   }
   void transform_y_back(int z) {
-    for (int x = 0; x < nx(); x += Fft::together) {
-      transform<Direction::backward>(
-          fft_y_, [&](int y, int lane) { return z_row(y, z)[x + lane]; },
-          [&](int y, int lane) -> Complex& { return plane_at(x + lane, y); });
-    }
+    transform<Direction::backward>(
+        fft_y_, 0, nx(), [&](int y, int x) SCOPE_INLINE { return z_row(y, z)[x]; },
+        [&](int y, int x) SCOPE_INLINE -> Complex& { return plane_at(x, y); });
   }
   void transform_x_back(int z) {
-    for (int y = 0; y < ny(); y += Fft::together) {
-      transform<Direction::backward>(
-          fft_x_, [&](int x, int lane) { return plane_at(x, y + lane); },
-          [&](int x, int lane) -> Complex& { return z_row(y + lane, z)[x]; });
-    }
+    transform<Direction::backward>(
+        fft_x_, 0, ny(), [&](int x, int y) SCOPE_INLINE { return plane_at(x, y); },
+        [&](int x, int y) SCOPE_INLINE -> Complex& { return z_row(y, z)[x]; });
   }
 
   void transform_z() {
     Complex* const spectrum = spectrum_.as<Complex>().data();
     for (int y = 0; y < own_y(); ++y) {
-      for (int x = 0; x < nx(); x += Fft::together) {
-        transform<Direction::forward>(
-            fft_z_, [&](int z, int lane) { return across_y()[y_row(y, z) + x + lane]; },
-            [&](int z, int lane) -> Complex& { return spectrum[y_row(y, z) + x + lane]; });
-      }
+      transform<Direction::forward>(
+          fft_z_, 0, nx(), [&](int z, int x) SCOPE_INLINE { return across_y()[y_row(y, z) + x]; },
+          [&](int z, int x) SCOPE_INLINE -> Complex& { return spectrum[y_row(y, z) + x]; });
     }
   }
 
@@ -242,17 +228,15 @@ class FourierTransform final : public Kernel {
     Complex* const spectrum = spectrum_.as<Complex>().data();
     for (int y = 0; y < own_y(); ++y) {
       const double decay_y = decay_y_[y_layers_.begin(rank()) + y];
-      for (int x = 0; x < nx(); x += Fft::together) {
-        transform<Direction::backward>(
-            fft_z_,
-            [&](int z, int lane) {
-              Complex& value = spectrum[y_row(y, z) + x + lane];
-              const double factor = decay_x_[x + lane] * decay_y * decay_z_[z];
-              value = {factor * value.re, factor * value.im};
-              return value;
-            },
-            [&](int z, int lane) -> Complex& { return across_y()[y_row(y, z) + x + lane]; });
-      }
+      transform<Direction::backward>(
+          fft_z_, 0, nx(),
+          [&](int z, int x) SCOPE_INLINE {
+            Complex& value = spectrum[y_row(y, z) + x];
+            const double factor = decay_x_[x] * decay_y * decay_z_[z];
+            value = {factor * value.re, factor * value.im};
+            return value;
+          },
+          [&](int z, int x) SCOPE_INLINE -> Complex& { return across_y()[y_row(y, z) + x]; });
     }
   }
 
@@ -297,6 +281,7 @@ class FourierTransform final : public Kernel {
   std::size_t meetings() const override { return 2 * problem_.checksums.size() + 1; }
 
   Problem problem_;
+  Width width_;
   Partition y_layers_;
   Partition z_layers_;
   Parcels y_parcels_;  // of the layers across y, by who has them across z
@@ -317,7 +302,8 @@ class FourierTransform final : public Kernel {
 };
 
 const Registration registration{declaration<FourierTransform>(
-    name, "NAS kernel FT: Fourier transforms in three dimensions, by all-to-alls of the whole grid")};
+    name, "NAS kernel FT: Fourier transforms in three dimensions, by all-to-alls of the whole grid",
+    {vector_variant()})};
 
 }  // namespace
 }  // namespace scope::npb

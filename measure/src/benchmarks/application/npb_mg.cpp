@@ -14,6 +14,7 @@
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/multigrid.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
+#include "benchmarks/application/npb/variant.hpp"
 
 namespace scope::npb {
 namespace {
@@ -51,6 +52,7 @@ class Multigrid final : public Kernel {
   Multigrid(const Parameters& parameters, const Communicator& communicator)
       : Kernel(name, parameters, communicator),
         problem_(of_class(problems, parameters)),
+        width_(width_of(parameters, communicator)),
         decomposition_(name, cube(problem_.side), ranks(), rank(), 2),
         sums_(problem_.side),
         line_(problem_.side / 2 + 3) {
@@ -183,31 +185,40 @@ class Multigrid final : public Kernel {
   void find_residual() { residual_at(finest_level(), *v_); }
 
   void residual_at(Level& level, const Field& v) {
-    residual(level.u, v, level.r, sums_);
+    in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { residual<lanes>(level.u, v, level.r, sums_); });
     level.halo.update(level.r, exchange());
   }
 
   void smooth_at(Level& level) {
-    smooth(level.r, level.u, problem_.smoother, sums_);
+    in_lanes(width_,
+             [&]<int lanes>() SCOPE_INLINE { smooth<lanes>(level.r, level.u, problem_.smoother, sums_); });
     level.halo.update(level.u, exchange());
+  }
+
+  void restrict_at(const Level& fine, Level& coarse) {
+    in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { restrict_to<lanes>(coarse.r, fine.r, sums_); });
+  }
+
+  void prolong_at(const Level& coarse, Level& fine, Prolongation how) {
+    in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { prolong<lanes>(coarse.u, fine.u, how, line_); });
   }
 
   // u += M r: the residual goes down to the coarsest grid, corrections come up again.
   void v_cycle() {
     for (int fine = 0; fine + 1 < depth_; ++fine) {
       Level& coarse = levels_[fine + 1];
-      restrict_to(coarse.r, levels_[fine].r, sums_);
+      restrict_at(levels_[fine], coarse);
       coarse.halo.update(coarse.r, exchange());
     }
     levels_.back().u.clear();
     smooth_at(levels_.back());
     for (int fine = depth_ - 2; fine > 0; --fine) {
       Level& level = levels_[fine];
-      prolong(levels_[fine + 1].u, level.u, Prolongation::set, line_);
+      prolong_at(levels_[fine + 1], level, Prolongation::set);
       residual_at(level, level.r);
       smooth_at(level);
     }
-    prolong(levels_[1].u, finest_level().u, Prolongation::add, line_);
+    prolong_at(levels_[1], finest_level(), Prolongation::add);
     find_residual();
     smooth_at(finest_level());
   }
@@ -231,6 +242,7 @@ class Multigrid final : public Kernel {
   }
 
   Problem problem_;
+  Width width_;
   Decomposition decomposition_;
   int depth_ = 0;
   std::vector<Level> levels_;  // the finest first
@@ -240,8 +252,8 @@ class Multigrid final : public Kernel {
   double norm_ = 0;
 };
 
-const Registration registration{
-    declaration<Multigrid>(name, "NAS kernel MG: multigrid for the Poisson equation on a periodic cube")};
+const Registration registration{declaration<Multigrid>(
+    name, "NAS kernel MG: multigrid for the Poisson equation on a periodic cube", {vector_variant()})};
 
 }  // namespace
 }  // namespace scope::npb

@@ -2,6 +2,7 @@
 // whether a run was right, Mop/s, phases, messages and memory.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -142,18 +143,26 @@ class Kernel : public Benchmark {
 // The metrics of every kernel. Messages and bytes are those that the busiest process sends; small messages
 // have 1 KiB at most; waits are for messages that follow one another.
 inline std::vector<Metric> kernel_metrics() {
-  return with_phases({seconds("time_s"), observed("mops_per_s", "Mop/s", false),
-                      observed("mops_per_process_per_s", "Mop/s", false),
-                      observed("exchange_messages", "1", true), observed("exchange_bytes", "B", true),
-                      observed("exchange_small_messages", "1", true), observed("collect_messages", "1", true),
-                      observed("collect_bytes", "B", true), observed("waits", "1", true),
-                      observed("memory_bytes", "B", true)});
+  auto metrics = with_phases({seconds("time_s"), observed("mops_per_s", "Mop/s", false),
+                              observed("mops_per_process_per_s", "Mop/s", false),
+                              observed("exchange_messages", "1", true), observed("exchange_bytes", "B", true),
+                              observed("exchange_small_messages", "1", true),
+                              observed("collect_messages", "1", true), observed("collect_bytes", "B", true),
+                              observed("waits", "1", true), observed("memory_bytes", "B", true)});
+  // No root initialises or distributes anything: every process makes its own part before the time begins.
+  std::erase_if(metrics, [](const Metric& metric) {
+    return metric.name == "initialise_s" || metric.name == "distribute_s" || metric.name == "solve_s";
+  });
+  return metrics;
 }
 
 // The declaration of a kernel that runs on any number of processes; further parameters follow the class.
 template <class Made>
 Declaration declaration(std::string name, std::string summary, std::vector<Parameter> further = {}) {
   std::vector<Parameter> parameters{problem_class()};
+  const bool varied = std::any_of(further.begin(), further.end(),
+                                  [](const Parameter& parameter) { return parameter.name == "variant"; });
+  const std::string variants = varied ? " variant=plain,tuned" : "";
   parameters.insert(parameters.end(), further.begin(), further.end());
   return {.name = std::move(name),
           .summary = std::move(summary),
@@ -161,8 +170,8 @@ Declaration declaration(std::string name, std::string summary, std::vector<Param
           .definition = Definition::max_rank,
           .metrics = kernel_metrics(),
           .sweeps = {{"standard", "ranks=1,2,4 class=S"},
-                     {"advanced", "ranks=powers class=W"},
-                     {"advanced", "ranks=powers class=A"}},
+                     {"advanced", "ranks=powers class=W" + variants},
+                     {"advanced", "ranks=powers class=A" + variants}},
           .make = [](const Parameters& parameters, const Communicator& communicator)
               -> std::unique_ptr<Benchmark> { return std::make_unique<Made>(parameters, communicator); }};
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "benchmarks/application/npb/decomposition.hpp"
-#include "benchmarks/application/npb/lanes.hpp"
+#include "benchmarks/application/npb/vectors.hpp"
 #include "memory/buffer.hpp"
 
 namespace scope::npb {
@@ -47,21 +47,33 @@ class Field {
   Buffer values_;
 };
 
+// result[x] = value at x, from `begin` to before `end`; `value_at` is called with what loads the value at x
+// of a row.
+template <int lanes, class ValueAt>
+SCOPE_INLINE inline void along(double* result, int begin, int end, ValueAt value_at) {
+  in_runs<lanes>(begin, end, [&](auto run, int x) SCOPE_INLINE {
+    using Real = typename decltype(run)::Real;
+    store<Real>(result + x, value_at([x](const double* row) SCOPE_INLINE { return load<Real>(row + x); }));
+  });
+}
+
 // Sums over the neighbours of the points of a row that stand beside it: `near` those of the four rows at
 // distance 1, `far` those of the four at distance sqrt(2). Indices from -1 to size.
 class RowSums {
  public:
   explicit RowSums(int longest) : near_(longest + 2), far_(longest + 2) {}
 
-  void add_up(const double* at, std::ptrdiff_t row, std::ptrdiff_t plane, int size) {
+  template <int lanes>
+  SCOPE_INLINE void add_up(const double* at, std::ptrdiff_t row, std::ptrdiff_t plane, int size) {
     const double* const south = at - row;
     const double* const north = at + row;
     const double* const below = at - plane;
     const double* const above = at + plane;
     double* const near = this->near();
     double* const far = this->far();
-    along(near, -1, size + 1, [=](auto at) { return (at(south) + at(north)) + (at(below) + at(above)); });
-    along(far, -1, size + 1, [=](auto at) {
+    along<lanes>(near, -1, size + 1,
+                 [=](auto at) SCOPE_INLINE { return (at(south) + at(north)) + (at(below) + at(above)); });
+    along<lanes>(far, -1, size + 1, [=](auto at) SCOPE_INLINE {
       return (at(south - plane) + at(south + plane)) + (at(north - plane) + at(north + plane));
     });
   }
@@ -75,7 +87,8 @@ class RowSums {
 };
 
 // r = v - A u. `v` and `r` may be one.
-inline void residual(const Field& u, const Field& v, Field& r, RowSums& sums) {
+template <int lanes>
+SCOPE_INLINE inline void residual(const Field& u, const Field& v, Field& r, RowSums& sums) {
   const auto [nx, ny, nz] = u.size();
   if (u.empty()) return;
   const double* const near = sums.near();
@@ -85,8 +98,8 @@ inline void residual(const Field& u, const Field& v, Field& r, RowSums& sums) {
       const double* const here = u.at(y, z);
       const double* const source = v.at(y, z);
       double* const result = r.at(y, z);
-      sums.add_up(here, u.row(), u.plane(), nx);
-      along(result, 0, nx, [=](auto at) {
+      sums.add_up<lanes>(here, u.row(), u.plane(), nx);
+      along<lanes>(result, 0, nx, [=](auto at) SCOPE_INLINE {
         return at(source) - laplacian[0] * at(here) -
                laplacian[2] * (at(far) + (at(near - 1) + at(near + 1))) -
                laplacian[3] * (at(far - 1) + at(far + 1));
@@ -96,7 +109,8 @@ inline void residual(const Field& u, const Field& v, Field& r, RowSums& sums) {
 }
 
 // u += S r, the smoother, whose weight at distance sqrt(3) is 0.
-inline void smooth(const Field& r, Field& u, const Weights& smoother, RowSums& sums) {
+template <int lanes>
+SCOPE_INLINE inline void smooth(const Field& r, Field& u, const Weights& smoother, RowSums& sums) {
   const auto [nx, ny, nz] = r.size();
   if (r.empty()) return;
   const double* const near = sums.near();
@@ -105,8 +119,8 @@ inline void smooth(const Field& r, Field& u, const Weights& smoother, RowSums& s
     for (int y = 0; y < ny; ++y) {
       const double* const here = r.at(y, z);
       double* const result = u.at(y, z);
-      sums.add_up(here, r.row(), r.plane(), nx);
-      along(result, 0, nx, [=](auto at) {
+      sums.add_up<lanes>(here, r.row(), r.plane(), nx);
+      along<lanes>(result, 0, nx, [=](auto at) SCOPE_INLINE {
         return at(result) + smoother[0] * at(here) +
                smoother[1] * (at(near) + (at(here - 1) + at(here + 1))) +
                smoother[2] * (at(far) + (at(near - 1) + at(near + 1)));
@@ -116,7 +130,8 @@ inline void smooth(const Field& r, Field& u, const Weights& smoother, RowSums& s
 }
 
 // coarse = P fine. Point J of the coarse grid is point 2 J + 1 of the fine one.
-inline void restrict_to(Field& coarse, const Field& fine, RowSums& sums) {
+template <int lanes>
+SCOPE_INLINE inline void restrict_to(Field& coarse, const Field& fine, RowSums& sums) {
   const auto [nx, ny, nz] = coarse.size();
   if (coarse.empty()) return;
   const auto first = [&](int d) { return 2 * coarse.begin()[d] + 1 - fine.begin()[d]; };
@@ -126,7 +141,7 @@ inline void restrict_to(Field& coarse, const Field& fine, RowSums& sums) {
     for (int y = 0; y < ny; ++y) {
       const double* const here = fine.at(first(1) + 2 * y, first(2) + 2 * z);
       double* const result = coarse.at(y, z);
-      sums.add_up(here, fine.row(), fine.plane(), fine.size()[0]);
+      sums.add_up<lanes>(here, fine.row(), fine.plane(), fine.size()[0]);
       for (int x = 0, f = first(0); x < nx; ++x, f += 2) {
         result[x] = restriction[0] * here[f] + restriction[1] * (here[f - 1] + here[f + 1] + near[f]) +
                     restriction[2] * (near[f - 1] + near[f + 1] + far[f]) +
@@ -139,7 +154,9 @@ inline void restrict_to(Field& coarse, const Field& fine, RowSums& sums) {
 enum class Prolongation { set, add };
 
 // fine = Q coarse, or fine += Q coarse, ring included: trilinear interpolation. `line` holds a coarse row.
-inline void prolong(const Field& coarse, Field& fine, Prolongation how, std::vector<double>& line) {
+template <int lanes>
+SCOPE_INLINE inline void prolong(const Field& coarse, Field& fine, Prolongation how,
+                                 std::vector<double>& line) {
   const auto [nx, ny, nz] = fine.size();
   if (fine.empty()) return;
   // A fine coordinate lies on coarse J (odd) or between J - 1 and J (even).
@@ -154,11 +171,12 @@ inline void prolong(const Field& coarse, Field& fine, Prolongation how, std::vec
       // The mean of the one, two or four coarse rows around this one.
       const int last = coarse.size()[0];
       if (south == 0 && below == 0) {
-        along(sum, -1, last + 1, [=](auto at) { return at(row); });
+        along<lanes>(sum, -1, last + 1, [=](auto at) SCOPE_INLINE { return at(row); });
       } else if (south == 0 || below == 0) {
-        along(sum, -1, last + 1, [=](auto at) { return 0.5 * (at(row) + at(row - south - below)); });
+        along<lanes>(sum, -1, last + 1,
+                     [=](auto at) SCOPE_INLINE { return 0.5 * (at(row) + at(row - south - below)); });
       } else {
-        along(sum, -1, last + 1, [=](auto at) {
+        along<lanes>(sum, -1, last + 1, [=](auto at) SCOPE_INLINE {
           return 0.25 * ((at(row) + at(row - south)) + (at(row - below) + at(row - south - below)));
         });
       }

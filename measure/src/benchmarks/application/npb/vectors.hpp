@@ -69,11 +69,6 @@ SCOPE_INLINE inline void scatter(double* to, Stride apart, const Real& value) {
 }
 
 template <class Real>
-SCOPE_INLINE inline Real larger(const Real& a, const Real& b) {
-  return a > b ? a : b;
-}
-
-template <class Real>
 SCOPE_INLINE inline Real square_root(const Real& of) {
   if constexpr (lanes_of<Real> == 1) {
     return std::sqrt(of);

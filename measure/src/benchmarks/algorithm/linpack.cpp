@@ -1,0 +1,496 @@
+// algorithm.linpack: a dense system of equations solved as HPL does it, by an LU of our own.
+//
+// Timed: factorisation with partial pivoting of [A | b] dealt out in blocks over a grid, and the solution
+// with U, on every rank; the slowest counts. The matrix is made before, the residual found after.
+#include <array>
+#include <optional>
+
+#include "benchmark.hpp"
+#include "benchmarks/algorithm/block_cyclic.hpp"
+#include "benchmarks/algorithm/linpack/hpl_matrix.hpp"
+#include "benchmarks/algorithm/linpack/panel_factors.hpp"
+#include "benchmarks/algorithm/linpack/row_exchange.hpp"
+#include "benchmarks/algorithm/panel_broadcast.hpp"
+#include "benchmarks/algorithm/values.hpp"
+#include "faults/faults.hpp"
+#include "memory/available.hpp"
+
+namespace scope {
+namespace {
+
+using namespace linpack;
+
+constexpr double threshold = 16;  // of HPL
+constexpr double unit = epsilon / 2;
+constexpr CharacterLength letter = 1;
+// Into how many pieces the products are cut while messages are under way: libraries move them inside calls
+// only.
+constexpr int pieces = 6;
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(const TickClock& ticks) : ticks_(ticks) {}
+
+  template <class Action>
+  void add(double& seconds, Action action) {
+    const Ticks start = ticks_.now();
+    action();
+    seconds += ticks_.seconds(ticks_.now() - start);
+  }
+
+ private:
+  const TickClock& ticks_;
+};
+
+class Linpack final : public Benchmark {
+ public:
+  Linpack(const Parameters& parameters, const Communicator& communicator)
+      : communicator_(communicator),
+        n_(parameters.integer("n")),
+        block_(static_cast<int>(std::min(parameters.integer("block"), parameters.integer("n")))),
+        ahead_(parameters.integer("look_ahead") != 0),
+        swap_in_tree_(parameters.choice("swap") == "binomial"),
+        grid_(asked_grid(parameters, communicator)),
+        layout_(n_, n_ + 1, block_, grid_),
+        leading_(spread(layout_.leading())),
+        source_(n_, kind(parameters.choice("matrix"))),
+        row_(Communicator::split(communicator, grid_.row(), grid_.column())),
+        column_(Communicator::split(communicator, grid_.column(), grid_.row())),
+        a_(required()),
+        factors_(column_, layout_.rows, block_),
+        broadcasts_{PanelBroadcast(row_, parameters.choice("broadcast"), 0),
+                    PanelBroadcast(row_, parameters.choice("broadcast"), 1)},
+        wrong_pivot_(Faults::from_environment().asks("wrong-pivot", "algorithm.linpack")) {
+    a_.map();
+  }
+
+  Work work() const override {
+    const double n = static_cast<double>(n_);
+    return {.flops = (2.0 / 3 * n + 3.0 / 2) * n * n};
+  }
+
+  void run(Repetition& repetition) override {
+    make();
+    Stopwatch watch(repetition.ticks());
+    watch_ = &watch;
+    times_ = {};
+    missing_ = 0;
+    repetition.time([&] {
+      watch.add(times_.factorise_s, [&] { factorise(); });
+      watch.add(times_.solve_s, [&] { solve(); });
+    });
+    watch_ = nullptr;
+    repetition.observe("factorise_s", times_.factorise_s);
+    repetition.observe("solve_s", times_.solve_s);
+    repetition.observe("panel_s", times_.panel_s);
+    repetition.observe("broadcast_s", times_.broadcast_s);
+    repetition.observe("swap_s", times_.swap_s);
+    repetition.observe("update_s", times_.update_s);
+    // Samples hold numbers only: what is none is worse than any.
+    const double found = residual();
+    repetition.observe("residual", std::isfinite(found) ? found : std::numeric_limits<double>::max());
+  }
+
+  Check verify(std::uint64_t) override {
+    std::int64_t missing = missing_;
+    MPI_Allreduce(MPI_IN_PLACE, &missing, 1, MPI_INT64_T, MPI_MAX, communicator_.handle());
+    if (missing != 0) {
+      return {n_, "column " + std::to_string(missing) + " has no pivot: the matrix is singular"};
+    }
+    const double found = residual();
+    if (!(found < threshold)) {
+      return {n_, "scaled residual " + std::to_string(found) + ", must be below 16"};
+    }
+    return {n_, ""};
+  }
+
+  // The part of the solution that this process found.
+  std::span<std::byte> received() override { return std::as_writable_bytes(std::span(own_x_)); }
+  bool loops() const override { return false; }
+
+ private:
+  struct Times {
+    double factorise_s = 0;
+    double solve_s = 0;
+    double panel_s = 0;      // factoring panels
+    double broadcast_s = 0;  // waiting for them
+    double swap_s = 0;       // exchanging rows
+    double update_s = 0;     // products
+  };
+
+  static HplMatrix::Kind kind(const std::string& name) {
+    if (name == "singular") return HplMatrix::Kind::singular;
+    return name == "not_a_number" ? HplMatrix::Kind::not_a_number : HplMatrix::Kind::regular;
+  }
+
+  // Columns a multiple of a page apart would meet in the same lines of a cache.
+  static std::int64_t spread(std::int64_t rows) {
+    const std::int64_t whole = (rows + 7) / 8 * 8;
+    return whole % 256 == 0 ? whole + 8 : whole;
+  }
+
+  // How many values the matrix takes here; refuses what does not fit.
+  std::int64_t required() const {
+    const std::int64_t rows = layout_.rows.local();
+    const std::int64_t columns = layout_.columns.local();
+    const std::int64_t panel = (rows + block_ + 1) * block_;
+    if (std::max({panel, columns * block_}) > std::numeric_limits<int>::max()) {
+      throw Unavailable("a message of more than 2147483647 values: n=" + std::to_string(n_) +
+                        " in blocks of " + std::to_string(block_) + " is too much for this grid");
+    }
+    require_memory(static_cast<std::int64_t>(sizeof(double)) *
+                       (leading_ * columns + 3 * panel + 3 * columns * block_ + 6 * n_),
+                   communicator_);
+    return std::max<std::int64_t>(1, leading_ * columns);
+  }
+
+  std::int64_t steps() const { return (n_ + block_ - 1) / block_; }
+  std::int64_t first(std::int64_t step) const { return step * block_; }
+  int width(std::int64_t step) const {
+    return static_cast<int>(std::min<std::int64_t>(block_, n_ - first(step)));
+  }
+  double* at(std::int64_t row, std::int64_t column) { return a_.data() + row + column * leading_; }
+
+  // Calls action(column place, row place, count, column) for every piece of a column in a block of rows.
+  template <class Action>
+  void each_piece(Action action) const {
+    for (std::int64_t j = 0; j < layout_.columns.local(); ++j) {
+      for (std::int64_t i = 0; i < layout_.rows.local(); i += block_) {
+        action(j, i, std::min<std::int64_t>(block_, layout_.rows.local() - i), layout_.columns.item(j));
+      }
+    }
+  }
+
+  void make() {
+    each_piece([&](std::int64_t j, std::int64_t i, std::int64_t count, std::int64_t column) {
+      double* const to = at(i, j);
+      source_.each(layout_.rows.item(i), column, count, [&](std::int64_t k, double value) { to[k] = value; });
+    });
+    own_x_.assign(own_count(), 0.0);
+  }
+
+  // How much of the solution this process will have: the blocks on the diagonal that are its own.
+  std::int64_t own_count() const {
+    std::int64_t count = 0;
+    for (std::int64_t step = 0; step < steps(); ++step) count += own(step) ? width(step) : 0;
+    return count;
+  }
+  bool own(std::int64_t step) const { return has_column(step) && has_row(step); }
+  bool has_column(std::int64_t step) const {
+    return layout_.columns.owner(first(step)) == layout_.columns.mine();
+  }
+  bool has_row(std::int64_t step) const { return layout_.rows.owner(first(step)) == layout_.rows.mine(); }
+
+  // Right-looking. With a look-ahead the next panel is updated and factored before the rest, and travels
+  // while the rest is updated.
+  void factorise() {
+    publish(0);
+    for (std::int64_t step = 0; step < steps(); ++step) {
+      watch_->add(times_.broadcast_s, [&] { broadcasts_[step % 2].wait(); });
+      const std::int64_t end = layout_.columns.local();
+      std::int64_t from = layout_.columns.before(first(step) + width(step));
+      const bool more = step + 1 < steps();
+      if (more && ahead_) {
+        if (has_column(step + 1)) {
+          update(step, from, from + width(step + 1));
+          from += width(step + 1);
+        }
+        publish(step + 1);
+      }
+      update(step, from, end);
+      if (more && !ahead_) publish(step + 1);
+    }
+    for (auto& broadcast : broadcasts_) broadcast.finish();
+  }
+
+  // Factors a panel where its column is, and starts it on its way along the rows.
+  void publish(std::int64_t step) {
+    PanelBroadcast& broadcast = broadcasts_[step % 2];
+    watch_->add(times_.broadcast_s, [&] { broadcast.finish(); });
+    Panel& panel = panels_[step % 2];
+    const std::int64_t next = first(step) + width(step);
+    panel.shape(first(step), width(step), layout_.rows.local() - layout_.rows.before(next));
+    if (has_column(step)) {
+      watch_->add(times_.panel_s, [&] {
+        const std::int64_t top = layout_.rows.before(first(step));
+        const int missing = factors_(at(top, layout_.columns.place(first(step))), leading_, top, panel);
+        if (missing != 0 && missing_ == 0) missing_ = first(step) + missing;
+        if (wrong_pivot_ && step == 0 && n_ > 2) {
+          double& pivot = panel.pivots()[0];
+          pivot = static_cast<std::int64_t>(pivot) == n_ - 1 ? pivot - 1 : static_cast<double>(n_ - 1);
+        }
+      });
+    }
+    broadcast.start(panel.message(), layout_.columns.owner(first(step)));
+  }
+
+  // The effect of a panel on the local columns [from, to).
+  void update(std::int64_t step, std::int64_t from, std::int64_t to) {
+    if (from >= to) return;
+    Panel& panel = panels_[step % 2];
+    const int columns = static_cast<int>(to - from);
+    const std::size_t values = static_cast<std::size_t>(panel.width()) * columns;
+    if (upper_.size() < values) upper_.resize(values);
+    watch_->add(times_.swap_s, [&] { exchange_rows(panel, from, columns); });
+    watch_->add(times_.update_s, [&] {
+      const bool travelling = ahead_ && row_.size() > 1 && step + 1 < steps();
+      const Partition parts(columns, travelling ? std::min(pieces, columns) : 1);
+      for (int part = 0; part < parts.parts(); ++part) {
+        multiply(panel, from, parts.begin(part), static_cast<int>(parts.size(part)));
+        if (travelling) broadcasts_[(step + 1) % 2].progress();
+      }
+    });
+  }
+
+  void multiply(Panel& panel, std::int64_t from, std::int64_t begin, int columns) {
+    const double one = 1;
+    const double minus = -1;
+    const int width = panel.width();
+    const int rows = static_cast<int>(panel.rows());
+    const int leading = static_cast<int>(leading_);
+    double* const u = upper_.data() + begin * width;
+    solve_triangle_("L", "L", "N", "U", &width, &columns, &one, panel.square(), &width, u, &width, letter,
+                    letter, letter, letter);
+    if (layout_.rows.owner(panel.first()) == layout_.rows.mine()) {
+      const std::int64_t top = layout_.rows.place(panel.first());
+      for (int j = 0; j < columns; ++j) {
+        std::copy_n(u + std::ptrdiff_t{j} * width, width, at(top, from + begin + j));
+      }
+    }
+    if (rows == 0) return;
+    multiply_("N", "N", &rows, &columns, &width, &minus, panel.below(), &rows, u, &width, &one,
+              at(layout_.rows.local() - rows, from + begin), &leading, letter, letter);
+  }
+
+  // The rows that pivoting brings up come to every process of the column (`upper_`), those that give way to
+  // the places they leave.
+  void exchange_rows(Panel& panel, std::int64_t from, int columns) {
+    const RowExchange exchange(panel.first(), panel.pivots(), panel.width());
+    if (column_.size() == 1) {
+      exchange_here(exchange, from, columns);
+      return;
+    }
+    const int parts = column_.size();
+    const int mine = column_.rank();
+    const int owner = layout_.rows.owner(panel.first());
+    std::vector<std::vector<int>> up(parts);     // by process: which places of the panel its rows come to
+    std::vector<std::vector<int>> aside(parts);  // by process: which displaced rows it gets
+    for (int j = 0; j < panel.width(); ++j) up[layout_.rows.owner(exchange.sources[j])].push_back(j);
+    for (int i = 0; i < static_cast<int>(exchange.displaced.size()); ++i) {
+      aside[layout_.rows.owner(exchange.displaced[i].first)].push_back(i);
+    }
+    const Pieces above(up, columns);
+    const Pieces below(aside, columns);
+    sent_.resize(above.total() + below.total());
+    got_.resize(std::max<std::size_t>(1, std::size_t(below.counts[mine])));
+    double* const all = sent_.data();
+    double* const going = sent_.data() + above.total();
+
+    // Everything is read before anything is written.
+    pack(up[mine], from, columns, all + above.places[mine], [&](int j) { return exchange.sources[j]; });
+    if (mine == owner) {
+      for (int part = 0; part < parts; ++part) {
+        pack(aside[part], from, columns, going + below.places[part],
+             [&](int i) { return exchange.displaced[i].second; });
+      }
+    }
+    MPI_Scatterv(going, below.counts.data(), below.places.data(), MPI_DOUBLE, got_.data(), below.counts[mine],
+                 MPI_DOUBLE, owner, column_.handle());
+    if (swap_in_tree_) {
+      MPI_Gatherv(mine == owner ? MPI_IN_PLACE : static_cast<void*>(all + above.places[mine]),
+                  above.counts[mine], MPI_DOUBLE, all, above.counts.data(), above.places.data(), MPI_DOUBLE,
+                  owner, column_.handle());
+      MPI_Bcast(all, static_cast<int>(above.total()), MPI_DOUBLE, owner, column_.handle());
+    } else {
+      MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, above.counts.data(), above.places.data(),
+                     MPI_DOUBLE, column_.handle());
+    }
+    for (int part = 0; part < parts; ++part) {
+      const double* piece = all + above.places[part];
+      const auto& places = up[part];
+      for (int j = 0; j < columns; ++j) {
+        double* const u = upper_.data() + std::ptrdiff_t{j} * panel.width();
+        for (const int place : places) u[place] = *piece++;
+      }
+    }
+    const double* piece = got_.data();
+    for (int j = 0; j < columns; ++j) {
+      double* const column = at(0, from + j);
+      for (const int i : aside[mine]) column[layout_.rows.place(exchange.displaced[i].first)] = *piece++;
+    }
+  }
+
+  void exchange_here(const RowExchange& exchange, std::int64_t from, int columns) {
+    const std::size_t width = exchange.sources.size();
+    aside_.resize(exchange.displaced.size());
+    for (int j = 0; j < columns; ++j) {
+      double* const column = at(0, from + j);
+      double* const u = upper_.data() + static_cast<std::size_t>(j) * width;
+      for (std::size_t i = 0; i < width; ++i) u[i] = column[exchange.sources[i]];
+      for (std::size_t i = 0; i < aside_.size(); ++i) aside_[i] = column[exchange.displaced[i].second];
+      for (std::size_t i = 0; i < aside_.size(); ++i) column[exchange.displaced[i].first] = aside_[i];
+    }
+  }
+
+  // Where the values of each process begin when lists of rows, so many columns wide, follow one another.
+  struct Pieces {
+    Pieces(const std::vector<std::vector<int>>& rows, int columns) {
+      int place = 0;
+      for (const auto& each : rows) {
+        counts.push_back(static_cast<int>(each.size()) * columns);
+        places.push_back(place);
+        place += counts.back();
+      }
+    }
+    std::size_t total() const { return static_cast<std::size_t>(places.back()) + counts.back(); }
+    std::vector<int> counts;
+    std::vector<int> places;
+  };
+
+  template <class RowOf>
+  void pack(const std::vector<int>& list, std::int64_t from, int columns, double* to, RowOf row_of) {
+    places_.clear();
+    for (const int item : list) places_.push_back(layout_.rows.place(row_of(item)));
+    for (int j = 0; j < columns; ++j) {
+      const double* const column = at(0, from + j);
+      for (const std::int64_t place : places_) *to++ = column[place];
+    }
+  }
+
+  // U x = y from the last block to the first. Every process subtracts what its columns contribute to the rows
+  // above; a block's right side is the sum of that over its row of the grid.
+  void solve() {
+    Vector right(static_cast<std::size_t>(layout_.leading()));
+    if (layout_.columns.owner(n_) == layout_.columns.mine()) {
+      std::copy_n(at(0, layout_.columns.place(n_)), layout_.rows.local(), right.data());
+    }
+    Vector x(block_);
+    std::int64_t known = static_cast<std::int64_t>(own_x_.size());
+    const int leading = static_cast<int>(leading_);
+    const int one = 1;
+    const double plus = 1;
+    const double minus = -1;
+    for (std::int64_t step = steps() - 1; step >= 0; --step) {
+      const int width = this->width(step);
+      const std::int64_t top = layout_.rows.before(first(step));
+      const int owner_column = layout_.columns.owner(first(step));
+      if (has_row(step)) {
+        MPI_Reduce(right.data() + top, x.data(), width, MPI_DOUBLE, MPI_SUM, owner_column, row_.handle());
+      }
+      if (!has_column(step)) continue;
+      const std::int64_t place = layout_.columns.place(first(step));
+      if (has_row(step)) {
+        solve_vector_("U", "N", "N", &width, at(top, place), &leading, x.data(), &one, letter, letter,
+                      letter);
+        known -= width;
+        std::copy_n(x.data(), width, own_x_.data() + known);
+      }
+      MPI_Bcast(x.data(), width, MPI_DOUBLE, layout_.rows.owner(first(step)), column_.handle());
+      const int above = static_cast<int>(top);
+      if (above > 0) {
+        multiply_vector_("N", &above, &width, &minus, at(0, place), &leading, x.data(), &one, &plus,
+                         right.data(), &one, letter);
+      }
+    }
+  }
+
+  // |A x - b| / (eps n (|A| |x| + |b|)) as HPL has it: the largest row sum and the largest elements, eps the
+  // unit roundoff. Collective.
+  double residual() const {
+    Vector x(n_);
+    const double* part = own_x_.data();
+    for (std::int64_t step = 0; step < steps(); ++step) {
+      if (!own(step)) continue;
+      std::copy_n(part, width(step), x.data() + first(step));
+      part += width(step);
+    }
+    x = summed(std::move(x), communicator_);
+    Vector difference(n_);
+    Vector magnitudes(n_);
+    Vector right(n_);
+    each_piece([&](std::int64_t, std::int64_t i, std::int64_t count, std::int64_t column) {
+      const std::int64_t row = layout_.rows.item(i);
+      source_.each(row, column, count, [&](std::int64_t k, double value) {
+        if (column == n_) {
+          difference[row + k] -= value;
+          right[row + k] = value;
+        } else {
+          difference[row + k] += value * x[column];
+          magnitudes[row + k] += std::abs(value);
+        }
+      });
+    });
+    const double error = largest(summed(std::move(difference), communicator_));
+    const double norm = largest(summed(std::move(magnitudes), communicator_));
+    const double right_norm = largest(summed(std::move(right), communicator_));
+    return error / (unit * static_cast<double>(n_) * (norm * largest(x) + right_norm));
+  }
+
+  const Communicator& communicator_;
+  std::int64_t n_;
+  int block_;
+  bool ahead_;
+  bool swap_in_tree_;
+  ProcessGrid grid_;
+  Layout layout_;
+  std::int64_t leading_;
+  HplMatrix source_;
+  Communicator row_;     // processes of the same row of the grid
+  Communicator column_;  // of the same column
+  Values a_;
+  PanelFactors factors_;
+  std::array<Panel, 2> panels_;
+  std::array<PanelBroadcast, 2> broadcasts_;
+  bool wrong_pivot_;
+  Vector upper_;  // rows of the panel, in the columns that are updated
+  Vector sent_;   // rows on their way
+  Vector got_;
+  Vector aside_;
+  std::vector<std::int64_t> places_;
+  Vector own_x_;
+  std::int64_t missing_ = 0;  // first column without a pivot, from 1
+  Stopwatch* watch_ = nullptr;
+  Times times_;
+  blas::Routine multiply_{"dgemm"};
+  blas::Routine solve_triangle_{"dtrsm"};
+  blas::Routine solve_vector_{"dtrsv"};
+  blas::Routine multiply_vector_{"dgemv"};
+};
+
+std::vector<Parameter> parameters() {
+  std::vector<Parameter> all = {integer("n", "", 500, 1, 1'000'000, "equations"),
+                                integer("block", "", 128, 1, 10'000,
+                                        "rows and columns of the blocks in which the matrix is dealt out")};
+  for (auto& parameter : grid_parameters()) all.push_back(std::move(parameter));
+  all.push_back(choice("broadcast", broadcasts(), "how a factored panel travels along a row of the grid"));
+  all.push_back(choice("swap", {"long", "binomial"},
+                       "how rows are brought to all processes of a column: gathered by all, or gathered and "
+                       "broadcast"));
+  all.push_back(
+      integer("look_ahead", "", 1, 0, 1, "panels that are factored before the update that precedes"));
+  all.push_back(
+      choice("matrix", {"hpl", "singular", "not_a_number"},
+             "HPL's, or one that must be refused: with a column of zeros, with an element that is none"));
+  return all;
+}
+
+const Registration registration{{
+    .name = "algorithm.linpack",
+    .summary = "LINPACK: a dense system of equations of any size, factored and solved as HPL does",
+    .parameters = parameters(),
+    .definition = Definition::max_rank,
+    .metrics = {flops_per_second(), seconds("time_s"), observed_seconds("factorise_s"),
+                observed_seconds("solve_s"), observed_seconds("panel_s"), observed_seconds("broadcast_s"),
+                observed_seconds("swap_s"), observed_seconds("update_s"), observed("residual", "1", true)},
+    .sweeps = {{"standard", "ranks=powers n=1000,2000"},
+               {"advanced", "ranks=powers n=4000 block=64,128,192"},
+               {"advanced", "ranks=powers n=8000"},
+               {"advanced", "ranks=4 n=2000 broadcast=ring,ring_modified,binomial,long swap=long,binomial"}},
+    .unavailable_reason = blas::absent(),
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<Linpack>(parameters, communicator);
+    },
+}};
+
+}  // namespace
+}  // namespace scope

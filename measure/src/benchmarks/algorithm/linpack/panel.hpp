@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace scope::linpack {
+
+// A factored panel as it travels along the rows of the grid: its pivots, the square of its factors that all
+// process rows share, and this process row's part of L below.
+class Panel {
+ public:
+  // `first`: global row and column of its corner; `rows`: of this process row below the square.
+  void shape(std::int64_t first, int width, std::int64_t rows) {
+    first_ = first;
+    width_ = width;
+    rows_ = rows;
+    values_.resize(static_cast<std::size_t>(width) * (1 + width + rows));
+  }
+
+  std::int64_t first() const { return first_; }
+  int width() const { return width_; }
+  std::int64_t rows() const { return rows_; }
+
+  double* pivots() { return values_.data(); }  // global rows
+  double* square() { return pivots() + width_; }
+  double* below() { return square() + std::int64_t{width_} * width_; }
+  std::span<double> message() { return values_; }
+
+ private:
+  std::int64_t first_ = 0;
+  int width_ = 0;
+  std::int64_t rows_ = 0;
+  std::vector<double> values_;
+};
+
+}  // namespace scope::linpack

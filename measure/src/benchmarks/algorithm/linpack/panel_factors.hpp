@@ -1,0 +1,193 @@
+// The factors of one panel: partial pivoting over the processes of a column of the grid.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "benchmarks/algorithm/block_cyclic.hpp"
+#include "benchmarks/algorithm/linpack/panel.hpp"
+#include "blas/blas.hpp"
+#include "mpi/communicator.hpp"
+
+namespace scope::linpack {
+
+// The candidates for one pivot meet in an Allreduce: of two the larger magnitude wins, of equal ones the
+// upper row. The row that gives way travels with it.
+struct Candidate {
+  double magnitude;
+  double row;          // global
+  double has_current;  // 1: of the process that has the row to give way
+  // then the candidate's row, and the row to give way
+  double* contents() { return &has_current + 1; }
+};
+
+inline void choose(void* mine, void* theirs, int* count, MPI_Datatype* type) {
+  int bytes = 0;
+  MPI_Type_size(*type, &bytes);
+  const std::size_t width = (bytes / sizeof(double) - 3) / 2;
+  for (int i = 0; i < *count; ++i) {
+    auto* const from =
+        reinterpret_cast<Candidate*>(static_cast<std::byte*>(mine) + std::ptrdiff_t{bytes} * i);
+    auto* const into =
+        reinterpret_cast<Candidate*>(static_cast<std::byte*>(theirs) + std::ptrdiff_t{bytes} * i);
+    if (from->magnitude > into->magnitude || (from->magnitude == into->magnitude && from->row < into->row)) {
+      into->magnitude = from->magnitude;
+      into->row = from->row;
+      std::memcpy(into->contents(), from->contents(), width * sizeof(double));
+    }
+    if (from->has_current != 0) {
+      into->has_current = 1;
+      std::memcpy(into->contents() + width, from->contents() + width, width * sizeof(double));
+    }
+  }
+}
+
+// Recursive: the left half, its effect on the right half, the right half (Toledo 1997, SIAM J. Matrix Anal.
+// Appl. 18). The rows that were chosen stand in the panel's square, on all processes alike, so that only the
+// search for a pivot communicates.
+class PanelFactors {
+ public:
+  // `block`: the widest panel.
+  PanelFactors(const Communicator& column, const BlockCyclic& rows, int block)
+      : column_(column), rows_(rows), candidate_(3 + 2 * std::size_t(block)) {
+    MPI_Op_create(choose, 1, &choose_);
+  }
+  ~PanelFactors() { MPI_Op_free(&choose_); }
+  PanelFactors(const PanelFactors&) = delete;
+  PanelFactors& operator=(const PanelFactors&) = delete;
+
+  // Factors the columns that begin at `a` (local row `top` and below). Returns the first column, counted from
+  // 1 in the panel, that had no pivot; 0 when all had. Collective over the column of the grid.
+  int operator()(double* a, std::int64_t leading, std::int64_t top, Panel& panel) {
+    panel_ = &panel;
+    width_ = panel.width();
+    owner_ = rows_.owner(panel.first()) == rows_.mine();
+    top_ = top;
+    m_ = static_cast<int>(rows_.local() - top);
+    missing_ = 0;
+    work_.resize(static_cast<std::size_t>(std::max(m_, 1)) * width_);
+    for (int j = 0; j < width_; ++j) std::copy_n(a + j * leading, m_, column(j));
+    MPI_Type_contiguous(3 + 2 * width_, MPI_DOUBLE, &type_);
+    MPI_Type_commit(&type_);
+    factor(0, width_);
+    MPI_Type_free(&type_);
+    const std::int64_t above = m_ - panel.rows();
+    for (int j = 0; j < width_; ++j) {
+      std::copy_n(column(j) + above, panel.rows(), panel.below() + j * panel.rows());
+      // The upper factor stays in the matrix.
+      if (owner_) std::copy_n(panel.square() + std::ptrdiff_t{j} * width_, width_, a + j * leading);
+    }
+    return missing_;
+  }
+
+ private:
+  static constexpr int narrow = 8;  // columns that are factored one by one
+
+  double* column(int j) { return work_.data() + static_cast<std::ptrdiff_t>(j) * m_; }
+  double* square(int i, int j) { return panel_->square() + i + static_cast<std::ptrdiff_t>(j) * width_; }
+  // Rows of this process that no pivot has taken by step j.
+  int begin(int j) const { return owner_ ? j : 0; }
+
+  void factor(int from, int to) {
+    if (to - from <= narrow) {
+      for (int j = from; j < to; ++j) eliminate(j, to);
+      return;
+    }
+    const int middle = from + (to - from) / 2;
+    const int left = middle - from;
+    const int right = to - middle;
+    factor(from, middle);
+    const double one = 1;
+    const double minus = -1;
+    solve_("L", "L", "N", "U", &left, &right, &one, square(from, from), &width_, square(from, middle),
+           &width_, length_, length_, length_, length_);
+    const int rows = m_ - begin(middle);
+    if (rows > 0) {
+      multiply_("N", "N", &rows, &right, &left, &minus, column(from) + begin(middle), &m_,
+                square(from, middle), &width_, &one, column(middle) + begin(middle), &m_, length_, length_);
+    }
+    factor(middle, to);
+  }
+
+  void eliminate(int j, int to) {
+    const double pivot = exchange(j);
+    const int rows = m_ - begin(j + 1);
+    if (pivot == 0) {
+      if (missing_ == 0) missing_ = j + 1;
+      return;
+    }
+    if (rows <= 0) return;
+    const int one = 1;
+    double* const below = column(j) + begin(j + 1);
+    // A reciprocal of a tiny pivot would overflow.
+    if (std::abs(pivot) >= std::numeric_limits<double>::min()) {
+      const double factor = 1 / pivot;
+      scale_(&rows, &factor, below, &one);
+    } else {
+      for (int i = 0; i < rows; ++i) below[i] /= pivot;
+    }
+    const int right = to - j - 1;
+    if (right == 0) return;
+    const double minus = -1;
+    update_(&rows, &right, &minus, below, &one, square(j, j + 1), &width_, column(j + 1) + begin(j + 1), &m_);
+  }
+
+  // Brings the row with the largest element of column j into the square, the row that gives way to its place,
+  // and returns the pivot.
+  double exchange(int j) {
+    auto* const mine = reinterpret_cast<Candidate*>(candidate_.data());
+    double* const chosen = mine->contents();
+    double* const current = chosen + width_;
+    const int first = begin(j);
+    const int rows = m_ - first;
+    const int one = 1;
+    *mine = {-1, -1, 0};
+    if (rows > 0) {
+      // Of nothing but NaN there is no largest.
+      const int at = first + std::max(1, search_(&rows, column(j) + first, &one)) - 1;
+      mine->magnitude = std::abs(column(j)[at]);
+      if (std::isnan(mine->magnitude)) mine->magnitude = std::numeric_limits<double>::infinity();
+      mine->row = static_cast<double>(rows_.item(top_ + at));
+      for (int k = 0; k < width_; ++k) chosen[k] = column(k)[at];
+    }
+    if (owner_) {
+      mine->has_current = 1;
+      for (int k = 0; k < width_; ++k) current[k] = column(k)[j];
+    }
+    if (column_.size() > 1) MPI_Allreduce(MPI_IN_PLACE, mine, 1, type_, choose_, column_.handle());
+    const auto row = static_cast<std::int64_t>(mine->row);
+    panel_->pivots()[j] = mine->row;
+    for (int k = 0; k < width_; ++k) *square(j, k) = chosen[k];
+    if (rows_.owner(row) == rows_.mine()) {
+      const std::int64_t at = rows_.place(row) - top_;
+      for (int k = 0; k < width_; ++k) column(k)[at] = current[k];
+    }
+    return *square(j, j);
+  }
+
+  const Communicator& column_;
+  const BlockCyclic& rows_;
+  std::vector<double> candidate_;
+  std::vector<double> work_;  // this process's rows of the panel
+  Panel* panel_ = nullptr;
+  int width_ = 0;
+  bool owner_ = false;
+  std::int64_t top_ = 0;
+  int m_ = 0;
+  int missing_ = 0;
+  MPI_Op choose_ = MPI_OP_NULL;
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+  static constexpr CharacterLength length_ = 1;
+  blas::Routine solve_{"dtrsm"};
+  blas::Routine multiply_{"dgemm"};
+  blas::Routine update_{"dger"};
+  blas::Routine scale_{"dscal"};
+  int (*search_)(const int*, const double*, const int*) =
+      reinterpret_cast<int (*)(const int*, const double*, const int*)>(blas::address("idamax"));
+};
+
+}  // namespace scope::linpack

@@ -1,0 +1,131 @@
+// How a panel comes from the process that factored it to the others of its row of the grid, while they
+// compute.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "benchmarks/algorithm/partition.hpp"
+#include "mpi/communicator.hpp"
+
+namespace scope {
+
+// `ring`: each process passes it on to its right neighbour. `ring_modified`: the first neighbour, who has the
+// next panel, need not pass it on. `binomial`: a tree. `long`: cut in parts, one to each process,
+// who then pass the parts round (van de Geijn).
+inline std::vector<std::string> broadcasts() {
+  return {"ring_modified", "ring", "binomial", "long"};
+}
+
+class PanelBroadcast {
+ public:
+  // `row`: a row or a column of the grid. `tag`: not that of another one which is under way at the same time.
+  PanelBroadcast(const Communicator& row, std::string kind, int tag)
+      : row_(row), kind_(std::move(kind)), tag_(tag) {}
+  ~PanelBroadcast() { finish(); }
+  PanelBroadcast(const PanelBroadcast&) = delete;
+  PanelBroadcast& operator=(const PanelBroadcast&) = delete;
+
+  // The root has the message; the others will have it after `wait`. It must stay until `finish`.
+  void start(std::span<double> message, int root) {
+    finish();
+    message_ = message;
+    root_ = root;
+    arrived_ = row_.rank() == root;
+    if (row_.size() == 1 || kind_ == "long") return;
+    if (arrived_) {
+      pass_on();
+    } else {
+      MPI_Irecv(message_.data(), count(), MPI_DOUBLE, absolute(parent()), tag_, row_.handle(), &coming_);
+    }
+  }
+
+  // Lets it go on between two pieces of computation.
+  void progress() {
+    if (!arrived_ && coming_ != MPI_REQUEST_NULL) {
+      int done = 0;
+      MPI_Test(&coming_, &done, MPI_STATUS_IGNORE);
+      if (done != 0) arrive();
+    } else if (!going_.empty()) {
+      int done = 0;
+      MPI_Testall(static_cast<int>(going_.size()), going_.data(), &done, MPI_STATUSES_IGNORE);
+    }
+  }
+
+  // Until this process has it.
+  void wait() {
+    if (kind_ == "long" && row_.size() > 1) {
+      scatter_and_pass_round();
+      arrived_ = true;
+    } else if (!arrived_) {
+      MPI_Wait(&coming_, MPI_STATUS_IGNORE);
+      arrive();
+    }
+  }
+
+  // Until the message may be overwritten.
+  void finish() {
+    MPI_Waitall(static_cast<int>(going_.size()), going_.data(), MPI_STATUSES_IGNORE);
+    going_.clear();
+  }
+
+ private:
+  // Places are counted from the root.
+  int place() const { return (row_.rank() - root_ + row_.size()) % row_.size(); }
+  int absolute(int place) const { return (place + root_) % row_.size(); }
+  int count() const { return static_cast<int>(message_.size()); }
+
+  int parent() const { return parent_of(place()); }
+  int parent_of(int place) const {
+    if (kind_ == "binomial") return place & (place - 1);
+    if (kind_ == "ring_modified" && place == 2) return 0;
+    return place - 1;
+  }
+
+  void arrive() {
+    arrived_ = true;
+    pass_on();
+  }
+  void pass_on() {
+    // Far subtrees of a tree are the larger ones; of a ring the next neighbour is waited for.
+    std::vector<int> children;
+    for (int other = 1; other < row_.size(); ++other) {
+      if (other != place() && parent_of(other) == place()) children.push_back(other);
+    }
+    if (kind_ == "binomial") std::reverse(children.begin(), children.end());
+    for (const int child : children) {
+      MPI_Isend(message_.data(), count(), MPI_DOUBLE, absolute(child), tag_, row_.handle(),
+                &going_.emplace_back());
+    }
+  }
+
+  void scatter_and_pass_round() {
+    const Partition parts(count(), row_.size());
+    std::vector<int> counts(row_.size());
+    std::vector<int> places(row_.size());
+    for (int rank = 0; rank < row_.size(); ++rank) {
+      counts[rank] = static_cast<int>(parts.size(rank));
+      places[rank] = static_cast<int>(parts.begin(rank));
+    }
+    double* const mine = message_.data() + places[row_.rank()];
+    const bool root = row_.rank() == root_;
+    MPI_Scatterv(message_.data(), counts.data(), places.data(), MPI_DOUBLE,
+                 root ? MPI_IN_PLACE : static_cast<void*>(mine), counts[row_.rank()], MPI_DOUBLE, root_,
+                 row_.handle());
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, message_.data(), counts.data(), places.data(),
+                   MPI_DOUBLE, row_.handle());
+  }
+
+  const Communicator& row_;
+  std::string kind_;
+  int tag_;
+  std::span<double> message_;
+  int root_ = 0;
+  bool arrived_ = true;
+  MPI_Request coming_ = MPI_REQUEST_NULL;
+  std::vector<MPI_Request> going_;
+};
+
+}  // namespace scope

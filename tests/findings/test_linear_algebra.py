@@ -1,0 +1,127 @@
+"""Findings about dense linear algebra: each fires where a fault was put in, and not where all is well."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from scope.findings.context import Context
+from scope.findings.find import all_kinds
+from scope.findings.finding import Finding
+from scope.machine.machine import Blas
+from scope.statistics.summary import Summary
+from tests.findings.contexts import with_samples, with_summaries, with_usable
+from tests.models.curves import noisy, summary
+
+LINEAR_ALGEBRA_KINDS = {"process_grid", "panel_critical", "threads_over_cores"}
+LINPACK = "algorithm.linpack"
+DEFAULT = {"n": 4000, "block": 128, "grid_rows": 0, "grid_columns": 0, "look_ahead": 1}
+
+
+def solved(time_s: float, ranks: int = 4, parts: dict[str, float] | None = None, **given: Any) -> list[Summary]:
+    """A LINPACK of so many seconds, with parts as shares of it."""
+    random = np.random.default_rng(round(time_s * 1e6))
+    times = {"time_s": time_s, **{part: share * time_s for part, share in (parts or {}).items()}}
+    return [
+        summary(
+            noisy(random, seconds),
+            LINPACK,
+            metric,
+            "max_rank" if metric == "time_s" else "observed",
+            ranks=ranks,
+            **{**DEFAULT, **given},
+        )
+        for metric, seconds in times.items()
+    ]
+
+
+def found(kind: str, context: Context, *cases: list[Summary]) -> list[Finding]:
+    every = [one for case in cases for one in case]
+    return all_kinds()[kind](with_summaries(context, every))
+
+
+def test_a_grid_that_nobody_asked_for_and_that_is_slower_is_advice(golden_context: Context) -> None:
+    (finding,) = found("process_grid", golden_context, solved(1.4), solved(1.0, grid_rows=1))
+    assert (finding.code, finding.severity) == ("process-grid-unsuitable", "advice")
+    assert "% longer with a grid of 2 x 2 than with a grid of 1 x 4" in finding.title
+    assert "Use grid_rows=1 " in finding.advice
+    assert finding.lost is not None
+    assert 0.2 < finding.lost < 0.4
+
+
+def test_a_grid_that_was_asked_for_is_information(golden_context: Context) -> None:
+    (finding,) = found("process_grid", golden_context, solved(1.0), solved(1.4, grid_columns=1))
+    assert (finding.code, finding.severity) == ("process-grid-unsuitable", "information")
+    assert "a grid of 4 x 1 than with a grid of 2 x 2" in finding.title
+
+
+def test_grids_of_different_problems_are_not_compared(golden_context: Context) -> None:
+    others = [solved(1.0, grid_rows=1, n=2000), solved(1.0, grid_rows=1, block=64), solved(0.5, ranks=2)]
+    assert found("process_grid", golden_context, solved(1.4), *others[:1], *others[2:]) == []
+    assert found("process_grid", golden_context, solved(1.4), others[1]) == []
+
+
+def test_grids_that_are_alike_are_well(golden_context: Context) -> None:
+    assert found("process_grid", golden_context, solved(1.01), solved(1.0, grid_rows=1)) == []
+    # The same grid by another name.
+    assert found("process_grid", golden_context, solved(1.0), solved(1.0, grid_rows=2)) == []
+
+
+def test_a_block_off_its_optimum_is_named_with_the_better_one(golden_context: Context) -> None:
+    blocks = [solved(1.3, block=32), solved(1.0, block=128), solved(1.1, block=256)]
+    (finding,) = found("process_grid", golden_context, *blocks)
+    assert finding.code == "block-off-optimum"
+    assert "with blocks of 32 than with blocks of 128" in finding.title
+    assert "Use block=128 " in finding.advice
+    assert found("process_grid", golden_context, solved(1.02, block=64), solved(1.0)) == []
+
+
+def test_panels_on_the_critical_path_are_found(golden_context: Context) -> None:
+    slow = solved(1.0, parts={"panel_s": 0.1, "broadcast_s": 0.4, "update_s": 0.5})
+    (finding,) = found("panel_critical", golden_context, slow)
+    assert finding.code == "panel-on-critical-path"
+    assert "spends 40% of" in finding.title.replace("39%", "40%").replace("41%", "40%")
+    assert finding.title.endswith("waiting for panels")
+    assert "look_ahead=1" not in finding.advice
+    without = solved(1.0, parts={"panel_s": 0.5, "broadcast_s": 0.1}, look_ahead=0)
+    (finding,) = found("panel_critical", golden_context, without)
+    assert finding.title.endswith("factoring panels")
+    assert finding.advice.startswith("Use look_ahead=1.")
+
+
+def test_a_linpack_that_computes_is_well(golden_context: Context) -> None:
+    well = {"panel_s": 0.1, "broadcast_s": 0.1, "update_s": 0.8}
+    assert found("panel_critical", golden_context, solved(1.0, parts=well)) == []
+    # One process waits for none; of several sizes the largest counts.
+    bad = {"panel_s": 0.5, "broadcast_s": 0.0001}
+    assert found("panel_critical", golden_context, solved(1.0, ranks=1, parts=bad)) == []
+    assert found("panel_critical", golden_context, solved(0.1, n=500, parts=bad), solved(1.0, parts=well)) == []
+
+
+def threaded(context: Context, threads: str, benchmark: str = LINPACK, processors: int = 2) -> list[Finding]:
+    """A run whose every case was of one benchmark, on hosts of so many processors."""
+    cases = [replace(case, benchmark=benchmark) for case in context.samples.cases]
+    here = with_usable(with_samples(context, cases=cases), processors)
+    machine = here.machine.model_copy(update={"environment": {"OPENBLAS_NUM_THREADS": threads}})
+    assert machine.build is not None
+    blas = Blas(
+        name="OpenBLAS", version="0.3", origin="embedded", library="", prefix="", configuration="", core="Zen"
+    )
+    build = machine.build.model_copy(update={"blas": blas})
+    return all_kinds()["threads_over_cores"](replace(here, machine=machine.model_copy(update={"build": build})))
+
+
+def test_threads_times_processes_over_processors_are_found(golden_context: Context) -> None:
+    (finding,) = threaded(golden_context, "8", processors=8)
+    assert finding.code == "threads-over-cores"
+    assert "of 8 threads each (OPENBLAS_NUM_THREADS) shared 8 processors" in finding.title
+    assert "set OPENBLAS_NUM_THREADS to " in finding.advice
+
+
+def test_threads_that_fit_or_that_no_product_uses_are_well(golden_context: Context) -> None:
+    assert threaded(golden_context, "1") == []
+    assert threaded(golden_context, "2", processors=64) == []
+    assert threaded(golden_context, "8", benchmark="mpi.latency", processors=8) == []
+    assert threaded(golden_context, "", processors=8) == []

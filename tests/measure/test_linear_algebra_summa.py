@@ -1,0 +1,57 @@
+"""Products by panels on grids: right for every size and way of panels; wrong elements noticed, rest refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from scope.machine.machine import NativeBuild
+from tests.measure.conftest import Measure
+
+NAME = "algorithm.summa"
+SIZES = ["n=1", "n=2 block=1", "n=5 block=200", "n=57 block=8 panel=16", "n=131 block=13 panel=50", "n=90 panel=1"]
+WAYS = [f"n=101 block=10 panel=30 broadcast={way}" for way in ("ring_modified", "ring", "binomial", "long")]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 6])
+def test_every_size_and_way_on_any_number_of_processes(ranks: int, measure: Measure) -> None:
+    grids = [f"n=70 block=9 grid_rows={ranks}", "n=70 block=9 grid_rows=1"]
+    ended = measure(ranks, [f"{NAME} {each}" for each in SIZES + WAYS + grids])
+    assert ended.code == 0, ended.errors
+    assert [case.reason for case in ended.cases if case.status != "ok"] == []
+
+
+def test_large_messages_under_every_mpi(build: NativeBuild, measure: Measure) -> None:
+    # Beyond every limit up to which a library sends at once: a send waits for its receive.
+    ended = measure(
+        4, [f"{NAME} n=500 block=100 {grid}" for grid in ("", "grid_rows=1", "grid_rows=4")], native=build
+    )
+    assert ended.code == 0, ended.errors
+    assert [case.reason for case in ended.cases if case.status != "ok"] == []
+
+
+@pytest.mark.parametrize("fault", ["wrong-result", "corrupt-payload"])
+def test_a_wrong_element_fails_its_case(fault: str, measure: Measure) -> None:
+    ended = measure(4, [f"{NAME} n=57 block=8"], SCOPE_FAULT=f"{fault}:{NAME}")
+    assert ended.code == 1
+    assert ended.cases[0].status == "failed"
+    assert "of the product is wrong" in ended.cases[0].reason
+
+
+def test_what_does_not_fit_is_refused(measure: Measure) -> None:
+    ended = measure(2, [f"{NAME} n=400000", f"{NAME} grid_rows=2 grid_columns=2"])
+    assert ended.code == 0, ended.errors
+    assert [case.status for case in ended.cases] == ["unavailable"] * 2
+    assert "MB of this host, which has" in ended.cases[0].reason
+    assert "1 x 2 would do" in ended.cases[1].reason
+
+
+def test_products_and_waiting_are_the_whole(measure: Measure) -> None:
+    ended = measure(4, [f"{NAME} n=300 block=32 sampling.budget_s=0.05"], action="run")
+    assert ended.code == 0, ended.errors
+    series = ended.cases[0].series[0]
+    assert series.observed is not None
+    for rank, totals in enumerate(series.elapsed_s):
+        for number, total in enumerate(totals):
+            parts = [series.observed[part][rank][number] for part in ("compute_s", "communicate_s")]
+            assert min(parts) > 0
+            assert sum(parts) <= total + 20e-6

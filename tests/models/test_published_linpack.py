@@ -1,0 +1,53 @@
+"""Published R_max: as printed, and speed-ups and ratios of networks held against a run of known truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scope.models.published_linpack import rows
+from scope.models.reference import load
+from scope.models.reproduction import Row
+from scope.statistics.summary import Summary
+from tests.models.curves import noisy, summary
+
+
+def measured(rate: float, ranks: int, transport: str = "default", n: int = 2000, block: int = 64) -> Summary:
+    random = np.random.default_rng([ranks, n, block])
+    times = noisy(random, rate, spread=0.001)
+    given = {"n": n, "block": block}
+    return summary(times, "algorithm.linpack", "flops_per_s", "max_rank", ranks, transport, unit="flop/s", **given)
+
+
+def named(found: list[Row], name: str) -> Row:
+    return next(row for row in found if row.row == name)
+
+
+def test_all_printed_figures_are_there_and_nothing_is_made_up() -> None:
+    found = rows(load("param-linpack"), [])
+    assert len(found) == 6 + 2 * 2 + 2
+    assert all(row.measured is None and row.predicted is None and row.origin == "published" for row in found)
+    assert named(found, "R_max, 8 processes, HPCC software, Gflop/s").published == 3.45
+    assert named(found, "R_max, Fast Ethernet: 4 processes over one").published == pytest.approx(1.62 / 0.55)
+    gained = named(found, "R_max, 4 processes: HPCC software over Fast Ethernet")
+    assert gained.published == pytest.approx(1.92 / 1.62)
+
+
+def test_ours_is_the_best_of_all_sizes_and_blocks() -> None:
+    made = [
+        measured(10e9, 1, n=1000),
+        measured(12e9, 1, block=128),
+        measured(30e9, 4),
+        measured(20e9, 4, "tcp", n=1000),
+        measured(24e9, 4, "tcp", block=128),
+    ]
+    found = rows(load("param-linpack"), made)
+    alone = named(found, "R_max, 1 processes, Fast Ethernet, Gflop/s")
+    assert alone.measured == pytest.approx(12, rel=0.01)
+    assert alone.remark == "n=2000 in blocks of 128 here, published n=5000"
+    assert named(found, "R_max, 4 processes, Fast Ethernet, Gflop/s").measured == pytest.approx(24, rel=0.01)
+    speedup = named(found, "R_max, Fast Ethernet: 4 processes over one")
+    assert speedup.measured == pytest.approx(2, rel=0.01)
+    gained = named(found, "R_max, 4 processes: HPCC software over Fast Ethernet")
+    assert gained.measured == pytest.approx(30 / 24, rel=0.01)
+    assert named(found, "R_max, 8 processes: HPCC software over Fast Ethernet").measured is None
