@@ -84,7 +84,7 @@ def _computation(one: Share, times: Times) -> Row:
 def _off_the_law(one: Share, times: Times) -> Row:
     computing = _computing(times)
     a0 = _computation(one, times).measured
-    off = max((abs(each / a0 - 1) for each in computing.values()), default=None) if a0 else None
+    off = max(abs(each / a0 - 1) for each in computing.values()) if a0 and len(computing) > 1 else None
     return _row(one, f"{one.words}, largest deviation from a0/p", None, off, "1", _largest(times))
 
 

@@ -1,8 +1,8 @@
 // application.npb_ep: pairs of Gaussian random numbers, counted by the square annulus that they fall into.
 //
 // Timed: generation, acceptance, counting and the final sums on every process; the slowest counts. After
-// kernel EP of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.1). Nothing but ten counts and two sums is ever
-// sent: what it shows is the processors, and whether all are equally fast.
+// kernel EP of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.1). Nothing but ten counts and two sums
+// is ever sent: what it shows is the processors, and whether all are equally fast.
 #include <array>
 #include <cmath>
 
