@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 SCOPE = Path(sysconfig.get_path("scripts")) / "scope"
-PATIENCE_S = 120
+PATIENCE_S = 400
+"""A first command compiles the native program, perhaps beside another compilation."""
 BRIEF = ["--mpi", "embedded", "--budget", "0.05", "--seed", "3"]
 
 

@@ -1,4 +1,5 @@
-// Equal naps and a reduction, so many times; the argument names what is wrong with it: late, kernel, small, sender.
+// Equal naps and a reduction, so many times; the argument names what is wrong with it: late, kernel, small,
+// sender.
 #include <mpi.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,8 +30,7 @@ void many_small_messages(int rank, int ranks) {
     if (rank == 0) usleep(100);
     for (int other = 1; other < ranks; ++other) {
       if (rank == 0) MPI_Send(message.data(), 1024, MPI_CHAR, other, 1, MPI_COMM_WORLD);
-      if (rank == other)
-        MPI_Recv(message.data(), 1024, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (rank == other) MPI_Recv(message.data(), 1024, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
   }
 }

@@ -25,7 +25,7 @@ struct Problem {
   double sum_y;
 };
 
-// Sizes and sums: RNR-94-007, section section 2.2.1 (A, B); NPB 3.4 (S, W, C).
+// Sizes and sums: RNR-94-007, section 2.2.1 (A, B); NPB 3.4 (S, W, C).
 constexpr PerClass<Problem> problems{{{24, -3.247834652034740e3, -6.958407078382297e3},
                                       {25, -2.863319731645753e3, -6.320053679109499e3},
                                       {28, -4.295875165629892e3, -1.580732573678431e4},
