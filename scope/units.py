@@ -69,10 +69,10 @@ def signed(value: float, unit: str) -> str:
 
 
 def interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with its interval, all in the value's unit: `12.3 us [12.1, 12.6]`."""
+    """Write a value with its interval, all in the value's unit: `12.3 us [12.1, 12.6]`; of 0 in the interval's."""
     if value is None:
         return "–"
-    factor, name = scale(unit, value)
+    factor, name = scale(unit, value or max(abs(low or 0.0), abs(high or 0.0)))
     head = _join(digits(value / factor), name)
     if low is None or high is None:
         return head

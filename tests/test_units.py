@@ -37,6 +37,8 @@ def test_an_interval_is_written_in_the_unit_of_its_value():
     assert units.interval(12.3e-6, 12.1e-6, 12.6e-6, "s") == "12.3 us [12.1, 12.6]"
     assert units.interval(1.002e-3, 0.998e-3, 1.01e-3, "s") == "1.00 ms [0.998, 1.01]"
     assert units.interval(1e9, None, None, "bytes/s") == "1.00 GB/s"
+    assert units.interval(0.0, -1.12e8, 1.26e8, "B") == "0 MB [-112, 126]"
+    assert units.interval(0.0, 0.0, 0.0, "s") == "0 s [0, 0]"
     assert units.interval(None, None, None, "s") == "–"
 
 

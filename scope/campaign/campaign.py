@@ -64,7 +64,7 @@ def one(folder: CampaignFolder, planned: Planned, starter: Starter, directory: P
         except ScopeError as error:
             reason = reason or str(error)
     # Only the profiles know how many processes a command started that was not told.
-    ranks = planned.ranks if study.starts_ranks else found.ranks or planned.ranks
+    ranks = planned.ranks if study.says_ranks else found.ranks or planned.ranks
     return RunRecord(
         **{**dict(planned), "ranks": ranks},
         status=outcome.status,

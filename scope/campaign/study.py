@@ -19,8 +19,9 @@ import difflib
 import json
 import re
 import shlex
+import shutil
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
@@ -30,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from scope.errors import UsageError
 from scope.plan.experiment import Launcher
+from scope.profiles.program import LAUNCHERS
 from scope.rundirectory import explain, read_text
 
 Value = bool | int | float | str
@@ -166,7 +168,7 @@ class Study(BaseModel):
         return {word for text in texts for word in WORD.findall(text)}
 
     @property
-    def starts_ranks(self) -> bool:
+    def says_ranks(self) -> bool:
         """Whether the number of processes is the study's to say: not that of a command that is not told it."""
         return not self.command or "ranks" in self._named()
 
@@ -263,6 +265,14 @@ def _explain(error: ValidationError) -> str:
     return explain(error)
 
 
-def named(program: str) -> str:
-    """Return a study's name after its program."""
+def named(words: Sequence[str]) -> str:
+    """Return a study's name after its program; of a whole command after the first program below its launcher."""
+    further = (word for word in words[1:] if shutil.which(word))
+    program = next(further, words[0]) if starts_ranks(words) else words[0]
     return re.sub(r"[^\w.-]", "_", program.rpartition("/")[2])[:60] or "study"
+
+
+def starts_ranks(words: Sequence[str]) -> bool:
+    """Whether a command begins with a launcher of ranks."""
+    first = words[0].rpartition("/")[2]
+    return bool(LAUNCHERS.fullmatch(first)) or first == "srun"

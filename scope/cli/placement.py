@@ -38,19 +38,18 @@ def command(
     from scope.build import installations
     from scope.campaign import folder as folders
     from scope.campaign.allocation import pairings
-    from scope.campaign.study import made, named
+    from scope.campaign.study import made, named, starts_ranks
     from scope.cli.campaign import go_on, refuse_beside_resume, start
     from scope.errors import UsageError
     from scope.launch import everywhere, launcher
     from scope.plan.experiment import resolve
-    from scope.profiles.program import LAUNCHERS
 
     if resume is not None:
         refuse_beside_resume({"the program": program, "--ranks": ranks, "--output": output, "--seed": seed})
         raise typer.Exit(go_on("placement", resume, json))
     if not program:
         raise UsageError("no program: must stand after --, such as `scope placement -- ./app arguments`")
-    if LAUNCHERS.fullmatch(program[0].rpartition("/")[2]) or program[0].endswith("srun"):
+    if starts_ranks(program):
         raise UsageError(f"{program[0]}: give the program alone; Scope starts its ranks, now here, now there")
     options = {
         "launcher.hosts": hosts.split(",") if hosts else None,
@@ -67,7 +66,7 @@ def command(
     pairs, notes = pairings(slots, cluster.hosts[0].processor.sockets if cluster.hosts else 1, ranks)
     study = made(
         {
-            "name": name or named(program[0]),
+            "name": name or named(program),
             "program": program,
             "ranks": sorted({layout.ranks for pair in pairs for layout in (pair.packed, pair.spread)}),
             "placement": sorted({layout.placement for pair in pairs for layout in (pair.packed, pair.spread)}),

@@ -42,10 +42,9 @@ def command(
     import sys
 
     from scope.campaign import folder as folders
-    from scope.campaign.study import made, named
+    from scope.campaign.study import made, named, starts_ranks
     from scope.cli.campaign import go_on, refuse_beside_resume, start
     from scope.errors import UsageError
-    from scope.profiles.program import LAUNCHERS
 
     if resume is not None:
         refuse_beside_resume({"the program": program, "--for": time, "--runs": runs, "--output": output})
@@ -54,10 +53,9 @@ def command(
         raise UsageError("no program: must stand after --, such as `scope soak --for 24h -- mpiexec -n 4 ./app`")
     if time is None and runs is None:
         raise UsageError("--for or --runs must say when to stop")
-    first = program[0].rpartition("/")[2]
-    whole = bool(LAUNCHERS.fullmatch(first)) or first == "srun"
+    whole = starts_ranks(program)
     asked: dict[str, object] = {
-        "name": named(program[0]),
+        "name": named(program),
         "command" if whole else "program": program,
         "ranks": ranks,
         "repetitions": 1,

@@ -86,5 +86,7 @@ def test_a_file_is_read_and_the_command_line_goes_first(tmp_path: Path) -> None:
 
 
 def test_a_name_after_a_program() -> None:
-    assert named("/usr/bin/lmp") == "lmp"
-    assert named("./a b*") == "a_b_"
+    assert named(["/usr/bin/lmp", "-in", "ls"]) == "lmp"
+    assert named(["./a b*"]) == "a_b_"
+    assert named(["mpiexec.hydra", "-n", "2", "/bin/sleep", "3"]) == "sleep"
+    assert named(["/opt/bin/srun", "no-such-program"]) == "srun"
