@@ -8,8 +8,15 @@
 #include <utility>
 
 // Whatever takes or makes vectors is compiled into `in_lanes`, for the processor that it is for; large
-// functions and lambdas have to be told so.
+// functions and lambdas have to be told so. Sanitisers take minutes for what is so large:
+// they see the narrow vectors alone.
+#if defined(__SANITIZE_ADDRESS__)
+#define SCOPE_INLINE
+#define SCOPE_WHOLE
+#else
 #define SCOPE_INLINE __attribute__((always_inline))
+#define SCOPE_WHOLE [[gnu::flatten]]
+#endif
 
 namespace scope::npb {
 
@@ -105,21 +112,21 @@ inline Width widest_vectors() {
 }
 
 // What stands in `job` is compiled as a whole for each width, whatever the flags of the build.
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 template <class Job>
-[[gnu::target("avx2,fma"), gnu::flatten, gnu::noinline]] void by_256_bits(Job& job) {
+SCOPE_WHOLE [[gnu::target("avx2,fma"), gnu::noinline]] void by_256_bits(Job& job) {
   job.template operator()<4>();
 }
 #endif
 template <class Job>
-[[gnu::flatten, gnu::noinline]] void by_128_bits(Job& job) {
+SCOPE_WHOLE [[gnu::noinline]] void by_128_bits(Job& job) {
   job.template operator()<2>();
 }
 
 // Does `job`, a lambda with a template parameter for the lanes: in_lanes(width, [&]<int lanes>() { ... }).
 template <class Job>
 void in_lanes(Width width, Job&& job) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
   if (width == Width::bits_256) return by_256_bits(job);
 #endif
   (void)width;
