@@ -11,11 +11,11 @@ from scope.cli.analyze import analyze
 from tests import golden_run as golden
 
 ON_THE_MACHINE = {
-    *("campaign", "cli", "collectives", "lab", "launch", "monitor", "profiles", "schemas", "topology"),
+    *("campaign", "cli", "collectives", "lab", "launch", "monitor", "schemas", "topology"),
 }
 """Folders of tests that start runs, hosts and labs, some with time limits: one worker takes them all in turn.
 
-Those in `measure` start ranks, too, but ask only whether results are right.
+Some elsewhere start ranks, too, but ask only whether results are right.
 """
 
 
