@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 import scope
 from scope.errors import UsageError
+from scope.launch.surroundings import surroundings
 from scope.machine import discover
 from scope.machine.machine import Machine, MpiInstallation
 from scope.profiles.folder import PROFILES
@@ -204,14 +205,15 @@ def _run(
 ) -> int:
     """Run to the end and return the exit code, or minus the number of the signal."""
     stdin, stdout, stderr = streams
-    try:
-        process = subprocess.Popen(
-            words, env=environment, cwd=directory, stdin=stdin, stdout=stdout, stderr=stderr
-        )
-    except OSError as error:
-        raise UsageError(f"{words[0]}: cannot be started: {error.strerror or error}") from error
-    with _passing_on(process), _ending(process, timeout_s):
-        return process.wait()
+    with surroundings(environment) as variables:
+        try:
+            process = subprocess.Popen(
+                words, env=variables, cwd=directory, stdin=stdin, stdout=stdout, stderr=stderr
+            )
+        except OSError as error:
+            raise UsageError(f"{words[0]}: cannot be started: {error.strerror or error}") from error
+        with _passing_on(process), _ending(process, timeout_s):
+            return process.wait()
 
 
 @contextmanager

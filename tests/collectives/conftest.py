@@ -14,6 +14,7 @@ import pytest
 
 from scope.build import collectives
 from scope.launch import launcher
+from scope.launch.surroundings import surroundings
 from scope.machine.machine import MpiInstallation
 from tests.installed_mpi import embedded, embedded_build, mpi  # noqa: F401
 
@@ -120,13 +121,10 @@ def job(tmp_path: Path, compiled: Callable[[MpiInstallation, str], Path]) -> Job
         arguments = (*assignments, str(started), *words)
         asked = launcher.Job("/usr/bin/env", arguments, ranks, oversubscribed=ranks > (os.cpu_count() or 1))
         command = launcher.command(asked, launcher.Site(installation, installation.launcher))
-        ended = subprocess.run(
-            command.arguments,
-            env={**os.environ, **command.environment},
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-        )
+        with surroundings(command.environment) as variables:
+            ended = subprocess.run(
+                command.arguments, env=variables, capture_output=True, text=True, timeout=timeout
+            )
         lines = log.read_text().splitlines() if log.exists() else []
         return Ended(ended.returncode, ended.stdout, ended.stderr, [json.loads(line) for line in lines])
 

@@ -12,6 +12,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from scope.launch import launcher
+from scope.launch.surroundings import surroundings
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.samples.records import CaseRecord, LaunchRecord, Record
 from tests.installed_mpi import build, embedded, embedded_build  # noqa: F401
@@ -43,13 +44,8 @@ def start(
     """Start the ranks, oversubscribed where they are more than cores, and wait for their end."""
     job = launcher.Job(program, tuple(options), ranks, oversubscribed=ranks > (os.cpu_count() or 1))
     command = launcher.command(job, launcher.Site(installation, installation.launcher))
-    ended = subprocess.run(
-        command.arguments,
-        env={**os.environ, **command.environment, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    with surroundings({**command.environment, **environment}) as variables:
+        ended = subprocess.run(command.arguments, env=variables, capture_output=True, text=True, timeout=120)
     return ended.returncode, ended.stderr
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from scope.build import monitor
 from scope.launch import launcher
+from scope.launch.surroundings import surroundings
 from scope.machine.machine import MpiInstallation
 from scope.profiles import profile
 from scope.profiles.profile import Profile
@@ -90,14 +91,10 @@ def run(tmp_path_factory: pytest.TempPathFactory, compiled: Callable[[MpiInstall
         arguments += (str(program or compiled(installation)), *words)
         asked = launcher.Job("/usr/bin/env", arguments, ranks, oversubscribed=ranks > (os.cpu_count() or 1))
         command = launcher.command(asked, launcher.Site(installation, installation.launcher))
-        ended = subprocess.run(
-            command.arguments,
-            env={**os.environ, **command.environment},
-            capture_output=True,
-            text=True,
-            timeout=100,
-            cwd=folder,
-        )
+        with surroundings(command.environment) as variables:
+            ended = subprocess.run(
+                command.arguments, env=variables, capture_output=True, text=True, timeout=100, cwd=folder
+            )
         found = sorted((profile.read(path) for path in profiles.glob("*.profile")), key=lambda one: one.rank)
         return Ended(ended.returncode, ended.stdout, ended.stderr, found)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import tempfile
 from typing import Any
@@ -14,6 +13,7 @@ from scope.errors import ScopeError, UsageError
 from scope.launch import launcher
 from scope.launch.everywhere import Cluster
 from scope.launch.launcher import HostSlots, Site
+from scope.launch.surroundings import surroundings
 from scope.machine.discover import this_host
 from scope.machine.machine import NativeBuild
 from scope.topology import probe
@@ -27,14 +27,11 @@ def converse(
     """Ask the probe, end it, and return the exit code and what it said."""
     job = launcher.Job(build.program, ("--action=probe",), ranks, oversubscribed=True)
     command = launcher.command(job, Site(build.mpi, build.mpi.launcher))
-    ended = subprocess.run(
-        command.arguments,
-        input="".join(f"{question}\n" for question in (*questions, "end")),
-        env={**os.environ, **command.environment, **environment},
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
+    asked = "".join(f"{question}\n" for question in (*questions, "end"))
+    with surroundings({**command.environment, **environment}) as variables:
+        ended = subprocess.run(
+            command.arguments, input=asked, env=variables, capture_output=True, text=True, timeout=100
+        )
     lines = [line for line in ended.stdout.splitlines() if line.startswith('{"record":"probe"')]
     return ended.returncode, [json.loads(line) for line in lines]
 
