@@ -44,6 +44,13 @@ void Buffer::clear() {
   std::memset(data_, 0, bytes_);
 }
 
+void Buffer::map() {
+  madvise(data_, mapped_, MADV_HUGEPAGE);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (std::size_t at = 0; at < bytes_; at += page)
+    *static_cast<volatile std::byte*>(data_ + at) = std::byte{0};
+}
+
 void write_pattern(std::span<std::byte> bytes, std::uint64_t seed) {
   std::size_t at = 0;
   for (; at + 8 <= bytes.size(); at += 8) {

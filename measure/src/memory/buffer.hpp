@@ -26,6 +26,8 @@ class Buffer {
     return {reinterpret_cast<Item*>(data_), bytes_ / sizeof(Item)};
   }
   void clear();  // writes zeros, and so touches every page
+  // Asks for large pages and touches them all, so that no message and no computation has to wait for a page.
+  void map();
 
  private:
   std::byte* data_ = nullptr;

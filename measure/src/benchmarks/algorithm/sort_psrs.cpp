@@ -386,7 +386,7 @@ const Registration registration{{
     .metrics = with_phases({seconds("time_s"), seconds_per_step("time_per_element_s"),
                             observed("partition_imbalance", "1", true)}),
     .sweeps = {{"baseline", "ranks=powers variant=tuned elements=256Ki,1Mi"},
-               {"baseline", "ranks=powers variant=plain elements=1Mi"},
+               {"baseline", "ranks=powers variant=plain elements=256Ki"},
                {"baseline", "ranks=all variant=tuned input=equal elements=1Mi"},
                {"standard", "ranks=every variant=plain,tuned elements=2Mi,4Mi,8Mi"},
                {"standard", "ranks=powers item=integer variant=plain,tuned elements=4Mi"},

@@ -1,8 +1,6 @@
 // Doubles in memory fresh from the operating system, and the matrices that algorithms multiply.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstdint>
 #include <span>
 
@@ -17,14 +15,7 @@ class Values {
   double* data() { return buffer_.as<double>().data(); }
   std::span<std::byte> bytes() { return buffer_.bytes(); }
 
-  // Asks for large pages and touches them all, so that no message and no product has to wait for a page.
-  void map() {
-    madvise(buffer_.data(), buffer_.size(), MADV_HUGEPAGE);
-    constexpr std::size_t page = 4096;
-    for (std::size_t at = 0; at < buffer_.size(); at += page) {
-      *static_cast<volatile std::byte*>(buffer_.data() + at) = std::byte{0};
-    }
-  }
+  void map() { buffer_.map(); }
 
  private:
   Buffer buffer_;

@@ -109,12 +109,22 @@ class IntegerSort final : public Kernel {
     require((3 * mine + range() + 3 * buckets) * static_cast<std::int64_t>(sizeof(Key)));
     make_keys();
     counts_ = Buffer(range() * sizeof(Key));
-    if (ranks() > 1) out_.resize(keys_.size());
+    if (ranks() > 1) {
+      out_ = mapped(static_cast<std::int64_t>(keys_.size()));
+      received_ = mapped(mine);
+    }
   }
 
  private:
   Key range() const { return Key{1} << problem_.log2_range; }
   double total() const { return std::ldexp(1.0, problem_.log2_keys); }
+
+  // Keys go to hundreds of places at once: with small pages every other one would miss its address.
+  static Buffer mapped(std::int64_t keys) {
+    Buffer buffer(static_cast<std::size_t>(keys) * sizeof(Key));
+    buffer.map();
+    return buffer;
+  }
 
   // Each the mean of four random numbers, times the range.
   void make_keys() {
@@ -183,9 +193,11 @@ class IntegerSort final : public Kernel {
 
     begins_[0] = 0;
     std::exclusive_scan(mine.begin(), mine.end(), begins_.begin(), 0);
+    std::iota(stream_.begin(), stream_.end(), 0);
     sent_ = {std::vector<int>(ranks(), 0), std::vector<int>(ranks(), 0)};
     std::int64_t before = 0;
     int owner = 0;
+    int owner_before = 0;
     smaller_ = 0;
     int first_bucket = -1;
     int end_bucket = 0;
@@ -198,6 +210,9 @@ class IntegerSort final : public Kernel {
         }
         end_bucket = bucket + 1;
       }
+      // Two neighbours of one owner go one behind the other: half as many places are written to in turn.
+      if (bucket % 2 != 0 && owner == owner_before) stream_[bucket] = bucket - 1;
+      owner_before = owner;
       sent_.counts[owner] += mine[bucket];
       before += all[bucket];
     }
@@ -223,11 +238,14 @@ class IntegerSort final : public Kernel {
   }
 
   void send_keys() {
-    for (const Key key : keys_) out_[begins_[key >> shift_]++] = key;
+    const std::span<Key> out = out_.as<Key>();
+    const int shift = shift_;
+    for (const Key key : keys_) out[begins_[stream_[key >> shift]]++] = key;
     const Parcels taken = exchange().announce(sent_);
-    if (received_.size() < static_cast<std::size_t>(taken.total())) received_.resize(taken.total());
-    exchange().transpose(out_.data(), sent_, received_.data(), taken);
-    sorted_ = std::span(received_).first(taken.total());
+    const auto count = static_cast<std::size_t>(taken.total());
+    if (received_.as<Key>().size() < count) received_ = mapped(taken.total());
+    exchange().transpose(out.data(), sent_, received_.as<Key>().data(), taken);
+    sorted_ = received_.as<Key>().first(count);
   }
 
   // counts[k] becomes the number of own keys that are at most k.
@@ -312,9 +330,10 @@ class IntegerSort final : public Kernel {
   std::vector<Key> keys_;
   std::vector<Key> first_keys_;
   std::array<Key, tests> known_keys_{};
-  std::vector<Key> out_;  // by bucket, and so by owner
-  std::vector<Key> received_;
+  Buffer out_{0};  // keys by bucket, and so by owner
+  Buffer received_{0};
   std::array<Key, buckets> begins_{};  // of the buckets in out_
+  std::array<int, buckets> stream_{};  // by bucket: from which bucket's begin on its keys are written
   Parcels sent_;
   std::span<Key> sorted_;     // the keys of the own buckets
   Buffer counts_{0};          // by key, of which the own range is used
