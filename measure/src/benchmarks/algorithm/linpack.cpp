@@ -48,7 +48,6 @@ class Linpack final : public Benchmark {
       : communicator_(communicator),
         n_(parameters.integer("n")),
         block_(static_cast<int>(std::min(parameters.integer("block"), parameters.integer("n")))),
-        ahead_(parameters.integer("look_ahead") != 0),
         swap_in_tree_(parameters.choice("swap") == "binomial"),
         grid_(asked_grid(parameters, communicator)),
         layout_(n_, n_ + 1, block_, grid_),
@@ -56,6 +55,8 @@ class Linpack final : public Benchmark {
         source_(n_, kind(parameters.choice("matrix"))),
         row_(Communicator::split(communicator, grid_.row(), grid_.column())),
         column_(Communicator::split(communicator, grid_.column(), grid_.row())),
+        // A panel that does not travel is best factored when all else is done.
+        ahead_(parameters.integer("look_ahead") != 0 && row_.size() > 1),
         a_(required()),
         factors_(column_, layout_.rows, block_),
         broadcasts_{PanelBroadcast(row_, parameters.choice("broadcast"), 0),
@@ -208,11 +209,11 @@ class Linpack final : public Benchmark {
     PanelBroadcast& broadcast = broadcasts_[step % 2];
     watch_->add(times_.broadcast_s, [&] { broadcast.finish(); });
     Panel& panel = panels_[step % 2];
-    const std::int64_t next = first(step) + width(step);
-    panel.shape(first(step), width(step), layout_.rows.local() - layout_.rows.before(next));
+    const std::int64_t top = layout_.rows.before(first(step));
+    const std::int64_t next = layout_.rows.before(first(step) + width(step));
+    panel.shape(first(step), width(step), layout_.rows.local() - top, next - top);
     if (has_column(step)) {
       watch_->add(times_.panel_s, [&] {
-        const std::int64_t top = layout_.rows.before(first(step));
         const int missing = factors_(at(top, layout_.columns.place(first(step))), leading_, top, panel);
         if (missing != 0 && missing_ == 0) missing_ = first(step) + missing;
         if (wrong_pivot_ && step == 0 && n_ > 2) {
@@ -229,47 +230,64 @@ class Linpack final : public Benchmark {
     if (from >= to) return;
     Panel& panel = panels_[step % 2];
     const int columns = static_cast<int>(to - from);
-    const std::size_t values = static_cast<std::size_t>(panel.width()) * columns;
-    if (upper_.size() < values) upper_.resize(values);
-    watch_->add(times_.swap_s, [&] { exchange_rows(panel, from, columns); });
+    // With all rows here, they are exchanged and multiplied where they are.
+    const Upper upper = column_.size() == 1 ? Upper{at(panel.first(), from), leading_}
+                                            : Upper{room_for(panel.width(), columns), panel.width()};
+    watch_->add(times_.swap_s, [&] {
+      if (column_.size() == 1) {
+        exchange_here(panel, from, columns);
+      } else {
+        exchange_rows(panel, from, columns);
+      }
+    });
     watch_->add(times_.update_s, [&] {
-      const bool travelling = ahead_ && row_.size() > 1 && step + 1 < steps();
+      const bool travelling = ahead_ && step + 1 < steps();
       const Partition parts(columns, travelling ? std::min(pieces, columns) : 1);
       for (int part = 0; part < parts.parts(); ++part) {
-        multiply(panel, from, parts.begin(part), static_cast<int>(parts.size(part)));
+        multiply(panel, upper, from, parts.begin(part), static_cast<int>(parts.size(part)));
         if (travelling) broadcasts_[(step + 1) % 2].progress();
       }
     });
   }
 
-  void multiply(Panel& panel, std::int64_t from, std::int64_t begin, int columns) {
+  // The rows of U in the columns that are updated.
+  struct Upper {
+    double* values;
+    std::int64_t leading;
+  };
+
+  double* room_for(int width, int columns) {
+    const std::size_t values = static_cast<std::size_t>(width) * columns;
+    if (upper_.size() < values) upper_.resize(values);
+    return upper_.data();
+  }
+
+  void multiply(Panel& panel, const Upper& upper, std::int64_t from, std::int64_t begin, int columns) {
     const double one = 1;
     const double minus = -1;
     const int width = panel.width();
     const int rows = static_cast<int>(panel.rows());
     const int leading = static_cast<int>(leading_);
-    double* const u = upper_.data() + begin * width;
-    solve_triangle_("L", "L", "N", "U", &width, &columns, &one, panel.square(), &width, u, &width, letter,
-                    letter, letter, letter);
-    if (layout_.rows.owner(panel.first()) == layout_.rows.mine()) {
+    const int panel_leading = static_cast<int>(panel.leading());
+    const int upper_leading = static_cast<int>(upper.leading);
+    double* const u = upper.values + begin * upper.leading;
+    solve_triangle_("L", "L", "N", "U", &width, &columns, &one, panel.square(), &width, u, &upper_leading,
+                    letter, letter, letter, letter);
+    if (column_.size() > 1 && layout_.rows.owner(panel.first()) == layout_.rows.mine()) {
       const std::int64_t top = layout_.rows.place(panel.first());
       for (int j = 0; j < columns; ++j) {
         std::copy_n(u + std::ptrdiff_t{j} * width, width, at(top, from + begin + j));
       }
     }
     if (rows == 0) return;
-    multiply_("N", "N", &rows, &columns, &width, &minus, panel.below(), &rows, u, &width, &one,
-              at(layout_.rows.local() - rows, from + begin), &leading, letter, letter);
+    multiply_("N", "N", &rows, &columns, &width, &minus, panel.below(), &panel_leading, u, &upper_leading,
+              &one, at(layout_.rows.local() - rows, from + begin), &leading, letter, letter);
   }
 
   // The rows that pivoting brings up come to every process of the column (`upper_`), those that give way to
   // the places they leave.
   void exchange_rows(Panel& panel, std::int64_t from, int columns) {
     const RowExchange exchange(panel.first(), panel.pivots(), panel.width());
-    if (column_.size() == 1) {
-      exchange_here(exchange, from, columns);
-      return;
-    }
     const int parts = column_.size();
     const int mine = column_.rank();
     const int owner = layout_.rows.owner(panel.first());
@@ -320,15 +338,16 @@ class Linpack final : public Benchmark {
     }
   }
 
-  void exchange_here(const RowExchange& exchange, std::int64_t from, int columns) {
+  void exchange_here(Panel& panel, std::int64_t from, int columns) {
+    const RowExchange exchange(panel.first(), panel.pivots(), panel.width());
     const std::size_t width = exchange.sources.size();
-    aside_.resize(exchange.displaced.size());
+    up_.resize(width);
     for (int j = 0; j < columns; ++j) {
       double* const column = at(0, from + j);
-      double* const u = upper_.data() + static_cast<std::size_t>(j) * width;
-      for (std::size_t i = 0; i < width; ++i) u[i] = column[exchange.sources[i]];
-      for (std::size_t i = 0; i < aside_.size(); ++i) aside_[i] = column[exchange.displaced[i].second];
-      for (std::size_t i = 0; i < aside_.size(); ++i) column[exchange.displaced[i].first] = aside_[i];
+      double* const top = column + panel.first();
+      for (std::size_t i = 0; i < width; ++i) up_[i] = column[exchange.sources[i]];
+      for (const auto& [to, source] : exchange.displaced) column[to] = column[source];
+      std::copy_n(up_.data(), width, top);
     }
   }
 
@@ -429,7 +448,6 @@ class Linpack final : public Benchmark {
   const Communicator& communicator_;
   std::int64_t n_;
   int block_;
-  bool ahead_;
   bool swap_in_tree_;
   ProcessGrid grid_;
   Layout layout_;
@@ -437,6 +455,7 @@ class Linpack final : public Benchmark {
   HplMatrix source_;
   Communicator row_;     // processes of the same row of the grid
   Communicator column_;  // of the same column
+  bool ahead_;
   Values a_;
   PanelFactors factors_;
   std::array<Panel, 2> panels_;
@@ -445,7 +464,7 @@ class Linpack final : public Benchmark {
   Vector upper_;  // rows of the panel, in the columns that are updated
   Vector sent_;   // rows on their way
   Vector got_;
-  Vector aside_;
+  Vector up_;  // of one column
   std::vector<std::int64_t> places_;
   Vector own_x_;
   std::int64_t missing_ = 0;  // first column without a pivot, from 1

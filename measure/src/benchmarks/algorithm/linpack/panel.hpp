@@ -10,27 +10,33 @@ namespace scope::linpack {
 // process rows share, and this process row's part of L below.
 class Panel {
  public:
-  // `first`: global row and column of its corner; `rows`: of this process row below the square.
-  void shape(std::int64_t first, int width, std::int64_t rows) {
+  // `first`: global row and column of its corner; `rows`: of this process row, `above` of which are the
+  // square's.
+  void shape(std::int64_t first, int width, std::int64_t rows, std::int64_t above) {
     first_ = first;
     width_ = width;
-    rows_ = rows;
+    above_ = above;
+    leading_ = rows;
     values_.resize(static_cast<std::size_t>(width) * (1 + width + rows));
   }
 
   std::int64_t first() const { return first_; }
   int width() const { return width_; }
-  std::int64_t rows() const { return rows_; }
+  std::int64_t rows() const { return leading_ - above_; }  // below the square
+  std::int64_t leading() const { return leading_; }        // from column to column of `own` and `below`
 
   double* pivots() { return values_.data(); }  // global rows
   double* square() { return pivots() + width_; }
-  double* below() { return square() + std::int64_t{width_} * width_; }
+  // The rows of this process row; when all is done, what is above `below` has lost its meaning.
+  double* own() { return square() + std::int64_t{width_} * width_; }
+  double* below() { return own() + above_; }
   std::span<double> message() { return values_; }
 
  private:
   std::int64_t first_ = 0;
   int width_ = 0;
-  std::int64_t rows_ = 0;
+  std::int64_t above_ = 0;
+  std::int64_t leading_ = 0;
   std::vector<double> values_;
 };
 

@@ -69,17 +69,14 @@ class PanelFactors {
     top_ = top;
     m_ = static_cast<int>(rows_.local() - top);
     missing_ = 0;
-    work_.resize(static_cast<std::size_t>(std::max(m_, 1)) * width_);
     for (int j = 0; j < width_; ++j) std::copy_n(a + j * leading, m_, column(j));
     MPI_Type_contiguous(3 + 2 * width_, MPI_DOUBLE, &type_);
     MPI_Type_commit(&type_);
     factor(0, width_);
     MPI_Type_free(&type_);
-    const std::int64_t above = m_ - panel.rows();
-    for (int j = 0; j < width_; ++j) {
-      std::copy_n(column(j) + above, panel.rows(), panel.below() + j * panel.rows());
-      // The upper factor stays in the matrix.
-      if (owner_) std::copy_n(panel.square() + std::ptrdiff_t{j} * width_, width_, a + j * leading);
+    // The upper factor stays in the matrix.
+    for (int j = 0; j < width_ && owner_; ++j) {
+      std::copy_n(panel.square() + std::ptrdiff_t{j} * width_, width_, a + j * leading);
     }
     return missing_;
   }
@@ -87,7 +84,7 @@ class PanelFactors {
  private:
   static constexpr int narrow = 8;  // columns that are factored one by one
 
-  double* column(int j) { return work_.data() + static_cast<std::ptrdiff_t>(j) * m_; }
+  double* column(int j) { return panel_->own() + j * panel_->leading(); }
   double* square(int i, int j) { return panel_->square() + i + static_cast<std::ptrdiff_t>(j) * width_; }
   // Rows of this process that no pivot has taken by step j.
   int begin(int j) const { return owner_ ? j : 0; }
@@ -172,7 +169,6 @@ class PanelFactors {
   const Communicator& column_;
   const BlockCyclic& rows_;
   std::vector<double> candidate_;
-  std::vector<double> work_;  // this process's rows of the panel
   Panel* panel_ = nullptr;
   int width_ = 0;
   bool owner_ = false;
