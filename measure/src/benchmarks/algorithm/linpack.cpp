@@ -345,7 +345,12 @@ class Linpack final : public Benchmark {
     for (int j = 0; j < columns; ++j) {
       double* const column = at(0, from + j);
       double* const top = column + panel.first();
-      for (std::size_t i = 0; i < width; ++i) up_[i] = column[exchange.sources[i]];
+      // Rows that pivots chose lie anywhere: what a later column needs is asked for now.
+      const double* const later = column + std::min(2, columns - 1 - j) * leading_;
+      for (std::size_t i = 0; i < width; ++i) {
+        __builtin_prefetch(later + exchange.sources[i]);
+        up_[i] = column[exchange.sources[i]];
+      }
       for (const auto& [to, source] : exchange.displaced) column[to] = column[source];
       std::copy_n(up_.data(), width, top);
     }
