@@ -23,6 +23,7 @@ def command(
     every: Annotated[bool, typer.Option("--all", help="Every definition of time, not only the headline.")] = False,
     json: Annotated[bool, typer.Option("--json", help="A list of objects instead of tables.")] = False,
     hpl: Annotated[bool, typer.Option("--hpl", help="algorithm.linpack, written as HPL's results.")] = False,
+    top500: Annotated[bool, typer.Option("--top500", help="A data sheet as for the TOP500 list.")] = False,
 ) -> None:
     """Show the figures of a run: medians with their intervals, case by case."""
     from scope.campaign import is_campaign
@@ -43,6 +44,9 @@ def command(
         return
     if hpl:
         _print_hpl(shown)
+        return
+    if top500:
+        _print_top500(run, shown)
         return
     from scope.report.listing import listing
     from scope.report.terminal import console
@@ -81,6 +85,20 @@ def _print_hpl(summaries: list[Summary]) -> None:
     if not any(summary.benchmark == hpl.BENCHMARK for summary in summaries):
         raise UsageError(f"--hpl: the run must have cases of {hpl.BENCHMARK}")
     for line in hpl.lines(summaries):
+        typer.echo(line)
+
+
+def _print_top500(run: Path, summaries: list[Summary]) -> None:
+    from scope.errors import UsageError
+    from scope.machine.machine import Machine
+    from scope.models.linpack_rates import BENCHMARK, linpack_rates
+    from scope.report import top500
+    from scope.rundirectory import RunDirectory, read_json
+
+    rates = linpack_rates(summaries)
+    if rates is None:
+        raise UsageError(f"--top500: the run must have valid cases of {BENCHMARK}")
+    for line in top500.lines(rates, read_json(RunDirectory(run).machine, Machine)):
         typer.echo(line)
 
 
