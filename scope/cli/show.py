@@ -24,6 +24,10 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="A list of objects instead of tables.")] = False,
     hpl: Annotated[bool, typer.Option("--hpl", help="algorithm.linpack, written as HPL's results.")] = False,
     top500: Annotated[bool, typer.Option("--top500", help="A data sheet as for the TOP500 list.")] = False,
+    applications: Annotated[
+        bool,
+        typer.Option("--applications", help="What applications compute and send, and where their time goes."),
+    ] = False,
 ) -> None:
     """Show the figures of a run: medians with their intervals, case by case."""
     from scope.campaign import is_campaign
@@ -36,6 +40,9 @@ def command(
         return
     if is_campaign(run):
         _show_campaign(run, json)
+        return
+    if applications:
+        _show_applications(run, patterns or [])
         return
     chosen = select(read_summaries(run), patterns or [])
     shown = chosen if every else [summary for summary in chosen if summary.primary]
@@ -76,6 +83,26 @@ def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
         typer.echo(contents.merged.model_dump_json())
     else:
         profile_text.show(contents, console())
+
+
+def _show_applications(run: Path, patterns: list[str]) -> None:
+    """Print what applications are made of, their time on each number of processes, and their law."""
+    from scope.errors import UsageError
+    from scope.report import applications, contents
+    from scope.report.terminal import console
+
+    if patterns:
+        raise UsageError(f"{patterns[0]}: patterns choose figures; --applications shows all applications of a run")
+    read = contents.read(run)
+    found = read.models.applications
+    if not found:
+        raise UsageError(f"--applications: {run} has no application that gave a result")
+    screen = console()
+    for table in (applications.characterisation(found, read.benchmarks), applications.times(read.models)):
+        screen.print(applications.drawn(table))
+        screen.print()
+    for line in applications.laws(found):
+        screen.print(line)
 
 
 def _print_hpl(summaries: list[Summary]) -> None:
