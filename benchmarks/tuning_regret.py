@@ -1,8 +1,8 @@
-"""How far from the best of all settings is what `scope tune linpack` chose, and how well were they ordered?
+"""How far from the best of all settings is what `scope tune linpack` chose, and were all well ordered.
 
 Takes the folder of a tuning, runs every setting that it predicted at its last size in interleaved launches, and
-prints how much slower the chosen one is than the best (the regret), where it stands among all, the rank correlation
-of predicted and measured times, and the best ones. Wanted: a regret within the noise, 2 %.
+prints how much slower the chosen one is than the best (the regret), where it stands among all, the rank
+correlation of predicted and measured times, and the best ones. Wanted: a regret within the noise, 2 %.
 usage: python benchmarks/tuning_regret.py RUN [--mpi NAME] [--launches N] [--n N]
 """
 
