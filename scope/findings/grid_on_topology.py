@@ -129,8 +129,8 @@ def _finding(case: Summary, mine: Lying, better: Lying, other: Summary | None) -
         },
         evidence=[figure(case), *([figure(other)] if other else []), *evidence],
         advice=(
-            f"Let rows or columns of the grid be groups of hosts: grid_rows={better.grid.rows}"
-            f" grid_order={better.grid.order} with ranks numbered group by group."
+            f"Use grid_rows={better.grid.rows} grid_order={better.grid.order} with the hosts in this order;"
+            " where neither rows nor columns of any grid are groups of hosts, list the hosts group by group."
         ),
         lost=max(0.0, gained_s / took),
     )
