@@ -11,6 +11,9 @@ from scope.tune.candidates import Candidate, untuned
 from scope.tune.judgement import chosen, seconds
 from scope.tune.record import Conclusion, Round, Try, Tuning
 
+FAR_OFF = 0.3
+"""Median error of the predictions above which something else must be at work."""
+
 
 def concluded(tuning: Tuning) -> Conclusion:
     """Say what the rounds come to."""
@@ -64,6 +67,8 @@ def _honesty(tuning: Tuning) -> list[str]:
         f"predicted times were off by {units.share(median)} in the median of {len(errors)} tries, "
         f"by {'+' if worst > 0 else '-'}{units.share(abs(worst))} at worst ({_way(errors)})"
     ]
+    if median > FAR_OFF:
+        words.append("so far off that other work ran beside the tries, or that much is not modelled here")
     wrong = total = 0
     for round_ in tuning.rounds:
         if round_.stage == "sizes":

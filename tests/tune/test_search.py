@@ -232,6 +232,13 @@ def test_what_cannot_differ_is_not_possible_twice() -> None:
         assert Candidate(block=64, rows=1, columns=ranks) in found
 
 
+@pytest.mark.parametrize(("factor", "told"), [(1.0, False), (2.0, True)])
+def test_predictions_that_are_far_off_are_called_so(factor: float, told: bool) -> None:
+    tuning = Site(Truth(unforeseen=dict.fromkeys(candidates(4, BLOCKS), factor))).tuned()
+    assert tuning.conclusion is not None
+    assert any(words.startswith("so far off") for words in tuning.conclusion.words) == told
+
+
 def test_what_predictions_lack_is_named() -> None:
     for benchmark, words in (
         ("node.matrix_multiply", "node.matrix_multiply on one process: no valid sample"),
