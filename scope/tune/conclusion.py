@@ -37,6 +37,11 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
         behind = units.share(difference.value, difference.low, difference.high)
         return f"{candidate.label} is certainly the fastest of {len(measured)}: the next is {behind} slower"
     near = [each for each in measured if each.kept]
+    if len(near) == 1:
+        next_one = units.share(min(each.slower.value for each in others if each.slower))
+        return (
+            f"no certain winner, by so few launches; {candidate.label} was the fastest, the next {next_one} slower"
+        )
     most = max(each.slower.value for each in near if each.slower)
     few = all(each.slower is None or each.slower.low is None for each in near)
     why = "cannot be told apart by so few launches" if few else "are within the noise of each other"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scope.errors import ScopeError
+from scope.models.curve import UNKNOWN_NOISE
 from scope.models.fit import Bounds
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 from scope.statistics.order_statistics import median_interval
@@ -92,27 +93,34 @@ def _sifted(tries: list[Try], most: int, plain: Candidate) -> list[Try]:
 
 
 def _decided(tries: list[Try]) -> list[Try]:
-    """Keep the fastest and all that lie within the noise of it."""
+    """Keep the fastest and all that lie within the noise of it; of few launches what is usual counts as noise."""
     judged = []
     fastest = min((each for each in tries if each.measured_s), key=seconds)
     for each in tries:
-        if each.measured_s is None:
+        if each.measured_s is None or each.slower is None:
             judged.append(each)
             continue
-        unclear = "too few launches to tell" if each.slower and each.slower.low is None else "within the noise"
-        kept = each is fastest or not certain(each.slower)
-        words = "the fastest" if each is fastest else unclear if kept else "certainly slower"
+        known = each.slower.low is not None
+        kept = each is fastest or not (certain(each.slower) if known else each.slower.value > UNKNOWN_NOISE)
+        if each is fastest:
+            words = "the fastest"
+        elif known:
+            words = "within the noise" if kept else "certainly slower"
+        else:
+            words = "too few launches to tell" if kept else "slower; too few launches to be certain"
         judged.append(each.model_copy(update={"kept": kept, "verdict": words}))
     return judged
 
 
 def chosen(round_: Round) -> tuple[Candidate, bool]:
-    """Return the candidate of the last round that is chosen, and whether it won.
+    """Return the candidate of the last round that is chosen, and whether it certainly won.
 
     Of several within the noise of the fastest it is the plainest.
     """
     near = [each.candidate for each in round_.tries if each.kept]
-    return min(near, key=plainness), len(near) == 1 and len(round_.tries) > 1
+    candidate = min(near, key=plainness)
+    others = [each for each in round_.tries if each.candidate != candidate and each.measured_s]
+    return candidate, bool(others) and all(certain(each.slower) for each in others)
 
 
 def seconds(each: Try) -> float:
