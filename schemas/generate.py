@@ -24,6 +24,7 @@ from scope.profiles.records import Merged
 from scope.rundirectory import Run
 from scope.samples.records import Record
 from scope.statistics.summary import Summaries
+from scope.tune.record import Tuning
 
 FILES: dict[str, tuple[Any, str]] = {
     "run": (Run, "run.json: what was asked for, when, and how it ended"),
@@ -38,6 +39,7 @@ FILES: dict[str, tuple[Any, str]] = {
     "campaign": (Head, "campaign.json: what a campaign, placement or soak was asked for, and how far it came"),
     "campaign-run": (RunRecord, "runs.jsonl of a campaign: one line; seconds and bytes"),
     "analysis": (Analysis, "analysis.json: what the runs of a campaign show together; seconds and bytes"),
+    "tune": (Tuning, "tune.json: settings of LINPACK that were predicted, tried and chosen; seconds and flop/s"),
     "against": (Against, "against.json: a monitored program beside what the machine showed"),
 }
 

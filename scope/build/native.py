@@ -27,14 +27,14 @@ def build(mpi: MpiInstallation) -> NativeBuild:
     """
     project = _project(mpi, source_directory())
     algebra = blas.find(mpi.compiler)
+    solver = scalapack.find(mpi)
     fingerprint = project.fingerprint
     directory = cmake.cache_directory() / "build" / fingerprint
     with cmake.locked(directory):
         if (known := _known(directory)) is not None:
             # The library may choose other kernels on this host than where the program was compiled.
-            return known.model_copy(update={"mpi": mpi, "blas": algebra})
+            return known.model_copy(update={"mpi": mpi, "blas": algebra, "scalapack": solver})
         cmake.compile_in(directory, project)
-        solver = scalapack.find(mpi)
         if solver is not None and solver.mpi_name:
             scalapack.link_mpi_name(directory / PROGRAM, solver)
         made = NativeBuild(
@@ -44,6 +44,7 @@ def build(mpi: MpiInstallation) -> NativeBuild:
             flags=cmake.flags(directory),
             mpi=mpi,
             blas=algebra,
+            scalapack=solver,
             built_unix_s=time.time(),
         )
         write_json(directory / "build.json", made)
@@ -72,13 +73,13 @@ def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
         targets=(PROGRAM,),
         facts=(
             *facts,
-            *(solver.definitions if solver else ()),
+            *(scalapack.definitions(solver) if solver else ()),
             *(fact for fabric in libraries for fact in (*fabric.definitions, fabric.version)),
         ),
         definitions=(
             f"-DSCOPE_BLAS_LIBRARY={algebra.library if algebra else ''}",
             f"-DSCOPE_BLAS_PREFIX={algebra.prefix if algebra else ''}",
-            *(solver.definitions if solver else ()),
+            *(scalapack.definitions(solver) if solver else ()),
             *(definition for fabric in libraries for definition in fabric.definitions),
         ),
     )

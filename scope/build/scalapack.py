@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from scope.build import libraries
-from scope.machine.machine import MpiInstallation
+from scope.machine.machine import MpiInstallation, Scalapack
 
 PACKAGES = {"openmpi": "libscalapack-openmpi2.2", "mpich": "libscalapack-mpich2.2"}
 """Debian's, by the kind of MPI."""
@@ -22,26 +21,19 @@ _MPI_NAMES = {"openmpi": r"libmpi\.so\.\d\d", "mpich": r"libmpi(ch)?\.so\.12"}
 """Under which libraries ask for the MPI."""
 
 
-@dataclass(frozen=True)
-class Scalapack:
-    """One ScaLAPACK on this host."""
-
-    origin: str
-    """`pkg-config scalapack` or `compiler's path`."""
-    library: str
-    """Path, links resolved."""
-    mpi_name: str
-    """Name under which it asks for MPI, where the MPI of the build goes by another; else empty."""
-
-    @property
-    def definitions(self) -> list[str]:
-        """What CMake is told of it."""
-        return [f"-DSCOPE_SCALAPACK_LIBRARY={self.library}", f"-DSCOPE_SCALAPACK_MPI_NAME={self.mpi_name}"]
-
-
 def find(mpi: MpiInstallation) -> Scalapack | None:
     """Return the first ScaLAPACK that was made for an MPI of this kind; None when there is none."""
     return _find(mpi.name, mpi.compiler)
+
+
+def definitions(found: Scalapack) -> list[str]:
+    """Return what CMake is told of it."""
+    return [f"-DSCOPE_SCALAPACK_LIBRARY={found.library}", f"-DSCOPE_SCALAPACK_MPI_NAME={found.mpi_name}"]
+
+
+def described(found: Scalapack) -> str:
+    """Return what people read of it: version, where it comes from, path."""
+    return f"ScaLAPACK {found.version} ({found.origin}), {found.library}".replace("  ", " ")
 
 
 def advice(mpi: MpiInstallation) -> str:
@@ -76,7 +68,11 @@ def _find(name: str, compiler: str) -> Scalapack | None:
         if asked:
             own = _own_name(compiler)
             other = asked[0] if kind == "mpich" and own and asked[0] != own else ""
-            return Scalapack(origin, str(Path(path).resolve()), other)
+            library = Path(path).resolve()
+            version = re.search(r"\.so\.([\d.]+)$", library.name)
+            return Scalapack(
+                origin=origin, library=str(library), version=version[1] if version else "", mpi_name=other
+            )
     return None
 
 

@@ -233,7 +233,7 @@ def law(
     fitted_s = _design(chosen) @ costs[:, 0]
     errors = np.abs(fitted_s / drawn_s[:, 0] - 1)
     miss = float(np.quantile(errors, 0.75))
-    alone, error = _inverse_alone(feature, variable, x, drawn_s, sigma_s)
+    alone, error = _inverse_alone(feature, variable, x, drawn_s)
     return Law(
         feature=feature,
         variable=variable,
@@ -259,13 +259,11 @@ def curve(found: Law, x: Floats) -> Floats:
     return np.asarray(np.sum(values, axis=0), dtype=np.float64)
 
 
-def _inverse_alone(
-    feature: str, variable: str, x: Floats, drawn_s: Floats, sigma_s: Floats
-) -> tuple[Bounds | None, float | None]:
+def _inverse_alone(feature: str, variable: str, x: Floats, drawn_s: Floats) -> tuple[Bounds | None, float | None]:
     if (feature, variable) != ("compute_s", "ranks"):
         return None, None
-    (cost,) = amdahl.nonnegative((1 / x / sigma_s)[:, None], drawn_s / sigma_s[:, None])
-    return bounds(cost), float(np.median(np.abs(cost[0] / x / drawn_s[:, 0] - 1)))
+    alone = amdahl.inverse(x, drawn_s)
+    return alone, float(np.median(np.abs(alone.value / x / drawn_s[:, 0] - 1)))
 
 
 def _design(columns: Columns) -> Floats:

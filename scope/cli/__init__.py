@@ -13,6 +13,7 @@ COMMANDS = {
     "report": "write a run's report as one offline page",
     "compare": "hold two runs against each other, case by case",
     "predict": "say what an algorithm would take on more processes, and how wrong such predictions were",
+    "tune": "search the settings of LINPACK: predict all, try few, keep a record",
     "reproduce": "run a published experiment at a size that fits, its figures beside ours",
     "analyze": "derive statistics, models and findings of a run anew, without any MPI",
     "list": "name the benchmarks there are",

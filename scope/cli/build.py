@@ -25,7 +25,7 @@ def command(
     """
     import time
 
-    from scope.build import blas, installations
+    from scope.build import blas, installations, scalapack
     from scope.cli.run import built
 
     if collectives:
@@ -41,6 +41,7 @@ def command(
     print(f"mpi       {build.mpi.name} {build.mpi.version} ({build.mpi.origin}), {build.mpi.compiler}")
     print(f"launcher  {build.mpi.launcher or 'none beside the compiler; scope run needs --mpiexec'}")
     print(f"blas      {blas.described(build.blas) if build.blas else 'none'}")
+    print(f"scalapack {scalapack.described(build.scalapack) if build.scalapack else 'none'}")
     print(f"compiler  {build.compiler}, {build.flags}")
     print(f"took      {seconds:.1f} s")
 

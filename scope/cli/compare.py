@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from scope.compare.comparison import Comparison
+    from scope.compare.efficiency import Efficiencies
 
 
 def command(
@@ -29,6 +30,10 @@ def command(
     ] = False,
     every: Annotated[bool, typer.Option("--all", help="Every case, also those without a difference.")] = False,
     json: Annotated[bool, typer.Option("--json", help="The whole comparison as one JSON object.")] = False,
+    efficiency: Annotated[
+        bool,
+        typer.Option("--efficiency", help="What share of its peak each benchmark reaches in A and in B, instead."),
+    ] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page as well.")] = None,
     fail_on_regression: Annotated[
         bool,
@@ -45,13 +50,20 @@ def command(
     paths, percent = _told_apart(runs, fail_on_regression)
     if not 0 <= threshold < 100:
         raise UsageError(f"--threshold = {threshold:g}: must be a percentage from 0 to less than 100")
+    shares = _efficiencies(*paths) if efficiency else None
+    if shares is not None and html is None and not fail_on_regression:
+        _print_efficiencies(shares, json)
+        return
     comparison = compare(*paths, threshold=threshold / 100, across_machines=across_machines)
     if html is not None:
         from scope.compare.page import render
         from scope.rundirectory import write_text
 
-        write_text(html, render(comparison))
-    _print(comparison, every, json)
+        write_text(html, render(comparison, shares))
+    if shares is not None:
+        _print_efficiencies(shares, json)
+    else:
+        _print(comparison, every, json)
     if fail_on_regression and comparison.regressions(percent / 100):
         raise SystemExit(1)
 
@@ -80,6 +92,24 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _efficiencies(a: Path, b: Path) -> Efficiencies:
+    from scope.compare.efficiency import efficiencies
+
+    return efficiencies(a, b)
+
+
+def _print_efficiencies(shares: Efficiencies, json: bool) -> None:
+    if json:
+        import json as encoder
+
+        typer.echo(encoder.dumps(shares.model_dump(), indent=1, ensure_ascii=False))
+        return
+    from scope.compare.efficiency_table import table
+    from scope.report.terminal import console
+
+    console().print(table(shares))
 
 
 def _print(comparison: Comparison, every: bool, json: bool) -> None:

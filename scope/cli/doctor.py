@@ -59,7 +59,7 @@ def _building() -> Iterator[Check]:
     yield Check("BLAS", algebra is not None, blas.described(algebra) if algebra else "none", advice)
     for each in here:
         solver = scalapack.find(each)
-        found = f"{solver.library} ({solver.origin})" if solver else "none"
+        found = scalapack.described(solver) if solver else "none"
         advice = "" if solver else scalapack.advice(each)
         yield Check(f"ScaLAPACK, {each.name}", solver is not None, found, advice)
     made = collectives.built(here[0]) if here else None

@@ -104,7 +104,7 @@ def measured(
         "mpi": mpi,
         "launches": launches or scale.launches,
         "sampling.budget_s": budget,
-        "launcher.hosts": hosts.split(",") if hosts else None,
+        "launcher.hosts": hosts.split(",") if hosts else reference.hosts or None,
         "launcher.oversubscribe": oversubscribe or None,
     }
     plain = resolve(None, options)
@@ -151,6 +151,8 @@ def rows_of(reference: Reference, folder: Path, full: bool) -> list[Row]:
     contents = run_contents.read(folder)
     if reference.broadcast:
         return broadcasts(reference, folder, contents)
+    if reference.product:
+        return products(reference, folder, contents, full)
     if reference.growth:
         return published_growth.rows(reference, contents.models.fits, contents.summaries[0].origin)
     if reference.rate:
@@ -200,6 +202,21 @@ def broadcasts(reference: Reference, folder: Path, contents: Contents) -> list[R
     return published_broadcasts.rows(reference, known)
 
 
+def products(reference: Reference, folder: Path, contents: Contents, full: bool) -> list[Row]:
+    """Hold a run's products of matrices against published ones, with the bytes that crossed each trunk."""
+    from scope.errors import UsageError
+    from scope.models import published_products
+    from scope.rundirectory import RunDirectory
+    from scope.samples.reader import read as read_samples
+    from scope.topology.topology import read as read_topology
+
+    topology = RunDirectory(folder).topology
+    if not topology.is_file():
+        raise UsageError(f"{folder}: must be a run on several groups of hosts, with its topology.toml")
+    found = published_products.measured(contents.summaries, read_samples(folder), read_topology(topology))
+    return published_products.rows(reference, reference.scale(full).sizes, found)
+
+
 def show(reference: Reference, found: list[Row], folder: Path) -> None:
     """Print the rows as a table."""
     from rich.table import Table
@@ -209,7 +226,7 @@ def show(reference: Reference, found: list[Row], folder: Path) -> None:
     from scope.report.terminal import console
 
     def number(value: float | None, unit: str) -> str:
-        return "–" if value is None else units.quantity(value, "s") if unit == "s" else units.digits(value)
+        return "–" if value is None else units.quantity(value, unit) if unit in ("s", "B") else units.digits(value)
 
     table = Table(box=None, pad_edge=False)
     for column in ("row", "published", "predicted", "measured", "limit", "origin", "remark"):

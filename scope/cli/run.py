@@ -352,8 +352,12 @@ def measure(
     limits: Limits,
     margin_s: float,
     time_s: float | None = None,
+    again: str = "scope run",
 ) -> bool:
-    """Run the plan's launches under supervision; whatever ends them leaves a run that can be resumed."""
+    """Run the plan's launches under supervision; whatever ends them leaves a run that can be resumed.
+
+    `again`: the command that resumes it.
+    """
     import sys
     import time
 
@@ -390,7 +394,7 @@ def measure(
             runs.finish(directory, "finished")
         except ScopeError as error:
             runs.finish_early(directory, interrupted=isinstance(error, InterruptedRunError))
-            print(f"continue with: scope run --resume {spelt(directory.path)}", file=sys.stderr)
+            print(f"continue with: {again} --resume {spelt(directory.path)}", file=sys.stderr)
             raise
     return well
 

@@ -23,6 +23,11 @@ def command(
     every: Annotated[bool, typer.Option("--all", help="Every definition of time, not only the headline.")] = False,
     json: Annotated[bool, typer.Option("--json", help="A list of objects instead of tables.")] = False,
     hpl: Annotated[bool, typer.Option("--hpl", help="algorithm.linpack, written as HPL's results.")] = False,
+    top500: Annotated[bool, typer.Option("--top500", help="A data sheet as for the TOP500 list.")] = False,
+    applications: Annotated[
+        bool,
+        typer.Option("--applications", help="What applications compute and send, and where their time goes."),
+    ] = False,
 ) -> None:
     """Show the figures of a run: medians with their intervals, case by case."""
     from scope.campaign import is_campaign
@@ -36,6 +41,9 @@ def command(
     if is_campaign(run):
         _show_campaign(run, json)
         return
+    if applications:
+        _show_applications(run, patterns or [])
+        return
     chosen = select(read_summaries(run), patterns or [])
     shown = chosen if every else [summary for summary in chosen if summary.primary]
     if json:
@@ -43,6 +51,9 @@ def command(
         return
     if hpl:
         _print_hpl(shown)
+        return
+    if top500:
+        _print_top500(run, shown)
         return
     from scope.report.listing import listing
     from scope.report.terminal import console
@@ -74,6 +85,26 @@ def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
         profile_text.show(contents, console())
 
 
+def _show_applications(run: Path, patterns: list[str]) -> None:
+    """Print what applications are made of, their time on each number of processes, and their law."""
+    from scope.errors import UsageError
+    from scope.report import applications, contents
+    from scope.report.terminal import console
+
+    if patterns:
+        raise UsageError(f"{patterns[0]}: patterns choose figures; --applications shows all applications of a run")
+    read = contents.read(run)
+    found = read.models.applications
+    if not found:
+        raise UsageError(f"--applications: {run} has no application that gave a result")
+    screen = console()
+    for table in (applications.characterisation(found, read.benchmarks), applications.times(read.models)):
+        screen.print(applications.drawn(table))
+        screen.print()
+    for line in applications.laws(found):
+        screen.print(line)
+
+
 def _print_hpl(summaries: list[Summary]) -> None:
     from scope.errors import UsageError
     from scope.report import hpl
@@ -81,6 +112,20 @@ def _print_hpl(summaries: list[Summary]) -> None:
     if not any(summary.benchmark == hpl.BENCHMARK for summary in summaries):
         raise UsageError(f"--hpl: the run must have cases of {hpl.BENCHMARK}")
     for line in hpl.lines(summaries):
+        typer.echo(line)
+
+
+def _print_top500(run: Path, summaries: list[Summary]) -> None:
+    from scope.errors import UsageError
+    from scope.machine.machine import Machine
+    from scope.models.linpack_rates import BENCHMARK, linpack_rates
+    from scope.report import top500
+    from scope.rundirectory import RunDirectory, read_json
+
+    rates = linpack_rates(summaries)
+    if rates is None:
+        raise UsageError(f"--top500: the run must have valid cases of {BENCHMARK}")
+    for line in top500.lines(rates, read_json(RunDirectory(run).machine, Machine)):
         typer.echo(line)
 
 

@@ -125,7 +125,7 @@ def _incomparable(key: Key, left: Side, right: Side, obstacles: Sequence[Factor]
     for name, one in (("A", a), ("B", b)):
         if not one.valid:
             return f"no result in {name}: {one.reason}"
-        if one.median is None or one.median <= 0:
+        if one.median is None or min(one.median, *one.launch_medians) <= 0:
             return f"no figure above zero in {name}"
     for what in ("origin", "unit", "better", "definition"):
         if getattr(a, what) != getattr(b, what):

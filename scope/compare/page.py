@@ -6,11 +6,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from scope import units
 from scope.compare.comparison import Comparison
+from scope.compare.efficiency import Efficiencies
+from scope.compare.efficiency_figure import figure
+from scope.compare.efficiency_table import share
 from scope.compare.table import change
 
 
-def render(comparison: Comparison) -> str:
-    """Return the page: counts, what differs about the machines, every case worst first."""
+def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> str:
+    """Return the page: efficiencies where they are given, counts, what differs, every case worst first."""
     environment = Environment(
         loader=PackageLoader("scope.compare"),
         autoescape=True,
@@ -18,5 +21,7 @@ def render(comparison: Comparison) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(quantity=units.quantity, change=change)
-    return environment.get_template("comparison.html").render(comparison=comparison)
+    environment.filters.update(quantity=units.quantity, change=change, share=share)
+    return environment.get_template("comparison.html").render(
+        comparison=comparison, efficiencies=efficiencies, figure=figure(efficiencies) if efficiencies else None
+    )

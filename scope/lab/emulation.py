@@ -23,7 +23,7 @@ from scope.errors import ScopeError, UsageError
 from scope.lab import programs, relay
 from scope.lab.active import VARIABLE, ActiveLab, Relay, UpHost
 from scope.lab.description import Lab
-from scope.lab.wiring import RelayedWire, Wiring, wire
+from scope.lab.wiring import COUNTERS, RelayedWire, Wiring, counters, wire
 from scope.rundirectory import read_json, write_json
 
 HOLDER = Path(__file__).with_name("holder.py")
@@ -75,6 +75,8 @@ class Emulation:
         Launchers name their temporary files by process numbers, and a lab counts its own: it has its own folder.
         """
         own = {VARIABLE: str(self.folder / "state.json"), "TMPDIR": str(self.folder / TEMPORARY)}
+        if self.state.description.trunk:
+            own[COUNTERS] = counters(self.state.description)
         return {**programs.variables(self.state.agent), **os.environ, **own}
 
     def run(

@@ -19,6 +19,8 @@ than one, so that many hosts can be busy together."""
 FASTEST_SEGMENTED_MBIT = 200
 FABRIC = 1
 """The holder's number inside the lab."""
+COUNTERS = "SCOPE_LINK_COUNTERS"
+"""The variable that tells the native program what `counters` returns."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,12 @@ def port_of(lab: Lab, host: str) -> str:
 def trunk_ends(number: int) -> tuple[str, str]:
     """Return the two ends of a trunk, in the order of its `between`."""
     return f"trunk{number}a", f"trunk{number}b"
+
+
+def counters(lab: Lab) -> str:
+    """Return where what crosses each trunk is counted: `FILE HERE>THERE=INTERFACE ...`, as seen on every host."""
+    links = [f"{'>'.join(line.between)}={trunk_ends(number)[0]}" for number, line in enumerate(lab.trunk)]
+    return " ".join([f"/proc/{FABRIC}/net/dev", *links])
 
 
 def bucket(device: str, rate_mbit_per_s: float, verb: str = "add") -> str:

@@ -110,6 +110,19 @@ class Blas(Fact):
     """The kind of processor whose kernels it chose; empty where it does not say."""
 
 
+class Scalapack(Fact):
+    """The library of distributed linear algebra that the native program loads."""
+
+    origin: str
+    """`pkg-config scalapack` or `compiler's path`."""
+    library: str
+    """Path, links resolved."""
+    version: str
+    """As the library's file is called; the library itself does not say. Empty where its name has none."""
+    mpi_name: str
+    """Name under which it asks for MPI, where the MPI of the build goes by another; else empty."""
+
+
 class NativeBuild(Fact):
     """One compiled copy of the native program."""
 
@@ -121,6 +134,8 @@ class NativeBuild(Fact):
     mpi: MpiInstallation
     blas: Blas | None = None
     """None where none was found, or in a run of before it was looked for."""
+    scalapack: Scalapack | None = None
+    """The same."""
     built_unix_s: float
 
 

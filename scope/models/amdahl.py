@@ -51,6 +51,13 @@ def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
     )
 
 
+def inverse(ranks: Floats, drawn_s: Floats) -> Bounds:
+    """Fit a0 of t(n) = a0 / n, the law of what is divided without a rest; shapes as those of `fit`."""
+    sigma_s = drawn_s[:, 0] * np.hypot(drawn_s[:, 1:].std(axis=1) / drawn_s[:, 0], TOLERANCE)
+    (cost,) = nonnegative((1 / ranks / sigma_s)[:, None], drawn_s / sigma_s[:, None])
+    return bounds(cost)
+
+
 def nonnegative(design: Floats, times: Floats) -> Floats:
     """Return the least-squares coefficients that are not negative, shape (k, draws), for times (points, draws).
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scope.machine.machine import Machine
+from scope.models.applications import applications
 from scope.models.fit import Models
 from scope.models.ladder import ladders
 from scope.models.library_settings import name_breaks
@@ -32,4 +33,5 @@ def derive(summaries: list[Summary], machine: Machine, samples: Samples) -> Mode
         predictions=predictions(summaries, machine, samples.launches),
         phases=phases_by_rank(samples),
         operations=operation_parts(summaries, machine, samples.launches),
+        applications=applications(summaries, machine, samples.launches),
     )

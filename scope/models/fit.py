@@ -333,6 +333,42 @@ class OperationParts(Part):
     """Contention, copies, the library's algorithm; paging and packing too where they were not told apart."""
 
 
+class ApplicationPoint(Part):
+    """An application on one number of processes. Times are of the slowest process in each part."""
+
+    ranks: int
+    memory_bytes: float
+    """Of the largest process."""
+    messages: float
+    """Sent by all processes, counted without a clock; a collective counts as its point-to-point messages."""
+    message_bytes: float
+    """In all of them together."""
+    time_s: Bounds
+    compute_s: Bounds
+    communicate_s: Bounds
+    idle_s: Bounds
+    oversubscribed: bool
+    """More processes than processors somewhere: no point of the law of computation."""
+
+
+class Application(Part):
+    """What an application computes and sends, and its law of computation a0 / p (Tessera, NetFinity, sec. 3.1)."""
+
+    subject: Case
+    """Its `ranks` is the largest number of processes."""
+    origin: Origin
+    iterations: float
+    operations: float
+    """By the suite's own count."""
+    computation_s: Bounds | None
+    """a0."""
+    deviation: float | None
+    """The largest |n t(n) / a0 - 1| of a point with a processor for each process."""
+    reason: str
+    """Why there is no law; empty when there is one."""
+    points: list[ApplicationPoint]
+
+
 class Models(Part):
     """`models.json`."""
 
@@ -346,3 +382,4 @@ class Models(Part):
     predictions: list[Prediction] = []
     phases: list[PhasesByRank] = []
     operations: list[OperationParts] = []
+    applications: list[Application] = []

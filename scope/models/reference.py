@@ -25,7 +25,7 @@ class Scale(Published):
     launches: int = Field(ge=1)
     cases: list[str]
     sizes: dict[int, int] = {}
-    """The size that stands for each published one; empty: the published ones themselves."""
+    """The size, or block, that stands for each published one; empty: the published ones themselves."""
 
 
 class Column(Published):
@@ -139,6 +139,34 @@ class Linpack(Published):
     """Gflop/s."""
 
 
+class MatrixProduct(Published):
+    """A way to multiply matrices on a grid of processes."""
+
+    words: str
+    benchmark: str
+    parameters: dict[str, Value] = {}
+    transport: str = "default"
+    published: bool = False
+    """Whether it is what the source measured."""
+
+
+class Arrangement(Published):
+    """How the grid of processes lies on the clusters."""
+
+    words: str
+    grid_rows: int
+    grid_order: Literal["rows", "columns"]
+    lost: float | None = None
+    """Published share of the rate that is lost against the first arrangement."""
+
+
+class BlockRate(Published):
+    """The rate of a product in blocks of a size."""
+
+    size: int
+    gflops: float
+
+
 class StudyScale(Published):
     """How large the study is that stands for a published one."""
 
@@ -224,6 +252,8 @@ class Reference(Published):
     figure: list[Single] = []
     lab: str | None = None
     """The emulated cluster that it is reproduced on; None: wherever it is asked for."""
+    hosts: list[str] = []
+    """Its hosts in the order of the ranks; empty: as they come."""
     payload_bytes: int = 0
     """Of the published broadcasts."""
     broadcast: list[Broadcast] = []
@@ -232,6 +262,14 @@ class Reference(Published):
     rate: list[Rate] = []
     share: list[Share] = []
     linpack: list[Linpack] = []
+    product: list[MatrixProduct] = []
+    product_size: int = 0
+    """Rows and columns of the matrices."""
+    product_block: int = 0
+    """The block in which arrangements are compared."""
+    arrangement: list[Arrangement] = []
+    """The first is what the blocks were varied on, and what losses are told against."""
+    block: list[BlockRate] = []
 
     def scale(self, full: bool) -> Scale:
         """Return what to run."""

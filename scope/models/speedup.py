@@ -36,7 +36,7 @@ def speedups(summaries: list[Summary], machine: Machine, launches: list[LaunchRe
     crowds = crowded(machine, launches)
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
     for one in times:
-        groups[(*problem(one), _way(one), one.transport, _place(one), one.origin)].append(one)
+        groups[(*problem(one), _way(one), one.transport, place(one), one.origin)].append(one)
     several = [group for group in groups.values() if max(s.ranks for s in group) > 1]
     return sorted((_speedup(group, times, crowds) for group in several), key=_order)
 
@@ -95,7 +95,7 @@ def _way(case: Case, but: Sequence[str] = ("rows",)) -> tuple[object, ...]:
     return (case.benchmark, *((name, parameters[name]) for name in WAYS if name in parameters and name not in but))
 
 
-def _place(summary: Summary) -> tuple[bool, str]:
+def place(summary: Case) -> tuple[bool, str]:
     """Tell apart what stands apart by choice; how processes are bound follows from their number."""
     kind, _, group = summary.placement.partition(":")
     return kind == "node", group

@@ -59,6 +59,48 @@ def read(file: Path) -> list[dict[str, Any]]:
     return cases
 
 
+def written(case: dict[str, Any], title: str) -> str:
+    """Return the HPL.dat of one case with a value for each parameter; `title` is its second line.
+
+    HPL's threshold, and the panels, transpositions and alignment that its own example has. It knows no tree:
+    `binomial` becomes the modified ring.
+    """
+    broadcast = next((number for number, name in BROADCASTS.items() if name == case["broadcast"]), 1)
+    swap = next(number for number, name in SWAPS.items() if name == case["swap"])
+    values = [
+        ("HPL.out", "output file name (if any)"),
+        (6, "device out (6: the terminal)"),
+        (1, "number of sizes"),
+        (case["n"], "Ns"),
+        (1, "number of blocks"),
+        (case["block"], "NBs"),
+        (0, "PMAP: processes along rows"),
+        (1, "number of grids"),
+        (case["grid_rows"], "Ps"),
+        (case["grid_columns"], "Qs"),
+        (16.0, "threshold"),
+        (1, "number of panel factorisations"),
+        (2, "PFACTs: right-looking"),
+        (1, "number of recursion ends"),
+        (8, "NBMINs"),
+        (1, "number of divisions"),
+        (2, "NDIVs"),
+        (1, "number of recursive factorisations"),
+        (2, "RFACTs: right-looking"),
+        (1, "number of broadcasts"),
+        (broadcast, f"BCASTs: {case['broadcast']}"),
+        (1, "number of look-aheads"),
+        (case["look_ahead"], "DEPTHs"),
+        (swap, f"SWAP: {case['swap']}"),
+        (64, "swapping threshold"),
+        (0, "L1 transposed"),
+        (0, "U transposed"),
+        (1, "equilibration"),
+        (8, "alignment in doubles"),
+    ]
+    return "\n".join(["HPL.dat", title, *(f"{value!s:<12} {meaning}" for value, meaning in values)]) + "\n"
+
+
 def _counted(file: Path, lines: list[str], name: str) -> list[int]:
     """Return the values of a line whose number the line before says."""
     line = _LINES[name]

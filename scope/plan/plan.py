@@ -326,6 +326,21 @@ def shuffled(batches: dict[tuple[int, str, str], list[Case]], repetitions: int, 
     return tuple(launches)
 
 
+def extended(plan: Plan, further: Iterable[Launch]) -> Plan:
+    """Return the plan with further launches after its own, without cases that it has for the same batch."""
+    planned = {(launch.batch, _key(case)) for launch in plan.launches for case in launch.cases}
+    launches = list(plan.launches)
+    for launch in further:
+        cases = tuple(case for case in launch.cases if (launch.batch, _key(case)) not in planned)
+        if cases:
+            launches.append(replace(launch, number=len(launches) + 1, cases=cases))
+    return replace(plan, launches=tuple(launches))
+
+
+def _key(case: Case) -> object:
+    return case.benchmark, frozenset(case.parameters.items())
+
+
 def _read_case(line: str, where: str) -> Case:
     benchmark, _, rest = line.partition(" ")
     parameters: dict[str, Value] = {}

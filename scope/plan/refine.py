@@ -7,9 +7,9 @@ line between two sizes would be wrong.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from scope.plan.plan import Case, Launch, Plan, shuffled
+from scope.plan.plan import Case, Plan, extended, shuffled
 from scope.plan.sweep import Value
 
 SIZES_IN_A_GAP = 3
@@ -52,22 +52,11 @@ def refined(plan: Plan, gaps: Iterable[Gap], launches: int) -> Plan:
     Cases are sampled as those of the same benchmark in the plan, in as many launches, shuffled with its seed.
     """
     sampling = {case.benchmark: case.sampling for launch in plan.launches for case in launch.cases}
-    planned = {(launch.batch, _key(case)) for launch in plan.launches for case in launch.cases}
-    batches: dict[tuple[int, str, str], dict[object, Case]] = {}
+    batches: dict[tuple[int, str, str], dict[str, Case]] = {}
     for gap in gaps:
         for size in gap.sizes():
             parameters = {**dict(gap.parameters), "message_bytes": size}
             case = Case(gap.benchmark, parameters, sampling.get(gap.benchmark, {}))
-            if (gap.batch, _key(case)) not in planned:
-                batches.setdefault(gap.batch, {}).setdefault(_key(case), case)
+            batches.setdefault(gap.batch, {}).setdefault(case.line(), case)
     further = shuffled({batch: list(cases.values()) for batch, cases in batches.items()}, launches, plan.seed + 1)
-    count = len(plan.launches)
-    return replace(plan, launches=(*plan.launches, *(_numbered(each, count + each.number) for each in further)))
-
-
-def _numbered(launch: Launch, number: int) -> Launch:
-    return replace(launch, number=number)
-
-
-def _key(case: Case) -> object:
-    return case.benchmark, frozenset(case.parameters.items())
+    return extended(plan, further)

@@ -19,8 +19,10 @@ PHASES = ("compute_s", "distribute_s", "exchange_s", "collect_s", "communicate_s
 """Observed times that are parts of an algorithm's, in reading order; communication is the sum of three of them."""
 WHOLE_PROGRAMS = ("algorithm", "application")
 """Layers whose benchmarks have phases: elsewhere a time of the same name is a result."""
-_ASIDE = ("granted_buffer_bytes", "repeated_packets", "resident_share")
-"""What a benchmark observes about its conditions, no result of its own: in the table of all figures only."""
+_COUNTED = ("exchange_messages", "exchange_bytes", "exchange_small_messages", "collect_messages", "collect_bytes")
+_ASIDE = ("granted_buffer_bytes", "repeated_packets", "resident_share", *_COUNTED, "waits", "memory_bytes")
+"""What a benchmark observes about its conditions, or counts alike on any machine, no result of its own: only in
+the table of all figures, and what applications count in the table before them."""
 
 
 @dataclass(frozen=True)

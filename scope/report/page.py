@@ -13,11 +13,12 @@ from markupsafe import Markup, escape
 
 from scope import units
 from scope.findings.finding import Finding
+from scope.report import applications, ladders, wording
 from scope.report import contents as run_contents
-from scope.report import ladders, wording
 from scope.report.contents import Contents
-from scope.report.figure import Comparison, Figure, origins
+from scope.report.figure import Comparison, Figure, Table, origins
 from scope.report.figures import (
+    computation,
     curves,
     distributions,
     operation_parts,
@@ -72,6 +73,8 @@ class Level:
     name: str
     title: str
     sections: list[Section]
+    characterisation: Table | None = None
+    """What its benchmarks do, whatever machine runs them; of applications alone."""
 
 
 @dataclass(frozen=True)
@@ -199,10 +202,18 @@ def _levels(contents: Contents) -> list[Level]:
     levels = sorted({level(name) for name in names}, key=level_rank)
     return [
         Level(
-            one, wording.LAYERS.get(one, one), [_section(contents, name) for name in names if level(name) == one]
+            one,
+            wording.LAYERS.get(one, one),
+            [_section(contents, name) for name in names if level(name) == one],
+            _characterisation(contents) if one == "application" else None,
         )
         for one in levels
     ]
+
+
+def _characterisation(contents: Contents) -> Table | None:
+    found = contents.models.applications
+    return applications.characterisation(found, contents.benchmarks) if found else None
 
 
 def _pairs_first(contents: Contents, benchmark: str) -> int:
@@ -222,6 +233,7 @@ def _section(contents: Contents, benchmark: str) -> Section:
         *phases.figures(contents, benchmark),
         *phases_by_rank.figures(contents, benchmark),
         *speedup.figures(contents, benchmark),
+        *computation.figures(contents, benchmark),
         *predictions.figures(contents, benchmark),
         *operation_parts.figures(contents, benchmark),
     ]

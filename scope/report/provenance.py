@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scope import units
-from scope.machine.machine import Blas, EmulatedCluster, Host, Machine, RelayedLink
+from scope.machine.machine import Blas, EmulatedCluster, Host, Machine, RelayedLink, Scalapack
 from scope.report.contents import Contents
 from scope.report.figure import Table
 from scope.report.introduction import moment
@@ -165,6 +165,7 @@ def _build(machine: Machine) -> list[Group]:
                 ("Compiler wrapper", build.mpi.compiler),
                 ("Launcher", build.mpi.launcher or "none"),
                 ("Linear algebra", _blas(build.blas)),
+                ("Distributed linear algebra", _scalapack(build.scalapack)),
                 ("Compiler", build.compiler),
                 ("Flags", build.flags),
                 ("Fingerprint", build.fingerprint),
@@ -179,6 +180,10 @@ def _blas(blas: Blas | None) -> str:
         return "none"
     kernels = f"kernels for {blas.core}" if blas.core else "kernels not known"
     return f"{blas.name} {blas.version} ({blas.origin}), {kernels}: {blas.configuration or blas.library}"
+
+
+def _scalapack(found: Scalapack | None) -> str:
+    return f"ScaLAPACK {found.version} ({found.origin}), {found.library}" if found else "none"
 
 
 def _clock(launches: Sequence[LaunchRecord]) -> list[Group]:

@@ -100,6 +100,9 @@ METRICS = {
     "time_per_element_s": "time per element",
     "time_per_iteration_s": "time per iteration",
     "idle_s": "idle",
+    "mops_per_s": "Mop/s",
+    "mops_per_process_per_s": "Mop/s of a process",
+    "memory_bytes": "memory of a process",
 }
 """Names of metrics; one that is not listed keeps its own without the unit."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import cmake, native, registry
+from scope.build import cmake, native, registry, scalapack
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import MpiInstallation, NativeBuild
 
@@ -34,6 +34,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_mpi_gets_its_program_and_its_registry(build: NativeBuild, mpi: MpiInstallation) -> None:
     assert os.access(build.program, os.X_OK)
     assert build.mpi == mpi
+    assert build.scalapack == scalapack.find(mpi)
     assert "-O2" in build.flags
     names = [benchmark.name for benchmark in registry.load(build.program)]
     assert names == sorted(names)

@@ -58,7 +58,8 @@ def test_a_versioned_name_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     site(monkeypatch, {"libscalapack-openmpi.so.2.2": right})
     found = scalapack.find(installation("openmpi"))
     assert found is not None
-    assert found.library == str(right)
+    assert (found.library, found.version) == (str(right), "2.2")
+    assert scalapack.described(found) == f"ScaLAPACK 2.2 (compiler's path), {right}"
 
 
 def test_without_any_there_is_advice_for_this_mpi(monkeypatch: pytest.MonkeyPatch) -> None:

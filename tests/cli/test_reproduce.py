@@ -28,7 +28,7 @@ def test_rows_of_a_run_that_is_there(golden_run: Path, capsys: pytest.CaptureFix
 def test_an_unknown_name_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert dispatch("reproduce", ["scope-appendix-h"]) == 2
     said = capsys.readouterr().err
-    assert "gamma-table1, grid-table2, netfinity-lu, " in said
+    assert "gamma-table1, grid-pdgemm, grid-table2, netfinity-lu, " in said
     assert "param-linpack, param-nas, scope-appendix-g, scope-psrs" in said
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.findings import emulation_unfaithful, flat_collective, machine_busy, pinning
+from scope.findings import emulation_unfaithful, flat_collective, grid_on_topology, machine_busy, pinning
 from scope.findings.context import Context
 from scope.lab import description
 from scope.lab.description import Lab
@@ -18,7 +18,7 @@ from scope.topology.declared import declared
 from tests.findings.contexts import with_launches, with_summaries
 from tests.models.curves import noisy, summary
 
-KINDS = {"emulation_unfaithful", "flat_collective"}
+KINDS = {"emulation_unfaithful", "flat_collective", "grid_on_topology"}
 GRID = description.read("grid")[1]
 BYTES = 4_000_000
 ONCE_S = BYTES / (6.7e6 / 8)
@@ -132,3 +132,48 @@ def test_a_trunk_as_fast_as_a_port_is_told_where_something_faster_was_measured(g
 def test_one_switch_has_no_trunk_to_cross(golden_context: Context) -> None:
     lab = description.read("netfinity")[1]
     assert flat_collective.find(broadcasts(golden_context, 8 * ONCE_S, lab=lab)) == []
+
+
+def product(seconds: float, order: str, ranks: int = 24, **given: object) -> Summary:
+    """A product of matrices of so many seconds on a grid of three rows."""
+    parameters = {"n": 768, "block": 64, "grid_rows": 3, "grid_columns": 0, "grid_order": order, **given}
+    times = noisy(np.random.default_rng(round(1e6 * seconds)), seconds)
+    return summary(times, "algorithm.scalapack_pdgemm", "time_s", "max_rank", ranks, **parameters)
+
+
+def on_grid(context: Context, *cases: Summary, hosts: int = 24) -> Context:
+    """Put ranks on the hosts of the lab in turn, and give the run its topology."""
+
+    def spread(launch: LaunchRecord) -> LaunchRecord:
+        process = launch.processes[0]
+        names = [host.name for host in GRID.hosts()][:hosts]
+        placed = [
+            process.model_copy(update={"rank": rank, "host": names[rank % hosts]})
+            for rank in range(cases[0].ranks)
+        ]
+        return launch.model_copy(update={"ranks": len(placed), "transport": "default", "processes": placed})
+
+    return replace(with_launches(with_summaries(context, list(cases)), spread), topology=declared(GRID))
+
+
+def test_a_grid_across_clusters_is_told_with_the_grid_that_would_not_be(golden_context: Context) -> None:
+    (found,) = grid_on_topology.find(on_grid(golden_context, product(8.0, "columns"), product(4.1, "rows")))
+    assert found.code == "grid-against-topology"
+    assert "on a grid of 3 x 8 along columns sends 4.59 MB over the uplink of giza" in found.title
+    assert "5.73 s of the 8" in found.title
+    assert "3 x 8 along rows would send 3.15 MB over that of giza, 3.93 s, and took 4.0" in found.title
+    assert "grid_rows=3 grid_order=rows" in found.advice
+    assert found.lost == pytest.approx(1 - 4.1 / 8, abs=0.02)
+    # Also where the better grid was not measured.
+    (alone,) = grid_on_topology.find(on_grid(golden_context, product(8.0, "columns")))
+    assert "and took" not in alone.title
+    assert alone.lost == pytest.approx((5.73 - 3.93) / 8, abs=0.02)
+
+
+def test_grids_along_clusters_fast_lines_and_one_host_are_silent(golden_context: Context) -> None:
+    assert grid_on_topology.find(on_grid(golden_context, product(4.1, "rows"))) == []
+    assert grid_on_topology.find(on_grid(golden_context, product(400.0, "columns"))) == [], "not the trunk's time"
+    assert grid_on_topology.find(on_grid(golden_context, product(8.0, "columns", 6), hosts=1)) == []
+    assert grid_on_topology.find(on_grid(golden_context, product(8.0, "columns", 6), hosts=6)) == []
+    nowhere = replace(on_grid(golden_context, product(8.0, "columns")), topology=None)
+    assert grid_on_topology.find(nowhere) == []

@@ -112,3 +112,9 @@ def test_two_ways_between_switches_are_refused(tmp_path: Path) -> None:
 def test_an_unknown_lab_is_refused() -> None:
     with pytest.raises(UsageError, match=r"lab gird: must be one of fat-tree, grid"):
         description.read("gird")
+
+
+def test_it_is_told_where_what_crosses_a_trunk_is_counted() -> None:
+    _, grid = description.read("grid")
+    told = "/proc/1/net/dev hpc>router=trunk0a grid>router=trunk1a giza>router=trunk2a"
+    assert wiring.counters(grid) == told

@@ -19,6 +19,7 @@ from scope.lab import emulation, faults, proof
 from scope.lab.description import Lab
 from scope.lab.emulation import Emulation
 from scope.machine.machine import MpiInstallation, NativeBuild
+from scope.models.panel_traffic import product_of, sent_bytes
 from tests import monitored_ring
 from tests.cli.scope_command import SCOPE, Answer, samples, scope, start
 
@@ -311,7 +312,8 @@ def test_ranks_talk_over_the_emulated_wire(
     tmp_path: Path,
 ) -> None:
     fixed = ["--mpi", mpi.compiler, "--launches", "1", "--budget", "0.2", "--seed", "3", "-o", "run"]
-    answer = in_lab(small, tmp_path, "run", *fixed, "--case", "mpi.barrier ranks=3")
+    product = ["--case", "algorithm.summa ranks=3 n=120 block=20 grid_rows=3"]
+    answer = in_lab(small, tmp_path, "run", *fixed, "--case", "mpi.barrier ranks=3", *product)
     assert answer.code == 0, answer.errors
     launch = samples(tmp_path / "run")[0]
     assert launch["origin"] == "emulated"
@@ -321,6 +323,12 @@ def test_ranks_talk_over_the_emulated_wire(
     findings = json.loads((tmp_path / "run" / "findings.json").read_text())["findings"]
     assert not {"no-pinning", "shared-processor"} & {found["code"] for found in findings}, "nothing is to be bound"
     assert mpi.compiler in json.loads((small.folder / "state.json").read_text())["proven"], "seen on the wire"
+    (case,) = (one for one in samples(tmp_path / "run") if one.get("benchmark") == "algorithm.summa")
+    sent = sent_bytes(product_of(case["benchmark"], case["parameters"], 3))
+    counts = case["series"][0]["observed"]
+    assert min(counts["a>b_bytes"][0]) >= sent[:2, 2].sum() > 0, "what b1 got over its trunk"
+    assert min(counts["b>a_bytes"][0]) >= sent[2, :2].sum() > 0
+    assert max(counts["a>c_bytes"][0]) < sent[:2, 2].sum(), "nobody is there"
 
 
 def sent_on_the_wire(lab: Emulation, host: str) -> int:

@@ -31,6 +31,8 @@ def test_every_kernel_finds_the_published_values_on_any_number_of_processes(rank
         assert (seen["exchange_messages"] > 0) == (ranks > 1 and case.benchmark in SENDING)
         if case.benchmark.endswith("_ep"):
             assert seen["collect_bytes"] == 12 * 8 * ceil(log2(ranks))
+            # Two sums and ten counts, each by every process.
+            assert case.verification.checks % (12 * ranks) == 0
         if case.benchmark.endswith("_ft"):
             # A transpose keeps 1/p of the 64^3 complex points at home; once before the six iterations.
             assert seen["exchange_messages"] == 7 * (ranks - 1)
@@ -66,6 +68,7 @@ def test_a_wrong_result_fails_every_kernel(measure: Measure) -> None:
     assert ended.code == 1
     assert [case.status for case in ended.cases] == ["failed"] * len(KERNELS)
     assert all("rank 0 on " in case.reason and "must be" in case.reason for case in ended.cases)
+    assert "pairs in annulus 4 of class S" in ended.cases[0].reason
 
 
 def test_a_count_that_leaves_a_process_without_points_is_refused_with_the_nearest(measure: Measure) -> None:

@@ -28,6 +28,7 @@ SIZES = {840: 180, 1080: 240, 1320: 300, 1680: 360}
 def test_there_are_the_experiments() -> None:
     assert names() == [
         "gamma-table1",
+        "grid-pdgemm",
         "grid-table2",
         "netfinity-lu",
         "netfinity-nas",
@@ -53,6 +54,7 @@ def test_there_are_the_experiments() -> None:
             reference.rate,
             reference.share,
             reference.linpack,
+            reference.block,
         )
         assert any(tables) or reference.figure or study
 
@@ -60,7 +62,7 @@ def test_there_are_the_experiments() -> None:
 def test_an_unknown_experiment_names_those_there_are() -> None:
     with pytest.raises(
         UsageError,
-        match="no such experiment; there are gamma-table1, grid-table2, netfinity-lu, netfinity-nas, netfinity-pl",
+        match="no such experiment; there are gamma-table1, grid-pdgemm, grid-table2, netfinity-lu, netfinity-nas,",
     ):
         load("scope-appendix-h")
 

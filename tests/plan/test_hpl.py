@@ -82,3 +82,23 @@ def test_what_it_cannot_mean_is_refused(old: str, new: str, message: str, tmp_pa
         hpl.read(changed(tmp_path, old, new))
     assert message in str(refused.value)
     assert "HPL.dat" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("broadcast", "swap"), [("ring", "long"), ("ring_modified", "binomial"), ("long", "long")]
+)
+def test_what_is_written_is_read_back(broadcast: str, swap: str, tmp_path: Path) -> None:
+    case = {"n": 1000, "block": 96, "grid_rows": 2, "grid_columns": 3}
+    case |= {"broadcast": broadcast, "swap": swap, "look_ahead": 0}
+    file = tmp_path / "HPL.dat"
+    file.write_text(hpl.written(case, "a title"))
+    lists = {name: [case[name]] for name in ("n", "block", "broadcast")} | {"look_ahead": ["0"]}
+    assert hpl.read(file) == [{"benchmark": hpl.BENCHMARK, "ranks": 6, **case, **lists}]
+
+
+def test_a_tree_that_hpl_lacks_becomes_its_modified_ring(tmp_path: Path) -> None:
+    case = {"n": 9, "block": 9, "grid_rows": 1, "grid_columns": 4, "swap": "long", "look_ahead": 1}
+    file = tmp_path / "HPL.dat"
+    file.write_text(hpl.written({**case, "broadcast": "binomial"}, "a title"))
+    assert hpl.read(file)[0]["broadcast"] == ["ring_modified"]
+    assert len(file.read_text().splitlines()) == len(EXAMPLE.splitlines())

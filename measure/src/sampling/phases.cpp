@@ -44,6 +44,12 @@ Phases::Phases(const Repetition& repetition, std::size_t meetings)
   since_ = ticks_.now();
 }
 
+// SCOPE_WITHOUT_PHASES leaves the marks out, so that what they cost can be seen
+// (benchmarks/npb_phase_cost.py): everything but the time is then 0.
+#ifdef SCOPE_WITHOUT_PHASES
+void Phases::enter(Phase) {}
+void Phases::meet(Phase, const Partners&) {}
+#else
 void Phases::enter(Phase phase) {
   const Ticks now = ticks_.now();
   spent_[static_cast<int>(phase_)] += ticks_.seconds(now - since_);
@@ -59,6 +65,7 @@ void Phases::meet(Phase phase, const Partners& partners) {
   offered_ = 0;
   meeting_ = true;
 }
+#endif
 
 void Phases::offer() {
   offered_ = ticks_.now();

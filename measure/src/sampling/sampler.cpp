@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "sampling/interval.hpp"
+#include "sampling/link_counters.hpp"
 #include "synchronization/dissemination.hpp"
 
 namespace scope {
@@ -49,6 +50,7 @@ class Sampling {
         faults_(faults),
         progress_(progress),
         window_(setting.world, setting.clock),
+        links_(setting.world, !benchmark.loops()),
         synchronization_(chosen_synchronization()),
         looped_repetition_s_(std::max(shortest_repetition_s, steps_per_repetition * setting.resolution_s)) {}
 
@@ -91,7 +93,9 @@ class Sampling {
   Times repeat(Cadence cadence, std::int64_t operations) {
     faults_.hang_if_asked(declaration_.name, setting_.world);
     Repetition repetition(setting_, window_, cadence, synchronization_, operations);
+    links_.begin();
     benchmark_.run(repetition);
+    links_.end(repetition);
     progress_.count_repetition();
     return repetition.times();
   }
@@ -250,6 +254,7 @@ class Sampling {
   const Faults& faults_;
   Progress& progress_;
   Window window_;
+  LinkCounters links_;
   Synchronization synchronization_;
   double looped_repetition_s_;
   std::uint64_t seed_ = 0;

@@ -60,9 +60,10 @@ Routine::Routine(const std::string& name) : address_(address(name + "_")) {}
 
 // By the names for C: the one for Fortran numbers the processes wrongly on a communicator of one's own
 // (ScaLAPACK 2.2.1).
-Context::Context(const Communicator& communicator, int rows, int columns)
+Context::Context(const Communicator& communicator, const ProcessGrid& grid)
     : system_(function<int(MPI_Comm)>("Csys2blacs_handle")(communicator.handle())), handle_(system_) {
-  function<void(int*, const char*, int, int)>("Cblacs_gridinit")(&handle_, "Row", rows, columns);
+  function<void(int*, const char*, int, int)>("Cblacs_gridinit")(
+      &handle_, grid.order() == GridOrder::rows ? "Row" : "Column", grid.rows(), grid.columns());
 }
 
 Context::~Context() {

@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "benchmarks/algorithm/process_grid.hpp"
 #include "mpi/communicator.hpp"
 
 namespace scope::scalapack {
@@ -31,10 +32,10 @@ class Routine {
 // What ScaLAPACK knows of a distributed matrix.
 using Descriptor = std::array<int, 9>;
 
-// A grid of the processes of a communicator, numbered along rows; ScaLAPACK calls it a context.
+// A grid of the processes of a communicator; ScaLAPACK calls it a context.
 class Context {
  public:
-  Context(const Communicator& communicator, int rows, int columns);
+  Context(const Communicator& communicator, const ProcessGrid& grid);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;

@@ -143,13 +143,16 @@ def _points(one: Speedup, slot: int) -> Plot:
             "array": [number((speedup.high or speedup.value) - speedup.value) for _, speedup in shown],
             "arrayminus": [number(speedup.value - (speedup.low or speedup.value)) for _, speedup in shown],
         },
-        "text": [
-            plain(f"size {one.size}, {point.ranks} ranks: {_figure_of(speedup)}") for point, speedup in shown
-        ],
+        "text": [plain(f"{_name(one)}, {point.ranks} ranks: {_figure_of(speedup)}") for point, speedup in shown],
         "hovertemplate": "%{text}<extra></extra>",
-        "name": f"size {one.size}",
+        "name": _name(one),
         "meta": {"slot": slot, "role": "points"},
     }
+
+
+def _name(one: Speedup) -> str:
+    """Name a series; the class of an application stands in the title."""
+    return f"size {one.size}" if one.size else "measured"
 
 
 def _law(one: Speedup, law: Amdahl, slot: int) -> Plot:

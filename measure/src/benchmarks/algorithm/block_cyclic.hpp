@@ -79,8 +79,18 @@ inline std::vector<Parameter> grid_parameters() {
                   "columns of the grid of processes; 0: as the rows allow, or nearest to a square")};
 }
 
+// For benchmarks that let the ranks follow each other along rows or columns.
+inline Parameter grid_order_parameter() {
+  return choice("grid_order", {"rows", "columns"},
+                "along what successive ranks follow each other: hosts lie so in the grid");
+}
+inline GridOrder asked_order(const Parameters& parameters) {
+  return parameters.choice("grid_order") == "columns" ? GridOrder::columns : GridOrder::rows;
+}
+
 // Throws Unavailable where rows times columns are not the processes.
-inline ProcessGrid asked_grid(const Parameters& parameters, const Communicator& communicator) {
+inline ProcessGrid asked_grid(const Parameters& parameters, const Communicator& communicator,
+                              GridOrder order = GridOrder::rows) {
   const std::int64_t rows = parameters.integer("grid_rows");
   const std::int64_t columns = parameters.integer("grid_columns");
   const int processes = communicator.size();
@@ -92,7 +102,7 @@ inline ProcessGrid asked_grid(const Parameters& parameters, const Communicator& 
                       std::to_string(processes) + " processes: " + std::to_string(squarest.rows()) + " x " +
                       std::to_string(squarest.columns()) + " would do");
   }
-  return ProcessGrid(communicator, rows == 0 && columns != 0 ? processes / columns : rows);
+  return ProcessGrid(communicator, rows == 0 && columns != 0 ? processes / columns : rows, order);
 }
 
 // Sums what every process has of a vector, so that all have all of it.

@@ -19,6 +19,14 @@ inline std::vector<std::string> broadcasts() {
   return {"ring_modified", "ring", "binomial", "long"};
 }
 
+// With those of the MPI library: `library` is MPI_Bcast, which topology-aware collectives serve where they
+// are below the program; `library_nonblocking` is MPI_Ibcast.
+inline std::vector<std::string> broadcasts_with_library() {
+  auto all = broadcasts();
+  all.insert(all.end(), {"library", "library_nonblocking"});
+  return all;
+}
+
 class PanelBroadcast {
  public:
   // `row`: a row or a column of the grid. `tag`: not that of another one which is under way at the same time.
@@ -33,9 +41,12 @@ class PanelBroadcast {
     finish();
     message_ = message;
     root_ = root;
-    arrived_ = row_.rank() == root;
-    if (row_.size() == 1 || kind_ == "long") return;
-    if (arrived_) {
+    if (row_.size() == 1) return;
+    arrived_ = row_.rank() == root && !of_library();
+    if (blocking()) return;
+    if (kind_ == "library_nonblocking") {
+      MPI_Ibcast(message_.data(), count(), MPI_DOUBLE, root, row_.handle(), &coming_);
+    } else if (arrived_) {
       pass_on();
     } else {
       MPI_Irecv(message_.data(), count(), MPI_DOUBLE, absolute(parent()), tag_, row_.handle(), &coming_);
@@ -56,10 +67,14 @@ class PanelBroadcast {
 
   // Until this process has it.
   void wait() {
-    if (kind_ == "long" && row_.size() > 1) {
+    if (arrived_) return;
+    if (kind_ == "long") {
       scatter_and_pass_round();
       arrived_ = true;
-    } else if (!arrived_) {
+    } else if (kind_ == "library") {
+      MPI_Bcast(message_.data(), count(), MPI_DOUBLE, root_, row_.handle());
+      arrived_ = true;
+    } else {
       MPI_Wait(&coming_, MPI_STATUS_IGNORE);
       arrive();
     }
@@ -67,11 +82,16 @@ class PanelBroadcast {
 
   // Until the message may be overwritten.
   void finish() {
+    if (kind_ == "library_nonblocking") MPI_Wait(&coming_, MPI_STATUS_IGNORE);
     MPI_Waitall(static_cast<int>(going_.size()), going_.data(), MPI_STATUSES_IGNORE);
     going_.clear();
   }
 
  private:
+  // Nothing is under way before `wait`.
+  bool blocking() const { return kind_ == "long" || kind_ == "library"; }
+  // The root, too, has a part in it until it has arrived.
+  bool of_library() const { return blocking() || kind_ == "library_nonblocking"; }
   // Places are counted from the root.
   int place() const { return (row_.rank() - root_ + row_.size()) % row_.size(); }
   int absolute(int place) const { return (place + root_) % row_.size(); }
@@ -86,7 +106,7 @@ class PanelBroadcast {
 
   void arrive() {
     arrived_ = true;
-    pass_on();
+    if (kind_ != "library_nonblocking") pass_on();
   }
   void pass_on() {
     // Far subtrees of a tree are the larger ones; of a ring the next neighbour is waited for.

@@ -101,19 +101,16 @@ class ScalapackCase : public Benchmark {
 
  protected:
   // `matrices`: how many n x n matrices it will hold, so that they are refused before they are allocated.
-  ScalapackCase(const Parameters& parameters, const Communicator& communicator, int matrices)
-      : ScalapackCase(communicator, asked_grid(parameters, communicator),
+  ScalapackCase(const Parameters& parameters, const Communicator& communicator, int matrices,
+                GridOrder order = GridOrder::rows)
+      : ScalapackCase(communicator, asked_grid(parameters, communicator, order),
                       static_cast<int>(parameters.integer("n")),
                       static_cast<int>(parameters.integer("block"))) {
     const Layout layout(n_, n_, block_, grid_);
     require_memory(matrices * layout.values() * static_cast<std::int64_t>(sizeof(Real)), communicator);
   }
   ScalapackCase(const Communicator& communicator, ProcessGrid grid, int n, int block)
-      : communicator_(communicator),
-        grid_(grid),
-        n_(n),
-        block_(block),
-        context_(communicator, grid.rows(), grid.columns()) {}
+      : communicator_(communicator), grid_(grid), n_(n), block_(block), context_(communicator, grid) {}
 
   // Before every run, not timed.
   virtual void prepare() = 0;

@@ -10,7 +10,7 @@ template <class Real>
 class Product final : public ScalapackCase<Real> {
  public:
   Product(const Parameters& parameters, const Communicator& communicator)
-      : ScalapackCase<Real>(parameters, communicator, 3),
+      : ScalapackCase<Real>(parameters, communicator, 3, asked_order(parameters)),
         a_(this->square()),
         b_(this->square()),
         c_(this->square()) {}
@@ -54,7 +54,7 @@ class Product final : public ScalapackCase<Real> {
 const Registration registration{{
     .name = "algorithm.scalapack_pdgemm",
     .summary = "ScaLAPACK: product of two dense matrices",
-    .parameters = scalapack_parameters(),
+    .parameters = scalapack_parameters({grid_order_parameter()}),
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = scalapack_sweeps(),

@@ -27,7 +27,7 @@ class Summa final : public Benchmark {
         n_(parameters.integer("n")),
         block_(static_cast<int>(std::min(parameters.integer("block"), n_))),
         together_(std::max<std::int64_t>(1, std::min(parameters.integer("panel"), n_) / block_)),
-        grid_(asked_grid(parameters, communicator)),
+        grid_(asked_grid(parameters, communicator, asked_order(parameters))),
         layout_(n_, n_, block_, grid_),
         row_(Communicator::split(communicator, grid_.row(), grid_.column())),
         column_(Communicator::split(communicator, grid_.column(), grid_.row())),
@@ -226,7 +226,9 @@ std::vector<Parameter> parameters() {
       integer("block", "", 128, 1, 10'000, "rows and columns of the blocks in which they are dealt out"),
       integer("panel", "", 256, 1, 10'000, "columns of A that are multiplied at once: as many whole blocks")};
   for (auto& parameter : grid_parameters()) all.push_back(std::move(parameter));
-  all.push_back(choice("broadcast", broadcasts(), "how panels travel along rows and columns of the grid"));
+  all.push_back(grid_order_parameter());
+  all.push_back(
+      choice("broadcast", broadcasts_with_library(), "how panels travel along rows and columns of the grid"));
   return all;
 }
 
@@ -239,7 +241,8 @@ const Registration registration{{
                 observed_seconds("communicate_s")},
     .sweeps = {{"standard", "ranks=powers n=1000,2000"},
                {"advanced", "ranks=powers n=4000 block=64,128,256"},
-               {"advanced", "ranks=4 n=2000 grid_rows=1,2,4 broadcast=ring,ring_modified,binomial,long"}},
+               {"advanced",
+                "ranks=4 n=2000 grid_rows=1,2,4 broadcast=ring,ring_modified,binomial,long,library"}},
     .unavailable_reason = blas::absent(),
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
       return std::make_unique<Summa>(parameters, communicator);

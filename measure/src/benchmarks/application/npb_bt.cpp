@@ -62,7 +62,8 @@ class BlockTridiagonalFlow final : public AlternatingDirections<BlockTridiagonal
 };
 
 const Registration registration{declaration<BlockTridiagonalFlow>(
-    name, "NAS application BT: a flow by systems of 5 x 5 blocks on three diagonals", {vector_variant()})};
+    name, "NAS application BT: a flow by systems of 5 x 5 blocks on three diagonals", problems,
+    {vector_variant()})};
 
 }  // namespace
 }  // namespace scope::npb

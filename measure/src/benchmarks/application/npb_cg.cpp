@@ -26,6 +26,8 @@ struct Problem {
   int iterations;
   double shift;
   double zeta;
+
+  std::string size() const { return std::to_string(order) + " rows"; }
 };
 
 // RNR-94-007, table 2.2 (A, B); NPB 3.4 (S, W, C, and all digits).
@@ -270,7 +272,7 @@ class ConjugateGradient final : public Kernel {
 };
 
 const Registration registration{declaration<ConjugateGradient>(
-    name, "NAS kernel CG: smallest eigenvalue of a sparse matrix, by conjugate gradients")};
+    name, "NAS kernel CG: smallest eigenvalue of a sparse matrix, by conjugate gradients", problems)};
 
 }  // namespace
 }  // namespace scope::npb

@@ -64,6 +64,10 @@ struct Problem {
   int ny;
   int nz;
   std::span<const Complex> checksums;  // one for each iteration
+
+  std::string size() const {
+    return std::to_string(nx) + " x " + std::to_string(ny) + " x " + std::to_string(nz) + " points";
+  }
 };
 
 constexpr PerClass<Problem> problems{{{64, 64, 64, checksums_S},
@@ -302,7 +306,7 @@ class FourierTransform final : public Kernel {
 };
 
 const Registration registration{declaration<FourierTransform>(
-    name, "NAS kernel FT: Fourier transforms in three dimensions, by all-to-alls of the whole grid",
+    name, "NAS kernel FT: Fourier transforms in three dimensions, by all-to-alls of the whole grid", problems,
     {vector_variant()})};
 
 }  // namespace

@@ -39,6 +39,10 @@ struct Problem {
   int log2_keys;
   int log2_range;
   std::array<KnownRank, tests> known;
+
+  std::string size() const {
+    return "2^" + std::to_string(log2_keys) + " keys of " + std::to_string(log2_range) + " bits";
+  }
 };
 
 // RNR-94-007, table 2.4 (A, B); NPB 3.4 (S, W, C).
@@ -343,8 +347,8 @@ class IntegerSort final : public Kernel {
   std::array<std::array<std::int64_t, tests>, iteration_count> found_{};
 };
 
-const Registration registration{
-    declaration<IntegerSort>(name, "NAS kernel IS: ranks of integers, by an all-to-all of nearly all keys")};
+const Registration registration{declaration<IntegerSort>(
+    name, "NAS kernel IS: ranks of integers, by an all-to-all of nearly all keys", problems)};
 
 }  // namespace
 }  // namespace scope::npb

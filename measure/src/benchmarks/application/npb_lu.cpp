@@ -318,7 +318,8 @@ class OverRelaxedFlow final : public Kernel {
 };
 
 const Registration registration{declaration<OverRelaxedFlow>(
-    name, "NAS application LU: a flow by over-relaxation in waves of short messages", {vector_variant()})};
+    name, "NAS application LU: a flow by over-relaxation in waves of short messages", problems,
+    {vector_variant()})};
 
 }  // namespace
 }  // namespace scope::npb

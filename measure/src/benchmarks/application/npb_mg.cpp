@@ -28,6 +28,8 @@ struct Problem {
   int iterations;
   Weights smoother;
   double norm;
+
+  std::string size() const { return std::to_string(side) + "^3 points"; }
 };
 
 constexpr Weights smoother_of_small{-3.0 / 8, 1.0 / 32, -1.0 / 64, 0};
@@ -252,8 +254,9 @@ class Multigrid final : public Kernel {
   double norm_ = 0;
 };
 
-const Registration registration{declaration<Multigrid>(
-    name, "NAS kernel MG: multigrid for the Poisson equation on a periodic cube", {vector_variant()})};
+const Registration registration{
+    declaration<Multigrid>(name, "NAS kernel MG: multigrid for the Poisson equation on a periodic cube",
+                           problems, {vector_variant()})};
 
 }  // namespace
 }  // namespace scope::npb

@@ -17,6 +17,8 @@ struct FlowProblem {
   double dt;
   Quantities residual;  // root mean squares after the last iteration
   Quantities error;
+
+  std::string size() const { return std::to_string(n) + "^3 points"; }
 };
 
 inline std::vector<Published> published_norms(const FlowProblem& problem) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "benchmark.hpp"
 
@@ -24,8 +25,14 @@ const Entry& of_class(const PerClass<Entry>& table, const Parameters& parameters
   return table[static_cast<std::size_t>(problem_class_of(parameters))];
 }
 
-inline Parameter problem_class() {
-  return choice("class", {"S", "W", "A", "B", "C"}, "size of the problem, as the suite names it");
+// The parameter, with what each class of `table` has to do in words: `S 12^3 points, W ...`.
+template <class Entry>
+Parameter problem_class(const PerClass<Entry>& table) {
+  std::vector<std::string> names{"S", "W", "A", "B", "C"};
+  std::string sizes;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    sizes += (i == 0 ? ": " : ", ") + names[i] + " " + table[i].size();
+  return choice("class", names, "size of the problem, as the suite names it" + sizes);
 }
 
 }  // namespace scope::npb

@@ -1,0 +1,86 @@
+#include "sampling/link_counters.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "synchronization/dissemination.hpp"
+
+namespace scope {
+namespace {
+
+// What rank 0 was told, on every rank.
+std::string told(const Communicator& world) {
+  const char* const words = world.root() ? std::getenv("SCOPE_LINK_COUNTERS") : nullptr;
+  std::string text = words != nullptr ? words : "";
+  int length = static_cast<int>(text.size());
+  MPI_Bcast(&length, 1, MPI_INT, 0, world.handle());
+  text.resize(length);
+  MPI_Bcast(text.data(), length, MPI_CHAR, 0, world.handle());
+  return text;
+}
+
+}  // namespace
+
+LinkCounters::LinkCounters(const Communicator& world, bool wanted) : world_(world) {
+  if (!wanted) return;
+  std::istringstream words(told(world));
+  words >> file_;
+  for (std::string word; words >> word;) {
+    const auto arrow = word.find('>');
+    const auto equals = word.find('=', arrow);
+    if (arrow == std::string::npos || equals == std::string::npos) continue;
+    links_.push_back(
+        {word.substr(0, arrow), word.substr(arrow + 1, equals - arrow - 1), word.substr(equals + 1)});
+  }
+  // Where the root sees none of them nothing is told.
+  int found = world.root() && read().size() == links_.size() ? 1 : 0;
+  MPI_Bcast(&found, 1, MPI_INT, 0, world.handle());
+  if (found == 0) links_.clear();
+}
+
+void LinkCounters::begin() {
+  if (!links_.empty() && world_.root()) before_ = read();
+}
+
+void LinkCounters::end(Repetition& repetition) {
+  if (links_.empty()) return;
+  dissemination_barrier(world_);
+  const std::vector<Bytes> now = world_.root() ? read() : std::vector<Bytes>();
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const bool known = i < now.size() && i < before_.size();
+    const auto& [here, there, interface] = links_[i];
+    const double sent = known ? static_cast<double>(now[i].sent - before_[i].sent) : 0;
+    const double received = known ? static_cast<double>(now[i].received - before_[i].received) : 0;
+    repetition.observe(here + '>' + there + "_bytes", sent);
+    repetition.observe(there + '>' + here + "_bytes", received);
+  }
+}
+
+// Of proc(5), /proc/net/dev: the name and a colon, bytes and seven more counts received, then bytes sent.
+std::vector<LinkCounters::Bytes> LinkCounters::read() const {
+  std::ifstream file(file_);
+  std::map<std::string, Bytes> all;
+  for (std::string line; std::getline(file, line);) {
+    const auto colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    std::istringstream name(line.substr(0, colon));
+    std::istringstream counts(line.substr(colon + 1));
+    std::string interface;
+    Bytes bytes{};
+    std::uint64_t between = 0;
+    name >> interface;
+    counts >> bytes.received;
+    for (int i = 0; i < 7; ++i) counts >> between;
+    if (counts >> bytes.sent) all[interface] = bytes;
+  }
+  std::vector<Bytes> found;
+  for (const auto& link : links_) {
+    const auto known = all.find(link.interface);
+    if (known != all.end()) found.push_back(known->second);
+  }
+  return found;
+}
+
+}  // namespace scope

@@ -1,0 +1,87 @@
+"""How many equations the memory holds."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import isqrt
+from pathlib import Path
+
+from scope.machine.machine import Host
+from scope.tune.candidates import Candidate
+
+PER_PROCESS_BYTES = 96 << 20
+"""What a process takes beside its matrix: program, library of messages and its buffers, BLAS."""
+DOUBLE_BYTES = 8
+
+
+@dataclass(frozen=True)
+class HostMemory:
+    """The memory of one host and how many processes share it."""
+
+    bytes: float
+    processes: int
+
+
+def largest_n(hosts: Sequence[HostMemory], fraction: float, candidate: Candidate) -> int:
+    """Return the most equations, a multiple of the block, that fit into a share of every host's memory.
+
+    HPL's rule of thumb is 80 % of the memory (its tuning page); what the processes need beside their matrix is
+    taken from that. 0 where nothing fits.
+    """
+    room = min((fraction * host.bytes / host.processes for host in hosts if host.processes), default=0.0)
+    room -= PER_PROCESS_BYTES
+    if room <= 0:
+        return 0
+    block = candidate.block
+    n = isqrt(int(room * candidate.ranks / DOUBLE_BYTES)) // block * block
+    while n > 0 and bytes_of_process(n, candidate) > room:
+        n -= block
+    return max(n, 0)
+
+
+def bytes_of_process(n: int, candidate: Candidate) -> int:
+    """Return the bytes of the process that holds most: its part of [A | b], three panels, rows on their way."""
+    block = candidate.block
+    rows, columns = share(n, block, candidate.rows), share(n + 1, block, candidate.columns)
+    panel = (rows + block + 1) * block
+    return DOUBLE_BYTES * (rows * columns + 3 * panel + 3 * columns * block + 6 * n)
+
+
+def share(count: int, block: int, parts: int) -> int:
+    """Return how many of `count` items the part has that gets most when blocks are dealt out in turn."""
+    blocks = -(-count // block)
+    return min(count, -(-blocks // parts) * block)
+
+
+def of_hosts(hosts: Sequence[Host], slots: Sequence[int], ranks: int) -> list[HostMemory]:
+    """Return the memory of each host with the processes that it gets when slots are filled in turn.
+
+    More processes than slots are spread evenly. Of this host counts what is available now, of others what is
+    installed.
+    """
+    placed, left = [], ranks
+    for slot in slots:
+        placed.append(min(slot, left))
+        left -= placed[-1]
+    placed = [count + -(-left // len(slots)) for count in placed]
+    here = os.uname().nodename
+    return [
+        HostMemory(min(host.memory_bytes, available_bytes()) if host.name == here else host.memory_bytes, count)
+        for host, count in zip(hosts, placed, strict=False)
+        if host.memory_bytes
+    ]
+
+
+def available_bytes(root: Path = Path("/")) -> float:
+    """Return what this host would give without swapping, within the control group's limit; infinite if unsaid."""
+    limits = [float("inf")]
+    with suppress(OSError, ValueError):
+        limits.append(float((root / "sys/fs/cgroup/memory.max").read_text()))  # "max" is no number
+    with suppress(OSError):
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", (root / "proc/meminfo").read_text(), re.MULTILINE)
+        limits += [float(found[1]) * 1024] if found else []
+    return min(limits)

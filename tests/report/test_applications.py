@@ -1,0 +1,83 @@
+"""The figure and the tables of applications, of a run that has them and of one that has none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scope.cli import show
+from scope.errors import UsageError
+from scope.models.fit import Application, ApplicationPoint, Bounds
+from scope.report import applications
+from scope.report import contents as run_contents
+from scope.report.contents import Contents
+from scope.report.figures import computation
+from scope.statistics.summary import Case
+
+NAME = "application.npb_lu"
+
+
+def point(ranks: int) -> ApplicationPoint:
+    others = 0.1 * (ranks - 1)
+    return ApplicationPoint(
+        ranks=ranks,
+        memory_bytes=1e9 / ranks,
+        messages=100.0 * others,
+        message_bytes=1e5 * others,
+        time_s=Bounds(value=8 / ranks + others),
+        compute_s=Bounds(value=8 / ranks, low=7.9 / ranks, high=8.1 / ranks),
+        communicate_s=Bounds(value=others),
+        idle_s=Bounds(value=0),
+        oversubscribed=ranks > 2,
+    )
+
+
+def lu(size: str, *counts: int) -> Application:
+    return Application(
+        subject=Case(
+            benchmark=NAME, parameters={"class": size}, ranks=max(counts), transport="default", placement="core"
+        ),
+        origin="measured",
+        iterations=250,
+        operations=1.193e11,
+        computation_s=Bounds(value=8, low=7.9, high=8.1) if len(counts) > 1 else None,
+        deviation=0.01 if len(counts) > 1 else None,
+        reason="" if len(counts) > 1 else "1 process count",
+        points=[point(ranks) for ranks in counts],
+    )
+
+
+@pytest.fixture
+def contents(golden_run: Path) -> Contents:
+    read = run_contents.read(golden_run)
+    return replace(read, models=read.models.model_copy(update={"applications": [lu("S", 1), lu("A", 1, 2, 4)]}))
+
+
+def test_computation_lies_on_its_law_and_nothing_is_drawn_of_one_count_or_of_zero(contents: Contents) -> None:
+    (figure,) = computation.figures(contents, NAME)
+    assert figure.title == "Computation and communication, A"
+    traces = {trace["name"]: trace for trace in figure.traces}
+    assert list(traces) == ["compute", "communicate", "a0 / p"], "nobody waited, and one process sends nothing"
+    assert (traces["compute"]["x"], traces["compute"]["y"]) == ([1, 2, 4], [8, 4, 2])
+    assert traces["communicate"]["x"] == [2, 4]
+    assert (traces["a0 / p"]["x"], traces["a0 / p"]["y"]) == ([1, 4], [8, 2])
+    assert "a0 = 8.00 s [7.90, 8.10], computation lies at most" in figure.caption
+    assert [row[0] for row in figure.table.rows] == ["npb_lu A"] * 3
+    assert figure.table.rows[2][1] == "4 (more processes than processors)"
+
+
+def test_every_count_has_its_row_in_the_terminal(contents: Contents) -> None:
+    found = contents.models.applications
+    static = applications.characterisation(found, contents.benchmarks)
+    assert [(row[1], row[5]) for row in static.rows] == [("S", "1"), ("A", "1"), ("A", "2"), ("A", "4")]
+    assert applications.drawn(static).row_count == 4
+    assert applications.laws(found)[0] == "npb_lu S: no law of computation: 1 process count."
+
+
+def test_a_run_without_applications_says_so(golden_run: Path) -> None:
+    with pytest.raises(UsageError, match="has no application that gave a result"):
+        show.command(golden_run, [], applications=True)
+    with pytest.raises(UsageError, match="patterns choose figures"):
+        show.command(golden_run, ["mpi"], applications=True)
