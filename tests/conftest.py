@@ -17,6 +17,8 @@ ON_THE_MACHINE = {
 
 Some elsewhere start ranks, too, but ask only whether results are right.
 """
+ONE_RUN = {"tune"}
+"""Folders whose files each look at one run, which is too dear to be made by both workers."""
 
 
 def pytest_configure() -> None:
@@ -26,10 +28,13 @@ def pytest_configure() -> None:
 
 
 class TwoWorkers(LoadScopeScheduling):
-    """Tests that need the machine stay together; the others are dealt out one by one."""
+    """Tests that need the machine stay together; most others are dealt out one by one."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "machine" if nodeid.split("/")[1] in ON_THE_MACHINE else nodeid
+        folder = nodeid.split("/")[1]
+        if folder in ON_THE_MACHINE:
+            return "machine"
+        return nodeid.split("::")[0] if folder in ONE_RUN else nodeid
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> TwoWorkers:
