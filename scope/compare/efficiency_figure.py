@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from scope.compare.efficiency import Efficiencies, Efficiency
 from scope.compare.efficiency_table import share
 
-LEFT = 390
-"""Where bars begin; what stands before them is their benchmark."""
+LETTER = 7.2
+"""Width of a letter of a label, the widest words told."""
 LONGEST = 480
 """The bar of the right end of the axis. Behind it stands the share."""
-WIDTH = 1100
+SHARE = 110
+"""Room for the share behind the longest bar."""
 ROW, BAR = 40, 13
 TOP = 34
 STEPS = 5
@@ -57,11 +58,12 @@ def figure(shares: Efficiencies) -> Figure:
     known = [one for row in shares.rows for one in (row.a, row.b) if one is not None]
     end = max([1.0, *(one.high or one.share for one in known)])
     scale = LONGEST / end
+    left = round(LETTER * max((len(row.label) for row in shares.rows), default=0)) + 20
     return Figure(
-        width=WIDTH,
+        width=left + LONGEST + SHARE,
         height=TOP + ROW * len(shares.rows) + 6,
-        left=LEFT,
-        right=LEFT + LONGEST,
+        left=left,
+        right=left + LONGEST,
         bars=[
             _bar(one, side, TOP + ROW * at + 4 + (BAR + 2) * place, scale)
             for at, row in enumerate(shares.rows)
@@ -69,7 +71,7 @@ def figure(shares: Efficiencies) -> Figure:
             if one is not None
         ],
         labels=[Label(TOP + ROW * at + ROW / 2 + 2, row.label) for at, row in enumerate(shares.rows)],
-        ticks=list(_ticks(scale)),
+        ticks=list(_ticks(left, scale)),
     )
 
 
@@ -86,6 +88,6 @@ def _bar(one: Efficiency, side: str, y: float, scale: float) -> Bar:
     )
 
 
-def _ticks(scale: float) -> Iterator[Label]:
+def _ticks(left: int, scale: float) -> Iterator[Label]:
     for step in range(STEPS + 1):
-        yield Label(LEFT + step / STEPS * scale, f"{step / STEPS:.0%}")
+        yield Label(left + step / STEPS * scale, f"{step / STEPS:.0%}")
