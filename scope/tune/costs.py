@@ -172,7 +172,7 @@ class LuCosts:
         if p > 1:
             # One reduction for each pivot, with the two rows that change places.
             panel += steps.width * ceil_log2(p) * along_column(DOUBLE_BYTES * (3 + 2 * steps.width))
-        message = DOUBLE_BYTES * steps.width * (1 + steps.width + steps.rows)
+        message = DOUBLE_BYTES * steps.width * (1 + steps.width + steps.panel_rows)
         wire = _broadcast(candidate.broadcast, q, message, along_row)
         swap = self.crowding * costs.swapped_s * steps.swapped
         swap += _exchange(candidate.swap, p, DOUBLE_BYTES * steps.swapped, along_column)

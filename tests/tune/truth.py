@@ -83,7 +83,7 @@ class Truth:
 
     def arrivals(self, one: Candidate, n: int, step: int, ready: float) -> list[float]:
         width = min(one.block, n - step * one.block)
-        message = self.message_s(8 * width * (1 + width + self.rows_of(one, n, step + 1)))
+        message = self.message_s(8 * width * (1 + width + self.rows_of(one, n, step)))
         hops = [(column - step) % one.columns for column in range(one.columns)]
         if one.broadcast == "long":
             message *= 1 + one.columns / 2

@@ -5,8 +5,8 @@
 #include <array>
 #include <string>
 
-#include "benchmarks/algorithm/process_grid.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/process_grid.hpp"
 
 namespace scope::scalapack {
 

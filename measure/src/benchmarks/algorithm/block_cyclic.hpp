@@ -8,8 +8,8 @@
 #include <string>
 
 #include "benchmark.hpp"
-#include "benchmarks/algorithm/process_grid.hpp"
 #include "blas/dense.hpp"
+#include "mpi/process_grid.hpp"
 
 namespace scope {
 

@@ -8,11 +8,12 @@
 
 #include "benchmark.hpp"
 #include "benchmarks/algorithm/block_message.hpp"
+#include "benchmarks/algorithm/grid_rows.hpp"
 #include "benchmarks/algorithm/local_product.hpp"
-#include "benchmarks/algorithm/process_grid.hpp"
 #include "benchmarks/algorithm/values.hpp"
 #include "blas/dense.hpp"
 #include "memory/available.hpp"
+#include "mpi/process_grid.hpp"
 #include "sampling/phases.hpp"
 
 namespace scope {

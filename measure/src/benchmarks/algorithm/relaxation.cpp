@@ -11,16 +11,17 @@
 #include <optional>
 
 #include "benchmark.hpp"
+#include "benchmarks/algorithm/grid_rows.hpp"
 #include "benchmarks/algorithm/laplace.hpp"
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
-#include "benchmarks/algorithm/process_grid.hpp"
 #include "benchmarks/algorithm/relaxation_replay.hpp"
 #include "benchmarks/algorithm/sweep_order.hpp"
 #include "benchmarks/algorithm/sweeps.hpp"
 #include "memory/available.hpp"
 #include "memory/buffer.hpp"
 #include "mpi/datatype.hpp"
+#include "mpi/process_grid.hpp"
 #include "sampling/phases.hpp"
 
 namespace scope {

@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "benchmarks/algorithm/partition.hpp"
-#include "benchmarks/algorithm/process_grid.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/sparse_matrix.hpp"
+#include "mpi/process_grid.hpp"
 
 namespace scope::npb {
 namespace {

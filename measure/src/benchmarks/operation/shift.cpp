@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "benchmark.hpp"
-#include "benchmarks/algorithm/process_grid.hpp"
+#include "benchmarks/algorithm/grid_rows.hpp"
 #include "memory/available.hpp"
 #include "memory/buffer.hpp"
+#include "mpi/process_grid.hpp"
 
 namespace scope {
 namespace {

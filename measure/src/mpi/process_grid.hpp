@@ -1,9 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
-#include "benchmark.hpp"
 #include "mpi/communicator.hpp"
+#include "unavailable.hpp"
 
 namespace scope {
 
@@ -56,10 +57,5 @@ class ProcessGrid {
   int row_;
   int column_;
 };
-
-inline Parameter grid_rows() {
-  return integer("rows", "", 0, 0, 1'000'000,
-                 "rows of the grid of processes; 0: as square as their number allows");
-}
 
 }  // namespace scope
