@@ -139,10 +139,15 @@ def compiler_version(mpi: MpiInstallation) -> str:
 
 
 def flags(directory: Path) -> str:
-    """Return the flags that decide the code, from the command that CMake made for a source."""
+    """Return the flags that decide the code: those that CMake gave to every source, in their order."""
     commands = json.loads((directory / "compile_commands.json").read_text())
-    words = shlex.split(commands[0]["command"])[1:] if commands else []
-    return " ".join(word for word in words if re.match(r"-([OfgDm]|std=|pthread|isystem)", word))
+    # What CMake wrote itself is no part of what is measured.
+    ours = [each for each in commands if not Path(each["file"]).is_relative_to(directory)]
+    all_words = [shlex.split(each["command"])[1:] for each in ours or commands]
+    first, *others = all_words or [[]]
+    shared = set(first).intersection(*others)
+    chosen = [word for word in first if word in shared]
+    return " ".join(word for word in chosen if re.match(r"-([OfgDm]|std=|pthread|isystem)", word))
 
 
 @contextmanager

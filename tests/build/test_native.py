@@ -35,7 +35,7 @@ def test_every_mpi_gets_its_program_and_its_registry(build: NativeBuild, mpi: Mp
     assert os.access(build.program, os.X_OK)
     assert build.mpi == mpi
     assert build.scalapack == scalapack.find(mpi)
-    assert "-O2" in build.flags
+    assert build.flags.split()[-2:] == ["-O2", "-std=c++20"], "of every source, not of one"
     names = [benchmark.name for benchmark in registry.load(build.program)]
     assert names == sorted(names)
     assert "mpi.latency" in names
