@@ -88,6 +88,19 @@ def number(value: float) -> float:
     return float(f"{value:.6g}")
 
 
+def whiskers(intervals: Iterable[tuple[float, float | None, float | None]]) -> Plot:
+    """Return plotly's error bars of (value, low, high); a bound that is not known is the value, 0 is a bound."""
+    bars = [
+        (value, value if low is None else low, value if high is None else high) for value, low, high in intervals
+    ]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [number(high - value) for value, _, high in bars],
+        "arrayminus": [number(value - low) for value, low, _ in bars],
+    }
+
+
 def plain(text: str) -> str:
     """Write data so that plotly, which knows some HTML, shows it letter by letter."""
     return html.escape(text, quote=False)

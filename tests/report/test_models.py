@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scope.models.model import fit_all
+from scope.report.figure import whiskers
 from scope.report.figures.residuals import _series
 from scope.report.parameters import outcomes
 from scope.report.provenance import _settings
@@ -35,3 +36,9 @@ def test_settings_are_listed_with_all_their_values() -> None:
     assert group.table is not None
     assert group.table.rows == [["btl_sm_eager_limit", "4096, 2048"], ["pml", "ob1, –"]]
     assert _settings([launch({})]) == []
+
+
+def test_a_bound_of_zero_is_drawn_and_an_unknown_one_is_not() -> None:
+    bars = whiskers([(2.0, 0.0, 3.0), (5.0, None, None), (-1.0, -4.0, 0.0)])
+    assert bars["arrayminus"] == [2.0, 0.0, 3.0]
+    assert bars["array"] == [1.0, 0.0, 1.0]

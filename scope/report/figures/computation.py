@@ -10,7 +10,7 @@ from scope import units
 from scope.models.fit import Application, ApplicationPoint, Bounds
 from scope.report.applications import law, times
 from scope.report.contents import Contents
-from scope.report.figure import Figure, Plot, log_axis, number, plain
+from scope.report.figure import Figure, Plot, log_axis, number, plain, whiskers
 from scope.report.figures.grouping import chosen_words
 
 PARTS = {"compute": "compute_s", "communicate": "communicate_s", "idle": "idle_s"}
@@ -67,12 +67,7 @@ def _points(name: str, points: list[tuple[ApplicationPoint, Bounds]]) -> Plot:
         "mode": "markers" if name == "compute" else "lines+markers",
         "x": [point.ranks for point, _ in points],
         "y": [number(bounds.value) for _, bounds in points],
-        "error_y": {
-            "type": "data",
-            "symmetric": False,
-            "array": [number((bounds.high or bounds.value) - bounds.value) for _, bounds in points],
-            "arrayminus": [number(bounds.value - (bounds.low or bounds.value)) for _, bounds in points],
-        },
+        "error_y": whiskers((bounds.value, bounds.low, bounds.high) for _, bounds in points),
         "text": [
             plain(f"{name}, {point.ranks} ranks: {units.interval(bounds.value, bounds.low, bounds.high, 's')}")
             for point, bounds in points

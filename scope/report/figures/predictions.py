@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scope.models.fit import PredictedPoint, Prediction
 from scope.report.contents import Contents
-from scope.report.figure import Figure, Plot, Table, log_axis, number, plain
+from scope.report.figure import Figure, Plot, Table, log_axis, number, plain, whiskers
 from scope.report.figures.grouping import MOST_SERIES, chosen_words
 from scope.report.prediction_table import VALIDATED, summary, validated_row
 
@@ -59,18 +59,13 @@ def _equal(values: list[float]) -> Plot:
 
 def _trace(one: Prediction, slot: int) -> Plot:
     shown = [point for point in one.points if point.role == "validated" and point.measured_total_s]
-    totals = [(point.total_s, point.total_s.low, point.total_s.high) for point in shown]
+    totals = [point.total_s for point in shown]
     return {
         "type": "scatter",
         "mode": "markers",
         "x": [number(point.measured_total_s.value) for point in shown if point.measured_total_s],
-        "y": [number(total.value) for total, _, _ in totals],
-        "error_y": {
-            "type": "data",
-            "symmetric": False,
-            "array": [number((high or total.value) - total.value) for total, _, high in totals],
-            "arrayminus": [number(total.value - (low or total.value)) for total, low, _ in totals],
-        },
+        "y": [number(total.value) for total in totals],
+        "error_y": whiskers((total.value, total.low, total.high) for total in totals),
         "text": [plain(_hover(point)) for point in shown],
         "hovertemplate": "%{text}<extra></extra>",
         "name": plain(_name(one)),

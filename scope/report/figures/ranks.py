@@ -6,7 +6,19 @@ from collections.abc import Iterator
 
 from scope.models.fit import Fit
 from scope.report.contents import Contents
-from scope.report.figure import Figure, Plot, label, log_axis, number, origins, plain, series_name, shown, table
+from scope.report.figure import (
+    Figure,
+    Plot,
+    label,
+    log_axis,
+    number,
+    origins,
+    plain,
+    series_name,
+    shown,
+    table,
+    whiskers,
+)
 from scope.report.figures.grouping import MOST_SERIES, panels, series, series_factors, spread, swept, values
 from scope.report.order import level, varying
 from scope.report.wording import definition, metric
@@ -85,20 +97,12 @@ def _varied(group: list[Summary]) -> list[Summary]:
 
 
 def _points(line: list[Summary], slot: int, name: str, joined: bool) -> Plot:
-    medians = [one.median or 0.0 for one in line]
     return {
         "type": "scatter",
         "mode": "lines+markers" if joined else "markers",
         "x": [one.ranks for one in line],
-        "y": [number(value) for value in medians],
-        "error_y": {
-            "type": "data",
-            "symmetric": False,
-            "array": [number((one.ci_high or middle) - middle) for one, middle in zip(line, medians, strict=True)],
-            "arrayminus": [
-                number(middle - (one.ci_low or middle)) for one, middle in zip(line, medians, strict=True)
-            ],
-        },
+        "y": [number(one.median or 0.0) for one in line],
+        "error_y": whiskers((one.median or 0.0, one.ci_low, one.ci_high) for one in line),
         "text": [plain(f"{name}, {one.ranks} ranks: {shown(one)}") for one in line],
         "hovertemplate": "%{text}<extra></extra>",
         "name": plain(name),

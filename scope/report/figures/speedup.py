@@ -11,7 +11,7 @@ from scope import units
 from scope.models.fit import Amdahl, Bounds, Speedup, SpeedupPoint
 from scope.models.speedup import SIZES
 from scope.report.contents import Contents
-from scope.report.figure import Figure, Plot, Table, number, plain
+from scope.report.figure import Figure, Plot, Table, number, plain, whiskers
 from scope.report.figures.grouping import MOST_SERIES, chosen_words, spread
 
 COLUMNS = ["size", "ranks", "time", "speed-up", "efficiency", "against the best serial", "remarks"]
@@ -137,12 +137,7 @@ def _points(one: Speedup, slot: int) -> Plot:
         "mode": "markers" if one.amdahl else "lines+markers",
         "x": [point.ranks for point, _ in shown],
         "y": [number(speedup.value) for _, speedup in shown],
-        "error_y": {
-            "type": "data",
-            "symmetric": False,
-            "array": [number((speedup.high or speedup.value) - speedup.value) for _, speedup in shown],
-            "arrayminus": [number(speedup.value - (speedup.low or speedup.value)) for _, speedup in shown],
-        },
+        "error_y": whiskers((speedup.value, speedup.low, speedup.high) for _, speedup in shown),
         "text": [plain(f"{_name(one)}, {point.ranks} ranks: {_figure_of(speedup)}") for point, speedup in shown],
         "hovertemplate": "%{text}<extra></extra>",
         "name": _name(one),
