@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scope.launch.errands import Manners
     from scope.launch.everywhere import Cluster
     from scope.launch.supervisor import Limits
-    from scope.machine.machine import MpiInstallation, NativeBuild
+    from scope.machine.machine import Machine, MpiInstallation, NativeBuild
     from scope.plan.experiment import Experiment
     from scope.plan.plan import Plan
     from scope.rundirectory import RunDirectory
@@ -243,24 +243,15 @@ def spread(
 
 def run(experiment: Experiment, where: str, limits: Limits, output: Path | None, words: list[str]) -> bool:
     """Measure as the experiment asks, derive, report; return whether every case is well."""
-    from scope.build import installations, registry
+    from scope.build import registry
     from scope.cli.analyze import explain
-    from scope.lab.active import active
-    from scope.launch import everywhere, launcher
     from scope.launch import run as runs
-    from scope.machine import discover
     from scope.plan import plan as planning
     from scope.rundirectory import read_text, write_text
     from scope.topology import preloading
 
-    lab = active()
-    if lab is not None:
-        experiment = settled_in(experiment)
-    mpi = installations.find(experiment.mpi)
-    site = launcher.site(mpi, experiment.launcher, where)
-    build = built(mpi)
-    cluster = everywhere.look_at(site)
-    machine = discover.machine(cluster.hosts, build, lab.facts() if lab else None)
+    experiment, build, cluster, machine = settled(experiment, where)
+    site = cluster.site
     benchmarks = registry.load(build.program)
     plan = planning.make(experiment, benchmarks, cluster.place, where)
     preloading.check(plan.launches, cluster)
@@ -275,6 +266,23 @@ def run(experiment: Experiment, where: str, limits: Limits, output: Path | None,
         well = measure(directory, closer(directory, plan, experiment.launches), build, cluster, limits, margin_s)
     explain(directory.path)
     return well
+
+
+def settled(experiment: Experiment, where: str) -> tuple[Experiment, NativeBuild, Cluster, Machine]:
+    """Return the experiment as it can be done here, the program for it, its hosts, and what they are."""
+    from scope.build import installations
+    from scope.lab.active import active
+    from scope.launch import everywhere, launcher
+    from scope.machine import discover
+
+    lab = active()
+    if lab is not None:
+        experiment = settled_in(experiment)
+    mpi = installations.find(experiment.mpi)
+    site = launcher.site(mpi, experiment.launcher, where)
+    build = built(mpi)
+    cluster = everywhere.look_at(site)
+    return experiment, build, cluster, discover.machine(cluster.hosts, build, lab.facts() if lab else None)
 
 
 def settled_in(experiment: Experiment) -> Experiment:

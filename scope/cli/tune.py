@@ -128,12 +128,9 @@ def begin(asked: Settings, experiment: Experiment, output: Path | None, json: bo
     """Begin a run with what predictions rest on, and tune in it; return whether every case is well."""
     import sys
 
-    from scope.build import installations, registry
-    from scope.cli.run import built, settled_in
-    from scope.lab.active import active
-    from scope.launch import everywhere, launcher
+    from scope.build import registry
+    from scope.cli.run import settled
     from scope.launch import run as runs
-    from scope.machine import discover
     from scope.plan import plan as planning
     from scope.plan.experiment import Selection
     from scope.rundirectory import FORMAT, write_json
@@ -141,14 +138,7 @@ def begin(asked: Settings, experiment: Experiment, output: Path | None, json: bo
     from scope.tune.record import FILE, Tuning
 
     where = "the command line"
-    lab = active()
-    if lab is not None:
-        experiment = settled_in(experiment)
-    mpi = installations.find(experiment.mpi)
-    site = launcher.site(mpi, experiment.launcher, where)
-    build = built(mpi)
-    cluster = everywhere.look_at(site)
-    machine = discover.machine(cluster.hosts, build, lab.facts() if lab else None)
+    experiment, build, cluster, machine = settled(experiment, where)
     benchmarks = registry.load(build.program)
     place = cluster.place
     asked = asked.model_copy(update={"ranks": asked.ranks or place.room(experiment.launcher.binding)})
