@@ -17,7 +17,7 @@ from scope.campaign.record import Journal, RunRecord
 from scope.campaign.starting import Starter
 from scope.campaign.study import Planned, Study, filled
 from scope.errors import ScopeError
-from scope.launch.supervisor import InterruptedRunError
+from scope.launch.supervision.supervisor import InterruptedRunError
 from scope.profiles.folder import PROFILES
 
 Listener = Callable[[RunRecord, int, int | None], None]

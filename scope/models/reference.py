@@ -8,7 +8,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-import scope
 from scope.errors import ScopeError, UsageError
 from scope.samples.records import Value
 
@@ -294,7 +293,7 @@ def load(name: str) -> Reference:
 
 def directory() -> Path:
     """Return the folder of the published figures: inside an installed package, else beside it."""
-    package = Path(scope.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     for folder in (package / "reference", package.parent / "reference"):
         if folder.is_dir():
             return folder

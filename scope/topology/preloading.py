@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from scope.build import collectives
 from scope.errors import ScopeError, UsageError
-from scope.launch.everywhere import Cluster
+from scope.launch.cluster import Cluster
 from scope.launch.preload import WORD
 from scope.plan.place import ONE_PER_HOST, split
 from scope.plan.plan import Launch
