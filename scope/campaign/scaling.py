@@ -12,10 +12,10 @@ from scope.campaign.configurations import all_features, numbers, order, well
 from scope.campaign.record import RunRecord
 from scope.campaign.resampling import medians
 from scope.campaign.study import Point
-from scope.models import amdahl
-from scope.models.curve import TOLERANCE
-from scope.models.draws import bounds
 from scope.models.fit import Amdahl, Bounds
+from scope.models.fitting.curve import TOLERANCE
+from scope.models.fitting.draws import bounds
+from scope.models.scaling import amdahl
 from scope.samples.samples import Floats
 
 FEATURES = ("wall_s", "compute_s", "mpi_s", "elapsed_s")

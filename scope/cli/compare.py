@@ -107,7 +107,7 @@ def _print_efficiencies(shares: Efficiencies, json: bool) -> None:
         typer.echo(encoder.dumps(shares.model_dump(), indent=1, ensure_ascii=False))
         return
     from scope.compare.efficiency_table import table
-    from scope.report.terminal import console
+    from scope.report.terminal.console import console
 
     console().print(table(shares))
 
@@ -120,6 +120,6 @@ def _print(comparison: Comparison, every: bool, json: bool) -> None:
         typer.echo(encoder.dumps(comparison.model_dump() | counts, indent=1, ensure_ascii=False))
         return
     from scope.compare.table import table
-    from scope.report.terminal import console
+    from scope.report.terminal.console import console
 
     console().print(table(comparison, every))
