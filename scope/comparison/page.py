@@ -5,17 +5,17 @@ from __future__ import annotations
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from scope import units
-from scope.compare.comparison import Comparison
-from scope.compare.efficiency import Efficiencies
-from scope.compare.efficiency_figure import figure
-from scope.compare.efficiency_table import share
-from scope.compare.table import change
+from scope.comparison.comparison import Comparison
+from scope.comparison.efficiency import Efficiencies
+from scope.comparison.efficiency_figure import figure
+from scope.comparison.efficiency_table import share
+from scope.comparison.table import change
 
 
 def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> str:
     """Return the page: efficiencies where they are given, counts, what differs, every case worst first."""
     environment = Environment(
-        loader=PackageLoader("scope.compare"),
+        loader=PackageLoader("scope.comparison"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scope import units
-from scope.compare.comparison import Factor
+from scope.comparison.comparison import Factor
 from scope.machine.machine import Host, Machine
 
 Facts = dict[str, str]

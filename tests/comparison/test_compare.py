@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from scope.cli.analyze import analyze
-from scope.compare.compare import compare, decide
-from scope.compare.effect import Effect
-from scope.compare.page import render
+from scope.comparison.compare import compare, decide
+from scope.comparison.effect import Effect
+from scope.comparison.page import render
 from scope.errors import UsageError
 from tests import golden_run as golden
-from tests.compare.runs import drawn, summary, write
+from tests.comparison.runs import drawn, summary, write
 
 
 def runs(tmp_path: Path, a: object, b: object) -> tuple[Path, Path]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scope.compare import effect, significance
+from scope.comparison import effect, significance
 
 
 def test_small_rank_sums_agree_with_scipy():

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from scope.compare.compare import compare
-from scope.compare.efficiency import efficiencies
-from scope.compare.page import render
+from scope.comparison.compare import compare
+from scope.comparison.efficiency import efficiencies
+from scope.comparison.page import render
 from scope.errors import UsageError
 from scope.rundirectory import RunDirectory
 from scope.statistics.summary import Summary
 from tests.cli.scope_command import scope
-from tests.compare.runs import summary, write
+from tests.comparison.runs import summary, write
 
 
 def rate(benchmark: str, value: float, ranks: int = 1, **changes: Any) -> Summary:

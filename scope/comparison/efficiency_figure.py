@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scope.compare.efficiency import Efficiencies, Efficiency
-from scope.compare.efficiency_table import share
+from scope.comparison.efficiency import Efficiencies, Efficiency
+from scope.comparison.efficiency_table import share
 
 LETTER = 7.2
 """Width of a letter of a label, the widest words told."""

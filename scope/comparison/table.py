@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scope import units
-from scope.compare.comparison import ComparedCase, Comparison, Verdict
+from scope.comparison.comparison import ComparedCase, Comparison, Verdict
 
 _STYLES: dict[Verdict, str] = {
     "worse": "bold red",

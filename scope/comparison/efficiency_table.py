@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scope import units
-from scope.compare.efficiency import Efficiencies, Efficiency
+from scope.comparison.efficiency import Efficiencies, Efficiency
 
 
 def table(shares: Efficiencies) -> RenderableType:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from scope.compare import effect, machines, significance
-from scope.compare.comparison import VERDICTS, Basis, ComparedCase, Comparison, Factor, Verdict
-from scope.compare.effect import Effect
-from scope.compare.significance import Significance
+from scope.comparison import effect, machines, significance
+from scope.comparison.comparison import VERDICTS, Basis, ComparedCase, Comparison, Factor, Verdict
+from scope.comparison.effect import Effect
+from scope.comparison.significance import Significance
 from scope.errors import UsageError
 from scope.machine.machine import Machine
 from scope.rundirectory import FORMAT, RunDirectory, read_json
