@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from scope.statistics.summary import Case
+from scope.strict import Strict
 
 Verdict = Literal["worse", "better", "inconclusive", "no difference", "incomparable"]
 VERDICTS: list[Verdict] = ["worse", "better", "inconclusive", "no difference", "incomparable"]
@@ -16,13 +15,7 @@ VERDICTS: list[Verdict] = ["worse", "better", "inconclusive", "no difference", "
 Basis = Literal["launches", "samples", "same data", "none"]
 
 
-class Part(BaseModel):
-    """A part of a comparison; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Factor(Part):
+class Factor(Strict):
     """Something that differs between the two runs."""
 
     name: str
@@ -71,7 +64,7 @@ class ComparedCase(Case):
         return self.ratio - 1 if self.better == "lower" else 1 - self.ratio
 
 
-class Comparison(Part):
+class Comparison(Strict):
     """Everything that `scope compare` found."""
 
     format: int

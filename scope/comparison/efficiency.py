@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from scope import units
 from scope.errors import UsageError
 from scope.models.fit import Ladder, Models, Rung
 from scope.plan.place import split
 from scope.rundirectory import FORMAT, RunDirectory, read_json
 from scope.statistics.summary import Summaries, Summary
+from scope.strict import Strict
 
 Kind = Literal["arithmetic", "memory", "messages"]
 DEFINITIONS: dict[Kind, str] = {
@@ -37,13 +36,7 @@ NOT_FLOATING = ("application.npb_ep", "application.npb_is")
 STREAM = "node.stream"
 
 
-class Part(BaseModel):
-    """A part of the comparison; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Efficiency(Part):
+class Efficiency(Strict):
     """The best that one run has of a benchmark."""
 
     case: str
@@ -61,7 +54,7 @@ class Efficiency(Part):
     """What the peak was taken from."""
 
 
-class EfficiencyRow(Part):
+class EfficiencyRow(Strict):
     """A benchmark in both runs."""
 
     kind: Kind
@@ -84,7 +77,7 @@ class EfficiencyRow(Part):
         return self.a is not None and self.b is not None and self.a.way != self.b.way
 
 
-class Efficiencies(Part):
+class Efficiencies(Strict):
     """Everything that `scope compare --efficiency` tells."""
 
     format: int

@@ -6,20 +6,15 @@ import tomllib
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 import scope
 from scope.errors import ScopeError, UsageError
 from scope.samples.records import Value
+from scope.strict import Strict
 
 
-class Published(BaseModel):
-    """A part of a file under `reference/`; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Scale(Published):
+class Scale(Strict):
     """What to run: cases as `--case` spells them."""
 
     launches: int = Field(ge=1)
@@ -28,7 +23,7 @@ class Scale(Published):
     """The size, or block, that stands for each published one; empty: the published ones themselves."""
 
 
-class Column(Published):
+class Column(Strict):
     """A column of a published table: elapsed times of a benchmark, a ratio of two columns, or a speed-up."""
 
     key: str
@@ -40,7 +35,7 @@ class Column(Published):
     speedup_of: str | None = None
 
 
-class Single(Published):
+class Single(Strict):
     """A published figure that stands in no table."""
 
     words: str
@@ -65,7 +60,7 @@ class Single(Published):
     published: float
 
 
-class Broadcast(Published):
+class Broadcast(Strict):
     """A row of a table of broadcast algorithms: one payload, the same hosts."""
 
     words: str
@@ -77,7 +72,7 @@ class Broadcast(Published):
     """Seconds that the source estimates."""
 
 
-class Growth(Published):
+class Growth(Strict):
     """How a collective was found to grow with the number of processes."""
 
     words: str
@@ -87,7 +82,7 @@ class Growth(Published):
     law: Literal["linear", "logarithmic"]
 
 
-class RateNetwork(Published):
+class RateNetwork(Strict):
     """A network that applications were run on, and the transport that stands for it here."""
 
     name: str
@@ -95,7 +90,7 @@ class RateNetwork(Published):
     transport: Literal["default", "tcp"]
 
 
-class Rate(Published):
+class Rate(Strict):
     """The rate of an application on a network."""
 
     benchmark: str
@@ -108,7 +103,7 @@ class Rate(Published):
     """10^6 operations per second, as the application counts them."""
 
 
-class Share(Published):
+class Share(Strict):
     """What an application computes, or how long its messages take on a network."""
 
     words: str
@@ -127,7 +122,7 @@ class Share(Published):
     remark: str = ""
 
 
-class Linpack(Published):
+class Linpack(Strict):
     """The best rate of LINPACK on a network."""
 
     ranks: int
@@ -139,7 +134,7 @@ class Linpack(Published):
     """Gflop/s."""
 
 
-class MatrixProduct(Published):
+class MatrixProduct(Strict):
     """A way to multiply matrices on a grid of processes."""
 
     words: str
@@ -150,7 +145,7 @@ class MatrixProduct(Published):
     """Whether it is what the source measured."""
 
 
-class Arrangement(Published):
+class Arrangement(Strict):
     """How the grid of processes lies on the clusters."""
 
     words: str
@@ -160,14 +155,14 @@ class Arrangement(Published):
     """Published share of the rate that is lost against the first arrangement."""
 
 
-class BlockRate(Published):
+class BlockRate(Strict):
     """The rate of a product in blocks of a size."""
 
     size: int
     gflops: float
 
 
-class StudyScale(Published):
+class StudyScale(Strict):
     """How large the study is that stands for a published one."""
 
     arguments: str
@@ -176,7 +171,7 @@ class StudyScale(Published):
     repetitions: int = Field(ge=1)
 
 
-class Network(Published):
+class Network(Strict):
     """Where a study is run."""
 
     name: str
@@ -188,7 +183,7 @@ class Network(Published):
     transport: Literal["default", "tcp"] = "default"
 
 
-class StudyFigure(Published):
+class StudyFigure(Strict):
     """A published figure of a program's runs."""
 
     words: str
@@ -222,7 +217,7 @@ class StudyFigure(Published):
     remark: str = ""
 
 
-class StudyOf(Published):
+class StudyOf(Strict):
     """A published study of a program, and what stands for it here."""
 
     kind: Literal["campaign", "placement"]
@@ -236,7 +231,7 @@ class StudyOf(Published):
     figure: list[StudyFigure]
 
 
-class Reference(Published):
+class Reference(Strict):
     """One published experiment."""
 
     title: str

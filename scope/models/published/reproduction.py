@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from scope.errors import UsageError
 from scope.machine.machine import Machine
 from scope.models.fit import PredictedPoint, Speedup
@@ -20,15 +18,14 @@ from scope.models.published.reference import Column, Reference, Single
 from scope.models.scaling.speedup import SIZES, size_of
 from scope.samples.records import LaunchRecord, Value
 from scope.statistics.summary import Summary
+from scope.strict import Strict
 
 MOST_RANKS = 64
 """The predicted critical count is looked for up to so many processes."""
 
 
-class Row(BaseModel):
+class Row(Strict):
     """One figure: as it was published, as it is predicted for this machine, as it was measured here."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     row: str
     published: float | None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import median
 
-from pydantic import BaseModel, ConfigDict
 from rich.table import Table
 from rich.text import Text
 
@@ -13,12 +12,11 @@ from scope import units
 from scope.report.run.order import case_key
 from scope.report.wording import metric
 from scope.statistics.summary import Summary
+from scope.strict import Strict
 
 
-class Row(BaseModel):
+class Row(Strict):
     """One figure of one case, for every run that has it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     benchmark: str
     case: str
