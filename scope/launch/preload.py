@@ -1,4 +1,4 @@
-"""What `transport=collectives` means for a launch: the topology-aware collectives are preloaded below the program."""
+"""What `transport=collectives` means for a launch: the topology-aware collectives below the program."""
 
 from __future__ import annotations
 

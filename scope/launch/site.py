@@ -58,7 +58,7 @@ def site_of(mpi: MpiInstallation, asked: experiment.Launcher, where: str) -> Sit
 
 
 def start_command(program: MpiProgram, site: Site) -> Command:
-    """Return how `program` is started at `site`, with the variables that steer MPI and threads set for every rank."""
+    """Return how `program` is started at `site`; every rank gets the variables that steer MPI and threads."""
     threads = {name: os.environ.get(name, value) for name, value in THREADS.items()}
     return choose(site.mpi, site.kind).command(program, site, {**steering_environment(os.environ), **threads})
 
@@ -116,7 +116,7 @@ def _hosts(asked: experiment.Launcher, where: str) -> list[HostSlots]:
 
 
 def _in_allocation(asked: list[HostSlots], granted: Allocation | None, where: str) -> list[HostSlots]:
-    """Return the hosts asked for with the slots that the job has there; all of the job's where none are asked for."""
+    """Return the hosts asked for, else all hosts of the job, with the slots that the job has there."""
     if granted is None:
         return asked
     if foreign := [host.name for host in asked if host.name not in granted.slots]:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from scope.strict import Strict
 
 from scope.machine import processors
 
 
-class Fact(BaseModel):
-    """A part of `machine.json`; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Cache(Fact):
+class Cache(Strict):
     """One cache level as one core sees it."""
 
     level: int
@@ -24,7 +18,7 @@ class Cache(Fact):
     shared_by_cores: int
 
 
-class Link(Fact):
+class Link(Strict):
     """One network interface."""
 
     name: str
@@ -38,7 +32,7 @@ class Link(Fact):
     up: bool
 
 
-class Processor(Fact):
+class Processor(Strict):
     """The processors of a host (one model per host)."""
 
     model: str
@@ -68,7 +62,7 @@ class Processor(Fact):
         return processors.limited(cores, self.quota_processors)
 
 
-class Host(Fact):
+class Host(Strict):
     """One node."""
 
     name: str
@@ -91,7 +85,7 @@ class Host(Fact):
     """Tells whether two hosts are one kernel."""
 
 
-class MpiInstallation(Fact):
+class MpiInstallation(Strict):
     """One MPI: its compiler wrapper, its launcher and what they say of themselves."""
 
     name: str
@@ -105,7 +99,7 @@ class MpiInstallation(Fact):
     """Path of mpiexec; empty when there is none."""
 
 
-class Blas(Fact):
+class Blas(Strict):
     """The library of dense linear algebra that the native program loads, as it describes itself on this host."""
 
     name: str
@@ -123,7 +117,7 @@ class Blas(Fact):
     """The kind of processor whose kernels it chose; empty where it does not say."""
 
 
-class Scalapack(Fact):
+class Scalapack(Strict):
     """The library of distributed linear algebra that the native program loads."""
 
     origin: str
@@ -136,7 +130,7 @@ class Scalapack(Fact):
     """Name under which it asks for MPI, where the MPI of the build goes by another; else empty."""
 
 
-class NativeBuild(Fact):
+class NativeBuild(Strict):
     """One compiled copy of the native program."""
 
     fingerprint: str
@@ -152,7 +146,7 @@ class NativeBuild(Fact):
     built_unix_s: float
 
 
-class EmulatedLink(Fact):
+class EmulatedLink(Strict):
     """A link of an emulated cluster that was measured when it came up."""
 
     link: str
@@ -169,7 +163,7 @@ class EmulatedLink(Fact):
         return self.measured_bytes_per_s / self.declared_bytes_per_s - 1
 
 
-class RelayedLink(Fact):
+class RelayedLink(Strict):
     """A link that a program carries, and how late its frames were delivered."""
 
     link: str
@@ -178,7 +172,7 @@ class RelayedLink(Fact):
     late_p99_us: float
 
 
-class EmulatedCluster(Fact):
+class EmulatedCluster(Strict):
     """The lab that a run was made in."""
 
     name: str
@@ -189,7 +183,7 @@ class EmulatedCluster(Fact):
     """What was made to go wrong, in words."""
 
 
-class Machine(Fact):
+class Machine(Strict):
     """`machine.json`."""
 
     format: int

@@ -8,7 +8,7 @@ from scope.mpi.implementation import LOOPBACK, Conditions, MpiImplementation
 
 
 class OpenMpiFamily:
-    """Open MPI is steered by MCA parameters, which its launchers take from the environment and hand to all ranks."""
+    """Open MPI is steered by MCA parameters; its launchers take them from the environment and forward them."""
 
     name = "openmpi"
     sonames: tuple[str, ...] = ("libmpi.so.40", "libmpi.so.20")

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from pydantic import BaseModel, ConfigDict
 
 from scope.errors import UsageError
 from scope.launch.launch_environment import launch_environment
@@ -24,6 +23,7 @@ from scope.profiles.folder import PROFILES
 from scope.profiles.program import Program, recognise
 from scope.rundirectory import FORMAT, read_json, write_json
 from scope.version import VERSION
+from scope.strict import Strict
 
 MONITOR = "monitor.json"
 """The name of the file that tells a monitored run's folder from any other."""
@@ -68,10 +68,8 @@ class Options:
         return self
 
 
-class Monitored(BaseModel):
+class Monitored(Strict):
     """`monitor.json`: a command that ran under the monitor, and how it ended."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int
     scope_version: str

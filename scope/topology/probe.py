@@ -147,7 +147,7 @@ def started(cluster: Cluster, program: str, crowded: bool) -> Iterator[Probe]:
     with tempfile.TemporaryDirectory(prefix="scope-topology-") as folder:
         argument = f"--progress={folder}/progress"  # by which its processes are known
         job = MpiProgram(
-            program=program, arguments=("--action=probe", argument), ranks=sum(counts), binding=site.binding
+            program, ("--action=probe", argument), ranks=sum(counts), binding=site.binding
         )
         command = Cluster(site, cluster.hosts).start(job)
         with (
@@ -170,7 +170,7 @@ def started(cluster: Cluster, program: str, crowded: bool) -> Iterator[Probe]:
                 yield _introduced(talk, crowded)
                 talk.end()
             finally:
-                processes.end(process, argument)
+                processes.end(process, lambda: processes.with_argument(argument))
 
 
 def _introduced(talk: _Talk, crowded: bool) -> Probe:

@@ -45,7 +45,7 @@ def _hosts(site: Site) -> list[str]:
 
 
 def _mapping(program: MpiProgram, site: Site, prrte: bool) -> list[str]:
-    """Map and bind ranks. Oversubscribed ranks stay unbound: a bound one would wait for its neighbour's time slice."""
+    """Map and bind ranks. Oversubscribed ranks stay unbound: a bound one would wait for its neighbour to yield."""
     per_host = program.ranks_per_host or site.ranks_per_host
     socket = "package" if prrte else "socket"
     binding = "none" if program.oversubscribed or site.shared_kernel else program.binding
@@ -59,10 +59,8 @@ def _control_network(site: Site, prrte: bool) -> list[str]:
     """Keep the launcher's own messages on their network."""
     if site.control_interface is None:
         return []
-    return [
-        *(("--prtemca", "prte_if_include") if prrte else ("--mca", "oob_tcp_if_include")),
-        site.control_interface,
-    ]
+    words = ("--prtemca", "prte_if_include") if prrte else ("--mca", "oob_tcp_if_include")
+    return [*words, site.control_interface]
 
 
 def _remote_shell(site: Site, prrte: bool) -> list[str]:

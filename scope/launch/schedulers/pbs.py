@@ -1,4 +1,4 @@
-"""PBS (OpenPBS, PBS Professional): the directives of a job script, and the hosts of a job. Scope does not submit to it."""
+"""PBS: the directives of a job script, and the hosts that a job was granted. Scope does not submit to it."""
 
 from __future__ import annotations
 

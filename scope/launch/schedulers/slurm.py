@@ -1,4 +1,4 @@
-"""Slurm: what a job was granted, the directives of a job script, and the queue: submit, watch, cancel, idle nodes."""
+"""Slurm: what a job was granted, the directives of a job script, and the queue: submit, watch, cancel."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Slurm:
         self._run("scancel", job)
 
     def nodes(self, partition: str | None, wanted: tuple[str, ...] = ()) -> list[Node]:
-        """Return the current state of the hosts of a partition (None: the default one), or of the named hosts."""
+        """Return the states of the hosts of a partition (None: the default one), or of the named hosts."""
         where = [f"--partition={partition}"] if partition else []
         named = [f"--nodes={','.join(wanted)}"] if wanted else []
         answer = self._run("sinfo", "--noheader", "--Node", *where, *named, "--format=%N|%T|%P|%E")

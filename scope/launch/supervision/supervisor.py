@@ -60,13 +60,13 @@ class Listener(Protocol):
     """Is notified of the progress of a plan."""
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
-        """Mpiexec was started for so many cases."""
+        """Note that mpiexec was started for so many cases."""
 
     def case_ended(self, launch: Launch, case: Case, status: str) -> None:
-        """A case has its record."""
+        """Note that a case has its record."""
 
     def launch_ended(self, launch: Launch, failure: str) -> None:
-        """An attempt has ended; `failure` is empty when all went well."""
+        """Note that an attempt has ended; `failure` is empty when all went well."""
 
 
 @dataclass(frozen=True)
