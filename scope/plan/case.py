@@ -71,4 +71,8 @@ Key = tuple[str, tuple[tuple[str, str, Value], ...], Batch]
 
 def key(benchmark: str, parameters: Mapping[str, Value], batch: Batch) -> Key:
     """Return what makes two records the same case; hashable."""
-    return benchmark, tuple(sorted((name, type(value).__name__, value) for name, value in parameters.items())), batch
+    return (
+        benchmark,
+        tuple(sorted((name, type(value).__name__, value) for name, value in parameters.items())),
+        batch,
+    )

@@ -15,6 +15,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from scope import units
 from scope.catalog.benchmark import Benchmark, Parameter
@@ -25,6 +26,7 @@ from scope.plan.place import Place
 from scope.plan.placement import ALL, KINDS, Kind, Placement
 
 Value = int | str
+Word = TypeVar("Word", bound=str)
 RANK_RULES = ("all", "nodes", "powers", "every", "squares")
 TRANSPORTS = ("default", "tcp", "collectives")
 FORCED_COLLECTIVE = re.compile(r"collectives\.[a-z]+\.[a-z_]+")
@@ -181,7 +183,7 @@ def _by_rule(rule: str, slots: int, benchmark: Benchmark) -> list[int]:
     return [] if most is None else [most]
 
 
-def _choices[Word: str](where: str, key: str, words: Sequence[str], allowed: Sequence[Word]) -> list[Word]:
+def _choices(where: str, key: str, words: Sequence[str], allowed: Sequence[Word]) -> list[Word]:
     found = [each for word in words for each in allowed if each == word]
     for word in words:
         if word not in allowed:
