@@ -12,6 +12,7 @@ from pathlib import Path
 from scope.build import collectives, installations
 from scope.build.collectives import CollectivesBuild
 from scope.launch import launcher
+from scope.launch.site import site_of, start_command
 from scope.machine.machine import MpiInstallation
 from scope.plan import experiment
 
@@ -34,7 +35,7 @@ class Timer:
         program = folder / "collectives_time"
         command = [found.compiler, "-std=c++20", "-O2", str(SOURCE), "-o", str(program)]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
-        site = launcher.site(found, experiment.Launcher(), "benchmark")
+        site = site_of(found, experiment.Launcher(), "benchmark")
         return cls(found, collectives.build(found), program, site)
 
     def seconds(
@@ -54,8 +55,8 @@ class Timer:
         arguments = [f"{name}={value}" for name, value in preload.items()]
         arguments += [str(self.program), operation, str(message_bytes), str(repetitions + 1), str(loop)]
         crowded = ranks > (os.cpu_count() or 1)
-        job = launcher.Job("/usr/bin/env", tuple(arguments), ranks, oversubscribed=crowded, binding="core")
-        command = launcher.command(job, self.site)
+        job = launcher.MpiProgram("/usr/bin/env", tuple(arguments), ranks, oversubscribed=crowded, binding="core")
+        command = start_command(job, self.site)
         environment = {**os.environ, **command.environment}
         ended = subprocess.run(command.arguments, env=environment, capture_output=True, text=True, timeout=600)
         if ended.returncode != 0:

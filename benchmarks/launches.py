@@ -12,6 +12,7 @@ from typing import Any
 
 from scope.build import installations, native
 from scope.launch import launcher
+from scope.launch.site import start_command
 
 HERE = Path(__file__).resolve().parent
 
@@ -37,8 +38,8 @@ class Pair:
         """Run ranks in a folder, pinned unless they are more than the cores, and return what they print."""
         crowded = ranks > len(os.sched_getaffinity(0))
         binding = "none" if crowded else "core"
-        job = launcher.Job(program, tuple(arguments), ranks, binding=binding, oversubscribed=crowded)
-        command = launcher.command(job, launcher.Site(self.mpi, self.mpi.launcher))
+        job = launcher.MpiProgram(program, tuple(arguments), ranks, binding=binding, oversubscribed=crowded)
+        command = start_command(job, launcher.Site(self.mpi, self.mpi.launcher))
         environment = {**os.environ, **command.environment}
         ended = subprocess.run(
             command.arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=True

@@ -24,6 +24,7 @@ import numpy as np
 
 from scope.build import installations, native
 from scope.launch import launcher
+from scope.launch.site import start_command
 from scope.machine.machine import MpiInstallation
 from scope.statistics.order_statistics import median_interval
 
@@ -112,8 +113,8 @@ def start(mpi: MpiInstallation, program: str, arguments: list[str], ranks: int) 
     """Run pinned ranks, not pinned where they are more than cores, and return what they print."""
     crowded = ranks > (os.cpu_count() or 1)
     binding = "none" if crowded else "core"
-    job = launcher.Job(program, tuple(arguments), ranks, binding=binding, oversubscribed=crowded)
-    command = launcher.command(job, launcher.Site(mpi, mpi.launcher))
+    job = launcher.MpiProgram(program, tuple(arguments), ranks, binding=binding, oversubscribed=crowded)
+    command = start_command(job, launcher.Site(mpi, mpi.launcher))
     environment = {**os.environ, **command.environment}
     ended = subprocess.run(
         command.arguments, env=environment, capture_output=True, text=True, timeout=LONGEST_S, check=True

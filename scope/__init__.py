@@ -1,3 +1,1 @@
 """Scope measures a cluster layer by layer and says where performance is lost, and why."""
-
-__version__ = "0.1.0"

@@ -1,15 +1,31 @@
-"""What Scope tells a person when it cannot go on: one line, never a trace."""
+"""What Scope tells people when it cannot go on: one line, never a traceback."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 class ScopeError(Exception):
-    """The work failed: a case failed, data was wrong, a program did not run (exit code 1)."""
+    """The work failed: a case failed, data were wrong, a program did not run (exit code 1)."""
 
     exit_code = 1
+    resumable: Path | None = None
+    """The run directory, where the work was begun and can be resumed."""
 
 
 class UsageError(ScopeError):
     """The command line or an input file is wrong; the message says what is allowed (exit code 2)."""
 
     exit_code = 2
+
+
+class InterruptedRunError(ScopeError):
+    """A person or a batch system asked the run to stop; it can be resumed (exit code 130)."""
+
+    exit_code = 130
+
+
+class OutOfTimeError(InterruptedRunError):
+    """The batch job of this run is about to end; the run can be resumed in another job (exit code 124)."""
+
+    exit_code = 124

@@ -387,7 +387,7 @@ def machine() -> dict[str, Any]:
         "cores": 16,
         "threads": 16,
         "usable": list(range(16)),
-        "quota_cores": None,
+        "quota_processors": None,
         "base_frequency_hz": 2.6e9,
         "flags": ["avx2", "constant_tsc", "nonstop_tsc"],
     }

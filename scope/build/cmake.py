@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import scope
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import MpiInstallation
 
@@ -60,7 +59,7 @@ class Project:
 
 def sources_of(folder: str, name: str) -> Path:
     """Return a folder of sources that comes with Scope: inside an installed package, else beside it."""
-    package = Path(scope.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     for candidate in (package / folder, package.parent / folder):
         if (candidate / "CMakeLists.txt").is_file():
             return candidate

@@ -16,8 +16,7 @@ from scope.campaign.folder import CampaignFolder, Head
 from scope.campaign.record import Journal, RunRecord
 from scope.campaign.starting import Starter
 from scope.campaign.study import Planned, Study, filled
-from scope.errors import ScopeError
-from scope.launch.supervisor import InterruptedRunError
+from scope.errors import InterruptedRunError, ScopeError
 from scope.profiles.folder import PROFILES
 
 Listener = Callable[[RunRecord, int, int | None], None]

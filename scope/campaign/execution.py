@@ -14,8 +14,8 @@ from pathlib import Path
 from scope.campaign.record import Status
 from scope.errors import UsageError
 from scope.launch.diagnosis import diagnose
+from scope.launch.launch_environment import launch_environment
 from scope.launch.launcher import Command
-from scope.launch.surroundings import surroundings
 
 MARK = "SCOPE_CAMPAIGN_RUN"
 """The variable by which the processes of a run are known: it holds the run's folder."""
@@ -47,7 +47,7 @@ def execute(command: Command, folder: Path, directory: Path, limit_s: float, che
     """
     folder.mkdir(parents=True, exist_ok=True)
     started_unix_s, begin_s = time.time(), time.perf_counter()
-    with surroundings({**command.environment, MARK: str(folder)}) as variables:
+    with launch_environment({**command.environment, MARK: str(folder)}) as variables:
         with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors:
             try:
                 process = subprocess.Popen(

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import scope
+
 from scope.campaign import HEAD, is_campaign
 from scope.campaign.allocation import Pairing
 from scope.campaign.study import Planned, Point, Study, ordered
 from scope.errors import ScopeError, UsageError
 from scope.lab.active import active
 from scope.rundirectory import FORMAT, read_json, write_json
+from scope.version import VERSION
 from scope.strict import Strict
 
 Kind = Literal["campaign", "placement", "soak"]
@@ -132,7 +133,7 @@ def head_of(kind: Kind, study: Study, words: list[str]) -> Head:
     seed = secrets.randbelow(2**31) if study.seed is None else study.seed
     return Head(
         format=FORMAT,
-        scope_version=scope.__version__,
+        scope_version=VERSION,
         kind=kind,
         study=study.model_copy(update={"seed": seed}),
         words=words,

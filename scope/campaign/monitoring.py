@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import scope
 from scope.campaign.execution import Outcome
 from scope.machine import discover
 from scope.machine.machine import Machine, MpiInstallation
 from scope.profiles.folder import PROFILES
 from scope.profiles.monitored_run import MONITOR, Monitored, Options
 from scope.rundirectory import FORMAT, write_json
+from scope.version import VERSION
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Monitor:
         code = outcome.exit_code
         ended = Monitored(
             format=FORMAT,
-            scope_version=scope.__version__,
+            scope_version=VERSION,
             command=list(command),
             directory=str(Path.cwd()),
             started_unix_s=outcome.started_unix_s,

@@ -11,9 +11,9 @@ from scope.campaign.monitoring import Monitor, monitor_of
 from scope.campaign.study import Planned, Study, filled
 from scope.errors import UsageError
 from scope.lab.active import active
-from scope.launch import everywhere, launcher
-from scope.launch.everywhere import Cluster
-from scope.launch.launcher import Command, HostSlots, Job
+from scope.launch.cluster import Cluster, probe_cluster
+from scope.launch.launcher import Command, HostSlots, MpiProgram
+from scope.launch.site import site_of, start_command
 from scope.profiles.program import located, recognise
 
 
@@ -53,9 +53,9 @@ class Starter:
         # `env` sets the variables on the ranks' own hosts: a launcher need not load what is preloaded.
         variables = [f"{name}={value}" for name, value in {**environment, **settings}.items()]
         words = [*variables, *filled(self.study.program, run, folder)]
-        return self._placed(Job("env", tuple(words), run.ranks, run.transport), run.placement)
+        return self._placed(MpiProgram("env", tuple(words), run.ranks, run.transport), run.placement)
 
-    def _placed(self, job: Job, placement: str) -> Command:
+    def _placed(self, job: MpiProgram, placement: str) -> Command:
         assert self.cluster is not None
         site, slots = self.cluster.site, self.cluster.place.slots
         job = replace(job, binding=site.binding, oversubscribed=job.ranks > sum(slots))
@@ -70,7 +70,7 @@ class Starter:
             job = replace(job, binding="socket")
         elif placement == "packed":
             job = replace(job, binding="core")
-        return launcher.command(job, site)
+        return start_command(job, site)
 
 
 def packed(hosts: tuple[HostSlots, ...], ranks: int) -> tuple[HostSlots, ...]:
@@ -92,7 +92,7 @@ def starter(study: Study, where: str) -> Starter:
     if study.command:
         return Starter(study, None, _monitor_of_command(study) if study.monitored else None)
     mpi = installations.find(study.mpi)
-    cluster = everywhere.look_at(launcher.site(mpi, study.launcher, where))
+    cluster = probe_cluster(site_of(mpi, study.launcher, where))
     first = filled(study.program, study.runs()[0], Path.cwd())[0]
     if cluster.site.one_host and located(first, {**os.environ, **study.environment}, Path.cwd()) is None:
         raise UsageError(f"{where}: {first}: no such program; must be a program on PATH or a path")

@@ -61,9 +61,9 @@ def main() -> None:
         print(help_text(), end="")
         raise SystemExit(0)
     if arguments[0] == "--version":
-        from scope import __version__
+        from scope.version import VERSION
 
-        print(f"scope {__version__}")
+        print(f"scope {VERSION}")
         raise SystemExit(0)
     lab, arguments = asked_lab(arguments)
     if not arguments:

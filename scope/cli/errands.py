@@ -10,11 +10,11 @@ from scope.cli.analyze import analyze
 from scope.cli.submission import terminating_as_interrupt
 from scope.errors import ScopeError, UsageError
 from scope.launch import job
-from scope.launch.errands import Errand, Errands, Manners, pairs
-from scope.launch.job import JobFiles
+from scope.launch.jobs.batch_job import JobFiles
+from scope.launch.jobs.host_jobs import HostJob, HostJobs, QueuePolicy, pairs
 from scope.launch.scheduler import hostnames
-from scope.launch.schedulers.slurm import SCHEDULER, Sight
-from scope.launch.supervisor import InterruptedRunError
+from scope.launch.schedulers.slurm import SCHEDULER, JobState
+from scope.launch.supervision.supervisor import InterruptedRunError
 from scope.plan.experiment import Experiment
 from scope.report.run.gathered import Row, gather, table
 from scope.report.terminal.console import console
@@ -35,7 +35,7 @@ CASES: dict[str, dict[str, Any]] = {
 TABLE = "gathered.json"
 
 
-def run(kind: str, experiment: Experiment, folder: Path, options: list[str], manners: Manners) -> bool:
+def run(kind: str, experiment: Experiment, folder: Path, options: list[str], policy: QueuePolicy) -> bool:
     """Run an experiment in a job for each host or pair; return whether every job that ran is well.
 
     Every job is a run directory of its own in `folder`, beside `gathered.json` with all figures and what became of
@@ -43,20 +43,20 @@ def run(kind: str, experiment: Experiment, folder: Path, options: list[str], man
     """
     hosts = _hosts(kind, experiment)
     groups = list(pairs(hosts)) if kind == PAIRS else [(host,) for host in hosts]
-    to_do = [Errand(name := "--".join(group), group, RunDirectory(folder / name)) for group in groups]
-    _say(f"{len(to_do)} jobs on {len(hosts)} hosts, at most {manners.at_once} at a time, in {folder}")
+    to_do = [HostJob(name := "--".join(group), group, RunDirectory(folder / name)) for group in groups]
+    _say(f"{len(to_do)} jobs on {len(hosts)} hosts, at most {policy.at_once} at a time, in {folder}")
 
-    def submit(errand: Errand) -> str:
+    def submit(errand: HostJob) -> str:
         asked = experiment.launcher.model_copy(
             update={"nodes": len(errand.hosts), "nodelist": list(errand.hosts), "hosts": [], "hostfile": None}
         )
         small = experiment.model_copy(update={"launcher": asked, "name": errand.name})
-        _, request = job.prepare(errand.run, small, options, manners.nice)
+        _, request = job.prepare(errand.run, small, options, policy.nice)
         number = SCHEDULER.submit(JobFiles(errand.run).script, request)
         write_text(JobFiles(errand.run).number, f"{number}\n")
         return number
 
-    errands = Errands(SCHEDULER, experiment.launcher.partition, list(to_do), manners, submit, _say)
+    errands = HostJobs(SCHEDULER, experiment.launcher.partition, list(to_do), policy, submit, _say)
     try:
         with terminating_as_interrupt():
             errands.run()
@@ -93,7 +93,7 @@ def _hosts(kind: str, experiment: Experiment) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _fate(errand: Errand, number: str, sight: Sight) -> str:
+def _fate(errand: HostJob, number: str, sight: JobState) -> str:
     """Return what went wrong with a job; empty when nothing."""
     try:
         return "" if job.outcome(errand.run, number, sight) else "a case failed"
@@ -101,7 +101,7 @@ def _fate(errand: Errand, number: str, sight: Sight) -> str:
         return str(problem)
 
 
-def _gather(well: list[Errand]) -> list[Row]:
+def _gather(well: list[HostJob]) -> list[Row]:
     runs = {}
     for errand in well:
         if not errand.run.statistics.exists():
@@ -111,7 +111,7 @@ def _gather(well: list[Errand]) -> list[Row]:
 
 
 def _write(
-    folder: Path, kind: str, to_do: list[Errand], errands: Errands, fates: dict[Errand, str], rows: list[Row]
+    folder: Path, kind: str, to_do: list[HostJob], errands: HostJobs, fates: dict[HostJob, str], rows: list[Row]
 ) -> None:
     waiting = set(errands.to_do)
     jobs = [

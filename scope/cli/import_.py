@@ -41,14 +41,14 @@ def command(
 
 def _record(report: Path) -> Monitored:
     """Return what is known of the command that was profiled."""
-    import scope
     from scope.profiles import mpip
     from scope.profiles.monitored_run import Monitored
     from scope.rundirectory import FORMAT
+    from scope.version import VERSION
 
     return Monitored(
         format=FORMAT,
-        scope_version=scope.__version__,
+        scope_version=VERSION,
         command=mpip.command(report),
         directory="",
         started_unix_s=mpip.started_unix_s(report),

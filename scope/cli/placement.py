@@ -41,7 +41,8 @@ def command(
     from scope.campaign.study import made, named, starts_ranks
     from scope.cli.campaign import go_on, refuse_beside_resume, start
     from scope.errors import UsageError
-    from scope.launch import everywhere, launcher
+    from scope.launch.cluster import probe_cluster
+    from scope.launch.site import site_of
     from scope.plan.experiment import resolve
 
     if resume is not None:
@@ -57,7 +58,7 @@ def command(
     }
     where = "the command line"
     asked = resolve(None, options).launcher
-    cluster = everywhere.look_at(launcher.site(installations.find(mpi), asked, where))
+    cluster = probe_cluster(site_of(installations.find(mpi), asked, where))
     slots = cluster.place.slots
     if len(slots) > 1 and ranks is None and len(set(slots)) > 1:
         raise UsageError(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from scope.launch.supervisor import Listener
+from scope.launch.supervision.supervisor import Listener
 from scope.plan import plan as planning
 from scope.plan.plan import Case, Launch, Plan
 

@@ -93,7 +93,7 @@ def measured(
     from scope.cli.run import selection
     from scope.errors import ScopeError
     from scope.launch import run as runs
-    from scope.launch.supervisor import Limits
+    from scope.launch.supervision.supervisor import Limits
     from scope.plan.experiment import resolve
 
     directory = runs.new_directory(name, output)
@@ -119,12 +119,13 @@ def measured(
 def slots(experiment: Experiment) -> int | None:
     """Return how many ranks may be asked for; None: as many as one likes."""
     from scope.build import installations
-    from scope.launch import everywhere, launcher
+    from scope.launch.cluster import probe_cluster
+    from scope.launch.site import site_of
 
     if experiment.launcher.oversubscribe:
         return None
-    site = launcher.site(installations.find(experiment.mpi), experiment.launcher, "the command line")
-    return everywhere.look_at(site).place.room(experiment.launcher.binding)
+    site = site_of(installations.find(experiment.mpi), experiment.launcher, "the command line")
+    return probe_cluster(site).place.room(experiment.launcher.binding)
 
 
 def fitting(scale: Scale, room: int | None) -> list[str]:

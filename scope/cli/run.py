@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from scope.launch.errands import Manners
-    from scope.launch.everywhere import Cluster
-    from scope.launch.supervisor import Limits
+    from scope.launch.cluster import Cluster
+    from scope.launch.jobs.host_jobs import QueuePolicy
+    from scope.launch.supervision.supervisor import Limits
     from scope.machine.machine import Machine, MpiInstallation, NativeBuild
     from scope.plan.experiment import Experiment
     from scope.plan.plan import Plan
@@ -96,7 +96,7 @@ def command(
     import sys
 
     from scope.errors import UsageError
-    from scope.launch.supervisor import Limits
+    from scope.launch.supervision.supervisor import Limits
     from scope.plan.experiment import resolve
 
     if case_limit is not None and not 0 < case_limit < 1e6:
@@ -145,8 +145,8 @@ def command(
     if each_host or pairs:
         if submit or resume or (each_host and pairs):
             raise UsageError("--each-host, --pairs, --submit and --resume: must not stand beside each other")
-        manners = _manners(jobs_at_once, nice, patience)
-        well = spread("each-host" if each_host else "pairs", file, options | of_job, output, again, manners)
+        policy = _policy(jobs_at_once, nice, patience)
+        well = spread("each-host" if each_host else "pairs", file, options | of_job, output, again, policy)
         raise typer.Exit(0 if well else 1)
     if submit:
         if resume is None:
@@ -215,7 +215,12 @@ def send_again(folder: Path, wishes: dict[str, Any], options: list[str], dry: bo
 
 
 def spread(
-    kind: str, file: Path | None, options: dict[str, Any], output: Path | None, again: list[str], manners: Manners
+    kind: str,
+    file: Path | None,
+    options: dict[str, Any],
+    output: Path | None,
+    again: list[str],
+    policy: QueuePolicy,
 ) -> bool:
     """Run an experiment on each host or pair, a job each; return whether every job that ran is well."""
     import shutil
@@ -234,7 +239,7 @@ def spread(
     built(installations.find(experiment.mpi))
     folder = runs.new_directory(kind, output).path
     try:
-        return errands.run(kind, experiment, folder, again, manners)
+        return errands.run(kind, experiment, folder, again, policy)
     except UsageError:
         if not list(folder.glob("*/run.json")):
             shutil.rmtree(folder)
@@ -272,16 +277,17 @@ def settled(experiment: Experiment, where: str) -> tuple[Experiment, NativeBuild
     """Return the experiment as it can be done here, the program for it, its hosts, and what they are."""
     from scope.build import installations
     from scope.lab.active import active
-    from scope.launch import everywhere, launcher
+    from scope.launch.cluster import probe_cluster
+    from scope.launch.site import site_of
     from scope.machine import discover
 
     lab = active()
     if lab is not None:
         experiment = settled_in(experiment)
     mpi = installations.find(experiment.mpi)
-    site = launcher.site(mpi, experiment.launcher, where)
+    site = site_of(mpi, experiment.launcher, where)
     build = built(mpi)
-    cluster = everywhere.look_at(site)
+    cluster = probe_cluster(site)
     return experiment, build, cluster, discover.machine(cluster.hosts, build, lab.facts() if lab else None)
 
 
@@ -301,8 +307,9 @@ def take_up(folder: Path, limits: Limits) -> bool:
     """Run what an interrupted run still lacks; return whether every case is well."""
     from scope.build import installations
     from scope.cli.analyze import explain
-    from scope.launch import everywhere, launcher
     from scope.launch import run as runs
+    from scope.launch.cluster import probe_cluster
+    from scope.launch.site import site_of
     from scope.plan import plan as planning
     from scope.rundirectory import RunDirectory
     from scope.topology import preloading
@@ -310,9 +317,9 @@ def take_up(folder: Path, limits: Limits) -> bool:
     directory = RunDirectory(folder.resolve())
     begun = runs.read(directory)
     mpi = installations.find(runs.compiler(directory, begun.machine))
-    site = launcher.site(mpi, begun.experiment.launcher, str(directory.experiment))
+    site = site_of(mpi, begun.experiment.launcher, str(directory.experiment))
     build = built(mpi)
-    cluster = everywhere.look_at(site)
+    cluster = probe_cluster(site)
     runs.refuse_changes(directory, begun.machine, build, cluster.hosts)
     preloading.check(begun.plan.launches, cluster)
     margin_s = begun.experiment.launcher.time_margin_s
@@ -374,7 +381,7 @@ def measure(
     from scope.lab.active import active
     from scope.launch import run as runs
     from scope.launch import scheduler
-    from scope.launch.supervisor import InterruptedRunError, Supervisor
+    from scope.launch.supervision.supervisor import InterruptedRunError, Supervisor
     from scope.plan import plan as planning
     from scope.rundirectory import spelt
 
@@ -434,14 +441,14 @@ def ending_on_request() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _manners(at_once: int, nice: int, patience_s: float) -> Manners:
+def _policy(at_once: int, nice: int, patience_s: float) -> QueuePolicy:
     from scope.errors import UsageError
-    from scope.launch.errands import Manners
+    from scope.launch.jobs.host_jobs import QueuePolicy
 
     for name, value, least in (("jobs-at-once", at_once, 1), ("nice", nice, 0), ("patience", patience_s, 0)):
         if value < least:
             raise UsageError(f"--{name} {value:g}: must be at least {least}")
-    return Manners(at_once, nice, patience_s)
+    return QueuePolicy(at_once, nice, patience_s)
 
 
 def _experiment_and_patterns(words: list[str]) -> tuple[Path | None, list[str]]:

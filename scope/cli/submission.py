@@ -12,10 +12,10 @@ from scope.cli.progress import listening
 from scope.errors import ScopeError, UsageError
 from scope.launch import job
 from scope.launch import scheduler as schedulers
-from scope.launch.job import JobFiles
-from scope.launch.journal import Journal
-from scope.launch.schedulers.slurm import Sight, Slurm
-from scope.launch.supervisor import InterruptedRunError, Listener, unfinished
+from scope.launch.jobs.batch_job import JobFiles
+from scope.launch.schedulers.slurm import JobState, Slurm
+from scope.launch.supervision.journal import Journal
+from scope.launch.supervision.supervisor import InterruptedRunError, Listener, unfinished
 from scope.plan import plan as planning
 from scope.plan.experiment import Experiment
 from scope.plan.plan import Plan
@@ -64,7 +64,7 @@ def queue_of(experiment: Experiment) -> Slurm:
     return scheduler
 
 
-def follow(queue: Slurm, number: str, run: RunDirectory) -> Sight:
+def follow(queue: Slurm, number: str, run: RunDirectory) -> JobState:
     """Tell how a job gets on until it has ended; Ctrl-C ends it."""
     try:
         with terminating_as_interrupt(), ExitStack() as stack:
@@ -84,7 +84,7 @@ def cancel(queue: Slurm, number: str) -> None:
             time.sleep(0.2)
 
 
-def _wait(queue: Slurm, number: str, progress: Follower) -> Sight:
+def _wait(queue: Slurm, number: str, progress: Follower) -> JobState:
     told = ""
     started_s = answered_s = time.monotonic()
     while True:

@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from scope.findings.finding import Finding
     from scope.lab.active import ActiveLab
-    from scope.launch.everywhere import Cluster
+    from scope.launch.cluster import Cluster
     from scope.topology.discovery import Discovery
     from scope.topology.topology import Topology
 
@@ -99,7 +99,8 @@ def _found(options: dict[str, Any], seed: int) -> tuple[Discovery, list[Finding]
     from scope.findings import topology as kinds
     from scope.findings.topology.facts import Facts
     from scope.lab.active import active
-    from scope.launch import everywhere, launcher
+    from scope.launch.cluster import probe_cluster
+    from scope.launch.site import site_of
     from scope.plan.experiment import resolve
     from scope.topology.discovery import discover as find
     from scope.topology.probe import started
@@ -107,14 +108,14 @@ def _found(options: dict[str, Any], seed: int) -> tuple[Discovery, list[Finding]
     lab = active()
     asked = resolve(None, options)
     mpi = installations.find(asked.mpi)
-    site = launcher.site(mpi, asked.launcher, "the command line")
+    site = site_of(mpi, asked.launcher, "the command line")
     if len(site.hosts) < 2:
         only = site.hosts[0].name if site.hosts else "this one"
         raise UsageError(
             f"only one host ({only}): a topology needs at least two; --hosts a,b or --hostfile names them"
         )
     build = built(mpi)
-    cluster = everywhere.look_at(site)
+    cluster = probe_cluster(site)
     crowded = lab is not None or max(cluster.place.slots) < 2
     with ending_on_request(), started(cluster, build.program, crowded) as probe, _telling() as say:
         say("inside a host")

@@ -10,8 +10,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from scope.launch.everywhere import Cluster
-    from scope.launch.supervisor import Limits
+    from scope.launch.cluster import Cluster
+    from scope.launch.supervision.supervisor import Limits
     from scope.machine.machine import NativeBuild
     from scope.plan.experiment import Experiment
     from scope.plan.plan import Plan
@@ -167,8 +167,9 @@ def take_up(folder: Path, json: bool) -> bool:
     """Go on with a tuning; nothing that has its record is run again."""
     from scope.build import installations
     from scope.cli.run import built
-    from scope.launch import everywhere, launcher
     from scope.launch import run as runs
+    from scope.launch.cluster import probe_cluster
+    from scope.launch.site import site_of
     from scope.report.run.contents import located
     from scope.rundirectory import RunDirectory, read_json
     from scope.tune.record import FILE, Tuning
@@ -179,9 +180,9 @@ def take_up(folder: Path, json: bool) -> bool:
         return tell(directory, tuning, json)
     begun = runs.read(directory)
     mpi = installations.find(runs.compiler(directory, begun.machine))
-    site = launcher.site(mpi, begun.experiment.launcher, str(directory.experiment))
+    site = site_of(mpi, begun.experiment.launcher, str(directory.experiment))
     build = built(mpi)
-    cluster = everywhere.look_at(site)
+    cluster = probe_cluster(site)
     runs.refuse_changes(directory, begun.machine, build, cluster.hosts)
     return tune(directory, tuning, build, cluster, json)
 
@@ -242,7 +243,7 @@ def with_round(directory: RunDirectory, plan: Plan, tuning: Tuning, cluster: Clu
 
 def limits_of(round_: Round | None) -> Limits:
     """Return how long the cases of a round may take: a prediction may be far off, but not without bound."""
-    from scope.launch.supervisor import Limits
+    from scope.launch.supervision.supervisor import Limits
 
     longest_s = max((each.predicted_s for each in round_.tries), default=0.0) if round_ else 0.0
     return Limits(case_s=60 + PATIENCE * longest_s)

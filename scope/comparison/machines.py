@@ -85,7 +85,7 @@ def _each(machine: Machine, describe: Callable[[Host], str]) -> str:
 
 def _cores(host: Host) -> str:
     processor = host.processor
-    quota = f", time of {processor.quota_cores:g}" if processor.quota_cores is not None else ""
+    quota = f", time of {processor.quota_processors:g}" if processor.quota_processors is not None else ""
     return (
         f"{processor.sockets} sockets, {processor.cores} cores, {processor.threads} threads, "
         f"{len(processor.usable)} usable{quota}"

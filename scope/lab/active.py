@@ -78,13 +78,13 @@ class ActiveLab(Strict):
     rootless: bool
     """Below a user namespace."""
     hosts: list[UpHost]
-    agent: str
-    """A program that stands in for ssh inside the lab."""
+    remote_shell: str
+    """The program that replaces ssh inside the lab."""
     relays: list[Relay] = []
     checks: list[EmulatedLink] = []
     faults: list[Fault] = []
-    proven: list[str] = []
-    """MPI compilers whose messages were seen on the wire."""
+    verified: list[str] = []
+    """MPI compilers whose messages were counted on the emulated network."""
 
     def facts(self) -> EmulatedCluster:
         """Return what a run in this lab writes down of it."""
@@ -113,6 +113,6 @@ def topology_file() -> Path | None:
     return file if file.is_file() else None
 
 
-def note_proof(lab: ActiveLab, compiler: str) -> None:
-    """Write down, from inside, that an MPI uses the wire."""
-    write_json(Path(os.environ[VARIABLE]), lab.model_copy(update={"proven": [*lab.proven, compiler]}))
+def note_verified(lab: ActiveLab, compiler: str) -> None:
+    """Record, from inside, that the messages of an MPI take the emulated network."""
+    write_json(Path(os.environ[VARIABLE]), lab.model_copy(update={"verified": [*lab.verified, compiler]}))

@@ -77,7 +77,7 @@ class Emulation:
         own = {VARIABLE: str(self.folder / "state.json"), "TMPDIR": str(self.folder / TEMPORARY)}
         if self.state.description.trunk:
             own[COUNTERS] = counters(self.state.description)
-        return {**programs.variables(self.state.agent), **os.environ, **own}
+        return {**programs.variables(self.state.remote_shell), **os.environ, **own}
 
     def run(
         self, host: str | None, words: Sequence[str], timeout: float = PATIENCE_S, given: str | None = None

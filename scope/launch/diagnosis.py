@@ -1,4 +1,4 @@
-"""What a launcher's dying words say: which rank died, where, of which signal."""
+"""Why a launch ended, from what its launcher and program printed: which rank died, where, by which signal."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ OPEN_MPI = re.compile(
 )
 HYDRA = re.compile(r"=\s+PID (?P<pid>\d+) RUNNING AT (?P<host>\S+)\s+=\s+EXIT CODE: (?P<code>\d+)")
 SRUN = re.compile(r"^srun: error: (?P<host>\S+): tasks? (?P<rank>\d+)[\d,-]*: (?P<how>.+)$", re.MULTILINE)
-"""A line per way of dying and host; Terminated are those that had to follow."""
+"""One line per cause of death and host; Terminated are the ranks that srun ended itself."""
 HYDRA_SIGNAL = re.compile(r"\(signal (?P<signal>\d+)\)")
 MPICH_STACK = re.compile(r"^\w+\(\d+\)\.*: *(\S.*)$", re.MULTILINE)
 """The last line of an error stack is the deepest cause."""
-OWN = re.compile(r"^scope-measure: (?P<message>.*)$", re.MULTILINE)
+NATIVE = re.compile(r"^scope-measure: (?P<message>.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Death:
-    """How a launch died; None where the launcher does not say."""
+    """How a launch ended; None where the launcher does not tell."""
 
     text: str
     rank: int | None = None
@@ -30,13 +30,13 @@ class Death:
 
     @property
     def disk_full(self) -> bool:
-        """Whether it died because nothing more could be written."""
+        """Whether the launch ended because nothing more could be written."""
         return self.signal == signal.SIGXFSZ or any(
             words in self.text for words in ("No space left", "Disk quota exceeded", "File too large")
         )
 
     def no_room(self, path: str, why: str) -> str:
-        """Say in one line that `path` cannot be written any further."""
+        """Return one line that says why `path` cannot be written."""
         if path in self.text:
             return self.text
         if self.signal == signal.SIGXFSZ:
@@ -45,8 +45,8 @@ class Death:
 
 
 def diagnose(output: str) -> Death:
-    """Read the end of a launch from what the launcher and the program wrote."""
-    own = OWN.search(output)
+    """Return how a launch ended, from what its launcher and program printed."""
+    own = NATIVE.search(output)
     if match := OPEN_MPI.search(output):
         number = int(match["signal"])
         rank, host, pid = int(match["rank"]), match["host"], int(match["pid"]) or None
@@ -67,11 +67,11 @@ def diagnose(output: str) -> Death:
         return Death(stack[-1].strip())
     lines = [line.strip() for line in output.splitlines() if line.strip(" -=\t")]
     errors = [line for line in lines if re.search(r"error|fail|not |cannot|unable", line, re.IGNORECASE)]
-    return Death((errors or lines or ["it said nothing"])[0][:200])
+    return Death((errors or lines or ["it printed nothing"])[0][:200])
 
 
 def _of_srun(victim: re.Match[str]) -> Death:
-    """Read `srun: error: node1: task 0: Killed`; signals stand there as strsignal(3) writes them."""
+    """Read `srun: error: node1: task 0: Killed`, where signals are spelt as by strsignal(3)."""
     rank, host, how = int(victim["rank"]), victim["host"], victim["how"].removesuffix(" (core dumped)")
     number = next((each for each in signal.valid_signals() if signal.strsignal(each) == how), None)
     if number is None:
@@ -85,4 +85,4 @@ def _sentence(who: str, pid: int | None, number: int) -> str:
     except ValueError:
         name = "unknown"
     process = f" (pid {pid})" if pid else ""
-    return f"{who}{process} died of signal {number} ({name})"
+    return f"{who}{process} killed by signal {number} ({name})"

@@ -1,4 +1,4 @@
-"""The topology-aware collectives below a program: what `transport=collectives` means for a launch."""
+"""What `transport=collectives` means for a launch: the topology-aware collectives below the program."""
 
 from __future__ import annotations
 
@@ -6,28 +6,24 @@ import os
 from dataclasses import replace
 
 from scope.build import collectives
-from scope.launch.launcher import Job, Site
+from scope.launch.launcher import MpiProgram, Site
 
-WORD = "collectives"
-"""`collectives` lets the library choose; `collectives.broadcast.flat_binomial` tells it what to choose."""
+TRANSPORT = "collectives"
+"""`collectives` lets the library choose its algorithms; `collectives.broadcast.flat_binomial` names one."""
 
 
-def preloaded(job: Job, site: Site) -> Job:
-    """Return the job with the library below it, where its transport says so.
+def preloaded(program: MpiProgram, site: Site) -> MpiProgram:
+    """Return the program with the library preloaded, where its transport asks for that.
 
-    That it can do what the transport says was checked before (`scope.topology.preloading`). `env` sets the
-    variables on the ranks' own hosts: a launcher must not load the library itself.
+    `scope.topology.preloading` checks beforehand that the library can do what the transport asks for. `env` sets
+    the variables on the hosts of the ranks, since the launcher itself must not load the library.
     """
-    word, *choice = job.transport.split(".")
-    if word != WORD:
-        return job
-    settings = {
-        "LD_PRELOAD": " ".join(
-            filter(None, [str(collectives.build(site.mpi).library), os.environ.get("LD_PRELOAD")])
-        ),
-        "SCOPE_TOPOLOGY": str(site.topology),
-    }
+    transport, *choice = program.transport.split(".")
+    if transport != TRANSPORT:
+        return program
+    libraries = [str(collectives.build(site.mpi).library), os.environ.get("LD_PRELOAD")]
+    settings = {"LD_PRELOAD": " ".join(filter(None, libraries)), "SCOPE_TOPOLOGY": str(site.topology)}
     if choice:
         settings["SCOPE_COLLECTIVES"] = "=".join(choice)
     words = [f"{name}={value}" for name, value in settings.items()]
-    return replace(job, transport="default", program="env", arguments=(*words, job.program, *job.arguments))
+    return replace(program, transport="default", path="env", arguments=(*words, program.path, *program.arguments))

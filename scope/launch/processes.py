@@ -1,7 +1,7 @@
 """The processes of a launch as this host's kernel sees them, and how they are ended.
 
-Only processes that carry this very launch's progress file among their arguments are ever touched; a number that
-was given to another program meanwhile is left alone.
+Only processes that carry the mark of this very launch, an argument or an environment variable, are ever signalled.
+A process number that was reused meanwhile is left alone.
 """
 
 from __future__ import annotations
@@ -10,69 +10,81 @@ import os
 import signal
 import subprocess
 import time
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import suppress
 
-STATES = {"R": "running", "S": "sleeping", "D": "sleeping", "I": "sleeping", "T": "stopped", "t": "stopped"}
+import psutil
+
+STATES = {
+    psutil.STATUS_RUNNING: "running",
+    psutil.STATUS_SLEEPING: "sleeping",
+    psutil.STATUS_DISK_SLEEP: "sleeping",
+    psutil.STATUS_IDLE: "sleeping",
+    psutil.STATUS_STOPPED: "stopped",
+    psutil.STATUS_TRACING_STOP: "stopped",
+}
 GRACE_S = 3.0
 """How long a launcher may take to end its ranks itself."""
-KILLED_S = 10.0
+KILL_S = 10.0
+"""How long killed processes may take to disappear."""
 
 
 def state(pid: int, argument: str) -> str:
-    """Return what the kernel says of a process with this argument: running, sleeping, stopped or gone."""
-    if argument not in _arguments(pid):
-        return "gone"
+    """Return the state of a process with this argument: running, sleeping, stopped or gone."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
+        process = psutil.Process(pid)
+        return STATES.get(process.status(), "gone") if argument in process.cmdline() else "gone"
+    except psutil.Error:
         return "gone"
-    return STATES.get(text.rpartition(")")[2].split()[0], "gone")
 
 
-def end(launcher: subprocess.Popen[bytes], argument: str) -> None:
-    """End a launcher, its group and every process on this host with `argument`: asked first, then killed."""
+def with_argument(argument: str) -> list[psutil.Process]:
+    """Return the living processes of this host that have `argument` among theirs."""
+    return _living(lambda process: argument in process.cmdline())
+
+
+def with_variable(name: str, value: str) -> list[psutil.Process]:
+    """Return the living processes of this host in whose environment `name` is `value`."""
+    return _living(lambda process: process.environ().get(name) == value)
+
+
+def end(
+    launcher: subprocess.Popen[bytes], find: Callable[[], list[psutil.Process]], grace_s: float = GRACE_S
+) -> None:
+    """End a launcher, its process group and every process that `find` returns: first SIGTERM, then SIGKILL."""
     try:
         _signal_group(launcher.pid, signal.SIGTERM)
-        _wait(launcher, GRACE_S)
-    finally:  # even when a person loses patience meanwhile
-        deadline = time.monotonic() + KILLED_S
+        _wait(launcher, grace_s)
+    finally:  # also when another Ctrl-C arrives meanwhile
         _signal_group(launcher.pid, signal.SIGKILL)
-        while (left := with_argument(argument)) and time.monotonic() < deadline:
-            for pid in left:
-                _signal(pid, signal.SIGKILL)
-            time.sleep(0.02)
-        _wait(launcher, KILLED_S)
+        kill(find)
+        _wait(launcher, KILL_S)
 
 
-def with_argument(argument: str) -> list[int]:
-    """Return the processes on this host that carry `argument`, zombies not counted."""
-    numbers = (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit())
-    return [pid for pid in numbers if pid != os.getpid() and argument in _arguments(pid)]
+def kill(find: Callable[[], list[psutil.Process]]) -> None:
+    """Kill what `find` returns until it returns nothing, for a limited time."""
+    deadline = time.monotonic() + KILL_S
+    while (left := find()) and time.monotonic() < deadline:
+        for process in left:
+            with suppress(psutil.Error):
+                process.kill()
+        time.sleep(0.02)
 
 
-def _arguments(pid: int) -> list[str]:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return []
+def _living(matches: Callable[[psutil.Process], bool]) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.pid != os.getpid() and process.status() in STATES and matches(process):
+                found.append(process)
+    return found
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
-    except ProcessLookupError:
-        return
-
-
-def _signal(pid: int, number: signal.Signals) -> None:
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
-    try:
+    with suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return

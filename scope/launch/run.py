@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import scope
 from scope.build.registry import BenchmarkDescription
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import Host, Machine, NativeBuild
@@ -20,6 +19,7 @@ from scope.plan import plan as planning
 from scope.plan.experiment import Experiment
 from scope.plan.plan import Plan
 from scope.rundirectory import FORMAT, Run, RunDirectory, read_json, write_json, write_text
+from scope.version import VERSION
 
 LATEST = "latest"
 
@@ -67,7 +67,7 @@ def begin(
     """Write down everything that is known before the first launch."""
     run = Run(
         format=FORMAT,
-        scope_version=scope.__version__,
+        scope_version=VERSION,
         name=experiment.name or directory.path.name,
         module=experiment.module,
         command=command,

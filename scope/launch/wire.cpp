@@ -1,5 +1,5 @@
-// Sends messages from the first rank to the last, which are on different hosts, and tells what the receiver's
-// network interfaces counted meanwhile (proc(5), /proc/net/dev): a line "PAYLOAD INTERFACE=BYTES ...".
+// Sends messages from the first rank to the last, on different hosts, and prints what the receiver's network
+// interfaces counted meanwhile (proc(5), /proc/net/dev) as a line "PAYLOAD INTERFACE=BYTES ...".
 #include <mpi.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 namespace {
 
 constexpr int messages = 16;
-constexpr unsigned patience_s = 5;
+constexpr unsigned finalize_timeout_s = 5;
 constexpr int message_bytes = 1 << 14;
 
 std::map<std::string, long long> received() {
@@ -45,9 +45,9 @@ int main(int argc, char** argv) {
         MPI_Recv(message.data(), message_bytes, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
   };
-  exchange(1);  // connections are made at the first message
+  exchange(1);  // the first message sets up connections
   const auto before = received();
-  // No message may arrive before it is counted.
+  // The sender waits until the receiver has read its counters.
   if (rank == ranks - 1) MPI_Send(message.data(), 1, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
   if (rank == 0) MPI_Recv(message.data(), 1, MPI_CHAR, ranks - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   exchange(messages);
@@ -57,8 +57,8 @@ int main(int argc, char** argv) {
     for (const auto& [name, bytes] : received()) line << ' ' << name << '=' << bytes - before.at(name);
     std::cout << line.str() << std::endl;
   }
-  // MPICH 4.0 over UCX may wait there for ever: all is said by now.
+  // MPICH 4.0 over UCX may hang in MPI_Finalize; everything is printed by now.
   std::signal(SIGALRM, [](int) { _exit(0); });
-  alarm(patience_s);
+  alarm(finalize_timeout_s);
   MPI_Finalize();
 }

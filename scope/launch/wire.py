@@ -1,7 +1,7 @@
-"""Whether messages between hosts that share one kernel go over their wire: counted, for each MPI once.
+"""Whether messages between hosts of a lab take its emulated network: counted once for each MPI.
 
-MPI libraries find their way around an emulated wire: through memory that both hosts share, or over the network of
-the launchers. A measurement on such a site would be of something else.
+MPI libraries find ways around an emulated network: memory that both hosts share, or the network of the launchers.
+A measurement over either would be one of something else.
 """
 
 from __future__ import annotations
@@ -14,34 +14,35 @@ from pathlib import Path
 from scope.build.cmake import compiler_version
 from scope.build.single_source import compiled
 from scope.errors import ScopeError
-from scope.lab.active import active, note_proof
+from scope.lab.active import active, note_verified
 from scope.launch.launcher import Site
 
 SOURCE = Path(__file__).with_name("wire.cpp")
-MOST_OVERHEAD = 1.5
-"""Frames, headers and acknowledgements over payload; what goes around leaves nothing on the wire."""
+LARGEST_OVERHEAD = 1.5
+"""Bytes on the network over payload: frames, headers and acknowledgements."""
 
 RunOncePerHost = Callable[[Site, Sequence[str]], str]
 """Runs a command once on each host of a site and returns what they printed."""
 
 
-def prove(site: Site, run_once_per_host: RunOncePerHost) -> None:
-    """Raise ScopeError unless this MPI's messages between two hosts of the lab are seen on the emulated wire."""
+def verify(site: Site, run_once_per_host: RunOncePerHost) -> None:
+    """Raise ScopeError unless this MPI's messages between two hosts of the lab are counted on its network."""
     lab = active()
-    if lab is None or len(site.hosts) < 2 or site.mpi.compiler in lab.proven or site.interface is None:
+    if lab is None or len(site.hosts) < 2 or site.mpi.compiler in lab.verified or site.interface is None:
         return
+    mpi = f"{site.mpi.name} {site.mpi.version}"
     program = compiled(SOURCE, [site.mpi.compiler], [site.mpi.version, compiler_version(site.mpi)])
-    said = run_once_per_host(replace(site, hosts=site.hosts[:2]), [str(program)])
-    counted = re.search(r"^(\d+) (\S+=\d+.*)$", said, re.MULTILINE)
+    printed = run_once_per_host(replace(site, hosts=site.hosts[:2]), [str(program)])
+    counted = re.search(r"^(\d+) (\S+=\d+.*)$", printed, re.MULTILINE)
     if counted is None:
-        raise ScopeError(f"{site.mpi.name} {site.mpi.version}: two hosts of lab {lab.name} do not talk: {said!r}")
+        raise ScopeError(f"{mpi}: no message passed between two hosts of lab {lab.name}: {printed!r}")
     payload = int(counted[1])
     received = {name: int(number) for name, _, number in (word.partition("=") for word in counted[2].split())}
-    over_wire = received.get(site.interface, 0)
-    if not payload <= over_wire <= payload * MOST_OVERHEAD:
+    on_network = received.get(site.interface, 0)
+    if not payload <= on_network <= payload * LARGEST_OVERHEAD:
         others = ", ".join(f"{name} {number} B" for name, number in received.items() if name != site.interface)
         raise ScopeError(
-            f"{site.mpi.name} {site.mpi.version} goes around the wire of lab {lab.name}: of {payload} B sent,"
-            f" {site.interface} received {over_wire} B ({others})"
+            f"{mpi} bypasses the network of lab {lab.name}: of {payload} B sent,"
+            f" {site.interface} received {on_network} B ({others})"
         )
-    note_proof(lab, site.mpi.compiler)
+    note_verified(lab, site.mpi.compiler)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from scope.machine.discover import steering_environment, usable_cores
+from scope.machine.discover import steering_environment
 from scope.machine.machine import Host
 
 STEADY_GOVERNORS = {"", "performance"}
@@ -47,13 +47,13 @@ def check(host: Host, folder: Path) -> Iterator[Check]:
 
 def _processors(host: Host) -> Iterator[Check]:
     processor = host.processor
-    usable = usable_cores(host)
+    usable = host.processor.usable_cores
     found = f"{usable} of {processor.cores} cores usable, {processor.threads} threads, {processor.model}"
     advice = "" if usable > 1 else "ranks must share one core: only functions can be checked, not performance"
     yield Check("cores", usable > 1, found, advice)
-    if processor.quota_cores is not None:
+    if processor.quota_processors is not None:
         advice = "a control group stops processes in the middle of a measurement; ask for whole cores"
-        yield Check("processor quota", False, f"{processor.quota_cores:g} cores", advice)
+        yield Check("processor quota", False, f"{processor.quota_processors:g} cores", advice)
     if processor.threads > processor.cores:
         advice = "bind ranks to cores (--binding core), so that no two share one"
         yield Check("hardware threads", True, f"{processor.threads // processor.cores} per core", advice)

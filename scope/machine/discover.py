@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 
 from pydantic import ValidationError
 
-import scope
 from scope.errors import ScopeError
 from scope.machine import probe
 from scope.machine.machine import EmulatedCluster, Host, Machine, NativeBuild
+from scope.version import VERSION
 
 FORMAT = 1
 
@@ -60,7 +60,7 @@ def machine(hosts: list[Host], build: NativeBuild | None, lab: EmulatedCluster |
         build=build,
         environment=steering_environment(os.environ),
         python=platform.python_version(),
-        scope_version=scope.__version__,
+        scope_version=VERSION,
         lab=lab,
     )
 
@@ -72,15 +72,6 @@ def steering_environment(environment: os._Environ[str] | dict[str, str]) -> dict
         for name, value in sorted(environment.items())
         if STEERING.match(name) and not SECRET.search(name)
     }
-
-
-def usable_cores(host: Host) -> int:
-    """How many ranks this host can run with a physical core each, within affinity and control group."""
-    processor = host.processor
-    cores = len(processor.usable) * processor.cores // max(processor.threads, 1)
-    if processor.quota_cores is not None:
-        cores = min(cores, int(processor.quota_cores))
-    return max(1, cores)
 
 
 def _join_parts(output: str) -> list[Host]:

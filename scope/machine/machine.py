@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from scope.strict import Strict
 
+from scope.machine import processors
+
 
 class Cache(Strict):
     """One cache level as one core sees it."""
@@ -41,12 +43,23 @@ class Processor(Strict):
     threads: int
     """Hardware threads."""
     usable: list[int]
-    """Hardware threads that this process may use (affinity, cgroup)."""
-    quota_cores: float | None
-    """Processor time that a control group grants, in cores; None without a limit."""
+    """Numbers of the hardware threads that this process may use (its affinity)."""
+    quota_processors: float | None
+    """Processor time that control groups grant, in processors; None without a limit."""
     base_frequency_hz: float | None
     flags: list[str]
     """Vector and timer features that matter: avx2, avx512f, constant_tsc, nonstop_tsc, ..."""
+
+    @property
+    def usable_processors(self) -> int:
+        """Logical processors that a process may use at a time, within affinity and control groups."""
+        return processors.limited(len(self.usable), self.quota_processors)
+
+    @property
+    def usable_cores(self) -> int:
+        """Ranks that can have a physical core each, within affinity and control groups."""
+        cores = len(self.usable) * self.cores // max(self.threads, 1)
+        return processors.limited(cores, self.quota_processors)
 
 
 class Host(Strict):

@@ -15,7 +15,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from scope.machine import links
+from scope.machine import links, processors
 
 NOTEWORTHY_FLAGS = {
     *("sse2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", "asimd", "sve", "sve2"),
@@ -60,22 +60,10 @@ def processor(root: Path) -> dict[str, Any]:
         "cores": len(set(places.values())) or threads,
         "threads": threads,
         "usable": usable,
-        "quota_cores": quota_cores(root),
+        "quota_processors": processors.quota(root),
         "base_frequency_hz": _base_frequency_hz(root, information),
         "flags": sorted(flags & NOTEWORTHY_FLAGS),
     }
-
-
-def quota_cores(root: Path) -> float | None:
-    """Processor time granted by control groups, in cores: the smallest limit from this group up to the root."""
-    limits = []
-    for line in _text(root / "proc/self/cgroup").splitlines():
-        _, controllers, group = line.split(":", 2)
-        if controllers == "":
-            limits += [_quota_v2(path) for path in _ancestors(root / "sys/fs/cgroup", group)]
-        elif "cpu" in controllers.split(","):
-            limits += [_quota_v1(path) for path in _ancestors(root / "sys/fs/cgroup/cpu", group)]
-    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def caches(root: Path) -> list[dict[str, Any]]:
@@ -182,22 +170,6 @@ def _place(cpu: Path) -> tuple[str, str]:
 
 def _first_cpu(root: Path) -> Path:
     return root / f"sys/devices/system/cpu/cpu{min(os.sched_getaffinity(0), default=0)}"
-
-
-def _ancestors(mount: Path, group: str) -> list[Path]:
-    """Return a control group and its parents; inside a container the own group may lie outside the mount."""
-    path = mount / group.lstrip("/")
-    return [path, *(parent for parent in path.parents if parent.is_relative_to(mount))]
-
-
-def _quota_v2(group: Path) -> float | None:
-    words = _text(group / "cpu.max").split()
-    return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else None
-
-
-def _quota_v1(group: Path) -> float | None:
-    quota, period = _number(group / "cpu.cfs_quota_us"), _number(group / "cpu.cfs_period_us")
-    return quota / period if quota > 0 and period > 0 else None
 
 
 def _members(cpu_list: str) -> list[int]:

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import scope
+
 from scope.errors import UsageError
-from scope.launch.surroundings import surroundings
+from scope.launch.launch_environment import launch_environment
 from scope.machine import discover
 from scope.machine.machine import Machine, MpiInstallation
 from scope.profiles.folder import PROFILES
 from scope.profiles.program import Program, recognise
 from scope.rundirectory import FORMAT, read_json, write_json
+from scope.version import VERSION
 from scope.strict import Strict
 
 MONITOR = "monitor.json"
@@ -145,7 +146,7 @@ def run(
     words, extra = program.monitored(settings)
     begun = Monitored(
         format=FORMAT,
-        scope_version=scope.__version__,
+        scope_version=VERSION,
         command=list(command),
         directory=str(place.absolute()),
         started_unix_s=time.time(),
@@ -202,7 +203,7 @@ def _run(
 ) -> int:
     """Run to the end and return the exit code, or minus the number of the signal."""
     stdin, stdout, stderr = streams
-    with surroundings(environment) as variables:
+    with launch_environment(environment) as variables:
         try:
             process = subprocess.Popen(
                 words, env=variables, cwd=directory, stdin=stdin, stdout=stdout, stderr=stderr

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from scope.build import collectives
 from scope.errors import ScopeError, UsageError
-from scope.launch.everywhere import Cluster
-from scope.launch.preload import WORD
+from scope.launch.cluster import Cluster
+from scope.launch.preload import TRANSPORT
 from scope.plan.place import ONE_PER_HOST, split
 from scope.plan.plan import Launch
 from scope.topology.estimate import LIMIT, estimate
@@ -22,7 +22,7 @@ ANY_SIZE = 1024
 
 def check(launches: Sequence[Launch], cluster: Cluster) -> None:
     """Compile the library where a launch needs it; raises UsageError naming what the topology does not allow."""
-    wanted = [launch for launch in launches if launch.transport.split(".")[0] == WORD]
+    wanted = [launch for launch in launches if launch.transport.split(".")[0] == TRANSPORT]
     if not wanted:
         return
     mpi, topology = cluster.site.mpi, cluster.site.topology

@@ -17,10 +17,10 @@ import numpy as np
 
 from scope.errors import ScopeError, UsageError
 from scope.launch import processes
+from scope.launch.cluster import Cluster
 from scope.launch.diagnosis import diagnose
-from scope.launch.everywhere import Cluster
-from scope.launch.launcher import HostSlots, Job
-from scope.launch.surroundings import surroundings
+from scope.launch.launch_environment import launch_environment
+from scope.launch.launcher import HostSlots, MpiProgram
 from scope.topology.oracle import Answer
 from scope.topology.sharing import Transfer
 from scope.topology.topology import InsideHost
@@ -146,9 +146,14 @@ def started(cluster: Cluster, program: str, crowded: bool) -> Iterator[Probe]:
     site = replace(cluster.site, hosts=slots, ranks_per_host=None)
     with tempfile.TemporaryDirectory(prefix="scope-topology-") as folder:
         argument = f"--progress={folder}/progress"  # by which its processes are known
-        job = Job(program=program, arguments=("--action=probe", argument), ranks=sum(counts), binding=site.binding)
+        job = MpiProgram(
+            program, ("--action=probe", argument), ranks=sum(counts), binding=site.binding
+        )
         command = Cluster(site, cluster.hosts).start(job)
-        with surroundings(command.environment) as variables, (Path(folder) / "stderr.txt").open("w+") as errors:
+        with (
+            launch_environment(command.environment) as variables,
+            (Path(folder) / "stderr.txt").open("w+") as errors,
+        ):
             try:
                 process = subprocess.Popen(
                     command.arguments,
@@ -165,7 +170,7 @@ def started(cluster: Cluster, program: str, crowded: bool) -> Iterator[Probe]:
                 yield _introduced(talk, crowded)
                 talk.end()
             finally:
-                processes.end(process, argument)
+                processes.end(process, lambda: processes.with_argument(argument))
 
 
 def _introduced(talk: _Talk, crowded: bool) -> Probe:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scope.launch import processes
-from scope.machine.discover import this_host, usable_cores
+from scope.machine.discover import this_host
 from tests.cli.scope_command import BRIEF, SCOPE, cases, planned, samples, scope, start, wait_until
 
 LATENCY = "mpi.latency message_bytes=0,1Ki"
@@ -276,7 +276,7 @@ def test_a_limit_on_file_sizes_is_as_a_full_disk(tmp_path: Path) -> None:
 
 
 def test_more_ranks_than_cores_run_when_asked_so(tmp_path: Path) -> None:
-    ranks = 2 * usable_cores(this_host())
+    ranks = 2 * this_host().processor.usable_cores
     case = f"mpi.barrier ranks={ranks}"
     answer = scope(tmp_path, "run", "--case", case, "--launches", "1", "--oversubscribe", *BRIEF, "-o", "run")
     assert answer.code == 0, answer.errors

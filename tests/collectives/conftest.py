@@ -14,7 +14,8 @@ import pytest
 
 from scope.build import collectives
 from scope.launch import launcher
-from scope.launch.surroundings import surroundings
+from scope.launch.launch_environment import launch_environment
+from scope.launch.site import start_command
 from scope.machine.machine import MpiInstallation
 from tests.installed_mpi import embedded, embedded_build, mpi  # noqa: F401
 
@@ -119,9 +120,9 @@ def job(tmp_path: Path, compiled: Callable[[MpiInstallation, str], Path]) -> Job
         assignments = [f"{name}={value}" for name, value in settings.items()]
         started = program or compiled(installation, source)
         arguments = (*assignments, str(started), *words)
-        asked = launcher.Job("/usr/bin/env", arguments, ranks, oversubscribed=ranks > (os.cpu_count() or 1))
-        command = launcher.command(asked, launcher.Site(installation, installation.launcher))
-        with surroundings(command.environment) as variables:
+        asked = launcher.MpiProgram("/usr/bin/env", arguments, ranks, oversubscribed=ranks > (os.cpu_count() or 1))
+        command = start_command(asked, launcher.Site(installation, installation.launcher))
+        with launch_environment(command.environment) as variables:
             ended = subprocess.run(
                 command.arguments, env=variables, capture_output=True, text=True, timeout=timeout
             )

@@ -45,7 +45,7 @@ def with_host(context: Context, **change: Any) -> Context:
 
 def with_usable(context: Context, processors: int, quota: float | None = None) -> Context:
     host = context.machine.hosts[0]
-    change = {"usable": list(range(processors)), "quota_cores": quota}
+    change = {"usable": list(range(processors)), "quota_processors": quota}
     return with_host(context, processor=host.processor.model_copy(update=change))
 
 

@@ -357,8 +357,8 @@ def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded:
     script = (
         "import sys; from dataclasses import replace; from scope.launch import launcher, wire\n"
         "from scope.build import installations; from scope.plan import experiment\n"
-        "mpi = installations.find('embedded'); site = launcher.site(mpi, experiment.Launcher(), 'the test')\n"
-        "from scope.launch.everywhere import run_once_per_host; from scope.launch.launchers import openmpi\n"
+        "mpi = installations.find('embedded'); site = site_of(mpi, experiment.Launcher(), 'the test')\n"
+        "from scope.launch.cluster import run_once_per_host; from scope.launch.launchers import openmpi\n"
         "openmpi.settings = lambda job, site: {'pml': 'ob1', 'btl': 'tcp,self', 'btl_tcp_if_include': 'eth1'}\n"
         "wire.prove(site, run_once_per_host)"
     )

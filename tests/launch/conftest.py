@@ -16,10 +16,11 @@ import pytest
 
 from scope.build import registry
 from scope.cli.run import selection
-from scope.launch import launcher, processes
+from scope.launch import processes
 from scope.launch import progress as progress_file
-from scope.launch.progress import Slot
-from scope.launch.supervisor import Limits, Supervisor
+from scope.launch.site import site_of, start_command
+from scope.launch.supervision.progress import Slot
+from scope.launch.supervision.supervisor import Limits, Supervisor
 from scope.machine.machine import NativeBuild
 from scope.plan import experiment as asking
 from scope.plan import plan as planning
@@ -70,11 +71,11 @@ class Trial:
         return replace(plan, launches=tuple(launches))
 
     def supervise(self, plan: Plan, time_s: float | None = None) -> bool:
-        site = launcher.site(self.build.mpi, asking.Launcher(), "the test")
+        site = site_of(self.build.mpi, asking.Launcher(), "the test")
         supervisor = Supervisor(
             run=self.run,
             program=self.build.program,
-            command=lambda job: launcher.command(job, site),
+            command=lambda job: start_command(job, site),
             place=self.place,
             limits=self.limits,
             time_s=time_s,

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from scope.errors import UsageError
-from scope.launch import job, launcher, scheduler
+from scope.launch import job, scheduler
 from scope.launch.launcher import HostSlots
 from scope.launch.scheduler import Request
 from scope.launch.schedulers import lsf, pbs, slurm
+from scope.launch.site import site_of
 from scope.machine.machine import MpiInstallation
 from scope.plan import experiment as asking
 from scope.rundirectory import RunDirectory
@@ -158,7 +159,7 @@ def test_mpiexec_takes_the_hosts_of_the_job(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("PBS_JOBID", "7")
 
     def hosts(**asked: object) -> tuple[HostSlots, ...]:
-        return launcher.site(MPI, asking.Launcher.model_validate(asked), "x").hosts
+        return site_of(MPI, asking.Launcher.model_validate(asked), "x").hosts
 
     assert hosts() == (HostSlots("a", 2), HostSlots("b", 2))
     assert hosts(hosts=["b", "a:1"]) == (HostSlots("b", 2), HostSlots("a", 1))

@@ -9,20 +9,20 @@ from dataclasses import replace
 
 import pytest
 
-from scope.launch import launcher
 from scope.launch.scheduler import Deadline
-from scope.launch.supervisor import InterruptedRunError, OutOfTimeError, Supervisor
+from scope.launch.site import site_of, start_command
+from scope.launch.supervision.supervisor import InterruptedRunError, OutOfTimeError, Supervisor
 from scope.plan import experiment as asking
 from scope.plan.plan import Launch, Plan
 from tests.launch.conftest import Trial
 
 
 def supervisor(trial: Trial) -> Supervisor:
-    site = launcher.site(trial.build.mpi, asking.Launcher(), "the test")
+    site = site_of(trial.build.mpi, asking.Launcher(), "the test")
     return Supervisor(
         run=trial.run,
         program=trial.build.program,
-        command=lambda job: launcher.command(job, site),
+        command=lambda job: start_command(job, site),
         place=trial.place,
         limits=trial.limits,
     )

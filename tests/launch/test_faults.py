@@ -11,7 +11,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from scope.errors import ScopeError
-from scope.launch.supervisor import Limits
+from scope.launch.supervision.supervisor import Limits
 from scope.samples.records import Record
 from tests.launch.conftest import Trial
 

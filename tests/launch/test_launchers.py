@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from scope.errors import UsageError
-from scope.launch import everywhere, launcher
-from scope.launch.launcher import Command, HostSlots, Job, Site
-from scope.machine.discover import this_host, usable_cores
+from scope.launch.cluster import Cluster, probe_cluster, run_once_per_host, with_slots
+from scope.launch.launcher import Command, HostSlots, MpiProgram, Site
+from scope.launch.launchers import choose
+from scope.launch.site import site_of, start_command
+from scope.machine.discover import this_host
 from scope.machine.machine import MpiInstallation
 from scope.plan import experiment
 
@@ -25,15 +27,15 @@ def site(name: str, version: str = "5.0", **facts: object) -> Site:
     return Site(mpi=mpi_of(name, version), mpiexec="/x/mpiexec", **facts)  # type: ignore[arg-type]
 
 
-def start(job: Job, place: Site) -> Command:
-    return launcher.command(job, place)
+def start(job: MpiProgram, place: Site) -> Command:
+    return start_command(job, place)
 
 
 def joined(command: Command) -> str:
     return " ".join(command.arguments)
 
 
-JOB = Job("program", ("--plan=x",), 4, "default", "core")
+JOB = MpiProgram("program", ("--plan=x",), 4, "default", "core")
 
 
 def test_program_and_its_arguments_come_last() -> None:
@@ -61,11 +63,11 @@ def test_a_rank_is_one_thread_unless_the_environment_says_otherwise(monkeypatch:
     ],
 )
 def test_open_mpi_binds(version: str, binding: str, words: str) -> None:
-    assert words in joined(start(Job("p", (), 2, binding=binding), site("openmpi", version)))
+    assert words in joined(start(MpiProgram("p", (), 2, binding=binding), site("openmpi", version)))
 
 
 def test_more_ranks_than_cores_yield_and_are_not_bound() -> None:
-    crowd = Job("p", (), 4, binding="core", oversubscribed=True)
+    crowd = MpiProgram("p", (), 4, binding="core", oversubscribed=True)
     words = joined(start(crowd, site("openmpi")))
     assert "--map-by slot:OVERSUBSCRIBE --bind-to none --mca mpi_yield_when_idle 1" in words
     command = start(crowd, site("mpich"))
@@ -89,7 +91,7 @@ def test_variables_travel_to_other_hosts(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_tcp_forbids_shared_memory() -> None:
-    tcp = Job("p", (), 2, transport="tcp", binding="core")
+    tcp = MpiProgram("p", (), 2, transport="tcp", binding="core")
     words = joined(start(tcp, site("openmpi")))
     assert "--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo" in words
     assert "btl_tcp_if_include eth1" in joined(start(tcp, site("openmpi", hosts=HOSTS, interface="eth1")))
@@ -102,9 +104,9 @@ def test_tcp_forbids_shared_memory() -> None:
 
 
 def test_another_program_stands_in_for_ssh() -> None:
-    assert "--prtemca plm_ssh_agent /x/agent" in joined(start(JOB, site("openmpi", agent="/x/agent")))
-    assert "--mca plm_rsh_agent /x/agent" in joined(start(JOB, site("openmpi", "4.1.4", agent="/x/agent")))
-    assert "-launcher ssh -launcher-exec /x/agent" in joined(start(JOB, site("mpich", agent="/x/agent")))
+    assert "--prtemca plm_ssh_agent /x/agent" in joined(start(JOB, site("openmpi", remote_shell="/x/agent")))
+    assert "--mca plm_rsh_agent /x/agent" in joined(start(JOB, site("openmpi", "4.1.4", remote_shell="/x/agent")))
+    assert "-launcher ssh -launcher-exec /x/agent" in joined(start(JOB, site("mpich", remote_shell="/x/agent")))
 
 
 def test_root_is_allowed_only_to_root(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,15 +119,15 @@ def test_root_is_allowed_only_to_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_mpi_without_a_launcher_file_names_those_that_have_one() -> None:
     with pytest.raises(UsageError, match="lam has no launcher here; must be one of mpich, mvapich, openmpi"):
-        launcher.choose(mpi_of("lam"))
+        choose(mpi_of("lam"))
 
 
 def test_hosts_come_from_a_list_or_a_file(tmp_path: Path) -> None:
     asked = experiment.Launcher(hosts=["a:3", "b"])
-    assert launcher.site(mpi_of("mpich"), asked, "x").hosts == (HostSlots("a", 3), HostSlots("b", None))
+    assert site_of(mpi_of("mpich"), asked, "x").hosts == (HostSlots("a", 3), HostSlots("b", None))
     (tmp_path / "hosts").write_text("# all\na:3\n\nb slots=4  # slow\nc\n")
     asked = experiment.Launcher(hostfile=str(tmp_path / "hosts"))
-    assert launcher.site(mpi_of("mpich"), asked, "x").hosts == (
+    assert site_of(mpi_of("mpich"), asked, "x").hosts == (
         HostSlots("a", 3),
         HostSlots("b", 4),
         HostSlots("c", None),
@@ -135,42 +137,40 @@ def test_hosts_come_from_a_list_or_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["a:0", "a:-1", "a b", "a:x", "a;reboot", "$(reboot)"])
 def test_a_strange_host_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match="must be a host's name, or name:slots"):
-        launcher.site(mpi_of("mpich"), experiment.Launcher(hosts=[text]), "x")
+        site_of(mpi_of("mpich"), experiment.Launcher(hosts=[text]), "x")
     (tmp_path / "hosts").write_text(f"a\n{text}\n")
     with pytest.raises(UsageError, match="hosts:2"):
-        launcher.site(mpi_of("mpich"), experiment.Launcher(hostfile=str(tmp_path / "hosts")), "x")
+        site_of(mpi_of("mpich"), experiment.Launcher(hostfile=str(tmp_path / "hosts")), "x")
 
 
 def test_an_empty_hostfile_and_two_lists_are_refused(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("# nobody\n")
     with pytest.raises(UsageError, match="names no host"):
-        launcher.site(mpi_of("mpich"), experiment.Launcher(hostfile=str(tmp_path / "hosts")), "x")
+        site_of(mpi_of("mpich"), experiment.Launcher(hostfile=str(tmp_path / "hosts")), "x")
     with pytest.raises(UsageError, match=r"beside launcher\.hosts"):
-        launcher.site(mpi_of("mpich"), experiment.Launcher(hosts=["a"], hostfile="h"), "x")
+        site_of(mpi_of("mpich"), experiment.Launcher(hosts=["a"], hostfile="h"), "x")
 
 
 def test_a_launcher_that_is_not_there_is_named() -> None:
     nothing = mpi_of("mpich").model_copy(update={"launcher": ""})
     with pytest.raises(UsageError, match=r"has no mpiexec beside it; launcher\.mpiexec"):
-        launcher.site(nothing, experiment.Launcher(), "x")
+        site_of(nothing, experiment.Launcher(), "x")
     with pytest.raises(UsageError, match=r"x: launcher\.mpiexec = /nowhere: no such program"):
-        launcher.site(mpi_of("mpich"), experiment.Launcher(mpiexec="/nowhere"), "x")
+        site_of(mpi_of("mpich"), experiment.Launcher(mpiexec="/nowhere"), "x")
 
 
 def test_slots_are_counted() -> None:
     here = this_host()
-    cores = usable_cores(here)
-    assert everywhere.look_at(site("mpich")).place.slots == (cores,)
-    assert everywhere.look_at(site("mpich", ranks_per_host=1)).place.slots == (1,)
-    unnumbered = everywhere.with_slots(
-        site("mpich", hosts=(HostSlots("a", None), HostSlots("b", 7))), [here, here]
-    )
+    cores = here.processor.usable_cores
+    assert probe_cluster(site("mpich")).place.slots == (cores,)
+    assert probe_cluster(site("mpich", ranks_per_host=1)).place.slots == (1,)
+    unnumbered = with_slots(site("mpich", hosts=(HostSlots("a", None), HostSlots("b", 7))), [here, here])
     assert unnumbered.hosts == (HostSlots("a", cores), HostSlots("b", 7))
-    assert everywhere.Cluster(unnumbered, [here, here]).place.room("core") == cores + 7
-    assert everywhere.Cluster(site("mpich", hosts=HOSTS, ranks_per_host=1), [here, here]).place.room("core") == 2
+    assert Cluster(unnumbered, [here, here]).place.room("core") == cores + 7
+    assert Cluster(site("mpich", hosts=HOSTS, ranks_per_host=1), [here, here]).place.room("core") == 2
 
 
 def test_every_host_answers_the_probe(mpi: MpiInstallation) -> None:
-    here = launcher.site(mpi, experiment.Launcher(), "x")
-    output = everywhere.run_once_per_host(here, ["/bin/echo", "hello"])
+    here = site_of(mpi, experiment.Launcher(), "x")
+    output = run_once_per_host(here, ["/bin/echo", "hello"])
     assert output.split() == ["hello"]

@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from scope.launch import launcher
-from scope.launch.launcher import Job
+from scope.launch.launcher import MpiProgram
 from scope.launch.preload import preloaded
+from scope.launch.site import site_of, start_command
 from scope.machine.machine import MpiInstallation
 from scope.plan import experiment
 
 
 def test_other_transports_are_left_alone(embedded: MpiInstallation) -> None:
-    site = launcher.site(embedded, experiment.Launcher(), "the test")
-    job = Job("program", (), 2, transport="tcp")
+    site = site_of(embedded, experiment.Launcher(), "the test")
+    job = MpiProgram("program", (), 2, transport="tcp")
     assert preloaded(job, site) is job
 
 
 def test_the_ranks_load_the_library_and_not_the_launcher(embedded: MpiInstallation) -> None:
-    site = replace(launcher.site(embedded, experiment.Launcher(), "the test"), topology=Path("/t.toml"))
-    job = preloaded(Job("program", ("--one",), 2, transport="collectives.broadcast.flat_binomial"), site)
+    site = replace(site_of(embedded, experiment.Launcher(), "the test"), topology=Path("/t.toml"))
+    job = preloaded(MpiProgram("program", ("--one",), 2, transport="collectives.broadcast.flat_binomial"), site)
     assert (job.program, job.transport, job.arguments[-2:]) == ("env", "default", ("program", "--one"))
     settings = dict(word.split("=", 1) for word in job.arguments[:-2])
     assert settings["SCOPE_TOPOLOGY"] == "/t.toml"
     assert settings["SCOPE_COLLECTIVES"] == "broadcast=flat_binomial"
     assert Path(settings["LD_PRELOAD"].split()[0]).is_file()
-    assert "LD_PRELOAD" not in launcher.command(job, site).environment
+    assert "LD_PRELOAD" not in start_command(job, site).environment

@@ -17,8 +17,8 @@ from scope.errors import ScopeError, UsageError
 from scope.launch import arrivals, processes
 from scope.launch import progress as progress_file
 from scope.launch.diagnosis import Death, diagnose
-from scope.launch.journal import Journal
-from scope.launch.progress import Slot, Watch
+from scope.launch.supervision.journal import Journal
+from scope.launch.supervision.progress import Slot, Watch
 from scope.samples.records import Arrival
 
 PRTE = """--------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from scope.errors import UsageError
-from scope.launch import launcher
+from scope.launch.site import site_of
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.plan import experiment as asking
 from tests import monitored_ring
@@ -246,7 +246,7 @@ def test_without_slurm_or_a_job_one_line_says_what_is_missing(
 ) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     with pytest.raises(UsageError, match=r"no job of it is running this; start scope inside one"):
-        launcher.site(embedded, asking.Launcher(kind="slurm"), "x")
+        site_of(embedded, asking.Launcher(kind="slurm"), "x")
     for command in ("--submit", "--each-host", "--pairs"):
         (tmp_path / command).mkdir()
         with pytest.MonkeyPatch.context() as patch:

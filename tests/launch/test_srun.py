@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from scope.errors import ScopeError, UsageError
-from scope.launch import launcher
 from scope.launch.diagnosis import diagnose
-from scope.launch.launcher import HostSlots, Job, Site
+from scope.launch.launcher import HostSlots, MpiProgram, Site
 from scope.launch.scheduler import Request, hostnames
-from scope.launch.schedulers.slurm import SCHEDULER, Sight
+from scope.launch.schedulers.slurm import SCHEDULER, JobState
+from scope.launch.site import start_command
 from tests.launch.test_launchers import joined, mpi_of
 
 HOSTS = (HostSlots("b", 2), HostSlots("a", 2))
@@ -39,41 +39,43 @@ def site(program: str, name: str = "openmpi", **facts: object) -> Site:
 
 def test_every_rank_has_its_host_and_hosts_are_filled_in_order(tmp_path: Path) -> None:
     here = site(srun(tmp_path))
-    words = joined(launcher.command(Job("p", ("--plan=x",), 3, binding="core"), here))
+    words = joined(start_command(MpiProgram("p", ("--plan=x",), 3, binding="core"), here))
     assert "--ntasks=3 --nodes=2 --distribution=arbitrary --nodelist=b,b,a --export=ALL" in words
     assert "--overlap --cpu-bind=cores --mpi=pmix p --plan=x" in words
-    words = joined(launcher.command(Job("p", (), 2, binding="socket"), here))
+    words = joined(start_command(MpiProgram("p", (), 2, binding="socket"), here))
     assert "--nodes=1 --distribution=arbitrary --nodelist=b,b " in words
     assert "--cpu-bind=sockets" in words
-    words = joined(launcher.command(Job("p", (), 2, ranks_per_host=1), here))
+    words = joined(start_command(MpiProgram("p", (), 2, ranks_per_host=1), here))
     assert "--nodes=2 --distribution=arbitrary --nodelist=b,a " in words
     assert "--cpu-bind=none" in words
 
 
 def test_a_crowd_fills_all_hosts_alike_and_is_not_bound(tmp_path: Path) -> None:
-    words = joined(launcher.command(Job("p", (), 7, binding="core", oversubscribed=True), site(srun(tmp_path))))
+    words = joined(
+        start_command(MpiProgram("p", (), 7, binding="core", oversubscribed=True), site(srun(tmp_path)))
+    )
     assert "--nodelist=b,b,b,b,a,a,a " in words
     assert "--overcommit --cpu-bind=none" in words
 
 
 def test_transport_and_patience_reach_the_ranks_as_variables(tmp_path: Path) -> None:
-    crowd = Job("p", (), 5, transport="tcp", oversubscribed=True)
-    variables = launcher.command(crowd, site(srun(tmp_path), interface="eth1")).environment
+    crowd = MpiProgram("p", (), 5, transport="tcp", oversubscribed=True)
+    variables = start_command(crowd, site(srun(tmp_path), interface="eth1")).environment
     assert variables["OMPI_MCA_btl"] == "tcp,self"
     assert variables["OMPI_MCA_btl_tcp_if_include"] == "eth1"
     assert variables["OMPI_MCA_mpi_yield_when_idle"] == "1"
     assert variables["OMP_NUM_THREADS"]
-    variables = launcher.command(crowd, site(srun(tmp_path), "mpich", interface="eth1")).environment
+    variables = start_command(crowd, site(srun(tmp_path), "mpich", interface="eth1")).environment
     assert (variables["FI_TCP_IFACE"], variables["MPIR_CVAR_POLLS_BEFORE_YIELD"]) == ("eth1", "10")
 
 
 def test_the_interface_is_what_the_mpi_speaks_and_srun_offers(tmp_path: Path) -> None:
-    assert "--mpi=pmi2" in launcher.command(Job("p", (), 1), site(srun(tmp_path), "mpich")).arguments
+    assert "--mpi=pmi2" in start_command(MpiProgram("p", (), 1), site(srun(tmp_path), "mpich")).arguments
     (old := tmp_path / "old").mkdir()
     program = srun(old, "20.02.7", "none pmi2")
     with pytest.raises(UsageError, match="offers none, pmi2, but openmpi needs pmix: use --launcher mpiexec"):
-        launcher.command(Job("p", (), 1), site(program))
-    words = launcher.command(Job("p", (), 1), site(program, arguments=("--mpi=pmi2",))).arguments
+        start_command(MpiProgram("p", (), 1), site(program))
+    words = start_command(MpiProgram("p", (), 1), site(program, arguments=("--mpi=pmi2",))).arguments
     assert [word for word in words if word.startswith("--mpi")] == ["--mpi=pmi2"]
     assert "--overlap" not in words
 
@@ -158,7 +160,7 @@ def test_the_end_of_a_job_is_asked_where_it_does_not_tell(tmp_path: Path, monkey
 
 
 def test_a_job_is_seen_waiting_running_and_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def look(text: str) -> Sight:
+    def look(text: str) -> JobState:
         play(tmp_path, monkeypatch, scontrol=text)
         return SCHEDULER.look("7")
 
@@ -169,7 +171,7 @@ def test_a_job_is_seen_waiting_running_and_over(tmp_path: Path, monkeypatch: pyt
     assert (runs.waiting, runs.over, runs.hopeless) == (False, False, False)
     ended = look("JobState=FAILED Reason=NonZeroExitCode ExitCode=124:0")
     assert (ended.over, ended.exit_code) == (True, 124)
-    assert look("!slurm_load_jobs error: Invalid job id specified") == Sight("GONE")
+    assert look("!slurm_load_jobs error: Invalid job id specified") == JobState("GONE")
     with pytest.raises(ScopeError, match="Unable to contact slurm controller"):
         look("!slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
 
@@ -184,9 +186,11 @@ def test_a_refusal_names_the_key_it_speaks_of(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(UsageError, match=r"^launcher\.nodes = 99: sbatch: Node count specification invalid$"):
         SCHEDULER.submit(tmp_path / "script", request)
     play(
-        tmp_path, monkeypatch, sbatch="!sbatch: error: Batch job submission failed: Job violates accounting policy"
+        tmp_path,
+        monkeypatch,
+        sbatch="!sbatch: error: Batch job submission failed: MpiProgram violates accounting policy",
     )
-    with pytest.raises(UsageError, match=r"^sbatch: Job violates accounting policy$"):
+    with pytest.raises(UsageError, match=r"^sbatch: MpiProgram violates accounting policy$"):
         SCHEDULER.submit(tmp_path / "script", request)
 
 

@@ -15,7 +15,7 @@ from scope.machine.machine import Host, Link
 def changed(processor: dict[str, Any] | None = None, **facts: Any) -> Host:
     host = this_host()
     steady = {"flags": ["constant_tsc", "nonstop_tsc"], "architecture": "x86_64", "usable": [0, 1, 2, 3]}
-    cores = {"cores": 4, "threads": 4, "quota_cores": None}
+    cores = {"cores": 4, "threads": 4, "quota_processors": None}
     given = {"governor": "", "load": 0.0, "links": [], **facts}
     return host.model_copy(
         update={"processor": host.processor.model_copy(update={**steady, **cores, **(processor or {})}), **given}
@@ -39,7 +39,7 @@ def test_a_healthy_host_has_no_trouble(tmp_path: Path) -> None:
         (changed(load=3.5), "load"),
         (changed({"flags": []}), "clock"),
         (changed({"usable": [2]}), "cores"),
-        (changed({"quota_cores": 2.5}), "processor quota"),
+        (changed({"quota_processors": 2.5}), "processor quota"),
     ],
 )
 def test_each_trouble_is_told_with_advice(host: Host, trouble: str, tmp_path: Path) -> None:

@@ -96,10 +96,10 @@ def test_a_probe_loads_nothing_heavy() -> None:
 def test_topology_counts_cores_not_threads(server: Path) -> None:
     host = Host.model_validate(probe.probe(server))
     assert (host.processor.sockets, host.processor.cores, host.processor.threads) == (2, 4, 8)
-    assert host.processor.quota_cores == 1.5
+    assert host.processor.quota_processors == 1.5
     assert host.processor.base_frequency_hz == 2.4e9
     assert host.processor.flags == ["avx2", "constant_tsc"]
-    assert discover.usable_cores(host) == 1
+    assert discover.host.processor.usable_cores == 1
 
 
 def test_caches_are_shared_by_cores_not_threads(server: Path) -> None:
@@ -125,14 +125,14 @@ def test_a_host_without_proc_and_sys_still_answers(bare: Path) -> None:
     assert host.memory_bytes == 0
     assert host.caches == []
     assert host.processor.cores >= 1
-    assert host.processor.quota_cores is None
+    assert host.processor.quota_processors is None
     assert host.virtualization == ""
 
 
 @pytest.mark.parametrize("quota", ["", "max", "-1 100000", "rubbish here"])
 def test_an_absent_quota_is_no_limit(bare: Path, quota: str) -> None:
     write(bare, **{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": quota})
-    assert probe.quota_cores(bare) is None
+    assert probe.quota_processors(bare) is None
 
 
 def test_a_quota_of_the_first_control_group_version(bare: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_quota_of_the_first_control_group_version(bare: Path) -> None:
             "sys/fs/cgroup/cpu/job/cpu.cfs_period_us": "100000",
         },
     )
-    assert probe.quota_cores(bare) == 2.5
+    assert probe.quota_processors(bare) == 2.5
 
 
 def test_answers_of_several_hosts_mixed_line_by_line_are_told_apart() -> None:

@@ -106,7 +106,7 @@ def test_more_processes_than_processors_are_left_out() -> None:
     random = np.random.default_rng(6)
     summaries = ping_pong(random) + operation(random, "shift")
     one_host = MACHINE.hosts[0]
-    few = one_host.processor.model_copy(update={"usable": [0], "quota_cores": None})
+    few = one_host.processor.model_copy(update={"usable": [0], "quota_processors": None})
     crowded = MACHINE.model_copy(update={"hosts": [one_host.model_copy(update={"processor": few})]})
     assert operation_parts(summaries, MACHINE, launches(RANKS)) != []
     assert operation_parts(summaries, crowded, launches(RANKS)) == []

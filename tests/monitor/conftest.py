@@ -12,7 +12,8 @@ import pytest
 
 from scope.build import monitor
 from scope.launch import launcher
-from scope.launch.surroundings import surroundings
+from scope.launch.launch_environment import launch_environment
+from scope.launch.site import start_command
 from scope.machine.machine import MpiInstallation
 from scope.profiles import profile
 from scope.profiles.profile import Profile
@@ -89,9 +90,9 @@ def run(tmp_path_factory: pytest.TempPathFactory, compiled: Callable[[MpiInstall
         # Only the ranks get the library, not what starts them.
         arguments = (*(f"{name}={value}" for name, value in settings.items()),)
         arguments += (str(program or compiled(installation)), *words)
-        asked = launcher.Job("/usr/bin/env", arguments, ranks, oversubscribed=ranks > (os.cpu_count() or 1))
-        command = launcher.command(asked, launcher.Site(installation, installation.launcher))
-        with surroundings(command.environment) as variables:
+        asked = launcher.MpiProgram("/usr/bin/env", arguments, ranks, oversubscribed=ranks > (os.cpu_count() or 1))
+        command = start_command(asked, launcher.Site(installation, installation.launcher))
+        with launch_environment(command.environment) as variables:
             ended = subprocess.run(
                 command.arguments, env=variables, capture_output=True, text=True, timeout=100, cwd=folder
             )

@@ -11,9 +11,10 @@ import pytest
 
 from scope.errors import ScopeError, UsageError
 from scope.launch import launcher
-from scope.launch.everywhere import Cluster
+from scope.launch.cluster import Cluster
+from scope.launch.launch_environment import launch_environment
 from scope.launch.launcher import HostSlots, Site
-from scope.launch.surroundings import surroundings
+from scope.launch.site import start_command
 from scope.machine.discover import this_host
 from scope.machine.machine import NativeBuild
 from scope.topology import probe
@@ -25,10 +26,10 @@ def converse(
     build: NativeBuild, ranks: int, *questions: str, **environment: str
 ) -> tuple[int, list[dict[str, Any]]]:
     """Ask the probe, end it, and return the exit code and what it said."""
-    job = launcher.Job(build.program, ("--action=probe",), ranks, oversubscribed=True)
-    command = launcher.command(job, Site(build.mpi, build.mpi.launcher))
+    job = launcher.MpiProgram(build.program, ("--action=probe",), ranks, oversubscribed=True)
+    command = start_command(job, Site(build.mpi, build.mpi.launcher))
     asked = "".join(f"{question}\n" for question in (*questions, "end"))
-    with surroundings({**command.environment, **environment}) as variables:
+    with launch_environment({**command.environment, **environment}) as variables:
         ended = subprocess.run(
             command.arguments, input=asked, env=variables, capture_output=True, text=True, timeout=100
         )

@@ -1,11 +1,11 @@
-"""LSF: the head of a script, and what its variables say of the hosts. It submits nothing."""
+"""LSF: the directives of a job script, and the hosts that a job was granted. Scope does not submit to it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from scope.launch.scheduler import Allocation, Request, counted, end_told
+from scope.launch.scheduler import Allocation, Request, counted, end_of_job
 from scope.rundirectory import read_text
 
 
@@ -18,7 +18,7 @@ class Lsf:
     tells_end = False
 
     def allocation(self, environment: Mapping[str, str]) -> Allocation | None:
-        """Read the host file, a line per slot, else the pairs of LSB_MCPU_HOSTS: `a 2 b 2`."""
+        """Read the host file, one line per slot, else the pairs of LSB_MCPU_HOSTS: `a 2 b 2`."""
         if "LSB_JOBID" not in environment:
             return None
         if hostfile := environment.get("LSB_DJOB_HOSTFILE"):
@@ -27,10 +27,10 @@ class Lsf:
             words = environment.get("LSB_MCPU_HOSTS", "").split()
             pairs = zip(words[::2], words[1::2], strict=False)
             hosts = [name for name, number in pairs for _ in range(int(number))]
-        return Allocation(self.name, self.title, environment["LSB_JOBID"], counted(hosts), end_told(environment))
+        return Allocation(self.name, self.title, environment["LSB_JOBID"], counted(hosts), end_of_job(environment))
 
     def directives(self, request: Request) -> list[str]:
-        """Return lines of #BSUB."""
+        """Return the #BSUB lines."""
         each = request.ranks_per_node or 1
         asked = [
             f"-J {request.name}",

@@ -1,11 +1,11 @@
-"""PBS (OpenPBS, PBS Professional): the head of a script, and what $PBS_NODEFILE says. It submits nothing."""
+"""PBS: the directives of a job script, and the hosts that a job was granted. Scope does not submit to it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from scope.launch.scheduler import Allocation, Request, clock, counted, end_told
+from scope.launch.scheduler import Allocation, Request, clock, counted, end_of_job
 from scope.rundirectory import read_text
 
 
@@ -18,16 +18,16 @@ class Pbs:
     tells_end = False
 
     def allocation(self, environment: Mapping[str, str]) -> Allocation | None:
-        """Read the node file: a line per process, in the order of the chunks."""
+        """Read the node file: one line per process, in the order of the chunks."""
         if "PBS_NODEFILE" not in environment:
             return None
         hosts = read_text(Path(environment["PBS_NODEFILE"])).split()
         return Allocation(
-            self.name, self.title, environment.get("PBS_JOBID", "?"), counted(hosts), end_told(environment)
+            self.name, self.title, environment.get("PBS_JOBID", "?"), counted(hosts), end_of_job(environment)
         )
 
     def directives(self, request: Request) -> list[str]:
-        """Return lines of #PBS."""
+        """Return the #PBS lines."""
         ranks = request.ranks_per_node
         each = f":ncpus={ranks}:mpiprocs={ranks}" if ranks else ":ncpus=1"
         chunks = [f"1{each}:host={host}" for host in request.nodelist] or [f"{request.nodes}{each}"]

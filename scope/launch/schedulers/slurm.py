@@ -1,4 +1,4 @@
-"""Slurm: what a job was granted, the head of a script, and its queue: submit, look, cancel, who is idle."""
+"""Slurm: what a job was granted, the directives of a job script, and the queue: submit, watch, cancel."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from pathlib import Path
 from scope.errors import ScopeError, UsageError
 from scope.launch.scheduler import Allocation, Request, clock, hostnames
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 RUNNING = {"CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "SIGNALING", "STAGE_OUT", "STOPPED", "RESIZING"}
-HOPELESS = re.compile(
+STUCK = re.compile(
     r"BadConstraints|ReqNodeNotAvail|Nodes_required_for_job_are_DOWN|Partition(Down|Inactive|NodeLimit|TimeLimit)"
     r"|AccountNotAllowed|Invalid(Account|QOS)|QOSNotAllowed|JobHeld|DependencyNeverSatisfied|launch_failed"
 )
-"""Reasons for which a waiting job would wait until somebody changes the cluster or the job."""
+"""Reasons for which a job stays pending until somebody changes the cluster or the job."""
 KEYS = (
     (r"partition", "partition"),
     (r"\baccount\b|association", "account"),
     (r"time limit", "time_limit_s"),
     (r"node name|node configuration|node count", "nodes"),
 )
-"""Which of our keys a refusal of sbatch speaks of."""
+"""Which key of an experiment an error of sbatch is about."""
 
 
 @dataclass(frozen=True)
-class Sight:
-    """How a job is seen in the queue."""
+class JobState:
+    """The state of a job in the queue."""
 
     state: str
-    """As Slurm calls it; `GONE` when it does not know the job (any more)."""
+    """As Slurm calls it; `GONE` when Slurm does not know the job (any more)."""
     reason: str = ""
     exit_code: int | None = None
     """Of the script, once it has ended."""
 
     @property
-    def waiting(self) -> bool:
-        """Whether it has not begun."""
+    def pending(self) -> bool:
+        """Whether the job has not started."""
         return self.state in WAITING
 
     @property
-    def over(self) -> bool:
-        """Whether it has ended, however."""
+    def ended(self) -> bool:
+        """Whether the job has ended, however."""
         return self.state not in WAITING | RUNNING
 
     @property
-    def hopeless(self) -> bool:
-        """Whether it waits for what will not come by itself."""
-        return self.waiting and HOPELESS.search(self.reason) is not None
+    def stuck(self) -> bool:
+        """Whether the job is pending for a reason that does not go away by itself."""
+        return self.pending and STUCK.search(self.reason) is not None
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,13 @@ class Node:
 
     name: str
     state: str
-    """idle, allocated, mixed, drained, down, ...; a mark behind it (`*`: does not answer, `~`: off) is kept."""
+    """idle, allocated, mixed, drained, down, ...; with Slurm's suffix (`*`: not responding, `~`: powered down)."""
     reason: str = ""
     """Why it is drained or down, in its administrator's words."""
 
     @property
     def idle(self) -> bool:
-        """Whether a job could begin there now."""
+        """Whether a job could start there now."""
         return self.state == "idle"
 
 
@@ -82,7 +82,7 @@ class Slurm:
     tells_end = True
 
     def allocation(self, environment: Mapping[str, str]) -> Allocation | None:
-        """Read the variables of a job; its end is asked of the controller where they do not tell it."""
+        """Read the variables of a job; the controller is asked for its end where they lack it."""
         job = environment.get("SLURM_JOB_ID")
         nodes = environment.get("SLURM_JOB_NODELIST")
         if job is None or nodes is None:
@@ -99,7 +99,7 @@ class Slurm:
         return Allocation(self.name, self.title, job, {host: slots.get(host) for host in hosts}, end_unix_s)
 
     def directives(self, request: Request) -> list[str]:
-        """Return lines of #SBATCH."""
+        """Return the #SBATCH lines."""
         asked = [
             f"--job-name={request.name}",
             f"--output={shlex.quote(str(request.output))}",
@@ -116,38 +116,39 @@ class Slurm:
         ]
         return [f"#SBATCH {line}" for line in asked]
 
-    def refuse_absent(self) -> None:
+    def require(self) -> None:
         """Raise UsageError where Slurm's commands are not on PATH."""
-        if shutil.which("sbatch") is None:
-            raise UsageError("sbatch: no such program on PATH; Slurm's commands must be there")
+        _require("sbatch")
 
     def submit(self, script: Path, request: Request) -> str:
-        """Put a job into the queue and return its number; raises UsageError with the reason of a refusal."""
-        answer = self._ask("sbatch", "--parsable", str(script))
+        """Submit a job and return its number; raises UsageError with the reason of a rejection."""
+        answer = self._run("sbatch", "--parsable", str(script))
         if answer.returncode != 0:
-            raise UsageError(_refusal(answer.stderr, request))
+            raise UsageError(_rejection(answer.stderr, request))
         return answer.stdout.strip().partition(";")[0]
 
-    def look(self, job: str) -> Sight:
-        """Return how the job is seen; raises ScopeError while the controller does not answer."""
-        answer = self._ask("scontrol", "--oneliner", "show", "job", job)
+    def state_of(self, job: str) -> JobState:
+        """Return the state of a job; raises ScopeError while the controller does not respond."""
+        answer = self._run("scontrol", "--oneliner", "show", "job", job)
         if answer.returncode != 0:
             if "Invalid job id" in answer.stderr:
-                return Sight("GONE")
+                return JobState("GONE")
             raise ScopeError(f"scontrol: {_first_line(answer.stderr)}")
         facts = dict(re.findall(r"\b(JobState|Reason|ExitCode)=(\S*)", answer.stdout))
         code = facts.get("ExitCode", "").partition(":")[0]
-        return Sight(facts.get("JobState", "GONE"), facts.get("Reason", ""), int(code) if code.isdigit() else None)
+        return JobState(
+            facts.get("JobState", "GONE"), facts.get("Reason", ""), int(code) if code.isdigit() else None
+        )
 
     def cancel(self, job: str) -> None:
-        """Ask for the end of this job; one that has ended meanwhile is none of our business."""
-        self._ask("scancel", job)
+        """Cancel a job; one that has ended meanwhile is left alone."""
+        self._run("scancel", job)
 
     def nodes(self, partition: str | None, wanted: tuple[str, ...] = ()) -> list[Node]:
-        """Return the hosts of a partition (default: the default one), or those named, with their states now."""
+        """Return the states of the hosts of a partition (None: the default one), or of the named hosts."""
         where = [f"--partition={partition}"] if partition else []
         named = [f"--nodes={','.join(wanted)}"] if wanted else []
-        answer = self._ask("sinfo", "--noheader", "--Node", *where, *named, "--format=%N|%T|%P|%E")
+        answer = self._run("sinfo", "--noheader", "--Node", *where, *named, "--format=%N|%T|%P|%E")
         if answer.returncode != 0:
             raise ScopeError(f"sinfo: {_first_line(answer.stderr)}")
         rows = [line.split("|", 3) for line in answer.stdout.splitlines() if line.count("|") >= 3]
@@ -156,46 +157,50 @@ class Slurm:
         return list({node.name: node for node in found}.values())
 
     def _threads_per_core(self, nodes: str) -> int:
-        said = self._shown("node", nodes)
-        return max(map(int, re.findall(r"\bThreadsPerCore=(\d+)", said)), default=1)
+        shown = self._shown("node", nodes)
+        return max(map(int, re.findall(r"\bThreadsPerCore=(\d+)", shown)), default=1)
 
     def _end_unix_s(self, job: str) -> float | None:
-        told = re.search(r"\bEndTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)", self._shown("job", job))
-        return time.mktime(time.strptime(told[1], "%Y-%m-%dT%H:%M:%S")) if told else None
+        end = re.search(r"\bEndTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)", self._shown("job", job))
+        return time.mktime(time.strptime(end[1], "%Y-%m-%dT%H:%M:%S")) if end else None
 
     def _shown(self, kind: str, name: str) -> str:
-        """Return what scontrol shows; nothing inside a container, for example, that has no Slurm in it."""
+        """Return what scontrol shows; nothing inside a container, for example, that lacks Slurm."""
         try:
-            return self._ask("scontrol", "--oneliner", "show", kind, name).stdout
+            return self._run("scontrol", "--oneliner", "show", kind, name).stdout
         except ScopeError:
             return ""
 
-    def _ask(self, *words: str) -> subprocess.CompletedProcess[str]:
-        if shutil.which(words[0]) is None:
-            raise UsageError(f"{words[0]}: no such program on PATH; Slurm's commands must be there")
+    def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        _require(words[0])
         try:
             return subprocess.run(
                 words,
                 capture_output=True,
                 text=True,
-                timeout=PATIENCE_S,
+                timeout=TIMEOUT_S,
                 stdin=subprocess.DEVNULL,
-                # A person's Ctrl-C is for Scope; half a submission would leave a job that nobody knows.
+                # Ctrl-C is for Scope alone; an interrupted sbatch would leave a job whose number is unknown.
                 start_new_session=True,
             )
         except subprocess.TimeoutExpired as error:
-            raise ScopeError(f"{words[0]}: no answer within {PATIENCE_S} s") from error
+            raise ScopeError(f"{words[0]}: no answer within {TIMEOUT_S} s") from error
+
+
+def _require(command: str) -> None:
+    if shutil.which(command) is None:
+        raise UsageError(f"{command}: no such program on PATH; Slurm's commands must be there")
 
 
 def _repeated(text: str) -> list[int]:
-    """Read Slurm's abbreviation of a list of numbers: 2(x3),1."""
+    """Read a list of numbers in Slurm's notation: 2(x3),1."""
     pairs = re.findall(r"(\d+)(?:\(x(\d+)\))?", text)
     return [int(number) for number, times in pairs for _ in range(int(times or 1))]
 
 
-def _refusal(said: str, request: Request) -> str:
-    """Return one line with Slurm's reason and the key of ours that it speaks of."""
-    reason = _first_line(said).removeprefix("Batch job submission failed: ")
+def _rejection(printed: str, request: Request) -> str:
+    """Return one line with Slurm's reason and the key of an experiment that it is about."""
+    reason = _first_line(printed).removeprefix("Batch job submission failed: ")
     key = next((key for pattern, key in KEYS if re.search(pattern, reason, re.IGNORECASE)), None)
     if key == "nodes" and request.nodelist:
         return f"launcher.nodelist = {','.join(request.nodelist)}: sbatch: {reason}"
@@ -207,9 +212,11 @@ def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _first_line(said: str) -> str:
-    lines = [re.sub(r"^\w+: (error: |fatal: )?", "", line).strip() for line in said.splitlines() if line.strip()]
-    return next((line for line in lines if "submission failed" in line), lines[0] if lines else "it said nothing")
+def _first_line(printed: str) -> str:
+    lines = [
+        re.sub(r"^\w+: (error: |fatal: )?", "", line).strip() for line in printed.splitlines() if line.strip()
+    ]
+    return next((line for line in lines if "submission failed" in line), lines[0] if lines else "no message")
 
 
 SCHEDULER = Slurm()

@@ -14,7 +14,7 @@ def usable(machine: Machine, host: str) -> float | None:
     facts = next((one for one in machine.hosts if one.name.split(".")[0] == short), None)
     if facts is None or not facts.processor.usable:
         return None
-    quota = facts.processor.quota_cores
+    quota = facts.processor.quota_processors
     return min(len(facts.processor.usable), quota) if quota else len(facts.processor.usable)
 
 

@@ -8,7 +8,6 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-import scope
 from scope.errors import ScopeError, UsageError
 from scope.samples.records import Value
 from scope.strict import Strict
@@ -289,7 +288,7 @@ def load(name: str) -> Reference:
 
 def directory() -> Path:
     """Return the folder of the published figures: inside an installed package, else beside it."""
-    package = Path(scope.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     for folder in (package / "reference", package.parent / "reference"):
         if folder.is_dir():
             return folder

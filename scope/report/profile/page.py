@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import scope
 from scope import units
 from scope.profiles.records import Calls, Merged
 from scope.report.figure import Comparison, Figure, Table, number
@@ -20,6 +19,7 @@ from scope.report.run.page import as_json, environment, filled, kinds, plot
 from scope.report.run.rows import Row, packed
 from scope.report.wording import count
 from scope.rundirectory import RunDirectory, write_text
+from scope.version import VERSION
 
 COLUMNS = [
     ("routine", False),
@@ -90,7 +90,7 @@ def render(contents: ProfileContents) -> str:
             packed=as_json(packed(listed, COLUMNS)),
             figures=as_json({figure.key: plot(figure) for figure in figures}),
             facts=_facts(contents),
-            version=scope.__version__,
+            version=VERSION,
             folder=contents.folder.name,
         )
     )

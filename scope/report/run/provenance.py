@@ -117,7 +117,11 @@ def _host(host: Host) -> Group:
         + (f" shared by {one.shared_by_cores} cores" if one.shared_by_cores > 1 else "")
         for one in host.caches
     ]
-    quota = f", limited to the time of {processor.quota_cores:g}" if processor.quota_cores is not None else ""
+    quota = (
+        f", limited to the time of {processor.quota_processors:g}"
+        if processor.quota_processors is not None
+        else ""
+    )
     turbo = {True: "on", False: "off", None: "not known"}[host.turbo]
     return Group(
         f"Host {host.name}",

@@ -125,7 +125,7 @@ def usable(host: Host) -> int:
     processor = host.processor
     per_core = max(1, processor.threads // max(processor.cores, 1))
     cores = max(1, len(processor.usable) // per_core) if processor.usable else processor.cores
-    return min(cores, max(1, int(processor.quota_cores))) if processor.quota_cores else cores
+    return min(cores, max(1, int(processor.quota_processors))) if processor.quota_processors else cores
 
 
 def _grid(rates: LinpackRates) -> str:

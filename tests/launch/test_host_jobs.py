@@ -11,8 +11,8 @@ import pytest
 
 from scope.errors import ScopeError
 from scope.launch import errands
-from scope.launch.errands import Errand, Errands, Manners, pairs
-from scope.launch.schedulers.slurm import Node, Sight
+from scope.launch.jobs.host_jobs import HostJob, HostJobs, QueuePolicy, pairs
+from scope.launch.schedulers.slurm import JobState, Node
 from scope.rundirectory import RunDirectory
 
 
@@ -35,7 +35,7 @@ class Played:
         alive = (job for number, job in self.jobs.items() if number not in self.cancelled)
         return [hosts for hosts, end in alive if end > self.now]
 
-    def submit(self, errand: Errand) -> str:
+    def submit(self, errand: HostJob) -> str:
         taken = {host for hosts in self.running() for host in hosts}
         assert taken.isdisjoint(errand.hosts)
         assert all(self.others.get(host, 0.0) <= self.now for host in errand.hosts)
@@ -47,13 +47,13 @@ class Played:
         self.most = max(self.most, len(self.running()))
         return number
 
-    def look(self, number: str) -> Sight:
+    def look(self, number: str) -> JobState:
         _, end = self.jobs[number]
         if number in self.cancelled:
-            return Sight("CANCELLED")
+            return JobState("CANCELLED")
         if end == float("inf"):
-            return Sight("PENDING", "Resources")
-        return Sight("COMPLETED", "None", 0) if end <= self.now else Sight("RUNNING")
+            return JobState("PENDING", "Resources")
+        return JobState("COMPLETED", "None", 0) if end <= self.now else JobState("RUNNING")
 
     def cancel(self, number: str) -> None:
         self.cancelled.append(number)
@@ -66,15 +66,15 @@ class Played:
 
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch) -> Any:
-    def played(queue: Played, groups: list[tuple[str, ...]], **manners: Any) -> Errands:
+    def played(queue: Played, groups: list[tuple[str, ...]], **policy: Any) -> HostJobs:
         def sleep(_seconds: float) -> None:
             queue.now += 1.0
             assert queue.now < 10000, "it never ends"
 
         monkeypatch.setattr(errands.time, "sleep", sleep)
         monkeypatch.setattr(errands.time, "monotonic", lambda: queue.now)
-        to_do = [Errand("--".join(group), group, RunDirectory(Path("/nowhere"))) for group in groups]
-        return Errands(queue, None, to_do, Manners(**manners), queue.submit, lambda _line: None)  # type: ignore[arg-type]
+        to_do = [HostJob("--".join(group), group, RunDirectory(Path("/nowhere"))) for group in groups]
+        return HostJobs(queue, None, to_do, QueuePolicy(**policy), queue.submit, lambda _line: None)  # type: ignore[arg-type]
 
     return played
 
@@ -152,7 +152,7 @@ def test_a_controller_that_is_away_for_a_moment_does_no_harm(play: Any) -> None:
     answers = queue.look
     silent = iter([True, True, False])
 
-    def look(number: str) -> Sight:
+    def look(number: str) -> JobState:
         if next(silent, False):
             raise ScopeError("scontrol: no answer")
         return answers(number)

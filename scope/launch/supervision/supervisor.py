@@ -1,7 +1,7 @@
-"""Runs the launches of a plan and sees to it that nothing a launch does can lose more than one case.
+"""Runs the launches of a plan, and loses at most one case to whatever a launch does.
 
-It alone knows about time limits, restarts and resuming. A case that exceeds its limit, or whose launch dies, gets
-a record that names the ranks that did not arrive; the rest of its launch goes on in a fresh attempt.
+Only this module knows about time limits, restarts and resuming. A case that exceeds its limit, or whose launch
+dies, gets a record that names the ranks that did not arrive; the remaining cases go on in a new attempt.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from scope.errors import ScopeError, UsageError
-from scope.launch import arrivals, processes
+from scope.errors import InterruptedRunError, OutOfTimeError, ScopeError, UsageError
+from scope.launch import processes
 from scope.launch.diagnosis import Death, diagnose
-from scope.launch.journal import Journal, unwritable
-from scope.launch.launcher import Command, Job
-from scope.launch.progress import Watch
-from scope.launch.scheduler import Deadline
-from scope.launch.surroundings import surroundings
+from scope.launch.launch_environment import launch_environment
+from scope.launch.launcher import Command, MpiProgram
+from scope.launch.schedulers import Deadline
+from scope.launch.supervision.journal import Journal, unwritable
+from scope.launch.supervision.progress import Watch
+from scope.launch.supervision.rank_states import RankState, missing_ranks, rank_states
 from scope.plan import budget
 from scope.plan import plan as planning
 from scope.plan.place import Place
@@ -31,8 +32,8 @@ from scope.plan.plan import Case, Launch, Plan
 from scope.rundirectory import RunDirectory, write_text
 
 POLL_S = 0.1
-SLOTS_S = 0.5
-"""How often progress is read: no oftener than ranks write it, since watching costs time on a measured host."""
+PROGRESS_S = 0.5
+"""Interval of reading progress: no shorter than ranks write it, since watching costs time on a measured host."""
 FRUITLESS_ATTEMPTS = 3
 SMALLEST_ROOM_BYTES = 64 * 1024
 BAD_PLAN, NO_OUTPUT = 2, 3
@@ -41,14 +42,14 @@ BAD_PLAN, NO_OUTPUT = 2, 3
 
 @dataclass(frozen=True)
 class Limits:
-    """How long things may take before they are ended."""
+    """How long each part of a launch may take before it is ended."""
 
     start_s: float = 60.0
-    """From mpiexec to the launch's first record: connecting and synchronising clocks."""
+    """From mpiexec to the first record of the launch: connecting and synchronising clocks."""
     case_s: float | None = None
-    """Per case; None is generous: at least 30 s, and 20 times the case's budget."""
+    """Per case; None: 20 times the budget of the case, at least 30 s."""
     end_s: float = 15.0
-    """From the last case to the end of mpiexec: all records are there, and some MPIs never leave MPI_Finalize."""
+    """From the last case to the end of mpiexec: all records are written, and some MPIs hang in MPI_Finalize."""
 
     def of(self, case: Case) -> float:
         """Return the limit of one case."""
@@ -56,28 +57,16 @@ class Limits:
 
 
 class Listener(Protocol):
-    """Hears how the plan gets on."""
+    """Is notified of the progress of a plan."""
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
-        """Tell that mpiexec was started for so many cases."""
+        """Note that mpiexec was started for so many cases."""
 
     def case_ended(self, launch: Launch, case: Case, status: str) -> None:
-        """Tell that a case has its record."""
+        """Note that a case has its record."""
 
-    def launch_ended(self, launch: Launch, trouble: str) -> None:
-        """Tell that an attempt is over; `trouble` is empty when all went well."""
-
-
-class InterruptedRunError(ScopeError):
-    """A person or a batch system asked for the end; the run can be resumed."""
-
-    exit_code = 130
-
-
-class OutOfTimeError(InterruptedRunError):
-    """The job that this process runs in is about to end; the run can be resumed in another."""
-
-    exit_code = 124
+    def launch_ended(self, launch: Launch, failure: str) -> None:
+        """Note that an attempt has ended; `failure` is empty when all went well."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +74,9 @@ class Ending:
     """How an attempt ended."""
 
     code: int | None
-    """Of mpiexec; None when it was ended from outside."""
+    """Exit code of mpiexec; None when it was ended from outside."""
     death: Death
-    arrivals: list[arrivals.Arrival]
+    ranks: list[RankState]
     seconds: float
     """Since the current case (or the launch) began."""
 
@@ -98,23 +87,23 @@ class Supervisor:
 
     run: RunDirectory
     program: str
-    command: Callable[[Job], Command]
+    command: Callable[[MpiProgram], Command]
     place: Place
     limits: Limits
     time_s: float | None = None
-    """For the whole plan, divided anew before every launch; None leaves every case the plan's budget."""
+    """Of the whole plan, redistributed before every launch; None: every case has the budget of the plan."""
     origin: str = "measured"
     deadline: Deadline | None = None
-    farewell_s: float = 0.0
-    """How long the death of a launch may come before the word that its whole job is to end."""
+    job_end_s: float = 0.0
+    """How much earlier than this process the ranks may hear that their batch job ends."""
     inherited: tuple[int, ...] = ()
-    """Descriptors that stay open while the launcher lives."""
+    """File descriptors that stay open while the launcher lives."""
     journal: Journal = field(init=False)
     _listener: Listener = field(init=False)
-    _given_s: dict[str, float] = field(default_factory=dict)
+    _budgets_s: dict[str, float] = field(default_factory=dict)
     """The last budget of each case."""
-    _hopeless: set[tuple[int, str, str]] = field(default_factory=set)
-    """Batches whose launch did not even start."""
+    _unstartable: set[tuple[int, str, str]] = field(default_factory=set)
+    """Batches whose launch did not start at all."""
 
     def __post_init__(self) -> None:
         self.journal = Journal(self.run.samples, self.run.cut_samples)
@@ -122,10 +111,10 @@ class Supervisor:
         self.journal.read()
 
     def supervise(self, plan: Plan, listener: Listener) -> bool:
-        """Run what the plan still lacks; return whether every case is well.
+        """Run the cases of the plan that have no record; return whether every case is well.
 
-        Raises InterruptedRunError when asked to stop and ScopeError when it cannot go on, for example because the
-        disk is full; the run directory is valid and resumable after each.
+        Raises InterruptedRunError when asked to stop and ScopeError when the run cannot go on, for example because
+        the disk is full; the run directory is valid and resumable after either.
         """
         self._listener = listener
         try:
@@ -142,7 +131,7 @@ class Supervisor:
         return not self.journal.failed
 
     def unfinished(self, plan: Plan) -> Plan:
-        """Return what the plan still lacks."""
+        """Return the plan of the cases that have no record."""
         return unfinished(plan, self.journal)
 
     def remaining(self, launch: Launch) -> list[int]:
@@ -150,33 +139,33 @@ class Supervisor:
         return remaining(launch, self.journal)
 
     def _with_time(self, plan: Plan, launch: Launch) -> Launch:
-        """Return the launch with the budgets that what was seen so far suggests."""
+        """Return the launch with the budgets that the records so far suggest."""
         if self.time_s is None:
             return launch
         self.journal.read()
-        over_s = self.journal.spent_s + planning.START_S * len(self.journal.opened)
+        spent_s = self.journal.spent_s + planning.START_S * len(self.journal.opened)
         to_come = [each for each in plan.launches if each.number >= launch.number]
-        budgets = budget.divided(to_come, self.journal.seen, self._given_s, self.time_s - over_s)
+        budgets = budget.divided(to_come, self.journal.seen, self._budgets_s, self.time_s - spent_s)
         launch = budget.with_budgets(launch, budgets)
-        self._given_s |= {budget.key(launch, case): case.budget_s for case in launch.cases}
+        self._budgets_s |= {budget.key(launch, case): case.budget_s for case in launch.cases}
         return launch
 
     def _run_launch(self, plan: Plan, launch: Launch) -> None:
-        fruitless = FRUITLESS_ATTEMPTS - 1 if launch.batch in self._hopeless else 0
+        fruitless = FRUITLESS_ATTEMPTS - 1 if launch.batch in self._unstartable else 0
         attempt = self._next_attempt(launch)
-        self._leave_out_killers(launch, attempt)
+        self._skip_fatal_cases(launch, attempt)
         while todo := self.remaining(launch):
             ending = self._attempt(plan, launch, attempt, todo)
             self.journal.mend()
             self.journal.read()
-            self._refuse_to_go_on(ending)
+            self._raise_if_final(ending)
             left = self.remaining(launch)
             if left and (launch.number, attempt) in self.journal.opened:
                 self._record(launch, attempt, left[0], *self._verdict(ending), ending)
             elif len(left) == len(todo):
                 fruitless += 1
             if fruitless == FRUITLESS_ATTEMPTS:
-                self._hopeless.add(launch.batch)
+                self._unstartable.add(launch.batch)
                 for position in left:
                     self._record(
                         launch, attempt, position, "crashed", f"did not start: {ending.death.text}", ending
@@ -185,25 +174,25 @@ class Supervisor:
 
     def _attempt(self, plan: Plan, launch: Launch, attempt: int, todo: list[int]) -> Ending:
         """Start the native program for these cases and watch it until it has ended."""
-        self._stop_in_time()
+        self._stop_at_deadline()
         folder = self.run.launch(launch.number, attempt)
         folder.mkdir(parents=True)
         write_text(folder / "plan.txt", planning.write_attempt(plan, self._with_time(plan, launch), todo))
         progress = folder / "progress"
-        command = self.command(self._job(launch, attempt, folder, progress))
+        command = self.command(self._program(launch, attempt, folder, progress))
         self._listener.launch_started(launch, attempt, len(todo))
         watch = Watch(progress)
-        with surroundings(command.environment) as variables:
+        with launch_environment(command.environment) as variables:
             process = self._started(command.arguments, variables, folder)
             try:
                 ending = self._watch(process, launch, attempt, todo, watch)
             finally:
-                processes.end(process, f"--progress={progress}")
+                processes.end(process, lambda: processes.with_argument(f"--progress={progress}"))
         if ending.code not in (None, 0, 1):
-            # A batch system that ends a job ends its ranks too, perhaps first; that is no fault of the case.
-            time.sleep(self.farewell_s)
+            # A batch system that ends a job ends its ranks too, perhaps first; the case is not to blame.
+            time.sleep(self.job_end_s)
         if ending.code is not None:
-            ending = self._with_last_words(ending, folder, launch, watch)
+            ending = self._diagnosed(ending, folder, launch, watch)
         self._listener.launch_ended(launch, "" if ending.code in (0, 1) else ending.death.text)
         return ending
 
@@ -226,34 +215,34 @@ class Supervisor:
         self, process: subprocess.Popen[bytes], launch: Launch, attempt: int, todo: list[int], watch: Watch
     ) -> Ending:
         """Wait for the end of mpiexec, or for a limit to be exceeded."""
-        advanced_s = looked_s = time.monotonic()
-        told = 0
+        advanced_s = read_s = time.monotonic()
+        reported = 0
         while True:
             code = process.poll()
             now_s = time.monotonic()
             if code is None:
-                self._stop_in_time()
+                self._stop_at_deadline()
             if self.journal.read():
                 advanced_s = now_s
-            if now_s - looked_s >= SLOTS_S:
+            if now_s - read_s >= PROGRESS_S:
                 watch.read(now_s)
-                looked_s = now_s
+                read_s = now_s
             done = [position for position in todo if (launch.number, position) in self.journal.statuses]
-            for position in done[told:]:
+            for position in done[reported:]:
                 status = self.journal.statuses[launch.number, position]
                 self._listener.case_ended(launch, launch.cases[position], status)
-            told = len(done)
+            reported = len(done)
             waited_s = now_s - advanced_s
             if code is not None:
                 return Ending(code, Death(""), [], waited_s)
             if waited_s > (limit_s := self._limit(launch, attempt, todo[len(done) :])):
                 overdue = Death(self._overdue(launch, attempt, limit_s))
-                return Ending(None, overdue, self._judge(launch, watch), waited_s)
+                return Ending(None, overdue, self._ranks(launch, watch), waited_s)
             time.sleep(POLL_S)
 
-    def _stop_in_time(self) -> None:
+    def _stop_at_deadline(self) -> None:
         if self.deadline is not None and time.time() >= self.deadline.unix_s:
-            raise OutOfTimeError(self.deadline.why)
+            raise OutOfTimeError(self.deadline.reason)
 
     def _limit(self, launch: Launch, attempt: int, left: list[int]) -> float:
         if (launch.number, attempt) not in self.journal.opened:
@@ -265,8 +254,8 @@ class Supervisor:
             return f"no process wrote a record within {limit_s:g} s"
         return f"not finished within {limit_s:g} s"
 
-    def _judge(self, launch: Launch, watch: Watch, death: Death | None = None) -> list[arrivals.Arrival]:
-        """Say which ranks did not arrive, by their last signs and what the kernel says of those on this host."""
+    def _ranks(self, launch: Launch, watch: Watch, death: Death | None = None) -> list[RankState]:
+        """Return where each rank was, by its last heartbeat and, on this host, the state of its process."""
         now_s = time.monotonic()
         watch.read(now_s)
         here = os.uname().nodename
@@ -275,20 +264,20 @@ class Supervisor:
             rank: processes.state(slot.pid, argument) for rank, slot in watch.slots.items() if slot.host == here
         }
         silence_s = {rank: now_s - seen_s for rank, seen_s in watch.seen_s.items()}
-        return arrivals.judge(launch.ranks, watch.slots, silence_s, states, death)
+        return rank_states(launch.ranks, watch.slots, silence_s, states, death)
 
-    def _with_last_words(self, ending: Ending, folder: Path, launch: Launch, watch: Watch) -> Ending:
-        """Return the ending of a launch that ended by itself with what its launcher said of it."""
+    def _diagnosed(self, ending: Ending, folder: Path, launch: Launch, watch: Watch) -> Ending:
+        """Return the ending of a launch that ended by itself, with the cause that its launcher printed."""
         output = "\n".join((folder / name).read_text(errors="replace") for name in ("stderr.txt", "stdout.txt"))
         death = diagnose(output)
-        return replace(ending, death=death, arrivals=self._judge(launch, watch, death))
+        return replace(ending, death=death, ranks=self._ranks(launch, watch, death))
 
-    def _refuse_to_go_on(self, ending: Ending) -> None:
-        """Raise when another attempt could only end in the same way."""
+    def _raise_if_final(self, ending: Ending) -> None:
+        """Raise when another attempt would end in the same way."""
         if ending.code in (None, 0, 1):
             return
         if ending.code == NO_OUTPUT or ending.death.disk_full:
-            # On a full disk the program's own words find no room either.
+            # On a full disk the program's own message may be missing.
             full = shutil.disk_usage(self.run.path).free < SMALLEST_ROOM_BYTES
             why = os.strerror(errno.ENOSPC) if full else ending.death.text
             raise ScopeError(ending.death.no_room(str(self.run.samples), why))
@@ -298,13 +287,13 @@ class Supervisor:
     def _verdict(self, ending: Ending) -> tuple[str, str]:
         """Return status and reason of the case during which an attempt ended."""
         if ending.code is None:
-            return "timeout", f"{ending.death.text}; {arrivals.missing(ending.arrivals)}"
+            return "timeout", f"{ending.death.text}; {missing_ranks(ending.ranks)}"
         return "crashed", ending.death.text
 
     def _record(
         self, launch: Launch, attempt: int, position: int, status: str, reason: str, ending: Ending | None
     ) -> None:
-        """Write the record of a case that could not write its own."""
+        """Write the record of a case that the native program could not write."""
         case = launch.cases[position]
         seconds = ending.seconds if ending else 0.0
         record: dict[str, Any] = {
@@ -319,21 +308,21 @@ class Supervisor:
             "reason": reason,
             "started_unix_s": time.time() - seconds,
             "duration_s": seconds,
-            "arrivals": [each.record() for each in ending.arrivals] if ending else [],
+            "rank_states": [each.record() for each in ending.ranks] if ending else [],
         }
         self.journal.append(record)
         self._listener.case_ended(launch, case, status)
 
-    def _leave_out_killers(self, launch: Launch, attempt: int) -> None:
-        """Do not try again what ended an earlier launch."""
+    def _skip_fatal_cases(self, launch: Launch, attempt: int) -> None:
+        """Record the cases that ended an earlier launch as unavailable."""
         for position in self.remaining(launch):
             case = launch.cases[position]
-            if earlier := self.journal.killers.get(budget.key(launch, case)):
-                self._record(launch, attempt, position, "unavailable", f"not tried again: {earlier}", None)
+            if earlier := self.journal.fatal.get(budget.key(launch, case)):
+                self._record(launch, attempt, position, "unavailable", f"not repeated: {earlier}", None)
 
-    def _job(self, launch: Launch, attempt: int, folder: Path, progress: Path) -> Job:
-        return Job(
-            program=self.program,
+    def _program(self, launch: Launch, attempt: int, folder: Path, progress: Path) -> MpiProgram:
+        return MpiProgram(
+            path=self.program,
             arguments=(
                 "--action=run",
                 f"--plan={folder / 'plan.txt'}",
@@ -359,7 +348,7 @@ class Supervisor:
 
 
 def unfinished(plan: Plan, journal: Journal) -> Plan:
-    """Return what a plan still lacks."""
+    """Return the plan of the cases that have no record."""
     left = [replace(each, cases=tuple(each.cases[i] for i in remaining(each, journal))) for each in plan.launches]
     return replace(plan, launches=tuple(launch for launch in left if launch.cases))
 

@@ -6,10 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SLOT_BYTES = 256
-STAGES = (
-    *("connecting", "synchronising-clocks", "preparing", "warming-up", "sampling", "verifying", "writing"),
-    "finished",
-)
 
 
 @dataclass(frozen=True)
@@ -20,18 +16,21 @@ class Slot:
     host: str
     pid: int
     position: int
+    """Of the case in its launch."""
     stage: str
+    """`connecting`, `synchronising-clocks`, `preparing`, `warming-up`, `sampling`, `verifying`, `writing` or
+    `finished`."""
     repetition: int
-    beat_unix_s: float
+    heartbeat_unix_s: float
 
     @property
     def advance(self) -> tuple[int, int]:
-        """How far it has come: case and repetition."""
+        """How far the rank has come: case and repetition."""
         return self.position, self.repetition
 
 
 def read(path: Path) -> list[Slot]:
-    """Return the slots that are filled; a slot that is being written is left out."""
+    """Return the filled slots; one that is being written is left out."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -42,14 +41,14 @@ def read(path: Path) -> list[Slot]:
 
 @dataclass
 class Watch:
-    """When each rank last showed a sign of life, by this process's own clock (hosts' clocks may differ)."""
+    """When each rank last gave a sign of life, by the clock of this process (hosts' clocks may differ)."""
 
     path: Path
     slots: dict[int, Slot] = field(default_factory=dict)
     seen_s: dict[int, float] = field(default_factory=dict)
 
     def read(self, now_s: float) -> None:
-        """Take in the slots as they are at `now_s`."""
+        """Update the slots as they are at `now_s`."""
         for slot in read(self.path):
             if self.slots.get(slot.rank) != slot:
                 self.slots[slot.rank] = slot
@@ -66,7 +65,7 @@ def _parse(text: bytes) -> Slot | None:
             position=int(fields["position"]),
             stage=fields["stage"],
             repetition=int(fields["repetition"]),
-            beat_unix_s=float(fields["beat_unix_s"]),
+            heartbeat_unix_s=float(fields["beat_unix_s"]),
         )
     except (ValueError, KeyError):
         return None

@@ -1,4 +1,4 @@
-"""One run as a job of a batch system: what is asked for, what it is given, how it ended."""
+"""One run as a job of a batch system: what it asks for, the script it is given, and how it ended."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scope.errors import ScopeError, UsageError
-from scope.launch import scheduler as schedulers
-from scope.launch.journal import Journal
-from scope.launch.scheduler import Request, Scheduler
-from scope.launch.schedulers.slurm import Sight
-from scope.launch.supervisor import InterruptedRunError, OutOfTimeError
+from scope.errors import InterruptedRunError, OutOfTimeError, ScopeError, UsageError
+from scope.launch import schedulers
+from scope.launch.scheduler import Request, Scheduler, hostnames
+from scope.launch.schedulers.slurm import JobState
+from scope.launch.supervision.journal import Journal
 from scope.machine.machine import Machine
 from scope.plan import experiment as asking
 from scope.plan import plan as planning
@@ -22,79 +21,79 @@ from scope.rundirectory import Run, RunDirectory, read_json, read_text, write_te
 
 @dataclass(frozen=True)
 class JobFiles:
-    """What stands in the `job` folder of a run."""
+    """The files of the `job` folder of a run."""
 
     run: RunDirectory
 
     @property
     def experiment(self) -> Path:
-        """What the job is to run."""
+        """The experiment that the job runs."""
         return self.run.job / "experiment.toml"
 
     @property
     def script(self) -> Path:
-        """The batch script."""
+        """The job script."""
         return self.run.job / "script.sh"
 
     @property
     def output(self) -> Path:
-        """What the jobs of this run printed, one after the other."""
+        """The output of the jobs of this run, one after the other."""
         return self.run.job / "output.txt"
 
     @property
     def number(self) -> Path:
-        """The last job's number in its queue."""
+        """The number of the last job in its queue."""
         return self.run.job / "number"
 
 
 def prepare(
     run: RunDirectory, experiment: Experiment, options: list[str], nice: int = 0
 ) -> tuple[Scheduler, Request]:
-    """Write the experiment and the script of a run's job; `options` are those that `scope run` takes besides."""
+    """Write the experiment and the script of a run's job; `options` are further ones of `scope run`."""
     files = JobFiles(run)
     run.job.mkdir(parents=True, exist_ok=True)
     write_text(files.experiment, asking.write(experiment))
-    scheduler = schedulers.every()[experiment.launcher.scheduler]
+    scheduler = schedulers.all_schedulers()[experiment.launcher.scheduler]
     request = _request(run, experiment.launcher, nice)
     words = ["run", str(files.experiment), "--output", str(run.path), *options]
     write_text(files.script, schedulers.script(scheduler, request, run.path, words))
     return scheduler, request
 
 
-def recall(run: RunDirectory, options: dict[str, Any]) -> Experiment:
-    """Return the experiment of a run that was begun or submitted, with other wishes for its next job.
+def experiment_of(run: RunDirectory, changes: dict[str, Any]) -> Experiment:
+    """Return the experiment of a run that was begun or submitted, with changes for its next job.
 
-    Raises UsageError when it is no such run, or a wish is wrong.
+    Raises UsageError when the folder is no such run, or a change is wrong.
     """
     begun = run.experiment.exists()
-    return asking.resolve(run.experiment if begun else JobFiles(run).experiment, options)
+    return asking.resolve(run.experiment if begun else JobFiles(run).experiment, changes)
 
 
 def finished(run: RunDirectory) -> bool | None:
-    """Return whether every case is well of a run that has come to its end; None when it has not."""
+    """Return whether all cases of a finished run are well; None of a run that is not finished."""
     if not run.run.exists() or read_json(run.run, Run).status != "finished":
         return None
-    return not _journal(run).failed
+    return not Journal.rebuilt(run).failed
 
 
-def outcome(run: RunDirectory, number: str, sight: Sight) -> bool:
-    """Return whether every case is well of a run whose job has ended; raises what its command raised."""
+def outcome(run: RunDirectory, number: str, state: JobState) -> bool:
+    """Return whether all cases are well of a run whose job has ended; raises what the run itself raised."""
     if (well := finished(run)) is not None:
         return well
-    if sight.exit_code == OutOfTimeError.exit_code or sight.state == "TIMEOUT":
-        raise OutOfTimeError(f"job {number} came to the end of its time: {_done(run)}")
-    if sight.state == "CANCELLED":
-        raise InterruptedRunError(f"job {number} was cancelled: {_done(run)}")
-    words = f"job {number} ended ({sight.state}): {_last_words(JobFiles(run).output)}"
-    raise UsageError(words) if sight.exit_code == UsageError.exit_code else ScopeError(words)
+    if state.exit_code == OutOfTimeError.exit_code or state.state == "TIMEOUT":
+        raise OutOfTimeError(f"job {number} reached its time limit: {_progress(run)}")
+    if state.state == "CANCELLED":
+        raise InterruptedRunError(f"job {number} was cancelled: {_progress(run)}")
+    message = f"job {number} ended ({state.state}): {_last_line(JobFiles(run).output)}"
+    raise UsageError(message) if state.exit_code == UsageError.exit_code else ScopeError(message)
 
 
 def _request(run: RunDirectory, asked: Launcher, nice: int) -> Request:
-    """Return what a job asks for; a run that was begun must go on where it began."""
+    """Return what a job asks for; a run that was begun must go on on the same hosts."""
     named = asked.nodelist or [host.partition(":")[0] for host in asked.hosts]
     if run.machine.exists():
         named = [host.name for host in read_json(run.machine, Machine).hosts]
-    nodelist = tuple(host for text in named for host in schedulers.hostnames(text))
+    nodelist = tuple(host for text in named for host in hostnames(text))
     return Request(
         name=re.sub(r"[^\w.-]", "_", f"scope-{run.path.name}"),
         folder=Path.cwd(),
@@ -111,20 +110,14 @@ def _request(run: RunDirectory, asked: Launcher, nice: int) -> Request:
     )
 
 
-def _journal(run: RunDirectory) -> Journal:
-    journal = Journal(run.samples, run.cut_samples)
-    journal.read()
-    return journal
-
-
-def _done(run: RunDirectory) -> str:
+def _progress(run: RunDirectory) -> str:
     if not run.plan.exists():
         return "nothing was measured"
     total = sum(len(launch.cases) for launch in planning.read(run.plan).launches)
-    return f"{len(_journal(run).statuses)} of {total} cases have their records"
+    return f"{len(Journal.rebuilt(run).statuses)} of {total} cases have their records"
 
 
-def _last_words(output: Path) -> str:
+def _last_line(output: Path) -> str:
     try:
         lines = [line.strip() for line in read_text(output).splitlines() if line.strip()]
     except UsageError:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.launch.surroundings import SESSION, surroundings
+from scope.launch.launch_environment import SESSION, launch_environment
 from tests.launch.conftest import Trial
 
 NUMBERS = 3000
@@ -39,6 +39,6 @@ def test_sessions_of_killed_launches_are_in_nobodys_way(
 
 def test_a_folder_of_the_users_own_choice_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRTE_MCA_prte_tmpdir_base", "/somewhere")
-    with surroundings({"MARK": "x"}) as variables:
+    with launch_environment({"MARK": "x"}) as variables:
         assert variables["MARK"] == "x"
         assert SESSION not in variables

@@ -37,8 +37,8 @@ class Journal:
     """What each case's launches said so far, by `identity`."""
     spent_s: float = 0.0
     """Time of all cases together."""
-    killers: dict[str, str] = field(default_factory=dict)
-    """Cases that ended a launch which had started, by `identity`, and how."""
+    fatal: dict[str, str] = field(default_factory=dict)
+    """Cases that ended a started launch, by `identity`, and how."""
     _offset: int = 0
     _line: int = 0
 
@@ -102,7 +102,7 @@ class Journal:
                 circumstances = self.opened.get(key, "")
                 case = identity(record["benchmark"], record["parameters"], record["ranks"], circumstances)
                 if record["status"] in ("timeout", "crashed") and circumstances:
-                    self.killers[case] = f"{record['status']} in launch {key[0]}"
+                    self.fatal[case] = f"{record['status']} in launch {key[0]}"
                 elif record["status"] == "ok" and record.get("series"):
                     _take_in(record, self.seen.setdefault(case, Seen()))
         except (ValueError, KeyError, TypeError) as error:

@@ -1,0 +1,111 @@
+"""The hosts of a site as they are found: facts of each, slots of each, and how programs are started on them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from scope.errors import ScopeError, UsageError
+from scope.launch import wire
+from scope.launch.diagnosis import diagnose
+from scope.launch.launch_environment import launch_environment
+from scope.launch.launcher import Command, HostSlots, MpiProgram, Site
+from scope.launch.preload import preloaded
+from scope.launch.site import start_command
+from scope.machine.discover import every_host, this_host
+from scope.machine.machine import Host
+from scope.machine.node_types import node_types
+from scope.plan.place import ALL, ONE_PER_HOST, THREADS, Place, split
+
+TIMEOUT_S = 120
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A probed site: the facts of its hosts, and a number of slots on each."""
+
+    site: Site
+    hosts: list[Host]
+
+    @property
+    def place(self) -> Place:
+        """What the cluster offers to a plan."""
+        most = self.site.ranks_per_host
+        counts = [host.slots or 1 for host in self.site.hosts] or [self.hosts[0].processor.usable_cores]
+        return Place(tuple(min(count, most or count) for count in counts), self._types())
+
+    def start(self, program: MpiProgram) -> Command:
+        """Return how a program is started whose binding is the placement of a launch (`scope.plan.place`)."""
+        kind, group = split(program.binding)
+        site = self.site
+        program = preloaded(program, site)
+        if group != ALL:
+            site = replace(site, hosts=tuple(site.hosts[position] for position in self.place.members(group)))
+        if kind == ONE_PER_HOST:
+            return start_command(replace(program, binding=site.binding, ranks_per_host=1), site)
+        return start_command(replace(program, binding="none" if kind == THREADS else kind), site)
+
+    def _types(self) -> tuple[tuple[int, ...], ...]:
+        """Return the node types of the hosts; none where a listed host is not among those that answered."""
+        facts = [fact for host in self.site.hosts if (fact := _facts_of(host.name, self.hosts)) is not None]
+        if len(facts) < len(self.site.hosts):
+            return ()
+        return tuple(tuple(members) for members in node_types(facts))
+
+
+def probe_cluster(site: Site) -> Cluster:
+    """Probe every host of a site, and in a lab verify that messages take its emulated network.
+
+    Raises ScopeError where a host cannot be reached, UsageError where the launcher does not start.
+    """
+    if not site.hosts:
+        return Cluster(site, [this_host()])
+    wire.verify(site, run_once_per_host)
+    hosts = every_host(lambda words: run_once_per_host(site, words))
+    listed = [fact for host in site.hosts if (fact := _facts_of(host.name, hosts)) is not None]
+    # Hosts keep the order of the list, so that node types are numbered alike everywhere.
+    return Cluster(with_slots(site, hosts), listed + [host for host in hosts if host not in listed])
+
+
+def run_once_per_host(site: Site, words: Sequence[str]) -> str:
+    """Run a command once on each host and return what they printed; raises ScopeError when the launcher fails."""
+    once = replace(site, hosts=tuple(HostSlots(host.name, 1) for host in site.hosts), ranks_per_host=1)
+    program = MpiProgram(path=words[0], arguments=tuple(words[1:]), ranks=max(1, len(site.hosts)))
+    start = start_command(program, once)
+    try:
+        with launch_environment(start.environment) as variables:
+            answer = subprocess.run(
+                start.arguments,
+                env=variables,
+                capture_output=True,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                timeout=TIMEOUT_S,
+            )
+    except subprocess.TimeoutExpired as error:
+        raise ScopeError(f"{start.arguments[0]}: the hosts did not answer within {TIMEOUT_S} s") from error
+    except OSError as error:
+        raise UsageError(f"{start.arguments[0]}: does not start: {error.strerror}") from error
+    if answer.returncode != 0:
+        reason = diagnose(f"{answer.stderr}\n{answer.stdout}").text
+        raise ScopeError(f"{start.arguments[0]}: cannot reach the hosts: {reason}")
+    return answer.stdout
+
+
+def with_slots(site: Site, hosts: list[Host]) -> Site:
+    """Return the site with a number of slots on every host: as asked, else one per usable core.
+
+    A host list may hold addresses that the probe does not know; such a host gets the slots of the smallest one.
+    """
+    cores = max(min(host.processor.usable_cores for host in hosts), site.ranks_per_host or 0)
+    return replace(site, hosts=tuple(HostSlots(host.name, host.slots or cores) for host in site.hosts))
+
+
+def _facts_of(name: str, hosts: list[Host]) -> Host | None:
+    """Return the host that a list calls by its name, the first part of its name, or one of its addresses."""
+    for host in hosts:
+        addresses = [address.partition("/")[0] for link in host.links for address in link.addresses]
+        if name in addresses or name.split(".")[0] == host.name.split(".")[0]:
+            return host
+    return None

@@ -1,0 +1,29 @@
+"""The environment variables of one launch, among them where its launcher keeps temporary files.
+
+Open MPI 5 names its session directory after the launcher's process number alone. A launch that was killed leaves
+one behind, and the next launcher with that number (numbers are reused, and labs count their own) fails to start.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+SESSION = "PRTE_MCA_prte_local_tmpdir_base"
+"""The session directory of Open MPI 5 on the launcher's host. Version 4 rejects a parameter of its form."""
+
+
+@contextmanager
+def launch_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Yield this process's variables with those of a launch; the launcher's files are removed at the end.
+
+    A session directory chosen by the user is kept.
+    """
+    given = {**os.environ, **environment}
+    if any(name.startswith("PRTE_MCA_prte_") and name.endswith("tmpdir_base") for name in given):
+        yield given
+        return
+    with tempfile.TemporaryDirectory(prefix="scope-launch-", ignore_cleanup_errors=True) as folder:
+        yield {SESSION: folder, **given}

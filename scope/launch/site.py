@@ -1,0 +1,135 @@
+"""The site that an experiment asks for: its hosts, its launcher, and what else ranks are started with."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from scope.errors import UsageError
+from scope.lab.active import INTERFACE, MANAGEMENT, ActiveLab, active, topology_file
+from scope.launch import schedulers
+from scope.launch.launcher import Command, HostSlots, Launcher, MpiProgram, Site
+from scope.launch.launchers import choose
+from scope.launch.scheduler import Allocation
+from scope.machine.discover import steering_environment
+from scope.machine.machine import MpiInstallation
+from scope.plan import experiment
+from scope.rundirectory import read_text
+
+THREADS = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "BLIS_NUM_THREADS": "1",
+    "GOTO_NUM_THREADS": "1",
+}
+"""A rank is one thread unless the environment says otherwise."""
+
+
+def site_of(mpi: MpiInstallation, asked: experiment.Launcher, where: str) -> Site:
+    """Return the site of an experiment; raises UsageError naming `where`, key, value and what is allowed.
+
+    Inside a batch job the hosts are those of the job, inside a lab those of the lab, unless some are named.
+    """
+    launcher = choose(mpi, asked.kind)
+    granted = schedulers.allocation()
+    if launcher.scheduler and (granted is None or granted.scheduler != launcher.scheduler):
+        raise UsageError(
+            f"{where}: launcher.kind = {asked.kind}: this is not running inside a {asked.kind} job;"
+            " start scope inside one (salloc, sbatch), or add --submit"
+        )
+    site = Site(
+        mpi=mpi,
+        mpiexec=_launcher_path(launcher, mpi, asked.mpiexec, where),
+        kind=asked.kind,
+        hosts=tuple(_in_allocation(_hosts(asked, where), granted, where)),
+        ranks_per_host=asked.ranks_per_host,
+        binding=asked.binding,
+        remote_shell=_program(asked.agent, f"{where}: launcher.agent") if asked.agent else None,
+        interface=asked.interface,
+        arguments=tuple(asked.arguments),
+        topology=_topology(asked.topology, f"{where}: launcher.topology") if asked.topology else None,
+    )
+    lab = active()
+    return site if lab is None else _in_lab(lab, site)
+
+
+def start_command(program: MpiProgram, site: Site) -> Command:
+    """Return how `program` is started at `site`; every rank gets the variables that steer MPI and threads."""
+    threads = {name: os.environ.get(name, value) for name, value in THREADS.items()}
+    return choose(site.mpi, site.kind).command(program, site, {**steering_environment(os.environ), **threads})
+
+
+def _in_lab(lab: ActiveLab, site: Site) -> Site:
+    """Return the site on a lab's hosts (all unless some are named) and its emulated network, without binding."""
+    return replace(
+        site,
+        hosts=site.hosts or tuple(HostSlots(host.name, host.slots) for host in lab.hosts),
+        binding="none",
+        remote_shell=site.remote_shell or lab.remote_shell,
+        interface=site.interface or INTERFACE,
+        control_interface=MANAGEMENT,
+        topology=site.topology or topology_file(),
+        shared_kernel=True,
+    )
+
+
+def _launcher_path(launcher: Launcher, mpi: MpiInstallation, asked: str | None, where: str) -> str:
+    if asked is not None:
+        return _program(asked, f"{where}: launcher.mpiexec")
+    if launcher.program is not None:
+        return _program(launcher.program, f"{where}: launcher.kind = {launcher.kind}: {launcher.program}")
+    if not mpi.launcher:
+        raise UsageError(
+            f"{where}: {mpi.compiler} ({mpi.name} {mpi.version}) has no mpiexec beside it;"
+            " name one with launcher.mpiexec (--mpiexec)"
+        )
+    return mpi.launcher
+
+
+def _program(name: str, where: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise UsageError(f"{where} = {name}: no such program; must be a program on PATH or a path to one")
+    return str(Path(found).absolute())
+
+
+def _topology(name: str, where: str) -> Path:
+    if not Path(name).is_file():
+        raise UsageError(f"{where} = {name}: no such file; scope topology discover writes one")
+    return Path(name).absolute()
+
+
+def _hosts(asked: experiment.Launcher, where: str) -> list[HostSlots]:
+    if asked.hostfile is None:
+        return [_host(text, f"{where}: launcher.hosts = {text}") for text in asked.hosts]
+    if asked.hosts:
+        raise UsageError(f"{where}: launcher.hostfile = {asked.hostfile}: must not be given beside launcher.hosts")
+    lines = [line.partition("#")[0].strip() for line in read_text(Path(asked.hostfile)).splitlines()]
+    hosts = [_host(line, f"{asked.hostfile}:{number}: {line}") for number, line in enumerate(lines, 1) if line]
+    if not hosts:
+        raise UsageError(f"{asked.hostfile}: names no host; must have lines such as 'name:2' or 'name slots=2'")
+    return hosts
+
+
+def _in_allocation(asked: list[HostSlots], granted: Allocation | None, where: str) -> list[HostSlots]:
+    """Return the hosts asked for, else all hosts of the job, with the slots that the job has there."""
+    if granted is None:
+        return asked
+    if foreign := [host.name for host in asked if host.name not in granted.slots]:
+        raise UsageError(
+            f"{where}: launcher.hosts = {foreign[0]}: is no host of job {granted.job};"
+            f" must be one of {', '.join(granted.slots)}"
+        )
+    hosts = asked or [HostSlots(name, None) for name in granted.slots]
+    return [HostSlots(host.name, host.slots or granted.slots[host.name]) for host in hosts]
+
+
+def _host(text: str, where: str) -> HostSlots:
+    match = re.fullmatch(r"([\w.-]+)(?:(?::|\s+slots\s*=\s*)(\d+))?", text)
+    if match is None or match[2] == "0":
+        raise UsageError(f"{where}: must be a host's name, or name:slots with at least one slot")
+    return HostSlots(match[1], int(match[2]) if match[2] else None)

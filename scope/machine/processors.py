@@ -1,0 +1,66 @@
+"""How many processors this process may use: what its affinity and its control groups (cgroup v1 and v2) allow.
+
+The native program counts the same way (`measure/src/`), so that both mean the same by oversubscription.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+
+def usable(root: Path = Path("/")) -> int:
+    """Return how many logical processors this process may use at a time, at least one.
+
+    `root` is where /proc and /sys are mounted.
+    """
+    return limited(len(os.sched_getaffinity(0)), quota(root))
+
+
+def limited(processors: int, quota_processors: float | None) -> int:
+    """Return the number of whole processors that an affinity of so many and a quota leave, at least one."""
+    return max(1, processors if quota_processors is None else min(processors, int(quota_processors)))
+
+
+def quota(root: Path) -> float | None:
+    """Return the processor time that control groups grant, in processors; None without a limit.
+
+    The tightest limit from this process's group up to the root counts.
+    """
+    limits = []
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, controllers, group = line.split(":", 2)
+        if controllers == "":
+            limits += [_quota_v2(path) for path in _ancestors(root / "sys/fs/cgroup", group)]
+        elif "cpu" in controllers.split(","):
+            limits += [_quota_v1(path) for path in _ancestors(root / "sys/fs/cgroup/cpu", group)]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _ancestors(mount: Path, group: str) -> list[Path]:
+    """Return a control group and its parents; inside a container its own group may lie outside the mount."""
+    path = mount / group.lstrip("/")
+    return [path, *(parent for parent in path.parents if parent.is_relative_to(mount))]
+
+
+def _quota_v2(group: Path) -> float | None:
+    words = _text(group / "cpu.max").split()
+    return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else None
+
+
+def _quota_v1(group: Path) -> float | None:
+    quota_us, period_us = _number(group / "cpu.cfs_quota_us"), _number(group / "cpu.cfs_period_us")
+    return quota_us / period_us if quota_us > 0 and period_us > 0 else None
+
+
+def _number(path: Path) -> int:
+    text = _text(path)
+    return int(text) if re.fullmatch(r"-?\d+", text) else 0
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,68 @@
+"""What every MPI implementation says of itself: how it is recognised and how its processes are steered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+LOOPBACK = "lo"
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What the environment of an MPI program depends on."""
+
+    version: str = ""
+    """Of the MPI library; empty where it is not known."""
+    tcp: bool = False
+    """Send every message over TCP, also inside a host."""
+    oversubscribed: bool = False
+    """More ranks than processors: a waiting rank yields its processor."""
+    shared_kernel: bool = False
+    """The hosts are emulated: they share a kernel and its processors, and only TCP keeps them apart."""
+    one_host: bool = True
+    interface: str | None = None
+    """The network interface that carries the messages; None leaves the choice to the library."""
+
+    @property
+    def major(self) -> int:
+        """The major version of the library; 0 where it is not known."""
+        number = self.version.partition(".")[0]
+        return int(number) if number.isdigit() else 0
+
+
+class MpiFamily(Protocol):
+    """Implementations that share an ABI, the options of their launcher and the variables that steer them."""
+
+    name: str
+    sonames: tuple[str, ...]
+    """Names under which programs ask for the library."""
+    process_manager: str
+    """The process management interface that srun must offer."""
+
+    def environment(self, conditions: Conditions) -> dict[str, str]:
+        """Return the variables that every rank needs under these conditions."""
+
+    def exports(self, variables: Mapping[str, str]) -> list[str]:
+        """Return the launcher's arguments that set variables on all ranks."""
+
+
+@dataclass(frozen=True)
+class MpiImplementation:
+    """One implementation of MPI."""
+
+    name: str
+    """As `--mpi` and machine.json spell it."""
+    title: str
+    """As its authors spell it."""
+    family: MpiFamily | None
+    """None of an implementation that no launcher here starts."""
+    version_macros: tuple[tuple[str, ...], ...] = ()
+    """Macros of mpi.h that give the version, one group per generation of the library."""
+    banner: str = ""
+    """Pattern of the version in what the launcher's `--version` prints; empty where that says nothing."""
+    banner_differs: bool = False
+    """Whether launcher and header spell one version differently, so that only the name can be compared."""
+    sonames: tuple[str, ...] = ()
+    """Names of its library beside those of its family."""

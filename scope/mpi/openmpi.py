@@ -1,0 +1,43 @@
+"""Open MPI, versions 4 (ORTE) and 5 (PRRTE). See https://docs.open-mpi.org (MCA parameters)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scope.mpi.implementation import LOOPBACK, Conditions, MpiImplementation
+
+
+class OpenMpiFamily:
+    """Open MPI is steered by MCA parameters; its launchers take them from the environment and forward them."""
+
+    name = "openmpi"
+    sonames: tuple[str, ...] = ("libmpi.so.40", "libmpi.so.20")
+    process_manager = "pmix"
+
+    def environment(self, conditions: Conditions) -> dict[str, str]:
+        """Return the MCA parameters of a program."""
+        parameters = {}
+        if conditions.oversubscribed or conditions.shared_kernel:
+            parameters["mpi_yield_when_idle"] = "1"
+        if conditions.tcp:
+            parameters |= {"pml": "ob1", "btl": "tcp,self"}
+        elif conditions.shared_kernel:
+            # Fabric libraries would reach other emulated hosts through memory; this transport stays inside one.
+            parameters |= {"pml": "ob1", "btl": f"tcp,self,{'sm' if conditions.major >= 5 else 'vader'}"}
+        interface = conditions.interface or (LOOPBACK if conditions.tcp and conditions.one_host else None)
+        if interface:
+            parameters["btl_tcp_if_include"] = interface
+        return {f"OMPI_MCA_{name}": value for name, value in parameters.items()}
+
+    def exports(self, variables: Mapping[str, str]) -> list[str]:
+        """Return mpirun's `-x NAME=VALUE`."""
+        return [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+
+
+OPEN_MPI = MpiImplementation(
+    name="openmpi",
+    title="Open MPI",
+    family=OpenMpiFamily(),
+    version_macros=(("OMPI_MAJOR_VERSION", "OMPI_MINOR_VERSION", "OMPI_RELEASE_VERSION"),),
+    banner=r"(?:Open MPI|OpenRTE|PRRTE)\D*([\d.]+)",
+)
