@@ -334,7 +334,7 @@ def take_up(folder: Path, limits: Limits) -> bool:
 def closer(directory: RunDirectory, plan: Plan, launches: int) -> Plan:
     """Return the plan with further message sizes where the curves measured so far break, and write it down."""
     from scope.cli.analyze import analyze
-    from scope.models.fit import Models
+    from scope.models.models import Models
     from scope.plan import plan as planning
     from scope.plan.refine import Gap, refined
     from scope.rundirectory import read_json, write_text

@@ -1,8 +1,8 @@
-"""How a launch places its ranks: `core`, `socket`, `none`, `node` or `threads`, on all hosts or on those of a type.
+"""How a launch places its ranks: `core`, `socket`, `none`, `node` or `threads`, on all hosts or those of a type.
 
-Ranks are bound to cores, to sockets or not at all; `node` is one rank on each host; `threads` are ranks that are not
-bound and whose threads may all call MPI (MPI_THREAD_MULTIPLE). On a cluster of several types of node the type whose
-hosts alone are used follows after a colon: `core:type2`.
+Ranks are bound to cores, to sockets or not at all; `node` is one rank on each host; `threads` are ranks that are
+not bound and whose threads may all call MPI (MPI_THREAD_MULTIPLE). On a cluster of several types of node, the type
+whose hosts alone are used follows after a colon: `core:type2`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ from scope.catalog.catalog import Catalog
 from scope.catalog.pattern import matches, matches_any
 from scope.errors import UsageError
 from scope.plan import sweep
-from scope.plan.case import Batch, Key, key
+from scope.plan.case import Batch, Key
+from scope.plan.case import key as key_of
 from scope.plan.experiment import Experiment, Sampling, did_you_mean
 from scope.plan.place import Place
 from scope.plan.placement import Placement
@@ -78,7 +79,7 @@ class Launch:
 
     def key(self, case: PlannedCase) -> Key:
         """Return the identity of one of its cases, the same in every launch of the batch."""
-        return key(case.benchmark, case.parameters, self.batch)
+        return key_of(case.benchmark, case.parameters, self.batch)
 
     def line(self) -> str:
         """Return the launch as a line of a plan."""
@@ -144,7 +145,7 @@ def header(seed: int, module: str) -> str:
 def read(path: Path) -> Plan:
     """Read `plan.txt`; raises UsageError naming file, line and what is allowed."""
     first, *lines = read_text(path).splitlines() or [""]
-    head = re.fullmatch(r"# scope plan format=(\d+) seed=(\d+) module=(" + "|".join(MODULES) + ")", first)
+    head = re.fullmatch(r"# scope plan format=(\d+) seed=(\d+) module=(\w+)", first)
     if head is None:
         raise UsageError(f"{path}:1: {first[:60]!r}: must be '# scope plan format=N seed=N module=NAME'")
     refuse_future(f"{path}:1", int(head[1]))
@@ -161,7 +162,10 @@ def read(path: Path) -> Plan:
             launches[-1] = replace(launches[-1], cases=(*launches[-1].cases, case))
         else:
             raise UsageError(f"{where}: {line[:60]!r}: must be 'launch N ranks=R transport=T placement=P'")
-    return Plan(int(head[2]), head[3], tuple(launches))
+    module = next((each for each in MODULES if each == head[3]), None)
+    if module is None:
+        raise UsageError(f"{path}:1: module = {head[3]}: must be one of {', '.join(MODULES)}")
+    return Plan(int(head[2]), module, tuple(launches))
 
 
 def total_s(experiment: Experiment) -> float | None:
