@@ -38,6 +38,8 @@ class ParameterDescription(Description):
     minimum: int | None = None
     maximum: int | None = None
     choices: list[str] = []
+    label: str = ""
+    role: Literal["size", "problem", "method", "parallel", "layout", "call", "path"] = "problem"
     meaning: str
 
 
@@ -50,6 +52,47 @@ class MetricDescription(Description):
     quantity: Quantity
     definition: Definition
     """The definition of time behind the headline figure; others are reported beside it."""
+    label: str = ""
+    role: Literal["result", "phase", "count", "condition"] = "result"
+
+
+class Ranks(Description):
+    """The numbers of ranks that a benchmark can use."""
+
+    minimum: int
+    maximum: int | None
+    multiple_of: int
+    square: bool
+    one_of: list[int]
+
+
+class Binding(Description):
+    """A routine of MPI that the benchmark stands for, with the parameters with which it does."""
+
+    routine: str
+    parameters: dict[str, int | str]
+    bytes: Literal["per_block", "total"]
+
+
+class Rung(Description):
+    """Where the benchmark stands on a ladder, with the parameters with which it does."""
+
+    pattern: str
+    layer: str
+    metric: str
+    parameters: dict[str, int | str]
+
+
+class Step(Description):
+    """What the busiest rank does, one step after another."""
+
+    phase: str
+    kind: Literal["work", "messages", "collective"]
+    routine: str
+    count: str
+    bytes: str
+    ranks: str
+    hidden: bool
 
 
 class Sweep(Description):
@@ -63,6 +106,7 @@ class BenchmarkDescription(Description):
     """One registered benchmark."""
 
     name: str
+    title: str
     summary: str
     source: str
     """Its source file, relative to `measure/src/benchmarks`."""
@@ -71,9 +115,12 @@ class BenchmarkDescription(Description):
     available: bool
     reason: str
     """Why it is not available; empty when it is."""
-    minimum_ranks: int
-    maximum_ranks: int | None
-    rank_rule: Literal["any", "even", "square", "one_or_seven"]
+    family: str
+    requires: list[str]
+    ranks: Ranks
+    routines: list[Binding]
+    rungs: list[Rung]
+    costs: list[Step]
     parameters: list[ParameterDescription]
     metrics: list[MetricDescription]
     sweeps: list[Sweep]
@@ -82,6 +129,25 @@ class BenchmarkDescription(Description):
     def level(self) -> str:
         """The layer it measures: the part of its name before the dot."""
         return self.name.split(".")[0]
+
+    @property
+    def minimum_ranks(self) -> int:
+        """The fewest ranks it can use."""
+        return self.ranks.minimum
+
+    @property
+    def maximum_ranks(self) -> int | None:
+        """The most ranks it can use."""
+        return self.ranks.maximum
+
+    @property
+    def rank_rule(self) -> Literal["any", "even", "square", "one_or_seven"]:
+        """Which numbers of ranks it can use."""
+        if self.ranks.one_of:
+            return "one_or_seven"
+        if self.ranks.square:
+            return "square"
+        return "even" if self.ranks.multiple_of == 2 and self.ranks.minimum != self.ranks.maximum else "any"
 
     @property
     def module(self) -> str:

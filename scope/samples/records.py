@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-FORMAT = 1
+FORMAT = 2
 """Version of the run directory's files; a reader refuses a higher one."""
 
 Value = bool | int | float | str
@@ -32,7 +32,7 @@ class Process(Strict):
     rank: int
     host: str
     pid: int
-    cores: list[int]
+    processors: list[int]
     """Processors the operating system allowed it to run on."""
 
 
@@ -184,7 +184,7 @@ class CaseRecord(Strict):
     duration_s: float
     verification: Verification | None = None
     work: Work | None = None
-    stopped: Literal["interval", "budget", "repetitions", ""] = ""
+    stopped: Literal["precision", "budget", "repetitions", ""] = ""
     """Why sampling ended."""
     relative_interval: float | None = None
     """Half width of the median's 95 % interval over the median when sampling ended."""
