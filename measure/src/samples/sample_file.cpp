@@ -1,7 +1,6 @@
 #include "samples/sample_file.hpp"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "processors/processors.hpp"
 #include "samples/json.hpp"
 
 namespace scope {
@@ -157,17 +157,6 @@ void write_outcome(Json& json, const Outcome& outcome, Definition definition, in
   json.array();
   for (const auto& series : outcome.series) write_series(json, series, definition, most_in_full, world);
   json.end();
-}
-
-std::vector<int> allowed_processors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> processors;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return processors;
-  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
-    if (CPU_ISSET(processor, &set)) processors.push_back(processor);
-  }
-  return processors;
 }
 
 std::string process_json(int rank, const std::string& host) {

@@ -4,8 +4,6 @@
 // the threads to the end of the last, on both ranks' own clocks; the slower one counts. The library was
 // started with MPI_THREAD_MULTIPLE, in a launch of its own (placement=threads), since that costs even those
 // who use one thread.
-#include <unistd.h>
-
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -13,6 +11,7 @@
 
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
+#include "processors/processors.hpp"
 
 namespace scope {
 namespace {
@@ -112,12 +111,12 @@ class Threads final : public Benchmark {
           "the library was not started with MPI_THREAD_MULTIPLE: needs placement=threads, and a library "
           "that can do it");
     }
-    const auto hosts = communicator.all_gather(host_name());
-    const int needed = hosts[0] == hosts[1] ? 2 * threads_ : threads_;
-    const long here = sysconf(_SC_NPROCESSORS_ONLN);
+    const auto allowed = allowed_on_host(communicator);
+    const int needed = static_cast<int>(allowed.size()) * threads_;
+    const int here = usable_processors(allowed, processor_quota());
     if (no_oversubscription && needed > here) {
       throw Unavailable("threads=" + std::to_string(threads_) + ": needs " + std::to_string(needed) +
-                        " processors on this host, here are " + std::to_string(here));
+                        " processors on this host; it may use " + std::to_string(here));
     }
   }
 
