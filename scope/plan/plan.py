@@ -57,7 +57,8 @@ class PlannedCase:
 
     def line(self, position: int | None = None) -> str:
         """Return the case as a line of a plan."""
-        sampling = {f"sampling.{key}": value for key, value in self.sampling.items()}
+        native = {"interval": "precision"}
+        sampling = {f"sampling.{native.get(key, key)}": value for key, value in self.sampling.items()}
         place = {} if position is None else {"case.position": position}
         return " ".join(filter(None, [self.benchmark, self.settings, _words(sampling), _words(place)]))
 
