@@ -15,7 +15,8 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from scope.models.fit import Breakpoint, Models
+from scope.models.fitting.fit import Breakpoint
+from scope.models.models import Models
 from scope.rundirectory import RunDirectory, read_json
 
 SCOPE = str(Path(sysconfig.get_path("scripts")) / "scope")

@@ -14,7 +14,8 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from scope.models.fit import Models, Prediction
+from scope.models.models import Models
+from scope.models.prediction.prediction import Prediction
 from scope.rundirectory import RunDirectory, read_json
 
 SCOPE = Path(sysconfig.get_path("scripts")) / "scope"

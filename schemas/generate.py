@@ -17,7 +17,7 @@ from scope.campaign.folder import Head
 from scope.campaign.record import RunRecord
 from scope.findings.finding import Findings
 from scope.machine.machine import Machine
-from scope.models.fit import Models
+from scope.models.models import Models
 from scope.profiles.against import Against
 from scope.profiles.monitored_run import Monitored
 from scope.profiles.records import Merged

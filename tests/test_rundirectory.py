@@ -6,7 +6,7 @@ import pytest
 
 from scope.errors import ScopeError, UsageError
 from scope.findings.finding import Evidence, Finding
-from scope.models.fit import Models
+from scope.models.models import Models
 from scope.rundirectory import RunDirectory, read_json, write_json, write_text
 
 

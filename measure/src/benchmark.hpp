@@ -1,5 +1,4 @@
-// The contract between a benchmark and the program: what a benchmark declares, and what it must be able to
-// do.
+// The contract between a benchmark and the program.
 //
 // A benchmark knows only its own exchange. Repetition, clocks, stopping and output are not its business.
 #pragma once
@@ -9,12 +8,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <source_location>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "declaration.hpp"
 #include "mpi/communicator.hpp"
 #include "sampling/repetition.hpp"
 #include "unavailable.hpp"
@@ -73,80 +73,32 @@ class Benchmark {
   virtual bool loops() const { return true; }
 };
 
-// How a figure is made of time. See docs/method/time.md.
-enum class Definition { half_round_trip, global, max_rank, local };
-
-enum class Quantity { time, time_per_step, bytes, flops, messages, observed };
-
-struct Metric {
-  std::string name;
-  std::string unit;
-  bool lower_is_better;
-  Quantity quantity;
-};
-
-struct Parameter {
-  std::string name;
-  std::string meaning;
-  std::string unit;
-  std::int64_t default_integer = 0;
-  std::int64_t minimum = 0;
-  std::int64_t maximum = 0;
-  std::vector<std::string> choices;  // the first is the default; empty for an integer
-
-  bool is_choice() const { return !choices.empty(); }
-};
-
-enum class RankRule { any, even, square, one_or_seven };  // seven: the products of Strassen
-
-struct Sweep {
-  std::string module;  // baseline, standard or advanced
-  std::string cases;   // ranks=2 mode=standard,ready message_bytes=0,1Ki
-};
-
 struct Declaration {
-  std::string name;
-  std::string summary;
-  int minimum_ranks = 1;
-  std::optional<int> maximum_ranks;
-  RankRule rank_rule = RankRule::any;
-  std::vector<Parameter> parameters;
+  std::string name;     // level.short_name
+  std::string title;    // for people: `ping-pong`
+  std::string summary;  // one line
+  // Benchmarks that compute the same thing; with equal sizes and problems their times are comparable.
+  std::string family = {};  // empty: the short name
+  std::vector<Requirement> needs = {};
+  Ranks ranks = Ranks::any();
+  std::vector<Binding> routines = {};
+  std::vector<Rung> rungs = {};
+  std::vector<Step> costs = {};
+  std::vector<Parameter> parameters = {};
   Definition definition;  // of the time behind every metric's headline figure
   std::vector<Metric> metrics;
   std::vector<Sweep> sweeps;
-  std::string unavailable_reason;  // why this build cannot run it; empty when it can
   std::function<std::unique_ptr<Benchmark>(const Parameters&, const Communicator&)> make;
 };
 
-inline Parameter integer(std::string name, std::string unit, std::int64_t default_value, std::int64_t minimum,
-                         std::int64_t maximum, std::string meaning) {
-  return {std::move(name), std::move(meaning), std::move(unit), default_value, minimum, maximum, {}};
-}
-inline Parameter choice(std::string name, std::vector<std::string> choices, std::string meaning) {
-  return {std::move(name), std::move(meaning), "", 0, 0, 0, std::move(choices)};
-}
-
-inline Metric seconds(std::string name) {
-  return {std::move(name), "s", true, Quantity::time};
-}
-inline Metric seconds_per_step(std::string name) {
-  return {std::move(name), "s", true, Quantity::time_per_step};
-}
-// A figure that the benchmark observes itself, on every rank; the largest over the ranks counts.
-inline Metric observed(std::string name, std::string unit, bool lower_is_better) {
-  return {std::move(name), std::move(unit), lower_is_better, Quantity::observed};
-}
-inline Metric observed_seconds(std::string name) {
-  return observed(std::move(name), "s", true);
-}
-inline Metric bytes_per_second() {
-  return {"bandwidth_bytes_per_s", "B/s", false, Quantity::bytes};
-}
-inline Metric flops_per_second() {
-  return {"flops_per_s", "flop/s", false, Quantity::flops};
-}
-inline Metric messages_per_second() {
-  return {"message_rate_per_s", "1/s", false, Quantity::messages};
+// For `Declaration::make`.
+template <class Made>
+std::unique_ptr<Benchmark> make(const Parameters& parameters, const Communicator& communicator) {
+  if constexpr (std::is_constructible_v<Made, const Parameters&, const Communicator&>) {
+    return std::make_unique<Made>(parameters, communicator);
+  } else {
+    return std::make_unique<Made>(parameters);
+  }
 }
 
 // A namespace-scope Registration makes a benchmark known; nothing else has to be touched.

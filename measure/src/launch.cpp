@@ -1,8 +1,8 @@
 #include "launch.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
+
+#include "processors/processors.hpp"
 
 namespace scope {
 namespace {
@@ -30,14 +30,10 @@ ClockQuality worst_quality(const TickClock& clock, const Communicator& world) {
   return {worst[0], worst[1], worst[2] == 0.0};
 }
 
-// Whether some host runs more ranks than this process's host lets them use processors.
-bool oversubscribed(const std::string& host, const Communicator& world) {
-  const auto hosts = world.all_gather(host);
-  int neighbours = 0;
-  for (const auto& other : hosts) neighbours += other == host ? 1 : 0;
-  int mine = neighbours > static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))) ? 1 : 0;
-  int any = 0;
-  MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, world.handle());
+// Whether ranks share a processor on some host.
+bool oversubscribed(const Communicator& world) {
+  int any = must_share_processors(allowed_on_host(world), processor_quota()) ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, world.handle());
   return any != 0;
 }
 
@@ -54,7 +50,7 @@ Launch::Launch(const Options& options, const Communicator& world, const MpiEnvir
              .clock_error_s = 0},
       ticks_(calibrated_clock(options.clock, facts_.host, world)),
       clock_(world, ticks_, facts_.host, faults.clock_skew(world.rank())),
-      setting_{world, ticks_, clock_, 0, 0, oversubscribed(host_name(), world)} {
+      setting_{world, ticks_, clock_, 0, 0, oversubscribed(world)} {
   facts_.quality = worst_quality(ticks_, world);
   setting_.resolution_s = facts_.quality.resolution_s;
   setting_.overhead_s = assess(ticks_).overhead_s;

@@ -43,6 +43,8 @@ void set(Options& options, const std::string& name, const std::string& value) {
     options.plan = value;
   } else if (name == "output") {
     options.output = value;
+  } else if (name == "journal") {
+    options.journal = value;
   } else if (name == "progress") {
     options.progress = value;
   } else if (name == "launch") {
@@ -68,9 +70,9 @@ void set(Options& options, const std::string& name, const std::string& value) {
 
 const char* const usage =
     "usage: mpiexec -n RANKS scope-measure [--action=run|test|list|probe] [--plan=FILE] [--output=FILE]\n"
-    "         [--progress=FILE] [--launch=N] [--attempt=N] [--origin=measured|emulated|simulated]\n"
-    "         [--transport=NAME] [--placement=NAME] [--clock=automatic|clock_gettime]\n"
-    "         [--keep-ranks=N]\n";
+    "         [--journal=FILE] [--progress=FILE] [--launch=N] [--attempt=N]\n"
+    "         [--origin=measured|emulated|simulated] [--transport=NAME] [--placement=NAME]\n"
+    "         [--clock=automatic|clock_gettime] [--keep-ranks=N]\n";
 
 Options parse_options(int argc, char** argv) {
   Options options;

@@ -13,6 +13,7 @@ struct Options {
   Action action = Action::run;
   std::string plan;      // empty: every benchmark once (test only)
   std::string output;    // samples are appended to it; empty: standard output
+  std::string journal;   // one short line per record is appended to it; empty: none
   std::string progress;  // empty: none is written
   int launch = 1;
   int attempt = 1;

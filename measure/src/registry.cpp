@@ -4,7 +4,9 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "blas/blas.hpp"
 #include "samples/json.hpp"
+#include "scalapack/scalapack.hpp"
 
 namespace scope {
 namespace {
@@ -38,18 +40,124 @@ const char* spelling(Quantity quantity) {
   return "";
 }
 
-const char* spelling(RankRule rule) {
-  switch (rule) {
-    case RankRule::any:
-      return "any";
-    case RankRule::even:
-      return "even";
-    case RankRule::square:
-      return "square";
-    case RankRule::one_or_seven:
-      return "one_or_seven";
+const char* spelling(Role role) {
+  switch (role) {
+    case Role::size:
+      return "size";
+    case Role::problem:
+      return "problem";
+    case Role::method:
+      return "method";
+    case Role::parallel:
+      return "parallel";
+    case Role::layout:
+      return "layout";
+    case Role::call:
+      return "call";
+    case Role::path:
+      return "path";
   }
   return "";
+}
+
+const char* spelling(MetricRole role) {
+  switch (role) {
+    case MetricRole::result:
+      return "result";
+    case MetricRole::phase:
+      return "phase";
+    case MetricRole::count:
+      return "count";
+    case MetricRole::condition:
+      return "condition";
+  }
+  return "";
+}
+
+const char* spelling(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::ping_pong:
+      return "ping_pong";
+    case Pattern::stream:
+      return "stream";
+    case Pattern::transfer:
+      return "transfer";
+    case Pattern::communication:
+      return "communication";
+    case Pattern::arithmetic:
+      return "arithmetic";
+    case Pattern::memory:
+      return "memory";
+    case Pattern::copy:
+      return "copy";
+    case Pattern::pair_matrix:
+      return "pair_matrix";
+  }
+  return "";
+}
+
+const char* spelling(Step::Kind kind) {
+  switch (kind) {
+    case Step::Kind::work:
+      return "work";
+    case Step::Kind::messages:
+      return "messages";
+    case Step::Kind::collective:
+      return "collective";
+  }
+  return "";
+}
+
+const char* spelling(Requirement requirement) {
+  switch (requirement) {
+    case Requirement::blas:
+      return "blas";
+    case Requirement::lapack:
+      return "lapack";
+    case Requirement::scalapack:
+      return "scalapack";
+    case Requirement::spawn:
+      return "spawn";
+    case Requirement::threads:
+      return "threads";
+    case Requirement::file_system:
+      return "file_system";
+  }
+  return "";
+}
+
+// Why this build lacks it; empty when it does not, or when only a case can tell.
+std::string absent(Requirement requirement) {
+  switch (requirement) {
+    case Requirement::blas:
+    case Requirement::lapack:
+      return blas::absent();
+    case Requirement::scalapack:
+      return scalapack::absent();
+    default:
+      return "";
+  }
+}
+
+std::string unavailable_reason(const Declaration& declaration) {
+  for (const Requirement requirement : declaration.needs) {
+    if (std::string reason = absent(requirement); !reason.empty()) return reason;
+  }
+  return "";
+}
+
+std::string after_last_dot(const std::string& name) {
+  return name.substr(name.rfind('.') + 1);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -70,6 +178,98 @@ std::int64_t parse_integer(const Parameter& parameter, const std::string& text) 
   return value;
 }
 
+using Setting = std::pair<const Parameter*, std::string>;
+using Settings = std::vector<Setting>;
+
+// Every combination of the alternatives in `a=1 b=x,y`. Throws std::logic_error for what was not declared.
+std::vector<Settings> combinations(const std::string& text, const Declaration& declaration) {
+  std::vector<Settings> all{{}};
+  if (text == "*") {
+    for (const Parameter& parameter : declaration.parameters) {
+      if (parameter.role != Role::size) all.front().emplace_back(&parameter, "*");
+    }
+    return all;
+  }
+  for (const std::string& word : split(text, ' ')) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const auto parameter = std::find_if(declaration.parameters.begin(), declaration.parameters.end(),
+                                        [&](const Parameter& candidate) { return candidate.name == name; });
+    if (equals == std::string::npos || parameter == declaration.parameters.end()) {
+      throw std::logic_error(declaration.name + " declares no parameter for the setting " + word);
+    }
+    std::vector<Settings> longer;
+    for (const Settings& settings : all) {
+      for (const std::string& value : split(word.substr(equals + 1), ',')) {
+        longer.push_back(settings);
+        longer.back().emplace_back(&*parameter, value);
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+void write_settings(Json& json, const Settings& settings) {
+  json.key("parameters");
+  json.object();
+  for (const auto& [parameter, value] : settings) {
+    if (parameter->is_choice() || value == "*") {
+      json.member(parameter->name, value);
+    } else {
+      json.member(parameter->name, parse_integer(*parameter, value));
+    }
+  }
+  json.end();
+}
+
+void write_ranks(Json& json, const Ranks& ranks) {
+  json.object();
+  json.member("minimum", ranks.minimum);
+  json.key("maximum");
+  ranks.maximum ? json.value(*ranks.maximum) : json.null();
+  json.member("multiple_of", ranks.multiple_of);
+  json.member("square", ranks.square);
+  json.member("one_of", ranks.one_of);
+  json.end();
+}
+
+void write_binding(Json& json, const Binding& binding, const Declaration& declaration) {
+  for (const std::string& routine : split(binding.routines, ',')) {
+    for (const Settings& settings : combinations(binding.settings, declaration)) {
+      json.object();
+      json.member("routine", routine);
+      write_settings(json, settings);
+      json.member("bytes", binding.bytes == Binding::Bytes::total ? "total" : "per_block");
+      json.end();
+    }
+  }
+}
+
+void write_rung(Json& json, const Rung& rung, const Declaration& declaration) {
+  const std::string level = declaration.name.substr(0, declaration.name.find('.'));
+  for (const Settings& settings : combinations(rung.settings, declaration)) {
+    json.object();
+    json.member("pattern", spelling(rung.pattern));
+    json.member("layer", rung.layer.empty() ? level : rung.layer);
+    json.member("metric", rung.metric);
+    write_settings(json, settings);
+    json.end();
+  }
+}
+
+void write_step(Json& json, const Step& step) {
+  json.object();
+  json.member("phase", step.phase);
+  json.member("kind", spelling(step.kind));
+  json.member("routine", step.routine);
+  json.member("count", step.count);
+  json.member("bytes", step.bytes);
+  json.member("ranks", step.ranks);
+  json.member("hidden", step.hidden);
+  json.end();
+}
+
 void write_parameter(Json& json, const Parameter& parameter) {
   json.object();
   json.member("name", parameter.name);
@@ -77,54 +277,75 @@ void write_parameter(Json& json, const Parameter& parameter) {
   json.member("unit", parameter.unit);
   if (parameter.is_choice()) {
     json.member("default", parameter.choices.front());
-    json.member("choices", parameter.choices);
+    json.key("minimum");
+    json.null();
+    json.key("maximum");
+    json.null();
   } else {
     json.member("default", parameter.default_integer);
     json.member("minimum", parameter.minimum);
     json.member("maximum", parameter.maximum);
   }
+  json.member("choices", parameter.choices);
+  json.member("label", parameter.label);
+  json.member("role", spelling(parameter.role));
   json.member("meaning", parameter.meaning);
+  json.end();
+}
+
+void write_metric(Json& json, const Metric& metric, Definition definition) {
+  json.object();
+  json.member("name", metric.name);
+  json.member("unit", metric.unit);
+  json.member("better", metric.better == Better::lower ? "lower" : "higher");
+  json.member("quantity", spelling(metric.quantity));
+  json.member("definition", spelling(definition));
+  json.member("label", metric.label);
+  json.member("role", spelling(metric.role));
+  json.end();
+}
+
+void write_sweep(Json& json, const Sweep& sweep) {
+  json.object();
+  json.member("module", sweep.module);
+  json.member("cases", sweep.cases);
+  json.end();
+}
+
+// `write` of each item, as a list under `name`.
+template <class Items, class Write>
+void write_list(Json& json, const char* name, const Items& items, Write&& write) {
+  json.key(name);
+  json.array();
+  for (const auto& item : items) write(item);
   json.end();
 }
 
 void write_benchmark(Json& json, const Registered& benchmark) {
   const Declaration& declaration = benchmark.declaration;
+  const std::string reason = unavailable_reason(declaration);
   json.object();
   json.member("name", declaration.name);
+  json.member("title", declaration.title);
   json.member("summary", declaration.summary);
   json.member("source", benchmark.source);
   json.member("specification", benchmark.specification);
-  json.member("available", declaration.unavailable_reason.empty());
-  json.member("reason", declaration.unavailable_reason);
-  json.member("minimum_ranks", declaration.minimum_ranks);
-  json.key("maximum_ranks");
-  declaration.maximum_ranks ? json.value(*declaration.maximum_ranks) : json.null();
-  json.member("rank_rule", spelling(declaration.rank_rule));
-  json.key("parameters");
-  json.array();
-  for (const auto& parameter : declaration.parameters) write_parameter(json, parameter);
-  json.end();
-  json.key("metrics");
-  json.array();
-  for (const auto& metric : declaration.metrics) {
-    json.object();
-    json.member("name", metric.name);
-    json.member("unit", metric.unit);
-    json.member("better", metric.lower_is_better ? "lower" : "higher");
-    json.member("quantity", spelling(metric.quantity));
-    json.member("definition", spelling(declaration.definition));
-    json.end();
-  }
-  json.end();
-  json.key("sweeps");
-  json.array();
-  for (const auto& sweep : declaration.sweeps) {
-    json.object();
-    json.member("module", sweep.module);
-    json.member("cases", sweep.cases);
-    json.end();
-  }
-  json.end();
+  json.member("available", reason.empty());
+  json.member("reason", reason);
+  json.member("family", declaration.family.empty() ? after_last_dot(declaration.name) : declaration.family);
+  write_list(json, "requires", declaration.needs, [&](Requirement need) { json.value(spelling(need)); });
+  json.key("ranks");
+  write_ranks(json, declaration.ranks);
+  write_list(json, "routines", declaration.routines,
+             [&](const Binding& binding) { write_binding(json, binding, declaration); });
+  write_list(json, "rungs", declaration.rungs,
+             [&](const Rung& rung) { write_rung(json, rung, declaration); });
+  write_list(json, "costs", declaration.costs, [&](const Step& step) { write_step(json, step); });
+  write_list(json, "parameters", declaration.parameters,
+             [&](const Parameter& parameter) { write_parameter(json, parameter); });
+  write_list(json, "metrics", declaration.metrics,
+             [&](const Metric& metric) { write_metric(json, metric, declaration.definition); });
+  write_list(json, "sweeps", declaration.sweeps, [&](const Sweep& sweep) { write_sweep(json, sweep); });
   json.end();
 }
 
@@ -146,7 +367,7 @@ const char* spelling(Definition definition) {
 
 Registration::Registration(Declaration declaration, std::source_location where) {
   const std::string source = below_benchmarks(where.file_name());
-  const std::string name = declaration.name.substr(declaration.name.rfind('.') + 1);
+  const std::string name = after_last_dot(declaration.name);
   const std::string specification = source.substr(0, source.rfind('/') + 1) + name + ".md";
   auto& benchmarks = mutable_registry();
   benchmarks.push_back({std::move(declaration), source, specification});

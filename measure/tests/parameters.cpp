@@ -23,8 +23,13 @@ bool says(const std::string& message, const std::string& part) {
 int main() {
   const Declaration declaration{
       .name = "test.it",
-      .parameters = {integer("message_bytes", "B", 8, 0, 100, ""), choice("mode", {"standard", "ready"}, "")},
-      .definition = Definition::local};
+      .title = "",
+      .summary = "",
+      .parameters = {size("message_bytes", "B", 8, 0, 100, ""), call("mode", {"standard", "ready"}, "")},
+      .definition = Definition::local,
+      .metrics = {},
+      .sweeps = {},
+      .make = nullptr};
   const Parameters defaults = parse_parameters(declaration, {});
   CHECK(defaults.integer("message_bytes") == 8);
   CHECK(defaults.choice("mode") == "standard");

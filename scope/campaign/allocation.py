@@ -16,7 +16,7 @@ from scope.campaign.configurations import well
 from scope.campaign.record import RunRecord
 from scope.campaign.resampling import interval
 from scope.errors import UsageError
-from scope.models.fit import Bounds
+from scope.statistics.estimate import Estimate
 from scope.samples.samples import Floats
 from scope.strict import Strict
 
@@ -54,9 +54,9 @@ class Side(Strict):
     ranks: int
     nodes: int
     runs: int
-    wall_s: Bounds
-    compute_s: Bounds
-    mpi_s: Bounds
+    wall_s: Estimate
+    compute_s: Estimate
+    mpi_s: Estimate
 
 
 class Comparison(Strict):
@@ -65,15 +65,15 @@ class Comparison(Strict):
     fixed: Literal["processes", "nodes"]
     packed: Side
     spread: Side
-    slowdown: Bounds
+    slowdown: Estimate
     """Packed over spread, less one: 0.44 is 44 % longer."""
-    by_computation: Bounds
+    by_computation: Estimate
     """The part of it that computation takes longer."""
-    by_communication: Bounds
+    by_communication: Estimate
     """The part of it that MPI takes longer."""
-    off_processor: Bounds
+    off_processor: Estimate
     """How much longer a rank is without a processor, as a share of the spread time."""
-    inflation: Bounds
+    inflation: Estimate
     """Computation of all ranks together, packed over spread, less one: what contention costs where the program's
     work is the same on any number of processes."""
 
@@ -140,7 +140,7 @@ def compare(records: Sequence[RunRecord], pairing: Pairing) -> Comparison | str:
         if not len(times):
             return f"no run with {layout.words} ended well with a profile"
 
-    def over(name: str, figure: Callable[[Floats, Floats], Floats]) -> Bounds:
+    def over(name: str, figure: Callable[[Floats, Floats], Floats]) -> Estimate:
         seed = f"{pairing.fixed} {name}"
         return interval(sides, lambda means: figure(means[0].T, means[1].T), seed)
 
@@ -168,7 +168,7 @@ def _times(records: Sequence[RunRecord], layout: Layout) -> Floats:
 
 
 def _side(layout: Layout, times: Floats) -> Side:
-    def mean(position: int) -> Bounds:
+    def mean(position: int) -> Estimate:
         return interval([times], lambda means: means[0][:, position], f"{layout} {PARTS[position]}")
 
     return Side(

@@ -10,7 +10,7 @@ from scipy import stats
 from scope.campaign.configurations import Spread, numbers, spread, well
 from scope.campaign.record import RunRecord
 from scope.campaign.trend import Trend, trend
-from scope.models.fit import Bounds
+from scope.statistics.estimate import Estimate
 from scope.samples.samples import Floats
 from scope.statistics.order_statistics import median_interval
 from scope.strict import Strict
@@ -22,11 +22,11 @@ class Growth(Strict):
     """How the memory of processes grows within a run, after its first half."""
 
     runs: int
-    bytes_per_s: Bounds
+    bytes_per_s: Estimate
     """Median over the runs of the mean over the ranks; an interval from six runs on."""
     worst_rank: int
     """That grew most in most runs."""
-    worst_bytes_per_s: Bounds
+    worst_bytes_per_s: Estimate
     resident_bytes: float
     """Median of the largest memory of a process."""
     run_s: float
@@ -48,7 +48,7 @@ class Endurance(Strict):
     wrong: int
     """Ended well, but the check refused what they printed."""
     timeouts: int
-    failure_share: Bounds
+    failure_share: Estimate
     """Of all runs that did not end well: exact 95 % interval (Clopper & Pearson 1934)."""
     span_s: float
     """From the first begin to the last end."""
@@ -92,11 +92,11 @@ def endurance(records: Sequence[RunRecord]) -> Endurance:
     )
 
 
-def exact_share(count: int, of: int) -> Bounds:
+def exact_share(count: int, of: int) -> Estimate:
     """Return a share with its exact 95 % interval: 0 of 1000 is 0 to 0.37 %."""
     low = float(stats.beta.ppf(0.025, count, of - count + 1)) if count else 0.0
     high = float(stats.beta.ppf(0.975, count + 1, of - count)) if count < of else 1.0
-    return Bounds(value=count / of, low=low, high=high)
+    return Estimate(value=count / of, low=low, high=high)
 
 
 def _growth(good: Sequence[RunRecord]) -> Growth | None:
@@ -114,9 +114,9 @@ def _growth(good: Sequence[RunRecord]) -> Growth | None:
     )
 
 
-def _median(values: Floats) -> Bounds:
+def _median(values: Floats) -> Estimate:
     found = median_interval(values) if values.size >= FEWEST_RUNS else None
-    return Bounds(
+    return Estimate(
         value=float(np.median(values)), low=found.low if found else None, high=found.high if found else None
     )
 

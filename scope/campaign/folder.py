@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-
 from scope.campaign import HEAD, is_campaign
 from scope.campaign.allocation import Pairing
 from scope.campaign.study import Planned, Point, Study, ordered
 from scope.errors import ScopeError, UsageError
 from scope.lab.active import active
 from scope.rundirectory import FORMAT, read_json, write_json
-from scope.version import VERSION
 from scope.strict import Strict
+from scope.version import VERSION
 
 Kind = Literal["campaign", "placement", "soak"]
 Status = Literal["running", "finished", "interrupted"]

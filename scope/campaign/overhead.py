@@ -13,7 +13,7 @@ import numpy as np
 from scope.campaign.configurations import numbers, order, spread, well
 from scope.campaign.record import RunRecord
 from scope.campaign.study import Point
-from scope.models.fit import Bounds
+from scope.statistics.estimate import Estimate
 from scope.samples.samples import Floats
 from scope.strict import Strict
 
@@ -23,17 +23,17 @@ class Overhead(Strict):
 
     point: Point
     runs: int
-    wall_s: Bounds
+    wall_s: Estimate
     """GAMMA's (a)."""
-    cpu_s: Bounds
+    cpu_s: Estimate
     """GAMMA's (b)."""
-    difference_s: Bounds
+    difference_s: Estimate
     """(a) - (b), of each run."""
-    ratio: Bounds
+    ratio: Estimate
     """(a) / (b), of each run."""
-    system_s: Bounds
+    system_s: Estimate
     """The kernel's part of (b)."""
-    mpi_s: Bounds | None
+    mpi_s: Estimate | None
     """Inside MPI, whether the processor was used or not; None without profiles."""
 
 
@@ -67,6 +67,6 @@ def _overhead(group: list[RunRecord]) -> Overhead | None:
     )
 
 
-def _bounds(values: Floats) -> Bounds:
+def _bounds(values: Floats) -> Estimate:
     figures = spread(values)
-    return Bounds(value=figures.median, low=figures.low, high=figures.high)
+    return Estimate(value=figures.median, low=figures.low, high=figures.high)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from scope.models.fit import Bounds
+from scope.statistics.estimate import Estimate
 from scope.samples.samples import Floats
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 
@@ -39,7 +39,7 @@ def medians(values: Floats, random: np.random.Generator, count: int = DRAWS) -> 
     return np.concatenate([[median], drawn])
 
 
-def interval(samples: list[Floats], figure: Callable[[list[Floats]], Floats], name: str) -> Bounds:
+def interval(samples: list[Floats], figure: Callable[[list[Floats]], Floats], name: str) -> Estimate:
     """Return a figure of the means of several groups of runs, with its 95 % interval.
 
     `samples` are groups of shape (runs, k); `figure` takes for each group an array (draws, k) of means and returns
@@ -51,11 +51,11 @@ def interval(samples: list[Floats], figure: Callable[[list[Floats]], Floats], na
     value = float(figure([group.mean(axis=0)[None, :] for group in samples])[0])
     fewest = min(len(group) for group in samples)
     if fewest < FEWEST:
-        return Bounds(value=value, low=None, high=None)
+        return Estimate(value=value, low=None, high=None)
     random = np.random.default_rng(zlib.crc32(name.encode()))
     drawn = figure(
         [group[random.integers(len(group), size=(RESAMPLES, len(group)))].mean(axis=1) for group in samples]
     )
     tail = float(stats.norm.cdf((fewest / (fewest - 1)) ** 0.5 * stats.t.ppf((1 - CONFIDENCE) / 2, fewest - 1)))
     low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Bounds(value=value, low=min(float(low), value), high=max(float(high), value))
+    return Estimate(value=value, low=min(float(low), value), high=max(float(high), value))

@@ -11,9 +11,10 @@ from scope.campaign.configurations import all_features, numbers, order, well
 from scope.campaign.record import RunRecord
 from scope.campaign.resampling import medians
 from scope.campaign.study import Point
-from scope.models.fit import Amdahl, Bounds
+from scope.models.scaling.amdahl import Amdahl
+from scope.statistics.estimate import Estimate
 from scope.models.fitting.curve import TOLERANCE
-from scope.models.fitting.draws import bounds
+from scope.models.fitting.draws import estimate
 from scope.models.scaling import amdahl
 from scope.samples.samples import Floats
 from scope.strict import Strict
@@ -35,14 +36,14 @@ class Term(Strict):
 
     name: str
     """`1/p`, `log2 p`, `n^2 log2 n`; `1` is the constant."""
-    seconds: Bounds
+    seconds: Estimate
 
 
 class LawPoint(Strict):
     """A point of a law."""
 
     x: float
-    measured_s: Bounds
+    measured_s: Estimate
     fitted_s: float
 
 
@@ -61,7 +62,7 @@ class Law(Strict):
     reason: str
     """Why the law describes nothing, where it does not; empty where it does."""
     points: list[LawPoint]
-    inverse_alone_s: Bounds | None = None
+    inverse_alone_s: Estimate | None = None
     """a0 of a0 / p fitted alone, as NetFinity does for computation; None for anything else."""
     inverse_alone_error: float | None = None
 
@@ -232,12 +233,12 @@ def law(
         feature=feature,
         variable=variable,
         held=held,
-        terms=[Term(name=name, seconds=bounds(cost)) for name, cost in zip(chosen, costs, strict=True)],
+        terms=[Term(name=name, seconds=estimate(cost)) for name, cost in zip(chosen, costs, strict=True)],
         chosen_share=float((best[1:] == best[0]).mean()),
         relative_error=float(np.median(errors)),
         reason=f"a quarter of the points lie {miss:.0%} or more away" if miss > WORST_ERROR else "",
         points=[
-            LawPoint(x=float(at), measured_s=bounds(drawn), fitted_s=float(fitted))
+            LawPoint(x=float(at), measured_s=estimate(drawn), fitted_s=float(fitted))
             for at, drawn, fitted in zip(x, drawn_s, fitted_s, strict=True)
         ],
         inverse_alone_s=alone,
@@ -253,7 +254,7 @@ def curve(found: Law, x: Floats) -> Floats:
     return np.asarray(np.sum(values, axis=0), dtype=np.float64)
 
 
-def _inverse_alone(feature: str, variable: str, x: Floats, drawn_s: Floats) -> tuple[Bounds | None, float | None]:
+def _inverse_alone(feature: str, variable: str, x: Floats, drawn_s: Floats) -> tuple[Estimate | None, float | None]:
     if (feature, variable) != ("compute_s", "ranks"):
         return None, None
     alone = amdahl.inverse(x, drawn_s)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from scope import units
 from scope.catalog.benchmark import ANY, Benchmark, Metric, Parameter, Pattern, Role, Routine, Rung, Value
 from scope.catalog.pattern import matches_any
 from scope.errors import UsageError
+from scope.rundirectory import read_json
 
 LIMIT = "limit"
 """The layer of what bounds all others on a ladder."""
@@ -210,6 +212,11 @@ class Catalog:
     def _is_default(self, benchmark: str, name: str, value: Value) -> bool:
         declared = self[benchmark].parameter.get(name)
         return declared is not None and declared.default == value
+
+
+def read(path: Path) -> Catalog:
+    """Read `benchmarks.json`; raises UsageError naming file, key and value."""
+    return Catalog(read_json(path, list[Benchmark]))
 
 
 def chosen(benchmark: Benchmark, wanted: Settings, settings: Settings, free: Iterable[str] = ()) -> bool:

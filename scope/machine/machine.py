@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from scope.strict import Strict
-
 from scope.machine import processors
+from scope.strict import Strict
 
 
 class Cache(Strict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope.machine.machine import Machine
 from scope.models.communication.library_settings import name_breaks
 from scope.models.communication.pair_matrix import pair_matrices
-from scope.models.fit import Models
+from scope.models.models import Models
 from scope.models.fitting.model import fit_all
 from scope.models.ladder.ladder import ladders
 from scope.models.ladder.limit_lines import limits

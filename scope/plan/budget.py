@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from math import sqrt
 from statistics import median, stdev
 
-from scope.plan.plan import CASE_OVERHEAD_S, LONGEST_BUDGET_S, SHORTEST_BUDGET_S, START_S, Case, Launch, identity
+from scope.plan.case import Key
+from scope.plan.plan import CASE_OVERHEAD_S, LONGEST_BUDGET_S, SHORTEST_BUDGET_S, START_S, Launch, PlannedCase
 
 SHARE_OF_SPREAD = 0.5
 """An interval within a launch this much narrower than launches differ hardly adds to the figure's."""
@@ -30,7 +31,7 @@ class Seen:
     medians_s: list[float] = field(default_factory=list)
     """Of the first rank that was kept; only their spread is used."""
     relative_interval: float | None = None
-    tight: bool = False
+    converged: bool = False
     """Whether the last launch ended before its budget."""
 
     @property
@@ -67,16 +68,16 @@ class Need:
 
 
 def divided(
-    launches: Sequence[Launch], seen: Mapping[str, Seen], given_s: Mapping[str, float], left_s: float
-) -> dict[str, float]:
-    """Return budgets in s by case (`key`) that fill the time left with the launches still to come.
+    launches: Sequence[Launch], seen: Mapping[Key, Seen], given_s: Mapping[Key, float], left_s: float
+) -> dict[Key, float]:
+    """Return budgets in s by case that fill the time left with the launches still to come.
 
     `given_s` are the budgets of the last launches, where they are not those of the plan. A case that nobody has
     seen keeps what the plan gave it and has no entry.
     """
-    cases = [(key(launch, case), case) for launch in launches for case in launch.cases]
+    cases = [(launch.key(case), case) for launch in launches for case in launch.cases]
     needs = {
-        name: _need(seen[name], given_s.get(name, case.budget_s), float(case.sampling.get("interval", 0.0)))
+        name: _need(seen[name], given_s.get(name, case.budget_s), float(case.sampling.get("precision", 0.0)))
         for name, case in cases
         if name in seen
     }
@@ -86,24 +87,19 @@ def divided(
     return {name: need.budget_s(scale) for name, need in needs.items()}
 
 
-def key(launch: Launch, case: Case) -> str:
-    """Return what a case is called across launches."""
-    return identity(case.benchmark, case.parameters, launch.ranks, f"{launch.transport} {launch.placement}")
-
-
-def with_budgets(launch: Launch, budgets: Mapping[str, float]) -> Launch:
+def with_budgets(launch: Launch, budgets: Mapping[Key, float]) -> Launch:
     """Return the launch with these budgets for its cases."""
 
-    def changed(case: Case) -> Case:
-        budget_s = budgets.get(key(launch, case), case.budget_s)
+    def changed(case: PlannedCase) -> PlannedCase:
+        budget_s = budgets.get(launch.key(case), case.budget_s)
         return replace(case, sampling={**case.sampling, "budget_s": float(f"{budget_s:.3g}")})
 
     return replace(launch, cases=tuple(changed(case) for case in launch.cases))
 
 
-def _need(seen: Seen, budget_s: float, interval: float) -> Need:
-    wanted = max(interval, SHARE_OF_SPREAD * seen.spread)
-    if seen.tight or seen.relative_interval is None or seen.relative_interval <= wanted:
+def _need(seen: Seen, budget_s: float, precision: float) -> Need:
+    wanted = max(precision, SHARE_OF_SPREAD * seen.spread)
+    if seen.converged or seen.relative_interval is None or seen.relative_interval <= wanted:
         enough_s = max(ROOM * seen.duration_s, SHORTEST_BUDGET_S)
         return Need(seen.duration_s, 0.0, min(enough_s, LONGEST_BUDGET_S))
     after_one_second = seen.relative_interval * sqrt(budget_s)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from scope.build.registry import Module
+from scope.catalog.benchmark import Module
 from scope.errors import UsageError
 from scope.plan import hpl
 from scope.rundirectory import read_text
@@ -26,8 +26,8 @@ LINE = r"^[^\n\r]+$"
 class Sampling(Strict):
     """When a case has been sampled enough."""
 
-    interval: float = Field(0.02, gt=0, lt=1)
-    """Half width of the median's 95 % interval over the median."""
+    precision: float = Field(0.02, gt=0, lt=1)
+    """Target half width of the 95 % interval of the median, over the median."""
     budget_s: float | None = Field(None, gt=0, le=3600)
     """Seconds per case; None divides the experiment's time over its cases."""
     minimum_repetitions: int | None = Field(None, ge=1, le=10**7)
@@ -49,8 +49,8 @@ class Launcher(Strict):
     binding: Binding = "core"
     mpiexec: str | None = None
     """Path of mpiexec where it does not lie beside the compiler, or of srun where it is not on PATH."""
-    agent: str | None = None
-    """The program that stands in for ssh."""
+    remote_shell: str | None = None
+    """The program that is used instead of ssh."""
     interface: str | None = None
     """The network interface that carries the messages."""
     topology: str | None = None

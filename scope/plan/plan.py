@@ -7,26 +7,27 @@ cases in a launch and of the launches is shuffled with a seed that the plan keep
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
-from scope.build.registry import BenchmarkDescription
+from scope.catalog.benchmark import MODULES, Benchmark, Module
+from scope.catalog.catalog import Catalog
+from scope.catalog.pattern import matches, matches_any
 from scope.errors import UsageError
 from scope.plan import sweep
+from scope.plan.case import Batch, Key
+from scope.plan.case import key as key_of
 from scope.plan.experiment import Experiment, Sampling, did_you_mean
-from scope.plan.place import ONE_PER_HOST, Place, split, with_kind
+from scope.plan.place import Place
+from scope.plan.placement import Placement
 from scope.plan.sweep import Combination, Source, Value
 from scope.rundirectory import Skipped, read_text, refuse_future
 
-FORMAT = 1
-MODULES = ["baseline", "standard", "advanced"]
-MODULE_TIME_S = {"baseline": 130.0, "standard": 1400.0, "advanced": 3600.0}
+FORMAT = 2
+MODULE_TIME_S: dict[Module, float] = {"baseline": 130.0, "standard": 1400.0, "advanced": 3600.0}
 """Seconds of sampling and starting when the experiment does not say: with all else 4 minutes, and 25."""
 START_S = 1.5
 """What starting and ending a launch is taken to cost."""
@@ -37,8 +38,8 @@ SHORTEST_BUDGET_S, LONGEST_BUDGET_S = 0.02, 2.0
 
 
 @dataclass(frozen=True)
-class Case:
-    """One benchmark with its parameters."""
+class PlannedCase:
+    """One benchmark with its parameters, and how it is sampled."""
 
     benchmark: str
     parameters: dict[str, Value]
@@ -56,7 +57,8 @@ class Case:
 
     def line(self, position: int | None = None) -> str:
         """Return the case as a line of a plan."""
-        sampling = {f"sampling.{key}": value for key, value in self.sampling.items()}
+        native = {"interval": "precision"}
+        sampling = {f"sampling.{native.get(key, key)}": value for key, value in self.sampling.items()}
         place = {} if position is None else {"case.position": position}
         return " ".join(filter(None, [self.benchmark, self.settings, _words(sampling), _words(place)]))
 
@@ -68,13 +70,17 @@ class Launch:
     number: int
     ranks: int
     transport: str
-    placement: str
-    cases: tuple[Case, ...]
+    placement: Placement
+    cases: tuple[PlannedCase, ...]
 
     @property
-    def batch(self) -> tuple[int, str, str]:
-        """What one launch fixes for all its cases."""
+    def batch(self) -> Batch:
+        """Ranks, transport and placement: what the launch fixes for all its cases."""
         return self.ranks, self.transport, self.placement
+
+    def key(self, case: PlannedCase) -> Key:
+        """Return the identity of one of its cases, the same in every launch of the batch."""
+        return key_of(case.benchmark, case.parameters, self.batch)
 
     def line(self) -> str:
         """Return the launch as a line of a plan."""
@@ -86,28 +92,28 @@ class Plan:
     """`plan.txt`, and what was left out of it."""
 
     seed: int
-    module: str
+    module: Module
     launches: tuple[Launch, ...]
     skipped: tuple[Skipped, ...] = ()
 
 
-def make(experiment: Experiment, benchmarks: list[BenchmarkDescription], place: Place, where: str) -> Plan:
+def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> Plan:
     """Return the plan of an experiment at a place.
 
     `where` names the experiment's file in messages. Raises UsageError for what cannot be run as asked, or when
     nothing is left to run.
     """
     skipped: list[Skipped] = []
-    batches: dict[tuple[int, str, str], dict[str, Case]] = {}
-    for benchmark, combination, source in _asked(experiment, benchmarks, place, where, skipped):
-        case = Case(benchmark.name, combination.parameters, _sampling(experiment.sampling))
+    batches: dict[Batch, dict[str, PlannedCase]] = {}
+    for benchmark, combination, source in _asked(experiment, catalog, place, where, skipped):
+        case = PlannedCase(benchmark.name, combination.parameters, _sampling(experiment.sampling))
         if not source.person and _on_one_host(combination, place):
             continue
         if reason := _misfit(benchmark, combination, place, experiment, source):
             skipped.append(Skipped(benchmark=benchmark.name, case=_asked_text(combination), reason=reason))
             continue
-        placement = _settled(combination, place)
-        batch = batches.setdefault((combination.ranks, combination.transport, placement), {})
+        settled = (combination.ranks, combination.transport, _settled(combination, place))
+        batch = batches.setdefault(settled, {})
         batch.setdefault(case.line(), case)
     if not batches:
         reasons = "; ".join(sorted({each.reason for each in skipped})) or "no benchmark was chosen"
@@ -116,11 +122,6 @@ def make(experiment: Experiment, benchmarks: list[BenchmarkDescription], place: 
     ordered = {batch: list(cases.values()) for batch, cases in batches.items()}
     launches = shuffled(_with_budget(ordered, experiment), experiment.launches, seed)
     return Plan(seed, experiment.module, launches, tuple(dict.fromkeys(skipped)))
-
-
-def identity(benchmark: str, parameters: Mapping[str, Any], ranks: int, circumstances: str) -> str:
-    """Return what makes two records the same case; `circumstances` are transport and placement."""
-    return json.dumps([benchmark, parameters, ranks, circumstances], sort_keys=True)
 
 
 def write(plan: Plan) -> str:
@@ -147,7 +148,7 @@ def read(path: Path) -> Plan:
     first, *lines = read_text(path).splitlines() or [""]
     head = re.fullmatch(r"# scope plan format=(\d+) seed=(\d+) module=(\w+)", first)
     if head is None:
-        raise UsageError(f"{path}:1: {first[:60]!r}: must be '# scope plan format=1 seed=N module=NAME'")
+        raise UsageError(f"{path}:1: {first[:60]!r}: must be '# scope plan format=N seed=N module=NAME'")
     refuse_future(f"{path}:1", int(head[1]))
     launches: list[Launch] = []
     for number, line in enumerate(lines, start=2):
@@ -156,13 +157,16 @@ def read(path: Path) -> Plan:
         where = f"{path}:{number}"
         launch = re.fullmatch(r"launch (\d+) ranks=(\d+) transport=([\w.]+) placement=([\w:]+)", line)
         if launch:
-            launches.append(Launch(int(launch[1]), int(launch[2]), launch[3], launch[4], ()))
+            launches.append(Launch(int(launch[1]), int(launch[2]), launch[3], _placement(launch[4], where), ()))
         elif launches:
             case = _read_case(line, where)
             launches[-1] = replace(launches[-1], cases=(*launches[-1].cases, case))
         else:
             raise UsageError(f"{where}: {line[:60]!r}: must be 'launch N ranks=R transport=T placement=P'")
-    return Plan(int(head[2]), head[3], tuple(launches))
+    module = next((each for each in MODULES if each == head[3]), None)
+    if module is None:
+        raise UsageError(f"{path}:1: module = {head[3]}: must be one of {', '.join(MODULES)}")
+    return Plan(int(head[2]), module, tuple(launches))
 
 
 def total_s(experiment: Experiment) -> float | None:
@@ -179,36 +183,33 @@ def expected_s(plan: Plan) -> float:
 
 def _asked(
     experiment: Experiment,
-    benchmarks: list[BenchmarkDescription],
+    catalog: Catalog,
     place: Place,
     where: str,
     skipped: list[Skipped],
-) -> Iterator[tuple[BenchmarkDescription, Combination, Source]]:
+) -> Iterator[tuple[Benchmark, Combination, Source]]:
     """Yield every point that the experiment, or else the module's sweeps, ask for."""
-    by_name = {benchmark.name: benchmark for benchmark in benchmarks}
-    placement = experiment.launcher.binding
-    _check_patterns(experiment.only, list(by_name), where)
+    binding = experiment.launcher.binding
+    _check_patterns(experiment.only, catalog.names, where)
     for index, selection in enumerate(experiment.case):
         source = Source(f"{where}: case[{index}]", person=True)
-        if selection.benchmark not in by_name:
-            near = did_you_mean(selection.benchmark, list(by_name))
+        benchmark = catalog.get(selection.benchmark)
+        if benchmark is None:
+            near = did_you_mean(selection.benchmark, catalog.names)
             raise UsageError(
                 f"{source.name}: benchmark = {selection.benchmark}: unknown benchmark{near}; scope list names all"
             )
-        benchmark = by_name[selection.benchmark]
-        if not _wanted(benchmark.name, experiment.only):
+        if not matches_any(benchmark.name, experiment.only):
             continue
-        for point in sweep.expand(selection.factors, benchmark, place, placement, source):
+        for point in sweep.expand(selection.factors, benchmark, place, binding, source):
             yield benchmark, point, source
     if experiment.case:
         return
-    for benchmark in benchmarks:
-        if not _wanted(benchmark.name, experiment.only):
-            continue
-        fitting = [count for count in experiment.ranks if sweep.fits(count, benchmark)]
+    for benchmark in catalog.matching(experiment.only):
+        fitting = [count for count in experiment.ranks if benchmark.ranks.allows(count)]
         if experiment.ranks and not fitting:
             counts = ", ".join(map(str, experiment.ranks))
-            reason = f"ranks = {counts}: must be {sweep.allowed_ranks(benchmark)}"
+            reason = f"ranks = {counts}: must be {benchmark.ranks.description}"
             skipped.append(Skipped(benchmark=benchmark.name, case="", reason=reason))
             continue
         modules = _modules(experiment, benchmark)
@@ -219,11 +220,11 @@ def _asked(
                 factors = sweep.parse(each.cases, source.name)
                 if fitting:
                     factors["ranks"] = [str(count) for count in fitting]
-                for point in sweep.expand(factors, benchmark, place, placement, source):
+                for point in sweep.expand(factors, benchmark, place, binding, source):
                     yield benchmark, point, source
 
 
-def _modules(experiment: Experiment, benchmark: BenchmarkDescription) -> list[str]:
+def _modules(experiment: Experiment, benchmark: Benchmark) -> tuple[Module, ...]:
     """Return the modules whose sweeps of a benchmark run: up to the experiment's, or to its own if it is named."""
     largest = MODULES.index(experiment.module)
     if benchmark.name in experiment.only:
@@ -233,30 +234,19 @@ def _modules(experiment: Experiment, benchmark: BenchmarkDescription) -> list[st
 
 def _check_patterns(patterns: list[str], names: list[str], where: str) -> None:
     for pattern in patterns:
-        if not any(_matches(name, pattern) for name in names):
+        if not any(matches(name, pattern) for name in names):
             near = did_you_mean(pattern, names)
             raise UsageError(f"{where}: only = {pattern}: unknown benchmark{near}; scope list names all")
 
 
-def _wanted(name: str, only: list[str]) -> bool:
-    return not only or any(_matches(name, pattern) for pattern in only)
-
-
-def _matches(name: str, pattern: str) -> bool:
-    """Return whether a pattern chooses a benchmark: `mpi.latency`, `mpi.*`, or the level `mpi`."""
-    return fnmatchcase(name, pattern) or name.startswith(f"{pattern}.")
-
-
-def _misfit(
-    benchmark: BenchmarkDescription, point: Combination, place: Place, experiment: Experiment, source: Source
-) -> str:
+def _misfit(benchmark: Benchmark, point: Combination, place: Place, experiment: Experiment, source: Source) -> str:
     """Return why a point cannot run here; empty when it can. A person's wish for too many ranks is refused."""
     if not benchmark.available:
         return benchmark.reason
     room = place.room(point.placement)
     if point.ranks <= room:
         return ""
-    if split(point.placement)[0] == ONE_PER_HOST:
+    if point.placement.one_per_host:
         return f"one rank on each host: needs {point.ranks} hosts, here {'is' if room == 1 else 'are'} {room}"
     if experiment.launcher.oversubscribe:
         return ""
@@ -265,23 +255,22 @@ def _misfit(
             f"{source.name}: ranks = {point.ranks}: must be at most {room}, the slots here;"
             " --oversubscribe allows more"
         )
-    if point.ranks <= sweep.minimum_configuration(benchmark):
+    if point.ranks <= benchmark.ranks.minimum_configuration:
         return ""
     return f"needs {point.ranks} slots, here are {room}"
 
 
 def _on_one_host(point: Combination, place: Place) -> bool:
     """Return whether a module asks for several hosts where there is one: nothing that anybody misses."""
-    kind, _ = split(point.placement)
-    return kind == ONE_PER_HOST and point.ranks > 1 and place.room(point.placement) == 1
+    return point.placement.one_per_host and point.ranks > 1 and place.room(point.placement) == 1
 
 
-def _settled(point: Combination, place: Place) -> str:
+def _settled(point: Combination, place: Place) -> Placement:
     """Return the placement that a point gets: where there is no choice, the one that says so."""
     if point.ranks > place.room(point.placement):
-        return with_kind(point.placement, "none")
-    alone = split(point.placement)[0] == ONE_PER_HOST and point.ranks == 1
-    return with_kind(point.placement, "core") if alone else point.placement
+        return point.placement.on_same_hosts("none")
+    alone = point.placement.one_per_host and point.ranks == 1
+    return point.placement.on_same_hosts("core") if alone else point.placement
 
 
 def _asked_text(point: Combination) -> str:
@@ -293,8 +282,8 @@ def _sampling(sampling: Sampling) -> dict[str, Value | float]:
 
 
 def _with_budget(
-    batches: dict[tuple[int, str, str], list[Case]], experiment: Experiment
-) -> dict[tuple[int, str, str], list[Case]]:
+    batches: dict[Batch, list[PlannedCase]], experiment: Experiment
+) -> dict[Batch, list[PlannedCase]]:
     """Divide the experiment's time over its cases; a case that is tight early gives its rest back by ending."""
     time_s = total_s(experiment)
     if time_s is None:
@@ -309,7 +298,7 @@ def _with_budget(
     }
 
 
-def shuffled(batches: dict[tuple[int, str, str], list[Case]], repetitions: int, seed: int) -> tuple[Launch, ...]:
+def shuffled(batches: dict[Batch, list[PlannedCase]], repetitions: int, seed: int) -> tuple[Launch, ...]:
     """Return every batch `repetitions` times, cases shuffled inside it and launches shuffled in rounds.
 
     A round holds each batch once, so that slow drift of the machine meets all batches alike.
@@ -328,20 +317,23 @@ def shuffled(batches: dict[tuple[int, str, str], list[Case]], repetitions: int, 
 
 def extended(plan: Plan, further: Iterable[Launch]) -> Plan:
     """Return the plan with further launches after its own, without cases that it has for the same batch."""
-    planned = {(launch.batch, _key(case)) for launch in plan.launches for case in launch.cases}
+    planned = {launch.key(case) for launch in plan.launches for case in launch.cases}
     launches = list(plan.launches)
     for launch in further:
-        cases = tuple(case for case in launch.cases if (launch.batch, _key(case)) not in planned)
+        cases = tuple(case for case in launch.cases if launch.key(case) not in planned)
         if cases:
             launches.append(replace(launch, number=len(launches) + 1, cases=cases))
     return replace(plan, launches=tuple(launches))
 
 
-def _key(case: Case) -> object:
-    return case.benchmark, frozenset(case.parameters.items())
+def _placement(text: str, where: str) -> Placement:
+    try:
+        return Placement.parse(text)
+    except ValueError as error:
+        raise UsageError(f"{where}: placement = {text}: {error}") from error
 
 
-def _read_case(line: str, where: str) -> Case:
+def _read_case(line: str, where: str) -> PlannedCase:
     benchmark, _, rest = line.partition(" ")
     parameters: dict[str, Value] = {}
     sampling: dict[str, Value | float] = {}
@@ -352,7 +344,7 @@ def _read_case(line: str, where: str) -> Case:
         elif not key.startswith("case."):
             number = _number_or_word(word)
             parameters[key] = word if isinstance(number, float) else number
-    return Case(benchmark, parameters, sampling)
+    return PlannedCase(benchmark, parameters, sampling)
 
 
 def _number_or_word(word: str) -> int | float | str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from scope.plan.plan import Case, Plan, extended, shuffled
+from scope.plan.case import Batch
+from scope.plan.placement import Placement
+from scope.plan.plan import Plan, PlannedCase, extended, shuffled
 from scope.plan.sweep import Value
 
 SIZES_IN_A_GAP = 3
@@ -26,12 +28,12 @@ class Gap:
     """All but the size."""
     ranks: int
     transport: str
-    placement: str
+    placement: Placement
     last_before: int
     first_after: int
 
     @property
-    def batch(self) -> tuple[int, str, str]:
+    def batch(self) -> Batch:
         """What one launch fixes for all its cases."""
         return self.ranks, self.transport, self.placement
 
@@ -52,11 +54,11 @@ def refined(plan: Plan, gaps: Iterable[Gap], launches: int) -> Plan:
     Cases are sampled as those of the same benchmark in the plan, in as many launches, shuffled with its seed.
     """
     sampling = {case.benchmark: case.sampling for launch in plan.launches for case in launch.cases}
-    batches: dict[tuple[int, str, str], dict[str, Case]] = {}
+    batches: dict[Batch, dict[str, PlannedCase]] = {}
     for gap in gaps:
         for size in gap.sizes():
             parameters = {**dict(gap.parameters), "message_bytes": size}
-            case = Case(gap.benchmark, parameters, sampling.get(gap.benchmark, {}))
+            case = PlannedCase(gap.benchmark, parameters, sampling.get(gap.benchmark, {}))
             batches.setdefault(gap.batch, {}).setdefault(case.line(), case)
     further = shuffled({batch: list(cases.values()) for batch, cases in batches.items()}, launches, plan.seed + 1)
     return extended(plan, further)

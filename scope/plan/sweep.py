@@ -13,25 +13,27 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from scope.build.registry import BenchmarkDescription, ParameterDescription
+from scope import units
+from scope.catalog.benchmark import Benchmark, Parameter
 from scope.errors import UsageError
+from scope.plan.case import Batch
 from scope.plan.experiment import did_you_mean
-from scope.plan.place import ALL, ONE_PER_HOST, THREADS, Place, joined, with_kind
+from scope.plan.place import Place
+from scope.plan.placement import ALL, KINDS, Kind, Placement
 
 Value = int | str
-SUFFIXES = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
+Word = TypeVar("Word", bound=str)
 RANK_RULES = ("all", "nodes", "powers", "every", "squares")
 TRANSPORTS = ("default", "tcp", "collectives")
 FORCED_COLLECTIVE = re.compile(r"collectives\.[a-z]+\.[a-z_]+")
-"""`collectives.broadcast.flat_binomial`: the library of that name, told which algorithm to use."""
-PLACEMENTS = ("core", "socket", "none", ONE_PER_HOST, THREADS)
+"""`collectives.broadcast.flat_binomial`: the topology-aware collectives, one of them with a given algorithm."""
 NODES = (ALL, "types")
 LONGEST_RANGE = 4096
 EACH_COUNT_UP_TO = 16
-MINIMUM_CONFIGURATION = 4
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,13 @@ class Combination:
 
     ranks: int
     transport: str
-    placement: str
+    placement: Placement
     parameters: dict[str, Value]
+
+    @property
+    def batch(self) -> Batch:
+        """Ranks, transport and placement: what a launch fixes for all its cases."""
+        return self.ranks, self.transport, self.placement
 
 
 @dataclass(frozen=True)
@@ -66,23 +73,15 @@ def parse(text: str, where: str) -> dict[str, list[str]]:
     return factors
 
 
-def integer(text: str) -> int:
-    """Read `1024`, `1Ki`, `4Mi` or `1Gi`; raises ValueError for anything else."""
-    match = re.fullmatch(r"(-?\d{1,18})(Ki|Mi|Gi)?", text)
-    if match is None:
-        raise ValueError(f"{text!r} is no integer")
-    return int(match[1]) * SUFFIXES[match[2] or ""]
-
-
 def expand(
-    factors: dict[str, list[str]], benchmark: BenchmarkDescription, place: Place, placement: str, source: Source
+    factors: dict[str, list[str]], benchmark: Benchmark, place: Place, binding: Kind, source: Source
 ) -> Iterator[Combination]:
     """Yield every combination of the factors' values; parameters that are not swept have their default.
 
     Raises UsageError for an unknown parameter, a value out of range or an impossible number of ranks.
     """
     where = f"{source.name}: {benchmark.name}"
-    parameters = {parameter.name: parameter for parameter in benchmark.parameters}
+    parameters = benchmark.parameter
     allowed = [*parameters, "ranks", "transport", "placement", "nodes"]
     for key, words in factors.items():
         if key not in allowed:
@@ -96,12 +95,12 @@ def expand(
     _choices(
         where, "transport", [word for word in transports if not FORCED_COLLECTIVE.fullmatch(word)], TRANSPORTS
     )
-    kinds = _choices(where, "placement", factors.get("placement", [placement]), PLACEMENTS)
+    kinds = _choices(where, "placement", factors.get("placement", [binding]), KINDS)
     nodes = _choices(where, "nodes", factors.get("nodes", [ALL]), NODES)
     groups = dict.fromkeys(group for word in nodes for group in (place.groups if word == "types" else (ALL,)))
     for group, transport, kind in itertools.product(groups, transports, kinds):
-        here = joined(kind, group)
-        for ranks in rank_counts(factors.get("ranks", ["all"]), benchmark, place, here, where):
+        placement = Placement(kind, group)
+        for ranks in rank_counts(factors.get("ranks", ["all"]), benchmark, place, placement, where):
             values = [
                 [
                     each
@@ -111,10 +110,10 @@ def expand(
                 for name, parameter in parameters.items()
             ]
             for point in itertools.product(*values):
-                yield Combination(ranks, transport, here, dict(zip(parameters, point, strict=True)))
+                yield Combination(ranks, transport, placement, dict(zip(parameters, point, strict=True)))
 
 
-def values_of(word: str, parameter: ParameterDescription, ranks: int, where: str) -> list[Value]:
+def values_of(word: str, parameter: Parameter, ranks: int, where: str) -> list[Value]:
     """Read a word that means one value of a parameter, or a range of integers that may end at the ranks."""
     match = re.fullmatch(r"(?:(-?\d+)\.\.)?(ranks(?:-\d+)?|-?\d+)", word)
     if parameter.type == "choice" or match is None or (match[1] is None and "ranks" not in word):
@@ -128,13 +127,13 @@ def values_of(word: str, parameter: ParameterDescription, ranks: int, where: str
     return [value(str(number), parameter, where) for number in range(first, last + 1)]
 
 
-def value(word: str, parameter: ParameterDescription, where: str) -> Value:
+def value(word: str, parameter: Parameter, where: str) -> Value:
     """Read one value of a parameter; raises UsageError that says what is allowed."""
     if parameter.type == "choice":
-        return _choices(where, parameter.name, [word], tuple(parameter.choices))[0]
+        return _choices(where, parameter.name, [word], parameter.choices)[0]
     low, high = parameter.minimum, parameter.maximum
     try:
-        number = integer(word)
+        number = units.whole(word)
     except ValueError:
         number = None
     if number is None or (low is not None and number < low) or (high is not None and number > high):
@@ -143,47 +142,36 @@ def value(word: str, parameter: ParameterDescription, where: str) -> Value:
         ).strip()
         raise UsageError(
             f"{where}: {parameter.name} = {word}: must be an integer {limits} ({parameter.unit or 'count'});"
-            " Ki, Mi and Gi may follow"
+            f" {units.SUFFIXES} may follow"
         )
     return number
 
 
 def rank_counts(
-    words: list[str], benchmark: BenchmarkDescription, place: Place, placement: str, where: str
+    words: list[str], benchmark: Benchmark, place: Place, placement: Placement, where: str
 ) -> list[int]:
     """Return the numbers of ranks that the words mean for this benchmark at this place."""
     counts: list[int] = []
     for word in words:
         if word in RANK_RULES:
-            room = place.room(with_kind(placement, ONE_PER_HOST) if word == "nodes" else placement)
-            fitting = [count for count in _by_rule(word, room, benchmark) if fits(count, benchmark)]
-            counts += fitting or [benchmark.minimum_ranks]
+            room = place.room(placement.on_same_hosts("node") if word == "nodes" else placement)
+            fitting = [count for count in _by_rule(word, room, benchmark) if benchmark.ranks.allows(count)]
+            counts += fitting or [benchmark.ranks.minimum]
             continue
         try:
-            count = integer(word)
+            count = units.whole(word)
         except ValueError:
             raise UsageError(
                 f"{where}: ranks = {word}: must be a number or one of {', '.join(RANK_RULES)}"
                 f"{did_you_mean(word, list(RANK_RULES))}"
             ) from None
-        if not fits(count, benchmark):
-            raise UsageError(f"{where}: ranks = {word}: must be {allowed_ranks(benchmark)}")
+        if not benchmark.ranks.allows(count):
+            raise UsageError(f"{where}: ranks = {word}: must be {benchmark.ranks.description}")
         counts.append(count)
     return list(dict.fromkeys(counts))
 
 
-def allowed_ranks(benchmark: BenchmarkDescription) -> str:
-    """Say which numbers of ranks a benchmark can use."""
-    low, high = benchmark.minimum_ranks, benchmark.maximum_ranks
-    if benchmark.rank_rule == "one_or_seven":
-        return "1 or 7"
-    kind = {"any": "", "even": "an even number, ", "square": "a square number, "}[benchmark.rank_rule]
-    if low == high:
-        return f"{low}"
-    return f"{kind}at least {low}" + (f" and at most {high}" if high is not None else "")
-
-
-def _by_rule(rule: str, slots: int, benchmark: BenchmarkDescription) -> list[int]:
+def _by_rule(rule: str, slots: int, benchmark: Benchmark) -> list[int]:
     if rule == "powers":
         return [1 << exponent for exponent in range(slots.bit_length())]
     if rule == "every":
@@ -191,31 +179,15 @@ def _by_rule(rule: str, slots: int, benchmark: BenchmarkDescription) -> list[int
         return [count for count in [*range(1, EACH_COUNT_UP_TO + 1), *beyond] if count <= slots]
     if rule == "squares":
         return [root * root for root in range(1, max(2, math.isqrt(slots)) + 1)]
-    most = min(slots, benchmark.maximum_ranks or slots)
-    return [count for count in range(most, 0, -1) if fits(count, benchmark)][:1]
+    most = benchmark.ranks.up_to(slots)
+    return [] if most is None else [most]
 
 
-def fits(count: int, benchmark: BenchmarkDescription) -> bool:
-    """Return whether a benchmark can use so many ranks."""
-    low, high = benchmark.minimum_ranks, benchmark.maximum_ranks
-    if count < max(1, low) or (high is not None and count > high):
-        return False
-    if benchmark.rank_rule == "square":
-        return math.isqrt(count) ** 2 == count
-    if benchmark.rank_rule == "one_or_seven":
-        return count in (1, 7)
-    return benchmark.rank_rule == "any" or count % 2 == 0
-
-
-def minimum_configuration(benchmark: BenchmarkDescription) -> int:
-    """Return how many ranks a module may ask of any machine; on fewer cores they are oversubscribed."""
-    return 7 if benchmark.rank_rule == "one_or_seven" else MINIMUM_CONFIGURATION
-
-
-def _choices(where: str, key: str, words: list[str], allowed: tuple[str, ...]) -> list[str]:
+def _choices(where: str, key: str, words: Sequence[str], allowed: Sequence[Word]) -> list[Word]:
+    found = [each for word in words for each in allowed if each == word]
     for word in words:
         if word not in allowed:
             raise UsageError(
                 f"{where}: {key} = {word}: must be one of {', '.join(allowed)}{did_you_mean(word, list(allowed))}"
             )
-    return words
+    return found

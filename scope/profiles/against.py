@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from math import exp, log, log2
 from pathlib import Path
 
+from scope.catalog.benchmark import Value
 from scope.errors import UsageError
 from scope.machine.machine import Machine, MpiInstallation
 from scope.profiles.records import Calls, Merged, Waits
 from scope.profiles.routines import kind, plain
 from scope.rundirectory import Run, RunDirectory, read_json
-from scope.samples.records import Value
 from scope.statistics.summary import Summaries, Summary
 from scope.strict import Strict
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-
 from scope.errors import UsageError
 from scope.launch.launch_environment import launch_environment
 from scope.machine import discover
@@ -22,8 +21,8 @@ from scope.machine.machine import Machine, MpiInstallation
 from scope.profiles.folder import PROFILES
 from scope.profiles.program import Program, recognise
 from scope.rundirectory import FORMAT, read_json, write_json
-from scope.version import VERSION
 from scope.strict import Strict
+from scope.version import VERSION
 
 MONITOR = "monitor.json"
 """The name of the file that tells a monitored run's folder from any other."""

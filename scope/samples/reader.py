@@ -8,23 +8,22 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from scope.catalog.catalog import Catalog
 from scope.errors import UsageError
+from scope.plan.case import Batch
 from scope.plan.plan import read as read_plan
 from scope.rundirectory import Run, RunDirectory, explain, read_json, refuse_future
 from scope.samples.records import CaseRecord, EndRecord, LaunchRecord, Origin, Record
-from scope.samples.samples import CaseSamples, CutLine, Samples, join
+from scope.samples.samples import CaseSamples, CutLine, Samples, SamplesKey, join
 
 _RECORD: TypeAdapter[LaunchRecord | CaseRecord | EndRecord] = TypeAdapter(Record)
 
-Place = tuple[str, str, Origin]
-"""Transport, placement and origin of a launch."""
 
-
-def read(run_directory: Path) -> Samples:
-    """Read the samples of a run and join each case to the launch in which it ran.
+def read(run_directory: Path, catalog: Catalog) -> Samples:
+    """Read the samples of a run and join each case to the launch in which it ran; the catalog labels the cases.
 
     Raises UsageError with one line that names file, line, key, value and what is allowed: for a record that is
-    not as `records.py` says, for a future format, and for a case whose launch nobody knows.
+    not as `records.py` says, for a future format, for a case of an unknown launch or an undeclared benchmark.
     """
     run = RunDirectory(run_directory)
     read_json(run.run, Run)
@@ -32,7 +31,7 @@ def read(run_directory: Path) -> Samples:
     ends: list[EndRecord] = []
     cases: list[CaseSamples] = []
     cut_line = None
-    planned = _planned_places(run.plan)
+    planned = _planned_batches(run.plan)
     for number, line, ended in _lines(run.samples):
         where = f"{run.samples}:{number}"
         record = _parse(where, line, may_be_cut=not ended)
@@ -44,7 +43,7 @@ def read(run_directory: Path) -> Samples:
         elif isinstance(record, EndRecord):
             ends.append(record)
         else:
-            cases.append(_join(where, record, launches, planned))
+            cases.append(_join(where, record, launches, planned, catalog))
     return Samples(
         launches=list(launches.values()),
         ends=ends,
@@ -85,36 +84,36 @@ def _parse(where: str, line: bytes, may_be_cut: bool) -> LaunchRecord | CaseReco
         raise UsageError(f"{where}: {explain(error)}") from error
 
 
-def _planned_places(plan: Path) -> dict[int, tuple[str, str]]:
-    """Return transport and placement of each launch as planned, for launches that died before they said so."""
-    if not plan.exists():
-        return {}
-    return {launch.number: (launch.transport, launch.placement) for launch in read_plan(plan).launches}
+def _planned_batches(plan: Path) -> dict[int, Batch]:
+    """Return the batch of each launch as planned, for launches that died before they wrote a line."""
+    return {launch.number: launch.batch for launch in read_plan(plan).launches} if plan.exists() else {}
 
 
 def _join(
     where: str,
     record: CaseRecord,
     launches: dict[tuple[int, int], LaunchRecord],
-    planned: dict[int, tuple[str, str]],
+    planned: dict[int, Batch],
+    catalog: Catalog,
 ) -> CaseSamples:
     launch = launches.get((record.launch, record.attempt))
+    batch, origin = _batch(where, record, launch, launches, planned)
     try:
-        return join(record, launch, _place(where, record, launch, launches, planned))
+        return join(record, launch, batch, origin, catalog)
     except ValueError as error:
         raise UsageError(f"{where}: {record.benchmark}: {error}") from error
 
 
-def _place(
+def _batch(
     where: str,
     record: CaseRecord,
     launch: LaunchRecord | None,
     launches: dict[tuple[int, int], LaunchRecord],
-    planned: dict[int, tuple[str, str]],
-) -> Place:
-    """Say where the case ran; one that was ended before its launch wrote a line is placed as planned."""
+    planned: dict[int, Batch],
+) -> tuple[Batch, Origin]:
+    """Return the batch and the origin of a case: as planned where its launch ended before it wrote a line."""
     if launch is not None:
-        return launch.transport, launch.placement, launch.origin
+        return (record.ranks, launch.transport, launch.placement), launch.origin
     if record.status == "ok":
         raise UsageError(
             f"{where}: launch = {record.launch}, attempt = {record.attempt}: "
@@ -123,17 +122,18 @@ def _place(
     origin: Origin = next((other.origin for other in launches.values()), "measured")
     for (number, _), other in launches.items():
         if number == record.launch:
-            return other.transport, other.placement, origin
+            return (record.ranks, other.transport, other.placement), origin
     if record.launch in planned:
-        return *planned[record.launch], origin
-    raise UsageError(f"{where}: launch = {record.launch}: neither the samples nor the plan knows this launch")
+        _, transport, placement = planned[record.launch]
+        return (record.ranks, transport, placement), origin
+    raise UsageError(f"{where}: launch = {record.launch}: neither the samples nor the plan has this launch")
 
 
 def _last_that_was_ok(cases: list[CaseSamples]) -> list[CaseSamples]:
     """Keep one of each case and launch: the last attempt that was ok, else the last."""
-    kept: dict[tuple[object, ...], CaseSamples] = {}
+    kept: dict[tuple[int, SamplesKey], CaseSamples] = {}
     for case in cases:
-        key = (case.launch, *case.identity)
+        key = (case.launch, case.key)
         if case.ok or key not in kept or not kept[key].ok:
             kept[key] = case
     return list(kept.values())

@@ -10,13 +10,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from scope.catalog.benchmark import Value
+from scope.plan.case import Batch
+from scope.plan.placement import Placement
 from scope.strict import Strict
-
-FORMAT = 1
-"""Version of the run directory's files; a reader refuses a higher one."""
-
-Value = bool | int | float | str
-"""A parameter's value."""
 
 Origin = Literal["measured", "emulated", "simulated"]
 Status = Literal["ok", "failed", "unavailable", "timeout", "crashed"]
@@ -28,8 +25,8 @@ class Process(Strict):
     rank: int
     host: str
     pid: int
-    cores: list[int]
-    """Processors the operating system allowed it to run on."""
+    processors: list[int]
+    """Logical processors that the operating system allowed it to run on."""
 
 
 class Clock(Strict):
@@ -70,15 +67,20 @@ class LaunchRecord(Strict):
     ranks: int
     origin: Origin
     transport: str
-    placement: str
+    placement: Placement
     started_unix_s: float
     library: str
     mpi_standard: str
     settings: dict[str, Value] = {}
-    """What the library says of its own settings (MPI_T control variables): eager limits, algorithms."""
+    """The library's own settings (MPI_T control variables): eager limits, algorithms."""
     processes: list[Process]
     clock: Clock
     clock_synchronization: ClockSynchronization
+
+    @property
+    def batch(self) -> Batch:
+        """Ranks, transport and placement: what the launch fixes for all its cases."""
+        return self.ranks, self.transport, self.placement
 
 
 class EndRecord(Strict):
@@ -148,19 +150,20 @@ class Series(Strict):
     extremes: Extremes | None = None
 
 
-class Arrival(Strict):
-    """What one rank was doing when a case was ended from outside."""
+class RankState(Strict):
+    """What one rank was doing when its case was terminated."""
 
     rank: int
     host: str
     pid: int
     stage: str
     repetition: int
-    last_sign_s: float
-    """Seconds between its last sign of life and the end."""
+    last_heartbeat_s: float
+    """Seconds between its last heartbeat and the termination."""
     state: str
-    """The operating system's word where it could be asked (running, sleeping, stopped, gone); else unknown."""
+    """Of its process: running, sleeping, stopped, gone, or unknown."""
     arrived: bool
+    """Whether it had reached the point that the others waited at."""
 
 
 class CaseRecord(Strict):
@@ -180,12 +183,13 @@ class CaseRecord(Strict):
     duration_s: float
     verification: Verification | None = None
     work: Work | None = None
-    stopped: Literal["interval", "budget", "repetitions", ""] = ""
+    stopped: Literal["precision", "budget", "repetitions", ""] = ""
     """Why sampling ended."""
     relative_interval: float | None = None
     """Half width of the median's 95 % interval over the median when sampling ended."""
     series: list[Series] = []
-    arrivals: list[Arrival] = []
+    rank_states: list[RankState] = []
+    """Of a case that was terminated: what each rank was doing."""
 
 
 Record = Annotated[LaunchRecord | CaseRecord | EndRecord, Field(discriminator="record")]

@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from scope.catalog.catalog import Catalog
+from scope.plan.case import Batch, Case, Key
 from scope.samples.records import (
-    Arrival,
     CaseRecord,
     ClockSynchronization,
     EndRecord,
     LaunchRecord,
     Origin,
+    RankState,
     Series,
     Status,
-    Value,
     Verification,
     Work,
 )
@@ -140,15 +141,14 @@ def _extremes(series: Series, repetitions: int) -> ExtremeTimes | None:
     )
 
 
+SamplesKey = tuple[Key, Origin]
+
+
 @dataclass(frozen=True)
 class CaseSamples:
     """One case in one launch: what was chosen, how it ended, and its times."""
 
-    benchmark: str
-    parameters: dict[str, Value]
-    ranks: int
-    transport: str
-    placement: str
+    case: Case
     origin: Origin
     launch: int
     attempt: int
@@ -156,24 +156,23 @@ class CaseSamples:
     status: Status
     reason: str
     stopped: str
-    """Why sampling ended: `interval`, `budget`, `repetitions` or empty."""
+    """Why sampling ended: `precision`, `budget`, `repetitions` or empty."""
     relative_interval: float | None
     started_unix_s: float
     duration_s: float
     verification: Verification | None
     work: Work | None
     times: list[Times]
-    arrivals: list[Arrival]
+    rank_states: list[RankState]
     synchronization: ClockSynchronization | None
     """How the clocks of its launch were made one; None when the launch never got so far."""
     clock_step_s: float
     """Smallest step of the clock that timed it; 0 when the launch never got so far."""
 
     @property
-    def identity(self) -> tuple[object, ...]:
-        """What makes two of these the same case of two launches; hashable."""
-        parameters = tuple(sorted((name, type(value).__name__, value) for name, value in self.parameters.items()))
-        return (self.benchmark, parameters, self.ranks, self.transport, self.placement, self.origin)
+    def key(self) -> SamplesKey:
+        """What makes two of these the same case of two launches: the case and the origin; hashable."""
+        return self.case.key, self.origin
 
     @property
     def ok(self) -> bool:
@@ -205,26 +204,24 @@ class Samples:
     """Every attempt that was not ok, repeated with success later or not."""
     cut_line: CutLine | None = None
 
-    def by_case(self) -> dict[tuple[object, ...], list[CaseSamples]]:
+    def by_case(self) -> dict[SamplesKey, list[CaseSamples]]:
         """Group the cases over their launches, in the order in which they first occur."""
-        groups: dict[tuple[object, ...], list[CaseSamples]] = {}
+        groups: dict[SamplesKey, list[CaseSamples]] = {}
         for case in self.cases:
-            groups.setdefault(case.identity, []).append(case)
+            groups.setdefault(case.key, []).append(case)
         return groups
 
 
-def join(record: CaseRecord, launch: LaunchRecord | None, place: tuple[str, str, Origin]) -> CaseSamples:
-    """Give a case line what its launch line knows; `place` is transport, placement and origin.
+def join(
+    record: CaseRecord, launch: LaunchRecord | None, batch: Batch, origin: Origin, catalog: Catalog
+) -> CaseSamples:
+    """Give a case line what its launch line knows.
 
     Keys with the prefixes `sampling.` and `case.` steer the sampling and do not identify the case.
     """
-    transport, placement, origin = place
+    parameters = {k: v for k, v in record.parameters.items() if not k.startswith(("sampling.", "case."))}
     return CaseSamples(
-        benchmark=record.benchmark,
-        parameters={k: v for k, v in record.parameters.items() if not k.startswith(("sampling.", "case."))},
-        ranks=record.ranks,
-        transport=transport,
-        placement=placement,
+        case=Case.of(catalog, record.benchmark, parameters, batch),
         origin=origin,
         launch=record.launch,
         attempt=record.attempt,
@@ -238,7 +235,7 @@ def join(record: CaseRecord, launch: LaunchRecord | None, place: tuple[str, str,
         verification=record.verification,
         work=record.work,
         times=[Times.from_record(series) for series in record.series],
-        arrivals=record.arrivals,
+        rank_states=record.rank_states,
         synchronization=launch.clock_synchronization if launch else None,
         clock_step_s=launch.clock.resolution_s if launch else 0.0,
     )

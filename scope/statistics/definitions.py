@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scope.build.registry import Definition
+from scope.catalog.benchmark import Definition
 from scope.samples.samples import Floats, Times
 
 Rule = Callable[[Times], Floats | None]
@@ -44,8 +44,8 @@ def _mean(times: Times) -> Floats | None:
 
 def _last_exit_since_start(times: Times) -> Floats | None:
     if times.synchronization == "none" and times.elapsed_s.shape[0] == 1 and times.extremes is None:
-        alone: Floats = times.elapsed_s[0]  # one process: its start is the common one
-        return alone
+        own: Floats = times.elapsed_s[0]  # one process: its start is the common one
+        return own
     if times.entry_s is None or not times.entry_s.size or times.synchronization == "none":
         return None
     if times.extremes is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import bdtr
+from scipy.stats import binom
 
 from scope.samples.samples import Floats
 
@@ -32,11 +32,8 @@ def median_ranks(n: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
     do not (n < 6 at 95 %), r is 1. Hollander, Wolfe & Chicken, Nonparametric Statistical Methods, 3rd ed.
     2014, sec. 3.6; David & Nagaraja, Order Statistics, 3rd ed. 2003, sec. 7.1.
     """
-    ranks = np.arange(1, max(n // 2, 1) + 1)
-    coverage = 1 - 2 * bdtr(ranks - 1, n, 0.5)
-    enough = np.flatnonzero(coverage >= confidence)
-    best = int(enough[-1]) if enough.size else 0
-    return int(ranks[best]), float(coverage[best])
+    rank = max(int(binom.ppf((1 - confidence) / 2, n, 0.5)), 1)
+    return rank, float(1 - 2 * binom.cdf(rank - 1, n, 0.5))
 
 
 def median_interval(values: Floats, confidence: float = CONFIDENCE) -> Interval | None:

@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from scope.build.registry import BenchmarkDescription, Definition, MetricDescription
-from scope.errors import UsageError
+from scope.catalog.benchmark import Definition, Metric
+from scope.catalog.catalog import Catalog
 from scope.samples.samples import CaseSamples, Floats, Samples, Times
 from scope.statistics.definitions import comparable, grain, observed, series_of, times_under
 from scope.statistics.figures import Figures, as_rate, describe
@@ -38,25 +38,21 @@ class Collected:
     invalid_share: float
 
 
-def summarise(samples: Samples, benchmarks: list[BenchmarkDescription]) -> list[Summary]:
+def summarise(samples: Samples, catalog: Catalog) -> list[Summary]:
     """Summarise all cases, in the order in which they first ran.
 
     Rates are derived from the times. A rate of work that a case does not do (the bandwidth of an empty message)
-    has no summary. Raises UsageError for a case of a benchmark that is not described.
+    has no summary. Raises UsageError for a case of an undeclared benchmark.
     """
-    described = {benchmark.name: benchmark for benchmark in benchmarks}
     summaries: list[Summary] = []
     for launches in samples.by_case().values():
-        name = launches[0].benchmark
-        if name not in described:
-            raise UsageError(f"benchmarks.json: {name}: missing, but samples.jsonl has cases of it")
-        ordered = sorted(launches, key=lambda case: case.launch)
-        for metric_summaries in _summarise_case(ordered, described[name].metrics):
+        ordered = sorted(launches, key=lambda one: one.launch)
+        for metric_summaries in _summarise_case(ordered, catalog[launches[0].case.benchmark].metrics):
             summaries.extend(metric_summaries)
     return summaries
 
 
-def _summarise_case(launches: list[CaseSamples], metrics: list[MetricDescription]) -> list[list[Summary]]:
+def _summarise_case(launches: list[CaseSamples], metrics: list[Metric]) -> list[list[Summary]]:
     reason = _why_invalid(launches)
     right = [case for case in launches if _is_right(case)]
     usable = right or [case for case in launches if case.times]
@@ -71,7 +67,7 @@ def _summarise_case(launches: list[CaseSamples], metrics: list[MetricDescription
 
 
 def _summarise_metric(
-    metric: MetricDescription,
+    metric: Metric,
     launches: list[CaseSamples],
     usable: list[CaseSamples],
     reason: str,
@@ -87,7 +83,7 @@ def _summarise_metric(
         return []
     summaries = []
     steps = work if work is not None and metric.quantity == "time_per_step" else 1.0
-    for definition in comparable(metric.definition, launches[0].ranks):
+    for definition in comparable(metric.definition, launches[0].case.ranks):
         times = collected(f"{definition} / {steps}", partial(_take, definition, steps))
         primary = definition == metric.definition
         if primary or times.figures.n:
@@ -109,14 +105,14 @@ def _take_observed(name: str, case: CaseSamples) -> Taken | None:
     return Taken(*found, grain=0.0) if found else None
 
 
-def _figures_of(metric: MetricDescription, time: Figures, work: float | None) -> Figures:
+def _figures_of(metric: Metric, time: Figures, work: float | None) -> Figures:
     if metric.quantity in ("time", "time_per_step"):
         return time
     return as_rate(time, work) if work is not None else Figures()
 
 
 def _summary(
-    metric: MetricDescription,
+    metric: Metric,
     definition: str,
     primary: bool,
     launches: list[CaseSamples],
@@ -129,11 +125,7 @@ def _summary(
     work = next((case.work for case in launches if case.work is not None), None)
     return Summary.model_validate(
         {
-            "benchmark": first.benchmark,
-            "parameters": first.parameters,
-            "ranks": first.ranks,
-            "transport": first.transport,
-            "placement": first.placement,
+            **first.case.model_dump(),
             "metric": metric.name,
             "unit": metric.unit,
             "better": metric.better,
@@ -145,7 +137,7 @@ def _summary(
             "work": work,
             "steps": work.steps if work is not None and metric.quantity == "time_per_step" else 1.0,
             "invalid_share": collected.invalid_share,
-            "tight_share": float(np.mean([case.stopped == "interval" for case in launches])),
+            "converged_share": float(np.mean([case.stopped == "precision" for case in launches])),
             **figures.as_dict(),
         }
     )
@@ -194,7 +186,7 @@ def _why_no_figure(figures: Figures, may_be_zero: bool) -> str:
     return ""
 
 
-def _work(metric: MetricDescription, launches: list[CaseSamples]) -> float | None:
+def _work(metric: Metric, launches: list[CaseSamples]) -> float | None:
     """Return what one operation moves or computes; None when no launch declared it."""
     for case in launches:
         if case.work is not None and metric.quantity != "time":

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
-from scope.build.registry import Definition
-from scope.samples.records import Origin, Value, Work
+from scope.catalog.benchmark import Definition
+from scope.plan.case import Case
+from scope.samples.records import Origin, Work
+from scope.samples.samples import SamplesKey
+from scope.statistics.estimate import Estimate
 from scope.strict import Strict
-
-
-class Case(Strict):
-    """What identifies a case: everything that was chosen before it ran."""
-
-    benchmark: str
-    parameters: dict[str, Value]
-    ranks: int
-    transport: str
-    placement: str
-
-    @property
-    def label(self) -> str:
-        """The case as people read it: `mpi.latency mode=standard message_bytes=0, 2 ranks`."""
-        words = [self.benchmark, *(f"{name}={value}" for name, value in self.parameters.items())]
-        extra = [f"{self.ranks} rank{'s' if self.ranks != 1 else ''}"]
-        extra += [self.transport] if self.transport != "default" else []
-        kind, _, group = self.placement.partition(":")
-        extra += {"node": ["one per host"], "threads": ["MPI_THREAD_MULTIPLE"]}.get(kind, [])
-        extra += [f"on {group}"] if group else []
-        return " ".join(words) + ", " + ", ".join(extra)
 
 
 class Summary(Case):
@@ -79,11 +62,38 @@ class Summary(Case):
     between_launch_share: float | None
     """Share of the variance that lies between launches."""
     invalid_share: float
-    """Share of samples that the measurement itself marked invalid (late window starts)."""
-    tight_share: float
-    """Share of launches in which the interval became as tight as asked."""
+    """Share of samples marked invalid by the measurement itself: some rank began late in its window."""
+    converged_share: float
+    """Share of launches in which the interval reached the target precision."""
     relative_interval: float | None
     """Half width of the interval over the median."""
+
+    @property
+    def samples_key(self) -> SamplesKey:
+        """What the samples call its case: `CaseSamples.key`."""
+        return self.key, self.origin
+
+    @property
+    def case(self) -> Case:
+        """Its case alone."""
+        return Case.model_validate({name: getattr(self, name) for name in Case.model_fields})
+
+    @property
+    def is_headline(self) -> bool:
+        """Whether it is a result under its metric's headline definition."""
+        return self.primary and self.valid and self.median is not None
+
+    @property
+    def estimate(self) -> Estimate:
+        """The median with its interval; raises ValueError where there is no median."""
+        if self.median is None:
+            raise ValueError(f"{self.metric} of {self.label}: has no median")
+        return Estimate(value=self.median, low=self.ci_low, high=self.ci_high)
+
+
+def headlines(summaries: Iterable[Summary]) -> list[Summary]:
+    """Return the results under their headline definitions."""
+    return [one for one in summaries if one.is_headline]
 
 
 class Summaries(Strict):

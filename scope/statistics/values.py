@@ -7,12 +7,6 @@ from scope.statistics.definitions import observed, series_of, times_under
 from scope.statistics.summary import Summary
 
 
-def identity(summary: Summary) -> tuple[object, ...]:
-    """Return what the samples call the case of a summary, as `CaseSamples.identity` does."""
-    parameters = tuple(sorted((name, type(value).__name__, value) for name, value in summary.parameters.items()))
-    return (summary.benchmark, parameters, summary.ranks, summary.transport, summary.placement, summary.origin)
-
-
 def seconds_behind(summary: Summary, case: CaseSamples) -> Floats | None:
     """Return the times of one launch from which the summary was derived, in the order in which they were taken.
 

@@ -146,9 +146,7 @@ def started(cluster: Cluster, program: str, crowded: bool) -> Iterator[Probe]:
     site = replace(cluster.site, hosts=slots, ranks_per_host=None)
     with tempfile.TemporaryDirectory(prefix="scope-topology-") as folder:
         argument = f"--progress={folder}/progress"  # by which its processes are known
-        job = MpiProgram(
-            program, ("--action=probe", argument), ranks=sum(counts), binding=site.binding
-        )
+        job = MpiProgram(program, ("--action=probe", argument), ranks=sum(counts), binding=site.binding)
         command = Cluster(site, cluster.hosts).start(job)
         with (
             launch_environment(command.environment) as variables,

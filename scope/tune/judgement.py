@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scope.errors import ScopeError
-from scope.models.fit import Bounds
+from scope.statistics.estimate import Estimate
 from scope.models.fitting.curve import UNKNOWN_NOISE
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 from scope.statistics.order_statistics import median_interval
@@ -35,7 +35,7 @@ def judged(round_: Round, tuning: Tuning, summaries: list[Summary]) -> Round:
             update: dict[str, object] = {"kept": False, "verdict": one.reason if one else "not measured"}
         else:
             update = {
-                "measured_s": Bounds(value=one.median, low=one.ci_low, high=one.ci_high),
+                "measured_s": Estimate(value=one.median, low=one.ci_low, high=one.ci_high),
                 "expected_s": at_last[each.candidate] * one.median / each.predicted_s,
                 "slower": slower(one, fastest) if round_.stage != "sizes" else None,
             }
@@ -58,18 +58,18 @@ def _measured(each: Try, tuning: Tuning, summaries: list[Summary]) -> Summary | 
     return None
 
 
-def slower(one: Summary, other: Summary) -> Bounds:
+def slower(one: Summary, other: Summary) -> Estimate:
     """Return how much longer the one took than the other, launch by launch; no bounds from too few launches."""
     mine, theirs = np.array(one.launch_medians), np.array(other.launch_medians)
     if one is other or mine.size != theirs.size or mine.size == 0:
-        return Bounds(value=(one.median or 0.0) / (other.median or 1.0) - 1)
+        return Estimate(value=(one.median or 0.0) / (other.median or 1.0) - 1)
     ratios = mine / theirs - 1
     interval = median_interval(ratios) if ratios.size >= LAUNCHES_FOR_INTERVAL else None
     value = float(np.median(ratios))
-    return Bounds(value=value, low=interval.low, high=interval.high) if interval else Bounds(value=value)
+    return Estimate(value=value, low=interval.low, high=interval.high) if interval else Estimate(value=value)
 
 
-def certain(difference: Bounds | None) -> bool:
+def certain(difference: Estimate | None) -> bool:
     """Say whether a difference is certainly above none."""
     return difference is not None and difference.low is not None and difference.low > 0
 

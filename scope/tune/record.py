@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from scope.models.fit import Bounds
+from scope.statistics.estimate import Estimate
 from scope.strict import Strict
 from scope.tune.candidates import Candidate
 
@@ -52,9 +52,9 @@ class Try(Strict):
     why: str
     """Why it is tried."""
     predicted_s: float
-    measured_s: Bounds | None = None
+    measured_s: Estimate | None = None
     """None: not yet, or not at all, and `verdict` says why."""
-    slower: Bounds | None = None
+    slower: Estimate | None = None
     """Its time over that of the fastest of the round, launch by launch, less 1."""
     expected_s: float | None = None
     """What it would take at the last size: the prediction there, as wrong as it was here."""
@@ -70,12 +70,12 @@ class Try(Strict):
         return flops(self.n) / self.predicted_s
 
     @property
-    def flops_per_s(self) -> Bounds | None:
+    def flops_per_s(self) -> Estimate | None:
         """The measured rate."""
         if self.measured_s is None:
             return None
         time, work = self.measured_s, flops(self.n)
-        return Bounds(
+        return Estimate(
             value=work / time.value,
             low=work / time.high if time.high else None,
             high=work / time.low if time.low else None,
@@ -104,7 +104,7 @@ class Conclusion(Strict):
 
     chosen: Candidate
     n: int
-    seconds: Bounds
+    seconds: Estimate
     winner: bool
     """Whether it was certainly faster than the others; else it is the plainest of those within the noise."""
     words: list[str]

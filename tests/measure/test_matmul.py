@@ -21,14 +21,14 @@ def lines(*settings: str) -> list[str]:
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 7, 17])
 def test_any_number_of_processes_and_any_size(ranks: int, measure: Measure) -> None:
     sizes = (1, 2, 5, 31) if ranks < 8 else (5, 31)
-    ended = measure(ranks, lines(*(f"size={size}" for size in sizes)))
+    ended = measure(ranks, lines(*(f"n={size}" for size in sizes)))
     assert ended.code == 0, ended.errors
     assert {case.status for case in ended.cases} == {"ok"}
     assert all(case.verification.checks > 0 for case in ended.cases if case.verification)
 
 
 def test_every_grid_of_twelve(measure: Measure) -> None:
-    grids = lines(*(f"size=31 rows={rows}" for rows in (1, 2, 3, 4, 6, 12)))
+    grids = lines(*(f"n=31 grid_rows={rows}" for rows in (1, 2, 3, 4, 6, 12)))
     ended = measure(12, [line for line in grids if "transposed" not in line])
     assert ended.code == 0, ended.errors
     assert {case.status for case in ended.cases} == {"ok"}
@@ -36,14 +36,14 @@ def test_every_grid_of_twelve(measure: Measure) -> None:
 
 def test_large_blocks_under_every_mpi(build: NativeBuild, measure: Measure) -> None:
     # Beyond every limit up to which a library sends at once: a send waits for its receive.
-    ended = measure(4, lines("size=301", "size=301 rows=1"), native=build)
+    ended = measure(4, lines("n=301", "n=301 grid_rows=1"), native=build)
     assert ended.code == 0, ended.errors
     assert {case.status for case in ended.cases} == {"ok"}
 
 
 @pytest.mark.parametrize("name", GRIDS)
 def test_a_wrong_product_fails_its_case(name: str, measure: Measure) -> None:
-    cases = [line for line in lines("size=31") if line.startswith(name)]
+    cases = [line for line in lines("n=31") if line.startswith(name)]
     ended = measure(4, [*cases, "mpi.barrier"], SCOPE_FAULT=f"wrong-result:{name}")
     assert ended.code == 1
     assert [case.status for case in ended.cases] == ["failed"] * len(VARIANTS) + ["ok"]
@@ -51,7 +51,7 @@ def test_a_wrong_product_fails_its_case(name: str, measure: Measure) -> None:
 
 
 def test_phases_add_up_to_the_total_on_every_rank(measure: Measure) -> None:
-    ended = measure(4, [f"{line} sampling.budget_s=0.05" for line in lines("size=200")], action="run")
+    ended = measure(4, [f"{line} sampling.budget_s=0.05" for line in lines("n=200")], action="run")
     assert ended.code == 0, ended.errors
     parts = ("initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "idle_s")
     for case in ended.cases:
@@ -69,18 +69,18 @@ def alike(parted: float, total: float) -> bool:
 
 
 def test_a_grid_that_does_not_fit_is_told(measure: Measure) -> None:
-    ended = measure(6, [f"{name} rows=4" for name in GRIDS])
+    ended = measure(6, [f"{name} grid_rows=4" for name in GRIDS])
     assert ended.code == 0
     assert {case.status for case in ended.cases} == {"unavailable"}
     for case in ended.cases:
-        assert "rows=4: must divide 6 processes, or be 0 for the squarest grid" in case.reason
+        assert "grid_rows=4: must divide 6 processes, or be 0 for the squarest grid" in case.reason
 
 
 def test_memory_that_is_not_there_is_refused_before_it_is_asked_for(measure: Measure) -> None:
     if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") > 50e9:
         pytest.skip("this machine may have the 52 GB of the largest matrices")
     names = [*GRIDS, "algorithm.matmul_strassen"]
-    ended = measure(1, [f"{name} size=46340 variant=tuned" for name in names])
+    ended = measure(1, [f"{name} n=46340 variant=tuned" for name in names])
     assert ended.code == 0
     assert {case.status for case in ended.cases} == {"unavailable"}
     for case in ended.cases:
@@ -98,7 +98,7 @@ STRASSEN = [
 @pytest.mark.parametrize("ranks", [1, 7])
 def test_strassen_on_one_and_on_seven(ranks: int, build: NativeBuild, measure: Measure) -> None:
     # 300: quarters of 180 kB, which no library sends before their receive.
-    ended = measure(ranks, [f"{line} size={size}" for line in STRASSEN for size in (1, 2, 31, 300)], native=build)
+    ended = measure(ranks, [f"{line} n={size}" for line in STRASSEN for size in (1, 2, 31, 300)], native=build)
     assert ended.code == 0, ended.errors
     assert {case.status for case in ended.cases} == {"ok"}
 
@@ -107,7 +107,7 @@ def test_strassen_on_one_and_on_seven(ranks: int, build: NativeBuild, measure: M
 def test_a_wrong_quarter_fails_its_case(fault: str, measure: Measure) -> None:
     # Process 0 ends with a quarter in the original schedule only, the last process in both.
     lines = [each for each in STRASSEN if fault == "corrupt-payload" or each.endswith("original")]
-    ended = measure(7, [f"{line} size=31" for line in lines], SCOPE_FAULT=f"{fault}:algorithm.matmul_strassen")
+    ended = measure(7, [f"{line} n=31" for line in lines], SCOPE_FAULT=f"{fault}:algorithm.matmul_strassen")
     assert ended.code == 1
     assert {case.status for case in ended.cases} == {"failed"}
     assert all("of the product is wrong" in case.reason for case in ended.cases)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from math import inf
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -20,8 +22,8 @@ PAYLOADS = [
     ("mpi.latency message_bytes=1000", 2),
     ("mpi.bandwidth message_bytes=1000", 2),
     ("mpi.broadcast message_bytes=1000", 3),
-    ("operation.broadcast size=30 memory=cold", 3),
-    ("operation.broadcast size=30 memory=warm", 3),
+    ("operation.broadcast n=30 buffers=cold", 3),
+    ("operation.broadcast n=30 buffers=warm", 3),
 ]
 RESULTS = [
     *(("node.stream kernel=" + kernel, 1) for kernel in ("copy", "scale", "add", "triad")),
@@ -62,7 +64,7 @@ def test_every_benchmark_is_right_under_every_mpi(ranks: int, build: NativeBuild
 
 @pytest.mark.parametrize("ranks", [5, 8, 9])
 def test_more_ranks_than_cores_and_odd_numbers_of_them(ranks: int, measure: Measure) -> None:
-    plan = ["mpi.barrier", "mpi.broadcast message_bytes=100", "operation.broadcast size=30"]
+    plan = ["mpi.barrier", "mpi.broadcast message_bytes=100", "operation.broadcast n=30"]
     ended = measure(ranks, plan)
     assert ended.code == 0, ended.errors
     assert [case.status for case in ended.cases] == ["ok"] * len(plan)
@@ -130,7 +132,7 @@ def test_a_library_that_does_not_keep_its_word_is_caught(
 def test_late_starts_of_a_window_are_marked_and_kept(measure: Measure) -> None:
     # More spinning ranks than processors: some rank always hears of the start too late.
     ranks = 2 * (os.cpu_count() or 1)
-    limits = "sampling.synchronization=window sampling.interval=0 sampling.maximum_repetitions=40"
+    limits = "sampling.synchronization=window sampling.precision=0 sampling.maximum_repetitions=40"
     ended = measure(ranks, [f"mpi.barrier {limits} sampling.budget_s=10"], action="run")
     series = only_case(ended).series[0]
     assert series.synchronization == "window"
@@ -143,7 +145,7 @@ def test_samples_are_raw_in_order_and_labelled(measure: Measure) -> None:
     ended = measure(2, ["mpi.broadcast message_bytes=8 sampling.budget_s=0.05 case.position=7"], action="run")
     case = only_case(ended)
     assert case.position == 7
-    assert case.stopped in ("interval", "budget", "repetitions")
+    assert case.stopped in ("precision", "budget", "repetitions")
     assert [series.cadence for series in case.series] == ["isolated", "streaming", "barrier_loop"]
     isolated, streaming, _ = case.series
     assert isolated.operations == 1
@@ -156,8 +158,35 @@ def test_samples_are_raw_in_order_and_labelled(measure: Measure) -> None:
         assert len(series.elapsed_s[0]) > series.warmup
 
 
+def test_the_journal_has_a_short_line_for_every_record(measure: Measure, tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    plan = ["mpi.barrier case.position=4", f"node.stream array_bytes={2**40}"]
+    ended = measure(2, plan, f"--journal={journal}", "--launch=3", "--attempt=2", "--transport=tcp")
+    records = [json.loads(line) for line in journal.read_text().splitlines()]
+    start = {"launch": 3, "attempt": 2}
+    assert records[0] == {"record": "launch", **start, "transport": "tcp", "placement": "none"}
+    assert records[-1] == {"record": "end", **start}
+    barrier, stream = records[1:-1]
+    case = ended.cases[0]
+    series = case.series[0]
+    assert barrier == {
+        "record": "case",
+        **start,
+        "position": 4,
+        "benchmark": "mpi.barrier",
+        "parameters": case.parameters,
+        "ranks": 2,
+        "status": "ok",
+        "stopped": case.stopped,
+        "relative_interval": case.relative_interval,
+        "duration_s": pytest.approx(case.duration_s, rel=1e-6),
+        "median_s": pytest.approx(median(series.elapsed_s[0][series.warmup :]) / series.operations, rel=1e-6),
+    }
+    assert (stream["status"], stream["relative_interval"], stream["median_s"]) == ("failed", None, None)
+
+
 def test_the_minimum_and_maximum_of_repetitions_are_kept(measure: Measure) -> None:
-    limits = "sampling.minimum_repetitions=20 sampling.maximum_repetitions=50 sampling.interval=0"
+    limits = "sampling.minimum_repetitions=20 sampling.maximum_repetitions=50 sampling.precision=0"
     ended = measure(2, [f"mpi.latency {limits} sampling.budget_s=5"], action="run")
     case = only_case(ended)
     assert case.stopped == "repetitions"
@@ -165,18 +194,18 @@ def test_the_minimum_and_maximum_of_repetitions_are_kept(measure: Measure) -> No
 
 
 def test_phases_sum_to_the_total(measure: Measure) -> None:
-    ended = measure(4, ["algorithm.matmul_cannon size=100 sampling.budget_s=0.1"], action="run")
+    ended = measure(4, ["algorithm.matmul_cannon n=100 sampling.budget_s=0.1"], action="run")
     series = only_case(ended).series[0]
     communication = ["distribute_s", "exchange_s", "collect_s"]
     phases = ["initialise_s", "compute_s", *communication, "idle_s"]
-    assert sorted(series.observed) == sorted([*phases, "communicate_s", "solve_s", "last_share"])
+    assert sorted(series.observed) == sorted([*phases, "communicate_s", "solve_s", "last_arrival_share"])
     for rank, totals in enumerate(series.elapsed_s):
         for repetition, total in enumerate(totals):
             observed = {name: values[rank][repetition] for name, values in series.observed.items()}
             assert observed["communicate_s"] == pytest.approx(sum(observed[name] for name in communication))
             # Others may have begun after the root had initialised: theirs is no part of their own time.
             assert 0 < observed["solve_s"] < (total * 1.01 if rank == 0 else inf)
-            assert 0 <= observed["last_share"] <= 1
+            assert 0 <= observed["last_arrival_share"] <= 1
             parts = [observed[phase] for phase in phases]
             assert all(part >= -1e-9 for part in parts)
             # What is outside the phases is one call and one read of the clock.
@@ -240,10 +269,10 @@ def test_above_the_limit_of_ranks_extremes_are_kept(measure: Measure) -> None:
         (2, "mpi.latency mode=fast", "mode=fast: must be one of standard, buffered, synchronous, ready"),
         (2, "mpi.latency colour=red", "unknown parameter colour=red: must be one of mode, completion"),
         (2, "mpi.latency message_bytes", "message_bytes: must be written key=value"),
-        (2, "mpi.latency sampling.interval=2", "sampling.interval=2: must be a number from 0 to 1"),
-        (2, "mpi.latency sampling.patience=1", "unknown key sampling.patience=1: must be case.position"),
-        (3, "mpi.latency", "mpi.latency on ranks=3: must be at least 2 and at most 2"),
-        (3, "mpi.message_rate", "ranks=3: must be at least 2, an even number"),
+        (2, "mpi.latency sampling.precision=2", "sampling.precision=2: must be a number from 0 to 1"),
+        (2, "mpi.latency sampling.mood=1", "unknown key sampling.mood=1: must be case.position"),
+        (3, "mpi.latency", "mpi.latency on ranks=3: must be 2"),
+        (3, "mpi.message_rate", "ranks=3: must be an even number, at least 2"),
         (1, "# nothing", "plan.txt: cannot be read or holds no case"),
     ],
 )

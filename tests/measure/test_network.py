@@ -143,7 +143,7 @@ def test_everything_arrives_without_flow_control_too(measure: Measure) -> None:
     for case in ended.cases:
         assert case.status == "ok"
         assert case.series[0].observed is not None
-        assert len(case.series[0].observed["repeated_packets"]) == 2
+        assert len(case.series[0].observed["retransmitted_packets"]) == 2
         assert case.verification is not None
         assert case.verification.checks >= 4_000_000
 

@@ -18,11 +18,11 @@ CASES = [
     "node.intensity intensity=16 array_bytes=1000",
     *(f"node.peak precision={precision} instructions=widest" for precision in ("double", "single")),
     "node.peak instructions=compiled",
-    *(f"node.matrix_multiply size=65 precision={precision}" for precision in ("double", "single")),
+    *(f"node.matrix_multiply n=65 precision={precision}" for precision in ("double", "single")),
     # Faults land in the middle of the matrix: of an odd size it is on the diagonal, and so in every triangle.
-    *(f"node.lapack size=41 routine={routine}" for routine in LAPACK),
-    "node.linpack_small size=100 solver=plain",
-    "node.linpack_small size=100 solver=lapack",
+    *(f"node.lapack n=41 routine={routine}" for routine in LAPACK),
+    "node.linpack_small n=100 solver=plain",
+    "node.linpack_small n=100 solver=lapack",
     "node.noise quanta=1000",
     *(f"node.disk file_bytes=65536 block_bytes=4096 operation={each}" for each in ("write", "rewrite", "read")),
 ]
@@ -31,9 +31,9 @@ SMALLEST = [
     "node.memory_copy array_bytes=1",
     "node.vector_rate vector_length=1",
     "node.intensity array_bytes=8",
-    "node.matrix_multiply size=1",
-    *(f"node.lapack size=1 routine={routine}" for routine in LAPACK),
-    "node.linpack_small size=1",
+    "node.matrix_multiply n=1",
+    *(f"node.lapack n=1 routine={routine}" for routine in LAPACK),
+    "node.linpack_small n=1",
     "node.disk file_bytes=1 block_bytes=1 cache=cached operation=read",
 ]
 
@@ -126,10 +126,10 @@ def test_noise_is_observed_on_every_rank(measure: Measure) -> None:
 def test_work_is_declared(measure: Measure) -> None:
     lines = [
         "node.memory_latency array_bytes=65536",
-        "node.matrix_multiply size=10",
-        "node.lapack size=10 routine=cholesky",
-        "node.lapack size=10 routine=eigenvalues",
-        "node.linpack_small size=100",
+        "node.matrix_multiply n=10",
+        "node.lapack n=10 routine=cholesky",
+        "node.lapack n=10 routine=eigenvalues",
+        "node.linpack_small n=100",
     ]
     walk, product, cholesky, eigenvalues, linpack = [case.work for case in measure(2, lines).cases]
     assert walk is not None

@@ -10,12 +10,12 @@ import pytest
 from tests.measure.conftest import Measure
 
 STRIPES = [
-    f"operation.{name} layout={layout} memory={memory} size={size}"
+    f"operation.{name} layout={layout} buffers={memory} n={size}"
     for name, layout, memory, size in product(
         ("scatter", "gather"), ("rows", "columns"), ("cold", "warm"), (1, 5, 31, 60)
     )
 ]
-SHIFTS = [f"operation.shift memory={memory} size={size}" for memory, size in product(("cold", "warm"), (1, 31))]
+SHIFTS = [f"operation.shift buffers={memory} n={size}" for memory, size in product(("cold", "warm"), (1, 31))]
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 7, 16])
@@ -27,24 +27,24 @@ def test_stripes_and_shifts_of_any_size(ranks: int, measure: Measure) -> None:
         assert case.verification is not None
         holders = ranks if case.benchmark == "operation.shift" else 1
         # Each element of a matrix is looked at by the one process that must have it.
-        assert case.verification.checks >= holders * int(case.parameters["size"]) ** 2
+        assert case.verification.checks >= holders * int(case.parameters["n"]) ** 2
 
 
 @pytest.mark.parametrize("direction", ["rows", "columns"])
 def test_shifts_along_both_sides_of_a_grid(direction: str, measure: Measure) -> None:
-    ended = measure(6, [f"operation.shift direction={direction} rows={rows} size=31" for rows in (0, 2, 3)])
+    ended = measure(6, [f"operation.shift direction={direction} grid_rows={rows} n=31" for rows in (0, 2, 3)])
     assert [case.status for case in ended.cases] == ["ok"] * 3
 
 
 @pytest.mark.parametrize(
     ("case", "fault", "rank"),
     [
-        ("operation.scatter size=31", "corrupt-payload", 2),
-        ("operation.scatter size=31 layout=rows memory=warm", "corrupt-payload", 2),
-        ("operation.gather size=31", "wrong-result", 0),
-        ("operation.gather size=31 layout=rows memory=warm", "wrong-result", 0),
-        ("operation.shift size=31", "corrupt-payload", 2),
-        ("operation.shift size=31 memory=warm", "wrong-result", 0),
+        ("operation.scatter n=31", "corrupt-payload", 2),
+        ("operation.scatter n=31 layout=rows buffers=warm", "corrupt-payload", 2),
+        ("operation.gather n=31", "wrong-result", 0),
+        ("operation.gather n=31 layout=rows buffers=warm", "wrong-result", 0),
+        ("operation.shift n=31", "corrupt-payload", 2),
+        ("operation.shift n=31 buffers=warm", "wrong-result", 0),
     ],
 )
 def test_one_wrong_element_fails_the_case(case: str, fault: str, rank: int, measure: Measure) -> None:
@@ -60,8 +60,8 @@ def test_one_wrong_element_fails_the_case(case: str, fault: str, rank: int, meas
             "operation.shift direction=columns",
             "direction=columns: a grid of 1 x 3 processes has no neighbours there",
         ),
-        ("operation.shift rows=2", "rows=2: must divide 3 processes, or be 0 for the squarest grid"),
-        ("operation.shift rows=9", "rows=9: must divide 3 processes, or be 0 for the squarest grid"),
+        ("operation.shift grid_rows=2", "grid_rows=2: must divide 3 processes, or be 0 for the squarest grid"),
+        ("operation.shift grid_rows=9", "grid_rows=9: must divide 3 processes, or be 0 for the squarest grid"),
     ],
 )
 def test_a_grid_without_neighbours_is_said(case: str, reason: str, measure: Measure) -> None:
@@ -76,6 +76,6 @@ def test_memory_that_does_not_suffice_is_refused_with_both_amounts(measure: Meas
     available = next(int(line.split()[1]) for line in facts if line.startswith("MemAvailable:")) * 1024
     if available > 16 * 2 * 8 * 16384**2:
         pytest.skip("this host has room for it")
-    ended = measure(16, ["operation.shift size=16384"])
+    ended = measure(16, ["operation.shift n=16384"])
     assert ended.cases[0].status == "unavailable"
     assert "the buffers need 68719 MB of this host, which has " in ended.cases[0].reason

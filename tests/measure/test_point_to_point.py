@@ -30,8 +30,8 @@ PAIR = [
     ),
     *(f"mpi.overheads message_bytes={size}" for size in (0, 100, 100_000)),
     *(f"mpi.overlap progress={how} message_bytes={size}" for how in ("none", "test") for size in (1, 300_000)),
-    "mpi.threads threads=3 rounds=2 crowd=allowed message_bytes=3000",
-    "mpi.threads threads=2 rounds=2 crowd=allowed communicators=shared message_bytes=70000",
+    "mpi.threads threads=3 rounds=2 oversubscription=allowed message_bytes=3000",
+    "mpi.threads threads=2 rounds=2 oversubscription=allowed communicators=shared message_bytes=70000",
 ]
 """Cases for two ranks."""
 MANY = [
@@ -44,7 +44,7 @@ MANY = [
     *(
         f"mpi.pairs round={number} load={load} message_bytes=3000"
         for number in range(6)
-        for load in ("alone", "together")
+        for load in ("isolated", "concurrent")
     ),
 ]
 """Cases for any number of ranks."""

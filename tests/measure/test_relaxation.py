@@ -32,9 +32,9 @@ def cases(*sizes: str) -> list[str]:
 @pytest.mark.parametrize(
     ("ranks", "sizes"),
     [
-        (1, ("size=1 iterations=2", "size=35 iterations=12")),
-        (4, ("size=2 iterations=3", "size=35 iterations=12", "size=21 rows=1 iterations=1")),
-        (6, ("size=35 iterations=12", "size=19 rows=6 iterations=5", "size=40 rows=3 iterations=6")),
+        (1, ("n=1 iterations=2", "n=35 iterations=12")),
+        (4, ("n=2 iterations=3", "n=35 iterations=12", "n=21 grid_rows=1 iterations=1")),
+        (6, ("n=35 iterations=12", "n=19 grid_rows=6 iterations=5", "n=40 grid_rows=3 iterations=6")),
     ],
 )
 def test_every_point_is_right_on_every_grid(ranks: int, sizes: tuple[str, ...], measure: Measure) -> None:
@@ -44,18 +44,18 @@ def test_every_point_is_right_on_every_grid(ranks: int, sizes: tuple[str, ...], 
     for case in ended.cases:
         # Each point in the result and in the block that it came from.
         assert case.verification is not None
-        assert case.verification.checks >= 2 * int(case.parameters["size"]) ** 2
+        assert case.verification.checks >= 2 * int(case.parameters["n"]) ** 2
 
 
 def test_what_is_too_long_to_be_replayed_is_bounded_and_its_beginning_replayed(measure: Measure) -> None:
-    ended = measure(2, [f"{NAME} size=150 iterations=1000 exchange=overlapped variant=tuned"])
+    ended = measure(2, [f"{NAME} n=150 iterations=1000 exchange=overlapped variant=tuned"])
     assert ended.code == 0, ended.errors
     assert [case.status for case in ended.cases] == ["ok"]
 
 
 @pytest.mark.parametrize(("fault", "rank"), [("corrupt-payload", 3), ("wrong-result", 0)])
 def test_an_altered_point_fails_its_case(fault: str, rank: int, measure: Measure) -> None:
-    ended = measure(4, cases("size=33 iterations=4"), SCOPE_FAULT=f"{fault}:{NAME}")
+    ended = measure(4, cases("n=33 iterations=4"), SCOPE_FAULT=f"{fault}:{NAME}")
     assert ended.code == 1
     assert [case.status for case in ended.cases] == ["failed"] * len(ended.cases)
     assert all(f"rank {rank} on " in case.reason for case in ended.cases)
@@ -63,8 +63,8 @@ def test_an_altered_point_fails_its_case(fault: str, rank: int, measure: Measure
 
 def test_what_does_not_fit_is_refused_in_one_line(measure: Measure) -> None:
     lines = {
-        f"{NAME} rows=3": "rows=3: must divide 4 processes",
-        f"{NAME} rows=1 size=3": "size=3: every process of the 1 x 4 grid needs a point",
+        f"{NAME} grid_rows=3": "grid_rows=3: must divide 4 processes",
+        f"{NAME} grid_rows=1 n=3": "n=3: every process of the 1 x 4 grid needs a point",
         f"{NAME} method=red_black variant=tuned": "red-black has a plain sweep only",
     }
     ended = measure(4, list(lines))
@@ -76,13 +76,13 @@ def test_what_does_not_fit_is_refused_in_one_line(measure: Measure) -> None:
 
 @pytest.mark.skipif(MEMORY_BYTES > 60e9, reason="this machine has the memory that must not suffice")
 def test_memory_that_does_not_suffice_is_refused_before_it_is_asked_for(measure: Measure) -> None:
-    (case,) = measure(1, [f"{NAME} size=46000 iterations=1"]).cases
+    (case,) = measure(1, [f"{NAME} n=46000 iterations=1"]).cases
     assert case.status == "unavailable"
     assert "the buffers need " in case.reason
 
 
 def test_the_phases_are_the_whole_time_of_each_rank(measure: Measure) -> None:
-    (case,) = measure(2, [f"{NAME} size=100 iterations=50 exchange=overlapped"]).cases
+    (case,) = measure(2, [f"{NAME} n=100 iterations=50 exchange=overlapped"]).cases
     series = case.series[0]
     names = ("initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "idle_s")
     for rank, elapsed_s in enumerate(series.elapsed_s):

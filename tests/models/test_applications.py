@@ -9,7 +9,8 @@ import pytest
 
 from scope.build.registry import BenchmarkDescription
 from scope.machine.machine import Machine
-from scope.models.fit import Application, Models
+from scope.models.scaling.applications import Application
+from scope.models.models import Models
 from scope.models.scaling.applications import applications
 from scope.models.scaling.speedup import speedups
 from scope.report.run.applications import characterisation, law, times

@@ -10,7 +10,7 @@ import pytest
 
 from scope.errors import UsageError
 from scope.machine.machine import Machine
-from scope.models.fit import Prediction
+from scope.models.prediction.prediction import Prediction
 from scope.models.prediction.costs.steps import Messages, Problem
 from scope.models.prediction.measured_costs import LowerLevels, NotMeasuredError
 from scope.models.prediction.prediction import Predictor, all_costs, predictions

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from scope.machine.machine import Machine
-from scope.models.fit import Amdahl, Speedup
+from scope.models.scaling.amdahl import Amdahl
+from scope.models.scaling.speedup import Speedup
 from scope.models.scaling.amdahl import critical_count, fit, nonnegative
 from scope.models.scaling.speedup import speedups
 from scope.samples.records import LaunchRecord

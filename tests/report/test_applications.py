@@ -9,7 +9,9 @@ import pytest
 
 from scope.cli import show
 from scope.errors import UsageError
-from scope.models.fit import Application, ApplicationPoint, Bounds
+from scope.models.scaling.applications import Application
+from scope.models.scaling.applications import ApplicationPoint
+from scope.statistics.estimate import Estimate
 from scope.report.run import applications
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
@@ -26,10 +28,10 @@ def point(ranks: int) -> ApplicationPoint:
         memory_bytes=1e9 / ranks,
         messages=100.0 * others,
         message_bytes=1e5 * others,
-        time_s=Bounds(value=8 / ranks + others),
-        compute_s=Bounds(value=8 / ranks, low=7.9 / ranks, high=8.1 / ranks),
-        communicate_s=Bounds(value=others),
-        idle_s=Bounds(value=0),
+        time_s=Estimate(value=8 / ranks + others),
+        compute_s=Estimate(value=8 / ranks, low=7.9 / ranks, high=8.1 / ranks),
+        communicate_s=Estimate(value=others),
+        idle_s=Estimate(value=0),
         oversubscribed=ranks > 2,
     )
 
@@ -42,7 +44,7 @@ def lu(size: str, *counts: int) -> Application:
         origin="measured",
         iterations=250,
         operations=1.193e11,
-        computation_s=Bounds(value=8, low=7.9, high=8.1) if len(counts) > 1 else None,
+        computation_s=Estimate(value=8, low=7.9, high=8.1) if len(counts) > 1 else None,
         deviation=0.01 if len(counts) > 1 else None,
         reason="" if len(counts) > 1 else "1 process count",
         points=[point(ranks) for ranks in counts],

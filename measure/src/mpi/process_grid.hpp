@@ -19,7 +19,7 @@ class ProcessGrid {
   ProcessGrid(const Communicator& communicator, std::int64_t rows, GridOrder order = GridOrder::rows)
       : rows_(static_cast<int>(rows != 0 ? rows : squarest(communicator.size()))), order_(order) {
     if (rows > communicator.size() || communicator.size() % rows_ != 0) {
-      throw Unavailable("rows=" + std::to_string(rows) + ": must divide " +
+      throw Unavailable("grid_rows=" + std::to_string(rows) + ": must divide " +
                         std::to_string(communicator.size()) + " processes, or be 0 for the squarest grid");
     }
     columns_ = communicator.size() / rows_;

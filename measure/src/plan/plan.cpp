@@ -1,7 +1,6 @@
 #include "plan/plan.hpp"
 
 #include <charconv>
-#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -47,8 +46,8 @@ void set_reserved(PlannedCase& item, const std::string& key, const std::string& 
     item.position = static_cast<int>(number(key, value, 0, 1e9));
   } else if (key == "sampling.budget_s") {
     policy.budget_s = number(key, value, 0, 1e6);
-  } else if (key == "sampling.interval") {
-    policy.interval = number(key, value, 0, 1);
+  } else if (key == "sampling.precision") {
+    policy.precision = number(key, value, 0, 1);
   } else if (key == "sampling.minimum_repetitions") {
     policy.minimum_repetitions = static_cast<int>(number(key, value, 1, 1e7));
   } else if (key == "sampling.maximum_repetitions") {
@@ -58,30 +57,15 @@ void set_reserved(PlannedCase& item, const std::string& key, const std::string& 
   } else {
     throw std::invalid_argument(
         "unknown key " + key + "=" + value +
-        ": must be case.position, sampling.budget_s, sampling.interval, sampling.minimum_repetitions, "
+        ": must be case.position, sampling.budget_s, sampling.precision, sampling.minimum_repetitions, "
         "sampling.maximum_repetitions or sampling.synchronization");
   }
 }
 
 void check_ranks(const Declaration& declaration, int ranks) {
-  std::string allowed = "at least " + std::to_string(declaration.minimum_ranks);
-  if (declaration.maximum_ranks) allowed += " and at most " + std::to_string(*declaration.maximum_ranks);
-  bool fits = ranks >= declaration.minimum_ranks && ranks <= declaration.maximum_ranks.value_or(ranks);
-  if (declaration.rank_rule == RankRule::even) {
-    allowed += ", an even number";
-    fits = fits && ranks % 2 == 0;
-  } else if (declaration.rank_rule == RankRule::square) {
-    allowed += ", a square";
-    const int side = static_cast<int>(std::lround(std::sqrt(ranks)));
-    fits = fits && side * side == ranks;
-  } else if (declaration.rank_rule == RankRule::one_or_seven) {
-    allowed = "1 or 7";
-    fits = ranks == 1 || ranks == 7;
-  }
-  if (!fits) {
-    throw std::invalid_argument(declaration.name + " on ranks=" + std::to_string(ranks) + ": must be " +
-                                allowed);
-  }
+  if (declaration.ranks.allow(ranks)) return;
+  throw std::invalid_argument(declaration.name + " on ranks=" + std::to_string(ranks) + ": must be " +
+                              declaration.ranks.description());
 }
 
 PlannedCase parse_line(const std::string& line, int position, int ranks) {
@@ -129,11 +113,7 @@ std::vector<PlannedCase> read_plan(const std::string& path, const Communicator& 
 std::vector<PlannedCase> default_plan(int ranks) {
   std::vector<PlannedCase> cases;
   for (const auto& benchmark : registry()) {
-    try {
-      check_ranks(benchmark.declaration, ranks);
-    } catch (const std::invalid_argument&) {
-      continue;
-    }
+    if (!benchmark.declaration.ranks.allow(ranks)) continue;
     cases.push_back(
         {static_cast<int>(cases.size()), &benchmark, parse_parameters(benchmark.declaration, {}), {}});
   }

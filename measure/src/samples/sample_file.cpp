@@ -1,7 +1,6 @@
 #include "samples/sample_file.hpp"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,12 +9,13 @@
 #include <cstring>
 #include <numeric>
 
+#include "processors/processors.hpp"
 #include "samples/json.hpp"
 
 namespace scope {
 namespace {
 
-constexpr int format_version = 1;
+constexpr int format_version = 2;
 // Of more ranks than are kept in full, so many, evenly spread, keep all their times.
 constexpr int ranks_sampled = 16;
 
@@ -159,26 +159,52 @@ void write_outcome(Json& json, const Outcome& outcome, Definition definition, in
   json.end();
 }
 
-std::vector<int> allowed_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cores;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  }
-  return cores;
-}
-
 std::string process_json(int rank, const std::string& host) {
   Json json;
   json.object();
   json.member("rank", rank);
   json.member("host", host);
   json.member("pid", static_cast<int>(getpid()));
-  json.member("cores", allowed_cores());
+  json.member("processors", allowed_processors());
   json.end();
   return json.text();
+}
+
+// Which case a record is about.
+void write_identity(Json& json, const PlannedCase& item, int ranks) {
+  const Declaration& declaration = item.benchmark->declaration;
+  json.member("position", item.position);
+  json.member("benchmark", declaration.name);
+  json.key("parameters");
+  json.object();
+  for (const auto& parameter : declaration.parameters) {
+    if (parameter.is_choice()) {
+      json.member(parameter.name, item.parameters.choice(parameter.name));
+    } else {
+      json.member(parameter.name, item.parameters.integer(parameter.name));
+    }
+  }
+  json.end();
+  json.member("ranks", ranks);
+}
+
+void write_or_null(Json& json, const char* name, const std::optional<double>& number) {
+  json.key(name);
+  number ? json.value(*number) : json.null();
+}
+
+// Of one operation on this rank, warm-up left out, in the first series; none where nothing was measured.
+std::optional<double> median_s(const Outcome& outcome) {
+  if (outcome.series.empty()) return std::nullopt;
+  const Series& series = outcome.series.front();
+  std::vector<double> times(series.elapsed_s.begin() + std::min<std::ptrdiff_t>(series.warmup, series.size()),
+                            series.elapsed_s.end());
+  if (times.empty()) return std::nullopt;
+  const auto middle = times.begin() + times.size() / 2;
+  std::nth_element(times.begin(), middle, times.end());
+  double median = *middle;
+  if (times.size() % 2 == 0) median = (median + *std::max_element(times.begin(), middle)) / 2;
+  return median / static_cast<double>(series.operations);
 }
 
 std::string joined(const std::vector<std::string>& items) {
@@ -193,23 +219,23 @@ double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-SampleFile::SampleFile(const Options& options, const Communicator& world)
-    : options_(options), world_(world), path_(options.output.empty() ? "standard output" : options.output) {
+LineFile::LineFile(const std::string& path, const Communicator& world)
+    : world_(world), path_(path.empty() ? "standard output" : path) {
   int problem = 0;
   if (world_.root()) {
-    file_ = options.output.empty() ? dup(STDOUT_FILENO)
-                                   : open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    file_ = path.empty() ? dup(STDOUT_FILENO)
+                         : open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     problem = file_ < 0 ? errno : 0;
   }
   MPI_Bcast(&problem, 1, MPI_INT, 0, world_.handle());
   if (problem != 0) throw OutputError(path_ + ": cannot be opened: " + std::strerror(problem));
 }
 
-SampleFile::~SampleFile() {
+LineFile::~LineFile() {
   if (file_ >= 0) close(file_);
 }
 
-void SampleFile::append(const std::string& line) {
+void LineFile::append(const std::string& line) {
   int problem = 0;
   if (world_.root()) {
     const off_t before = lseek(file_, 0, SEEK_END);
@@ -231,15 +257,29 @@ void SampleFile::append(const std::string& line) {
   if (problem != 0) throw OutputError(path_ + ": cannot be written: " + std::strerror(problem));
 }
 
+SampleFile::SampleFile(const Options& options, const Communicator& world)
+    : options_(options), world_(world), samples_(options.output, world) {
+  if (!options.journal.empty()) journal_.emplace(options.journal, world);
+}
+
+Json SampleFile::begin(const char* record) const {
+  Json json;
+  json.object();
+  json.member("record", record);
+  json.member("launch", options_.launch);
+  json.member("attempt", options_.attempt);
+  return json;
+}
+
+void SampleFile::write_journal(const Json& line) {
+  if (journal_) journal_->append(line.text());
+}
+
 void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, const GlobalClock& clock) {
   const auto processes = world_.all_gather(process_json(world_.rank(), facts.host));
   const auto drifts = clock.drifts();
-  Json json;
-  json.object();
-  json.member("record", "launch");
+  Json json = begin("launch");
   json.member("format", format_version);
-  json.member("launch", options_.launch);
-  json.member("attempt", options_.attempt);
   json.member("ranks", world_.size());
   json.member("origin", options_.origin);
   json.member("transport", options_.transport);
@@ -278,29 +318,19 @@ void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, 
   std::string line = json.text();
   const std::string empty = "\"processes\":[]";
   line.replace(line.rfind(empty), empty.size(), "\"processes\":[" + joined(processes) + "]");
-  append(line);
+  samples_.append(line);
+
+  Json entry = begin("launch");
+  entry.member("transport", options_.transport);
+  entry.member("placement", options_.placement);
+  entry.end();
+  write_journal(entry);
 }
 
 void SampleFile::write_case(const PlannedCase& item, const CaseResult& result) {
   const Declaration& declaration = item.benchmark->declaration;
-  Json json;
-  json.object();
-  json.member("record", "case");
-  json.member("launch", options_.launch);
-  json.member("attempt", options_.attempt);
-  json.member("position", item.position);
-  json.member("benchmark", declaration.name);
-  json.key("parameters");
-  json.object();
-  for (const auto& parameter : declaration.parameters) {
-    if (parameter.is_choice()) {
-      json.member(parameter.name, item.parameters.choice(parameter.name));
-    } else {
-      json.member(parameter.name, item.parameters.integer(parameter.name));
-    }
-  }
-  json.end();
-  json.member("ranks", world_.size());
+  Json json = begin("case");
+  write_identity(json, item, world_.size());
   json.member("status", result.status);
   json.member("reason", result.reason);
   json.key("started_unix_s");
@@ -309,19 +339,29 @@ void SampleFile::write_case(const PlannedCase& item, const CaseResult& result) {
   if (!result.outcome.series.empty())
     write_outcome(json, result.outcome, declaration.definition, options_.keep_ranks, world_);
   json.end();
-  append(json.text());
+  samples_.append(json.text());
+
+  Json entry = begin("case");
+  write_identity(entry, item, world_.size());
+  entry.member("status", result.status);
+  entry.member("stopped", result.outcome.stopped);
+  write_or_null(entry, "relative_interval", result.outcome.relative_interval);
+  entry.member("duration_s", result.duration_s);
+  write_or_null(entry, "median_s", median_s(result.outcome));
+  entry.end();
+  write_journal(entry);
 }
 
 void SampleFile::write_end(double duration_s, double clock_error_s) {
-  Json json;
-  json.object();
-  json.member("record", "end");
-  json.member("launch", options_.launch);
-  json.member("attempt", options_.attempt);
+  Json json = begin("end");
   json.member("duration_s", duration_s);
   json.member("clock_error_s", clock_error_s);
   json.end();
-  append(json.text());
+  samples_.append(json.text());
+
+  Json entry = begin("end");
+  entry.end();
+  write_journal(entry);
 }
 
 }  // namespace scope

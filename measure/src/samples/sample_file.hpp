@@ -1,6 +1,8 @@
-// `samples.jsonl`: one JSON line per launch, case and end, appended and handed to the system at once.
+// `samples.jsonl`: one JSON line per launch, case and end, appended and handed to the system at once; and the
+// journal, a short line for each of them, for a supervisor that must not read all samples while cases run.
 #pragma once
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -9,6 +11,7 @@
 #include "mpi/communicator.hpp"
 #include "options.hpp"
 #include "plan/plan.hpp"
+#include "samples/json.hpp"
 #include "sampling/sampler.hpp"
 
 namespace scope {
@@ -36,25 +39,41 @@ struct CaseResult {
   Outcome outcome;
 };
 
+// Whole lines appended to a file by rank 0. All calls are collective and throw OutputError on every rank.
+class LineFile {
+ public:
+  // An empty path is standard output.
+  LineFile(const std::string& path, const Communicator& world);
+  ~LineFile();
+  LineFile(const LineFile&) = delete;
+  LineFile& operator=(const LineFile&) = delete;
+
+  void append(const std::string& line);
+
+ private:
+  const Communicator& world_;
+  std::string path_;
+  int file_ = -1;
+};
+
 // All calls are collective; rank 0 writes. They throw OutputError on every rank.
 class SampleFile {
  public:
   SampleFile(const Options& options, const Communicator& world);
-  ~SampleFile();
-  SampleFile(const SampleFile&) = delete;
-  SampleFile& operator=(const SampleFile&) = delete;
 
   void write_launch(const LaunchFacts& facts, const TickClock& ticks, const GlobalClock& clock);
   void write_case(const PlannedCase& item, const CaseResult& result);
   void write_end(double duration_s, double clock_error_s);
 
  private:
-  void append(const std::string& line);
+  // Begins a record with what is common to all.
+  Json begin(const char* record) const;
+  void write_journal(const Json& line);
 
   const Options& options_;
   const Communicator& world_;
-  std::string path_;
-  int file_ = -1;
+  LineFile samples_;
+  std::optional<LineFile> journal_;
 };
 
 double unix_seconds();

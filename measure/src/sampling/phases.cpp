@@ -151,7 +151,7 @@ void Phases::observe(Repetition& repetition, const Communicator& communicator) c
   repetition.observe("collect_s", of(Phase::collect));
   repetition.observe("communicate_s", of(Phase::distribute) + of(Phase::exchange) + of(Phase::collect));
   repetition.observe("idle_s", idle);
-  repetition.observe("last_share", share_as_last(last, communicator.rank()));
+  repetition.observe("last_arrival_share", share_as_last(last, communicator.rank()));
 
   const double end_s = clock_.global(since_);
   double initialised_s = mine.empty() ? end_s : mine.front().offered_s;

@@ -233,8 +233,8 @@ class Sampling {
       const double interval = relative_interval(headline_);
       if (std::isfinite(interval)) outcome_.relative_interval = interval;
       const auto minimum = static_cast<std::size_t>(policy_.minimum_repetitions);
-      if (headline_.size() >= minimum && interval <= policy_.interval) {
-        outcome_.stopped = "interval";
+      if (headline_.size() >= minimum && interval <= policy_.precision) {
+        outcome_.stopped = "precision";
       } else if (spent_s >= policy_.budget_s) {
         outcome_.stopped = "budget";
       } else if (outcome_.series.front().size() >= static_cast<std::size_t>(policy_.maximum_repetitions)) {

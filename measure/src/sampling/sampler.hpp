@@ -14,7 +14,7 @@ namespace scope {
 
 struct SamplingPolicy {
   double budget_s = 0.5;
-  double interval = 0.02;  // wanted half width of the median's interval over the median
+  double precision = 0.02;  // target half width of the median's 95 % interval over the median
   int minimum_repetitions = 10;
   int maximum_repetitions = 1000;
   std::optional<Synchronization> synchronization;  // none: a window, or dissemination when oversubscribed

@@ -6,7 +6,7 @@ from scope import units
 from scope.campaign.allocation import Comparison
 from scope.findings.campaign.facts import Facts
 from scope.findings.finding import Evidence, Finding
-from scope.models.fit import Bounds
+from scope.statistics.estimate import Estimate
 
 LEAST = 0.05
 """A slow-down by less is not worth a line."""
@@ -114,7 +114,7 @@ def _cause(each: Comparison, waits: bool, lab: str) -> tuple[str, str]:
     )
 
 
-def _share(what: str, bounds: Bounds) -> list[Evidence]:
+def _share(what: str, bounds: Estimate) -> list[Evidence]:
     found = [Evidence(what=what, value=bounds.value)]
     if bounds.low is not None and bounds.high is not None:
         found[0] = Evidence(

@@ -8,7 +8,7 @@ from scope import units
 from scope.build.registry import BenchmarkDescription
 from scope.findings.finding import Evidence
 from scope.machine.machine import Host, Machine
-from scope.models.fit import Models
+from scope.models.models import Models
 from scope.plan.plan import Plan
 from scope.rundirectory import Run
 from scope.samples.samples import CaseSamples, Samples

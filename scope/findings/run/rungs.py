@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from scope.findings.finding import Evidence
 from scope.findings.run.context import Context
-from scope.models.fit import Ladder, Rung
+from scope.models.ladder.ladder import Ladder
+from scope.models.ladder.ladder import Rung
 
 
 class Lossy(NamedTuple):

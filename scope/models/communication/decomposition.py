@@ -13,6 +13,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from scipy.stats import t as student
 
+from scope.statistics.estimate import Estimate
 from scope.samples.samples import Floats, Integers
 
 FEWEST = 4
@@ -33,11 +34,8 @@ class Effect:
     """Something that is slower than its equals: `members` are one process, a pair, or one of two groups."""
 
     members: tuple[int, ...]
-    excess: float
-    """How much longer it takes: 0.1 is 10 %."""
-    low: float
-    high: float
-    """Its 95 % interval over the launches."""
+    excess: Estimate
+    """How much longer it takes, 0.1 is 10 %, with its interval over the launches."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def _slow(candidates: list[tuple[tuple[int, ...], float, list[float]]]) -> list[
         for (members, _, repeated), excess in zip(candidates, deviation, strict=True)
         if excess > THRESHOLD * spread and _certain(np.array(repeated) - middles, len(candidates))
     ]
-    return sorted((effect for effect in found if effect.excess > SMALLEST_EXCESS), key=lambda e: -e.excess)
+    return sorted((effect for effect in found if effect.excess.value > SMALLEST_EXCESS), key=lambda e: -e.excess.value)
 
 
 def _certain(excess: Floats, tests: int) -> bool:
@@ -92,7 +90,7 @@ def _effect(members: tuple[int, ...], excess: Floats) -> Effect:
     margin = student.isf(0.025, excess.size - 1) * float(excess.std(ddof=1)) / np.sqrt(excess.size)
     middle = float(excess.mean())
     low, typical, high = (float(np.expm1(value)) for value in (middle - margin, middle, middle + margin))
-    return Effect(members, typical, low, high)
+    return Effect(members, Estimate(value=typical, low=low, high=high))
 
 
 def _polish(logs: Floats) -> tuple[Floats, Floats]:

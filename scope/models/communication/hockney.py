@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from scope.models.fit import Fit, NotFitted
+from scope.models.fitting.fit import Fit
+from scope.models.fitting.fit import NotFitted
 from scope.models.fitting.curve import Curve
-from scope.models.fitting.least_squares import estimate
+from scope.models.fitting.least_squares import fit_linear
 from scope.models.fitting.model import make_fit
 
 FEWEST_SIZES = 3
@@ -26,7 +27,7 @@ class Hockney:
         sizes = curve.message_bytes
         if sizes.size < FEWEST_SIZES:
             return curve.not_fitted(self.name, f"{sizes.size} message sizes; a line needs at least {FEWEST_SIZES}")
-        line = estimate(np.column_stack([np.ones_like(sizes), sizes]), curve)
+        line = fit_linear(np.column_stack([np.ones_like(sizes), sizes]), curve)
         parameters = [
             line.parameter("latency_s", "s", lambda c: float(c[0])),
             line.parameter("per_byte_s", "s/byte", lambda c: float(c[1])),

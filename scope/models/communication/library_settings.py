@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from scope.models.fit import Breakpoint, Fit, LibrarySetting
-from scope.samples.records import LaunchRecord, Value
+from scope.catalog.benchmark import Benchmark, Value
+from scope.catalog.catalog import Catalog
+from scope.models.fitting.fit import Breakpoint
+from scope.models.fitting.fit import Fit
+from scope.models.fitting.fit import LibrarySetting
+from scope.samples.records import LaunchRecord
 
 LARGEST_HEADER_BYTES = 256
 """A limit may count the library's header with the message."""
 MOST_NAMES = 5
 
-_WORDS = {"broadcast": "bcast"}
-"""What the libraries call a collective, where it is not its name."""
-_COLLECTIVES = (
-    *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "broadcast", "exscan", "gather"),
-    *("gatherv", "reduce", "reduce_scatter", "reduce_scatter_block", "scan", "scatter", "scatterv"),
-)
+_COLLECTIVE = re.compile(r"MPI_(barrier|bcast|all\w+|reduce\w*|gatherv?|scatterv?|scan|exscan)", re.IGNORECASE)
 _ALL_BLOCKS = ("allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block")
 """Of these, libraries compare the blocks of all processes with their limits (MPICH 4, src/mpi/coll/*_allcomm)."""
 _WAYS = {
@@ -33,7 +32,9 @@ _UNLIKELY = re.compile(r"segment_size|fbox_threshold|unexpected|per_range|num_|c
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
-def name_breaks(fits: list[Fit], launches: list[LaunchRecord], environment: Mapping[str, str]) -> list[Fit]:
+def name_breaks(
+    fits: list[Fit], launches: list[LaunchRecord], environment: Mapping[str, str], catalog: Catalog
+) -> list[Fit]:
     """Name at each break of an MPI benchmark's fit the settings that switch there.
 
     Settings are those on which all launches of the fit's kind agree, and the sizes among the environment's
@@ -41,23 +42,27 @@ def name_breaks(fits: list[Fit], launches: list[LaunchRecord], environment: Mapp
     """
     return [
         fit.model_copy(
-            update={"breakpoints": [_named(fit, point, launches, environment) for point in fit.breakpoints]}
+            update={
+                "breakpoints": [_named(fit, point, launches, environment, catalog) for point in fit.breakpoints]
+            }
         )
-        if fit.breakpoints and fit.subject.benchmark.startswith("mpi.")
+        if fit.breakpoints and catalog[fit.subject.benchmark].level == "mpi"
         else fit
         for fit in fits
     ]
 
 
 def _named(
-    fit: Fit, point: Breakpoint, launches: list[LaunchRecord], environment: Mapping[str, str]
+    fit: Fit,
+    point: Breakpoint,
+    launches: list[LaunchRecord],
+    environment: Mapping[str, str],
+    catalog: Catalog,
 ) -> Breakpoint:
     subject = fit.subject
-    kind = (subject.transport, subject.placement, subject.ranks)
-    same = [one for one in launches if (one.transport, one.placement, one.ranks) == kind]
+    same = [one for one in launches if one.batch == subject.batch]
     sizes = {**_agreed(same), **_of_ucx(environment)}
-    collective = subject.benchmark.removeprefix("mpi.")
-    collective = collective if collective in _COLLECTIVES else ""
+    collective = _collective(catalog[subject.benchmark])
     between_hosts = any(len({process.host for process in one.processes}) > 1 for one in same)
     blocks = subject.ranks if collective in _ALL_BLOCKS else 1
     ranked = [
@@ -68,6 +73,12 @@ def _named(
     ]
     found = [LibrarySetting(name=name, value=value) for _, name, value in sorted(ranked)]
     return point.model_copy(update={"settings": _without_synonyms(found)[:MOST_NAMES]})
+
+
+def _collective(benchmark: Benchmark) -> str:
+    """Return what libraries call the collective that a benchmark stands for; empty where it is none."""
+    found = (match[1].lower() for one in benchmark.routines if (match := _COLLECTIVE.fullmatch(one.routine)))
+    return next(found, "")
 
 
 def _agreed(launches: list[LaunchRecord]) -> dict[str, int]:
@@ -101,7 +112,7 @@ def _rank(name: str, collective: str, transport: str, between_hosts: bool) -> in
     """Return how likely a setting is what broke a curve, 0 first; None where it is about something else."""
     if _UNLIKELY.search(name):
         return None
-    if collective and re.search(rf"_{_WORDS.get(collective, collective)}_(?!scatter)", name, re.IGNORECASE):
+    if collective and re.search(rf"_{collective}_(?!scatter)", name, re.IGNORECASE):
         return 1 if "_IPC_" in name else 0
     if _OTHER_CALLS.search(name) or not _carries(name, transport, between_hosts):
         return None

@@ -9,9 +9,11 @@ import numpy as np
 from scope import units
 from scope.models.communication.piecewise_hockney import MODEL as PIECEWISE
 from scope.models.communication.piecewise_hockney import Lines, divide
-from scope.models.fit import Fit, NotFitted, Parameter
+from scope.models.fitting.fit import Fit
+from scope.models.fitting.fit import NotFitted
+from scope.models.fitting.fit import FittedParameter
 from scope.models.fitting.curve import Curve
-from scope.models.fitting.least_squares import estimate
+from scope.models.fitting.least_squares import fit_linear
 from scope.models.fitting.model import make_fit
 
 FEWEST_SIZES = 3
@@ -47,7 +49,7 @@ class LogGP:
             return curve.not_fitted(self.name, "a gap is not above zero: the clock cannot resolve it")
         bic, starts = divide(curve)
         lines = Lines(curve, starts)
-        gap = lines.estimate
+        gap = lines.linear
         parameters = [gap.parameter("g_s", "s", lambda c: float(c[0]))]
         left_out = []
         if gap.interval(lambda c: float(c[-1]))[1] > 0:
@@ -72,10 +74,10 @@ def _first_step(whole: Curve) -> float:
     """Return the last size before the half round trip steps up; the largest where it does not."""
     fit = PIECEWISE.fit(whole)
     steps = fit.breakpoints if isinstance(fit, Fit) else []
-    return next((step.last_before for step in steps if step.jump_s > 0), float(whole.x.max()))
+    return next((step.last_before for step in steps if step.jump_s.value > 0), float(whole.x.max()))
 
 
-def _intercept(part: Curve, whole: Curve, up_to: float, name: str) -> Parameter | None:
+def _intercept(part: Curve, whole: Curve, up_to: float, name: str) -> FittedParameter | None:
     """Return what a part of the half round trip is for an empty message.
 
     Its line over the sizes is weighted by the noise of the whole, of which it is a part; where there are but two
@@ -84,7 +86,7 @@ def _intercept(part: Curve, whole: Curve, up_to: float, name: str) -> Parameter 
     inside = np.flatnonzero(part.message_bytes <= up_to)
     short = _at(replace(part, sigma_s=whole.sigma_s), inside)
     line = np.column_stack([np.ones(inside.size), short.message_bytes])
-    found = estimate(line if inside.size >= FEWEST_SIZES else line[:, :1], short)
+    found = fit_linear(line if inside.size >= FEWEST_SIZES else line[:, :1], short)
     return found.parameter(name, "s", lambda c: float(c[0]))
 
 
@@ -103,7 +105,7 @@ def _at(curve: Curve, points: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Curv
     )
 
 
-def _way_not_told(found: Parameter) -> str:
+def _way_not_told(found: FittedParameter) -> str:
     interval = units.interval(found.value, found.low, found.high, "s")
     return f"L_s: the way cannot be told from the overheads; half a round trip less those is {interval}"
 

@@ -1,4 +1,4 @@
-"""The matrix of a cluster: how long a message takes between every two of its processes."""
+"""The pair matrix of a cluster: the time of a message between every two processes, and which stand out."""
 
 from __future__ import annotations
 
@@ -6,22 +6,61 @@ from collections import defaultdict
 
 import numpy as np
 
+from scope.catalog.benchmark import Pattern
+from scope.catalog.catalog import Catalog
+from scope.plan.case import Batch
+from scope.plan.placement import Placement
+from scope.samples.records import Origin
+from scope.statistics.estimate import Estimate
+from scope.strict import Strict
+
 from scope.models.communication.decomposition import FEWEST, FEWEST_LAUNCHES, Effect, decompose
-from scope.models.fit import PairMatrix, Slow
 from scope.samples.samples import CaseSamples, Floats, Samples
 
-BENCHMARK = "mpi.pairs"
+PATTERN: Pattern = "pair_matrix"
+"""Of benchmarks whose parameters are a message size, `load`, and `round`, in which ranks i + j = round (mod p) meet."""
 
-Kind = tuple[int, str, int, str, str, str]
-"""Message bytes, load, ranks, transport, placement and origin of a matrix."""
+Kind = tuple[int, str, Batch, Origin]
+"""Message bytes, load, batch and origin of a matrix."""
 
 
-def pair_matrices(samples: Samples) -> list[PairMatrix]:
+class Slow(Strict):
+    """A process, a pair or a group of processes whose messages take longer than its equals'."""
+
+    members: list[str]
+    excess: Estimate
+    """Share by which it takes longer, 0.1 is 10 %, with its interval over the launches."""
+
+
+class PairMatrix(Strict):
+    """The ping-pong of every pair of processes, and what stands out in it."""
+
+    message_bytes: int
+    load: str
+    """`isolated`: one pair at a time; `concurrent`: all pairs of a round at once."""
+    transport: str
+    placement: Placement
+    origin: str
+    names: list[str]
+    """Of the processes, by rank: their hosts, with the rank where a host has several."""
+    time_s: list[list[float | None]]
+    """Half round trip of each pair, the median over the launches; None where it was not measured."""
+    launches: int
+    slow_processes: list[Slow] = []
+    slow_pairs: list[Slow] = []
+    slow_between: Slow | None = None
+    """The smaller of two groups between which messages are slower than inside them."""
+    reason: str = ""
+    """Why nothing was looked for; empty when it was."""
+
+
+def pair_matrices(samples: Samples, catalog: Catalog) -> list[PairMatrix]:
     """Return a matrix for each kind of round that was measured, in the order of their sizes."""
     kinds: dict[Kind, list[CaseSamples]] = defaultdict(list)
-    for case in samples.cases:
-        if case.benchmark == BENCHMARK and case.ok and case.times:
-            kinds[_kind(case)].append(case)
+    declared = {place.benchmark.name for place in catalog.standing(PATTERN)}
+    for one in samples.cases:
+        if one.case.benchmark in declared and one.ok and one.times:
+            kinds[_kind(one, catalog)].append(one)
     places = {(launch.launch, launch.attempt): launch for launch in samples.launches}
     matrices = []
     for kind in sorted(kinds):
@@ -46,7 +85,7 @@ def half_round_trips(cases: list[CaseSamples], ranks: int) -> Floats:
             continue
         medians = np.median(counted, axis=1)
         for rank, median in zip(series.ranks_kept.tolist(), medians.tolist(), strict=True):
-            partner = (int(case.parameters["round"]) - rank) % ranks
+            partner = (int(case.case.parameters["round"]) - rank) % ranks
             if median > 0 and partner != rank:
                 times_s[numbers.index(case.launch), rank, partner] = median
     with np.errstate(invalid="ignore"):
@@ -54,13 +93,13 @@ def half_round_trips(cases: list[CaseSamples], ranks: int) -> Floats:
     return both
 
 
-def _kind(case: CaseSamples) -> Kind:
-    size, load = int(case.parameters["message_bytes"]), str(case.parameters["load"])
-    return size, load, case.ranks, case.transport, case.placement, case.origin
+def _kind(one: CaseSamples, catalog: Catalog) -> Kind:
+    size = catalog.size(one.case.benchmark, one.case.parameters) or 0
+    return size, str(one.case.parameters["load"]), one.case.batch, one.origin
 
 
 def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatrix:
-    size, load, ranks, transport, placement, origin = kind
+    size, load, (ranks, transport, placement), origin = kind
     names = _names(hosts, ranks)
     times_s = half_round_trips(cases, ranks)
     whole = times_s[~np.isnan(times_s[:, ~np.eye(ranks, dtype=bool)]).any(axis=1)]
@@ -73,7 +112,7 @@ def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatri
 
     def slow(effect: Effect) -> Slow:
         members = [names[member] for member in effect.members]
-        return Slow(members=members, excess=effect.excess, low=effect.low, high=effect.high)
+        return Slow(members=members, excess=effect.excess)
 
     return PairMatrix(
         message_bytes=size,

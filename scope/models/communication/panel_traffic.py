@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scope.samples.records import Value
+from scope.catalog.benchmark import Value
 from scope.samples.samples import Floats
 from scope.topology.topology import Topology
 

@@ -6,11 +6,16 @@ from functools import partial
 
 import numpy as np
 
-from scope.models.fit import Breakpoint, Fit, NotFitted, Parameter, Segment
+from scope.models.fitting.fit import Breakpoint
+from scope.models.fitting.fit import Fit
+from scope.models.fitting.fit import NotFitted
+from scope.models.fitting.fit import FittedParameter
+from scope.models.fitting.fit import Segment
 from scope.models.fitting.curve import Curve
-from scope.models.fitting.least_squares import Estimate, estimate
+from scope.models.fitting.least_squares import LinearFit, fit_linear
 from scope.models.fitting.model import make_fit
 from scope.models.fitting.segmentation import best_divisions
+from scope.statistics.estimate import Estimate
 from scope.samples.samples import Floats
 
 FEWEST_SIZES = 6
@@ -41,7 +46,7 @@ class PiecewiseHockney:
         if len(starts) == 1:
             return curve.not_fitted(self.name, "one segment describes the data: this is Hockney's model")
         lines = Lines(curve, starts)
-        fit = make_fit(self, curve, lines.estimate, lines.whole_curve())
+        fit = make_fit(self, curve, lines.linear, lines.whole_curve())
         agreement = _agreement(curve, starts)
         breakpoints = [
             point.model_copy(update={"agreement": share})
@@ -83,16 +88,16 @@ class Lines:
         self.sizes = curve.message_bytes
         self.starts = starts
         self.ends = [*starts[1:], self.sizes.size]
-        self.estimate = self._fit(curve)
+        self.linear = self._fit(curve)
 
-    def _fit(self, curve: Curve) -> Estimate:
+    def _fit(self, curve: Curve) -> LinearFit:
         columns = [column for i in range(len(self.starts)) for column in self._columns(i)]
         design = np.column_stack(columns)
-        free = estimate(design, curve)
+        free = fit_linear(design, curve)
         # A line that falls becomes a level, as in the segmentation.
         rising = np.ones(design.shape[1], dtype=np.bool_)
         rising[1::2] = free.coefficients[1::2] > 0
-        return free if rising.all() else _spread(estimate(design[:, rising], curve), rising)
+        return free if rising.all() else _spread(fit_linear(design[:, rising], curve), rising)
 
     def _columns(self, segment: int) -> list[Floats]:
         inside = np.zeros_like(self.sizes)
@@ -103,8 +108,8 @@ class Lines:
         """Return the line of each segment with intervals."""
         found = []
         for i in range(len(self.starts)):
-            latency = self.estimate.parameter("latency_s", "s", lambda c, i=i: float(c[2 * i]))  # type: ignore[misc]
-            per_byte = self.estimate.parameter("per_byte_s", "s/byte", lambda c, i=i: float(c[2 * i + 1]))  # type: ignore[misc]
+            latency = self.linear.parameter("latency_s", "s", lambda c, i=i: float(c[2 * i]))  # type: ignore[misc]
+            per_byte = self.linear.parameter("per_byte_s", "s/byte", lambda c, i=i: float(c[2 * i + 1]))  # type: ignore[misc]
             if latency is None or per_byte is None:  # pragma: no cover - both are finite by construction
                 raise AssertionError("a straight line through finite points is finite")
             low, high = self.sizes[self.starts[i]], self.sizes[self.ends[i] - 1]
@@ -117,19 +122,18 @@ class Lines:
         for i, start in enumerate(self.starts[1:]):
             last, first = float(self.sizes[start - 1]), float(self.sizes[start])
             jump = partial(_least_step, i, last, first)
-            value, low, high = self.estimate.interval(jump)
-            found.append(
-                Breakpoint(last_before=last, first_after=first, jump_s=value, jump_low_s=low, jump_high_s=high)
-            )
+            value, low, high = self.linear.interval(jump)
+            step = Estimate(value=value, low=low, high=high)
+            found.append(Breakpoint(last_before=last, first_after=first, jump_s=step))
         return found
 
-    def whole_curve(self) -> list[Parameter | None]:
+    def whole_curve(self) -> list[FittedParameter | None]:
         """Return latency of the first segment, bandwidth of the last, and the size that reaches half of it."""
-        parameters = [self.estimate.parameter("latency_s", "s", lambda c: float(c[0]))]
-        if self.estimate.interval(lambda c: float(c[-1]))[1] > 0:
+        parameters = [self.linear.parameter("latency_s", "s", lambda c: float(c[0]))]
+        if self.linear.interval(lambda c: float(c[-1]))[1] > 0:
             parameters += [
-                self.estimate.parameter("r_inf_bytes_per_s", "B/s", lambda c: float(1 / c[-1])),
-                self.estimate.parameter("n_half_bytes", "B", self._half),
+                self.linear.parameter("r_inf_bytes_per_s", "B/s", lambda c: float(1 / c[-1])),
+                self.linear.parameter("n_half_bytes", "B", self._half),
             ]
         return parameters
 
@@ -157,7 +161,7 @@ def _least_step(i: int, last: float, first: float, c: Floats) -> float:
     return min(steps, key=abs) if steps[0] * steps[1] > 0 else 0.0
 
 
-def _spread(found: Estimate, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Estimate:
+def _spread(found: LinearFit, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> LinearFit:
     """Put zeros where coefficients were left out."""
     k = kept.size
     coefficients = np.zeros(k)
@@ -168,7 +172,7 @@ def _spread(found: Estimate, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -
     if found.launches is not None:
         launches = np.zeros((found.launches.shape[0], k))
         launches[:, kept] = found.launches
-    return Estimate(
+    return LinearFit(
         coefficients,
         covariance,
         launches,

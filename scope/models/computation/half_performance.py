@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from scope.models.fit import Fit, NotFitted
+from scope.models.fitting.fit import Fit
+from scope.models.fitting.fit import NotFitted
 from scope.models.fitting.curve import Curve
-from scope.models.fitting.least_squares import estimate
+from scope.models.fitting.least_squares import fit_linear
 from scope.models.fitting.model import make_fit
 
 FEWEST_POINTS = 3
@@ -34,7 +35,7 @@ class HalfPerformance:
             return curve.not_fitted(self.name, "the operations of a loop are not declared")
         per_unit = float(np.median(curve.flops / curve.x))
         half = HALF[curve.variable]
-        line = estimate(np.column_stack([np.ones_like(curve.flops), curve.flops]), curve)
+        line = fit_linear(np.column_stack([np.ones_like(curve.flops), curve.flops]), curve)
         parameters, left_out = [], []
         if line.interval(lambda c: float(c[1]))[1] <= 0:
             left_out = [f"r_inf_flops_per_s, {half}: the time per operation cannot be told from 0"]

@@ -8,10 +8,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from scope.models.fit import NotFitted, Point, Variable
+from scope.catalog.catalog import Catalog
+from scope.plan.case import Case
+
+from scope.models.fitting.fit import NotFitted, Point, Variable
 from scope.samples.samples import Floats
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
-from scope.statistics.summary import Case, Summary
+from scope.statistics.summary import Summary
 
 Swept = Literal["message_bytes", "vector_length", "intensity"]
 """Parameters of benchmarks over which models are fitted."""
@@ -81,7 +84,7 @@ class Curve:
         )
 
 
-def curves(summaries: list[Summary]) -> list[Curve]:
+def curves(summaries: list[Summary], catalog: Catalog) -> list[Curve]:
     """Return every curve of valid times under their headline definition.
 
     Times over message sizes (vector lengths, intensities) for everything that has them; over process counts, and
@@ -101,16 +104,16 @@ def curves(summaries: list[Summary]) -> list[Curve]:
             [group for group in _over(together, "message_bytes", and_ranks=True) if _varies(group, _ranks)],
         ),
     ]
-    return [_curve(group, variable) for variable, groups in over for group in groups] + _observed(headlines)
+    return [_curve(group, variable, catalog) for variable, groups in over for group in groups] + _observed(headlines, catalog)
 
 
-def _observed(headlines: list[Summary]) -> list[Curve]:
+def _observed(headlines: list[Summary], catalog: Catalog) -> list[Curve]:
     """Return the curves of observed times over message sizes, with what was taken of the same cases."""
     observed = {(s.benchmark, s.metric) for s in headlines if s.definition == "observed"}
     of_them = [s for s in headlines if s.benchmark in {benchmark for benchmark, _ in observed}]
     cases: dict[tuple[object, ...], list[Curve]] = {}
     for group in _over([s for s in of_them if s.median is not None], "message_bytes"):
-        cases.setdefault(_case_key(group[0], "message_bytes"), []).append(_curve(group, "message_bytes"))
+        cases.setdefault(_case_key(group[0], "message_bytes"), []).append(_curve(group, "message_bytes", catalog))
     return [
         replace(curve, beside={other.metric: other for other in same if other is not curve})
         for same in cases.values()
@@ -163,22 +166,16 @@ def _varies(group: list[Summary], variable: Callable[[Summary], float]) -> bool:
     return len({variable(summary) for summary in group}) > 1
 
 
-def _curve(group: list[Summary], variable: Variable) -> Curve:
+def _curve(group: list[Summary], variable: Variable, catalog: Catalog) -> Curve:
     swept = "message_bytes" if variable in ("ranks", "message_bytes_and_ranks") else variable
     group = sorted(group, key=lambda s: (_value(s, swept), s.ranks))
     first = group[0]
-    fixed = {k: v for k, v in first.parameters.items() if variable == "ranks" or k != swept}
+    left_out = () if variable == "ranks" else (swept,)
     medians = np.array([s.median for s in group], dtype=np.float64)
     noise = np.array([relative_noise(s) for s in group])
     typical = float(np.median(noise**2))
     return Curve(
-        subject=Case(
-            benchmark=first.benchmark,
-            parameters=fixed,
-            ranks=max(s.ranks for s in group),
-            transport=first.transport,
-            placement=first.placement,
-        ),
+        subject=first.without(catalog, *left_out, ranks=max(s.ranks for s in group)),
         metric=first.metric,
         definition=first.definition,
         variable=variable,

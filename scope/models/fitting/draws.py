@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scope.models.fit import Bounds
+from scope.statistics.estimate import Estimate
 from scope.models.fitting.curve import relative_noise
 from scope.samples.samples import Floats
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
@@ -28,8 +28,8 @@ def draw(summary: Summary, random: np.random.Generator, count: int = DRAWS) -> F
     return np.concatenate([[median], drawn])
 
 
-def bounds(drawn: Floats) -> Bounds:
+def estimate(drawn: Floats) -> Estimate:
     """Return the first of the draws with the interval that holds 95 % of the others."""
     low, high = np.quantile(drawn[1:], [0.025, 0.975])
     value = float(drawn[0])
-    return Bounds(value=value, low=min(float(low), value), high=max(float(high), value))
+    return Estimate(value=value, low=min(float(low), value), high=max(float(high), value))

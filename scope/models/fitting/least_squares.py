@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from scope.models.fit import Parameter
+from scope.models.fitting.fit import FittedParameter
 from scope.models.fitting.curve import Curve
 from scope.samples.samples import Floats
 from scope.statistics.order_statistics import median_interval
@@ -18,8 +18,8 @@ Derive = Callable[[Floats], float]
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
-    """Coefficients of a linear model."""
+class LinearFit:
+    """Coefficients of a model that is linear in them."""
 
     coefficients: Floats
     """Shape (k,)."""
@@ -57,16 +57,16 @@ class Estimate:
         half = float(student.ppf(0.975, max(self.degrees_of_freedom, 1))) * error
         return value, value - half, value + half
 
-    def parameter(self, name: str, unit: str, derive: Derive) -> Parameter | None:
+    def parameter(self, name: str, unit: str, derive: Derive) -> FittedParameter | None:
         """Return a derived parameter with its interval; None when it or a bound of it is not finite."""
         with np.errstate(divide="ignore", invalid="ignore"):
             value, low, high = self.interval(derive)
         if not np.isfinite([value, low, high]).all():
             return None
-        return Parameter(name=name, value=float(value), low=float(low), high=float(high), unit=unit)
+        return FittedParameter(name=name, value=float(value), low=float(low), high=float(high), unit=unit)
 
 
-def estimate(design: Floats, curve: Curve) -> Estimate:
+def fit_linear(design: Floats, curve: Curve) -> LinearFit:
     """Fit time = design @ coefficients by least squares weighted by the curve's noise.
 
     `design` has the shape (points, k) and independent columns. The times of each launch are fitted with the same
@@ -80,7 +80,7 @@ def estimate(design: Floats, curve: Curve) -> Estimate:
     chi_square = float((((curve.time_s - fitted) / curve.sigma_s) ** 2).sum())
     freedom = curve.time_s.size - design.shape[1]
     inverse = np.linalg.pinv((weighted / scale).T @ (weighted / scale)) / np.outer(scale, scale)
-    return Estimate(
+    return LinearFit(
         coefficients=coefficients,
         covariance=inverse * max(1.0, chi_square / max(freedom, 1)),
         launches=None if curve.launches_s is None else (solve @ curve.launches_s).T,

@@ -9,13 +9,15 @@ from typing import Protocol
 
 import numpy as np
 
-from scope.models.fit import Fit, NotFitted, Parameter
+from scope.models.fitting.fit import Fit
+from scope.models.fitting.fit import NotFitted
+from scope.models.fitting.fit import FittedParameter
 from scope.models.fitting.curve import Curve, curves
-from scope.models.fitting.least_squares import Estimate
-from scope.statistics.summary import Summary
+from scope.models.fitting.least_squares import LinearFit
+from scope.models.measurements import Measurements
 
 WORST_ERROR = 0.3
-"""A model that misses a quarter of the points by more than this share describes nothing, be it the best."""
+"""A model that misses a quarter of the points by more than this share is rejected even if it is the best."""
 
 
 _PACKAGES = ("scope.models.communication", "scope.models.computation")
@@ -43,11 +45,11 @@ def all_models() -> tuple[Model, ...]:
     return tuple(module.MODEL for module in modules if hasattr(module, "MODEL"))
 
 
-def fit_all(summaries: list[Summary]) -> tuple[list[Fit], list[NotFitted]]:
+def fit_all(measurements: Measurements) -> tuple[list[Fit], list[NotFitted]]:
     """Fit every model to every curve and let the data choose one for each curve."""
     fits: list[Fit] = []
     not_fitted: list[NotFitted] = []
-    for curve in curves(summaries):
+    for curve in curves(measurements.summaries, measurements.catalog):
         results = [model.fit(curve) for model in all_models()]
         fits.extend(choose([result for result in results if isinstance(result, Fit)]))
         not_fitted.extend(result for result in results if isinstance(result, NotFitted))
@@ -86,8 +88,8 @@ def _why_chosen(admissible: list[Fit]) -> str:
 def make_fit(
     model: Model,
     curve: Curve,
-    estimate: Estimate,
-    parameters: list[Parameter | None],
+    linear: LinearFit,
+    parameters: list[FittedParameter | None],
     reason: str = "",
     left_out: list[str] | None = None,
 ) -> Fit:
@@ -104,9 +106,9 @@ def make_fit(
         high=float(curve.x.max()),
         parameters=[parameter for parameter in parameters if parameter is not None],
         left_out=left_out or [],
-        points=curve.points(estimate.fitted_s),
-        relative_error=estimate.relative_error,
-        bic=estimate.bic,
+        points=curve.points(linear.fitted_s),
+        relative_error=linear.relative_error,
+        bic=linear.bic,
         chosen=False,
         reason=reason,
     )

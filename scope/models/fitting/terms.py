@@ -8,9 +8,11 @@ from itertools import combinations
 
 import numpy as np
 
-from scope.models.fit import Fit, NotFitted, Variable
+from scope.models.fitting.fit import Fit
+from scope.models.fitting.fit import NotFitted
+from scope.models.fitting.fit import Variable
 from scope.models.fitting.curve import Curve
-from scope.models.fitting.least_squares import Derive, Estimate, distinguishable, estimate
+from scope.models.fitting.least_squares import Derive, LinearFit, distinguishable, fit_linear
 from scope.models.fitting.model import Model, make_fit
 from scope.samples.samples import Floats
 
@@ -82,7 +84,7 @@ def fit_terms(model: Model, curve: Curve, terms: list[Term]) -> Fit | NotFitted:
 
     Every selection with the essential terms is tried, and the one with the lowest BIC is taken.
     """
-    fitted = [(chosen, estimate(_design(chosen), curve)) for chosen in _selections(terms)]
+    fitted = [(chosen, fit_linear(_design(chosen), curve)) for chosen in _selections(terms)]
     if not fitted:
         names = ", ".join(term.name for term in terms if term.essential)
         return curve.not_fitted(model.name, f"{_counted(curve)} cannot tell {names} apart")
@@ -104,7 +106,7 @@ def _selections(terms: list[Term]) -> Iterator[list[Term]]:
                 yield chosen
 
 
-def _why_left_out(term: Term, chosen: list[Term], fitted: list[tuple[list[Term], Estimate]]) -> str:
+def _why_left_out(term: Term, chosen: list[Term], fitted: list[tuple[list[Term], LinearFit]]) -> str:
     tried = [found for terms, found in fitted if term in terms]
     if not tried:
         return f"{term.name}: the data cannot tell it from {', '.join(other.name for other in chosen)}"

@@ -1,100 +1,121 @@
-"""The ladder: what each layer retains of the layer below, from the physical limit up to the application."""
+"""The ladder: what each layer retains of the layer below, from the physical limit up to the application.
+
+Which benchmark stands on which rung is declared by the benchmarks (`rungs` in benchmarks.json). Each rung is held
+against the best one of the layer below.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from math import log
 from typing import Literal
 
 from scope import units
+from scope.catalog.benchmark import Pattern
+from scope.catalog.catalog import LIMIT, PROGRAM_LEVELS, Catalog, Standing
 from scope.machine.machine import Machine
-from scope.models.fit import Ladder, Rung
-from scope.models.fitting.ratios import Figure, ratio
+from scope.models.fitting.ratios import ratio
 from scope.models.ladder.limits import TCP_IP_TIMESTAMPS, Frame, asymptotic_bytes_per_s, message_time_s
-from scope.models.ladder.memory_copy import NOT_MEASURED, copied_bytes, fastest_copy
-from scope.models.ladder.paths import Path, paths
-from scope.samples.records import LaunchRecord
+from scope.models.ladder.memory_copy import fastest_copy, not_measured
+from scope.models.ladder.paths import FRAMES, Path, paths
+from scope.models.measurements import Measurements, On
+from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
+from scope.strict import Strict
 
-Layer = Literal["limit", "frames", "network", "mpi", "operation", "algorithm", "application"]
+Layer = Literal["limit", "frames", "node", "network", "mpi", "operation", "algorithm", "application", "storage"]
+Quantity = Literal["bandwidth_bytes_per_s", "latency_s", "flops_per_s"]
 Exchange = Literal["ping-pong", "stream"]
+EXCHANGES: dict[Exchange, Literal["ping_pong", "stream"]] = {"ping-pong": "ping_pong", "stream": "stream"}
+"""The ways of exchanging messages, and the pattern of each."""
 
-NETWORK: dict[Exchange, str] = {"ping-pong": "network.latency", "stream": "network.bandwidth"}
-"""What stands under the library for each way of exchanging messages."""
-AS_LIBRARIES = {"nodelay": "on", "wait": "polling", "flow": "credits", "socket_buffer_bytes": "0"}
+
+class Rung(Strict):
+    """One benchmark on one layer of the ladder, or its limit."""
+
+    layer: Layer
+    name: str
+    """A case's label or the name of the limit."""
+    value: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    retained: float | None
+    """Share of the layer below that reaches this one; None on the lowest rung or where either is missing."""
+    retained_low: float | None
+    retained_high: float | None
+    of_limit: float | None
+    reason: str
+    """Why a figure is missing; empty when it is not."""
+    note: str = ""
+    """A remark on the figure, for example that the messages stay in a cache."""
+
+
+class Ladder(Strict):
+    """The way from the physical limit up to the algorithm, for one path between two processes or one machine."""
+
+    path: str
+    """For example `shared memory inside a host`, `TCP over the loopback`, `eth0 between hosts`."""
+    quantity: Quantity
+    exchange: Literal["ping-pong", "stream", ""] = ""
+    """How messages are exchanged: one and its echo, or a window of them in one direction; empty without messages."""
+    message_bytes: int | None
+    rungs: list[Rung]
+    """From the limit upwards."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A rung before it is held against the one below."""
+    """A rung before it is held against the layer below."""
 
     layer: Layer
     name: str
-    figure: Figure | None
+    figure: Estimate | None
     reason: str = ""
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Results:
-    """The valid headline summaries, to be asked for."""
-
-    summaries: list[Summary] = field(default_factory=list)
-
-    def of(self, benchmark: str, metric: str, path: Path | None = None, **parameters: str) -> list[Summary]:
-        """Return those of a benchmark's metric on a path with these parameters (where the benchmark has them)."""
-        return [
-            s
-            for s in self.summaries
-            if s.benchmark == benchmark
-            and s.metric == metric
-            and (path is None or (s.transport == path.transport and _placed(s, path)))
-            and all(str(s.parameters.get(name, value)) == value for name, value in parameters.items())
-        ]
-
-    def below(self, exchange: Exchange, metric: str, path: Path, protocol: str) -> list[Summary]:
-        """Return what a protocol does on a path without the library, set as libraries set it."""
-        found = self.of(NETWORK[exchange], metric, None, protocol=protocol, **AS_LIBRARIES)
-        return [s for s in found if _placed(s, path)]
-
-
-def ladders(summaries: list[Summary], machine: Machine, launches: list[LaunchRecord]) -> list[Ladder]:
+def ladders(measurements: Measurements) -> list[Ladder]:
     """Build every ladder that the measured paths allow; a missing rung says why it is missing."""
-    known = Results([s for s in summaries if s.primary and s.valid and s.median])
     first: list[Ladder] = []
     more: list[Ladder] = []
-    for path in paths(machine, launches):
-        # A path's own exchange comes first: windows in memory, the thesis's ping-pong on a network.
+    for path in paths(measurements.machine, measurements.launches):
+        # A path's own exchange comes first: windows in memory, ping-pong on a network.
         order: list[Exchange] = ["stream", "ping-pong"] if path.memory else ["ping-pong", "stream"]
-        found = [_bandwidth(path, exchange, known, machine) for exchange in order]
+        found = [_bandwidth(path, exchange, measurements) for exchange in order]
         kept = [ladder for ladder in found if ladder]
-        first += [*kept[:1], *filter(None, [_latency(path, known)])]
+        first += [*kept[:1], *filter(None, [_latency(path, measurements)])]
         more += [
             ladder for ladder in kept[1:] if any(rung.layer == "network" and rung.value for rung in ladder.rungs)
         ]
-    return first + _efficiency(known, machine) + more
+    programs = list(_programs(measurements))
+    return [*first, *programs[:1], *more, *programs[1:], *_node(measurements)]
 
 
-def _bandwidth(path: Path, exchange: Exchange, known: Results, machine: Machine) -> Ladder | None:
-    library = _library(path, exchange, "bandwidth_bytes_per_s", known)
-    network = _network(path, exchange, "bandwidth_bytes_per_s", known)
-    sizes = {_bytes(s) for s in library}
-    common = sizes & set(network) or sizes
+def _bandwidth(path: Path, exchange: Exchange, measurements: Measurements) -> Ladder | None:
+    library = _library(path, exchange, "B/s", measurements)
+    network = _network(path, exchange, "B/s", measurements)
+    sizes = {measurements.size(s) for s in library}
+    common = sizes & {size for best in network.values() for size in best} or sizes
     if not common:
         return None
     message_bytes = max(common)
     steps = [
-        _memory_limit(known, message_bytes) if path.memory else _link_limit(path),
-        *_frames(path, exchange, "bandwidth_bytes_per_s", message_bytes, known),
+        _memory_limit(measurements, message_bytes) if path.memory else _link_limit(path),
+        *_frames(path, exchange, "B/s", message_bytes, measurements),
     ]
-    if network or not path.memory:
-        steps.append(_measured("network", network.get(message_bytes), f"{NETWORK[exchange]} was not measured"))
-    mpi = _measured("mpi", _at(library, message_bytes), "not measured")
-    steps.append(_with_cache_note(mpi, message_bytes, machine) if path.memory else mpi)
-    steps.append(_operation(path, known, message_bytes))
-    steps.append(_algorithm(path, known, machine))
-    steps += _application(path, known, machine)
+    below = [_measured("network", best[message_bytes]) for best in network.values() if message_bytes in best]
+    if not below and (network or not path.memory):
+        names = _names(measurements.catalog.standing(EXCHANGES[exchange], "network"))
+        below = [Step("network", "network", None, f"{names} was not measured")]
+    mpi = [_measured("mpi", s) for s in library if measurements.size(s) == message_bytes]
+    steps += below
+    steps += [_with_cache_note(step, message_bytes, measurements.machine) if path.memory else step for step in mpi]
+    steps += _or_missing("operation", "transfer", _operation(path, measurements, message_bytes), measurements)
+    for level in PROGRAM_LEVELS:
+        programs = _communication(level, path, measurements)
+        steps += _or_missing(level, "communication", programs, measurements)
     return Ladder(
         path=path.name,
         quantity="bandwidth_bytes_per_s",
@@ -104,51 +125,52 @@ def _bandwidth(path: Path, exchange: Exchange, known: Results, machine: Machine)
     )
 
 
-def _library(path: Path, exchange: Exchange, metric: str, known: Results) -> list[Summary]:
-    """Return what the library does the same way: a window of messages, or a ping-pong."""
-    if exchange == "stream":
-        return known.of("mpi.bandwidth", metric, path, completion="nonblocking")
-    return known.of("mpi.latency", metric, path, mode="standard", completion="blocking")
+def _library(path: Path, exchange: Exchange, unit: str, measurements: Measurements) -> list[Summary]:
+    """Return what the MPI library does on a path."""
+    found = measurements.standing(EXCHANGES[exchange], "mpi", unit)
+    return [on.summary for on in found if path.carries(on.summary)]
 
 
-def _network(path: Path, exchange: Exchange, metric: str, known: Results) -> dict[int, Summary]:
-    """Return, for each size, the best of the protocols that the library may take on this path."""
-    best: dict[int, Summary] = {}
-    for protocol in path.protocols:
-        for s in known.below(exchange, metric, path, protocol):
-            other = best.get(_bytes(s))
-            if other is None or _better(s, other):
-                best[_bytes(s)] = s
+def _network(path: Path, exchange: Exchange, unit: str, measurements: Measurements) -> dict[str, dict[int, Summary]]:
+    """Return by benchmark and size the best of the protocols that the library may use on this path."""
+    best: dict[str, dict[int, Summary]] = {}
+    for on in measurements.standing(EXCHANGES[exchange], "network", unit, free=["protocol"]):
+        s = on.summary
+        if path.placed(s) and s.parameters.get("protocol", path.protocols[0]) in path.protocols:
+            sizes = best.setdefault(s.benchmark, {})
+            known = sizes.get(measurements.size(s))
+            if known is None or _better(s, known):
+                sizes[measurements.size(s)] = s
     return best
 
 
 def _better(one: Summary, other: Summary) -> bool:
-    if one.median is None or other.median is None:  # pragma: no cover - only summaries with a median are kept
-        return False
-    return one.median > other.median if one.better == "higher" else one.median < other.median
+    first, second = one.estimate.value, other.estimate.value
+    return first > second if one.better == "higher" else first < second
 
 
-def _placed(summary: Summary, path: Path) -> bool:
-    return summary.placement in path.placements
+def _frames(
+    path: Path, exchange: Exchange, unit: str, message_bytes: int, measurements: Measurements
+) -> Iterator[Step]:
+    """Yield raw frames where they were measured (root only): what the wire gives before any protocol."""
+    if path.inside:
+        return
+    for on in measurements.standing(EXCHANGES[exchange], "network", unit, free=["protocol"]):
+        raw = on.summary.parameters.get("protocol") == FRAMES
+        if raw and path.placed(on.summary) and measurements.size(on.summary) == message_bytes:
+            yield _measured("frames", on.summary)
 
 
-def _frames(path: Path, exchange: Exchange, metric: str, message_bytes: int, known: Results) -> list[Step]:
-    """Take raw frames where they were measured (root only): what the wire gives before any protocol."""
-    raw = [] if path.inside else known.below(exchange, metric, path, "ethernet")
-    summary = _at(raw, message_bytes)
-    return [_measured("frames", summary, "")] if summary else []
-
-
-def _memory_limit(known: Results, message_bytes: int) -> Step:
+def _memory_limit(measurements: Measurements, message_bytes: int) -> Step:
     """Take the fastest copy of an array of the message's size by one core: the least that a message needs."""
-    copy = fastest_copy(known.summaries, message_bytes)
+    copy = fastest_copy(measurements, message_bytes)
     if copy is None:
-        return Step("limit", "one memory copy", None, NOT_MEASURED)
-    size = copied_bytes(copy)
+        return Step("limit", "one memory copy", None, not_measured(measurements.catalog))
+    size = measurements.size(copy)
     return Step(
         "limit",
         f"one copy by one core, arrays of {units.size(size)} ({copy.benchmark})",
-        _over(size, _figure(copy)),
+        copy.estimate.as_rate(size),
         note="payload: each copied byte counts once, not as read and as written",
     )
 
@@ -158,88 +180,104 @@ def _link_limit(path: Path) -> Step:
     if path.link is None:
         return Step("limit", name, None, "no link is up under one name on all hosts")
     if path.link.rate_bits_per_s is None:
-        return Step("limit", name, None, "the kernel does not know this link's rate")
+        return Step("limit", name, None, "the kernel does not know the rate of this link")
     rate = path.link.rate_bits_per_s
     if path.link.kind != "ethernet":
         return Step(
-            "limit", f"{path.link.kind} at its signalling rate", _exact(rate / 8), note="headers not counted"
+            "limit",
+            f"{path.link.kind} at its signalling rate",
+            Estimate.exact(rate / 8),
+            note="headers not counted",
         )
     frame = Frame(mtu_bytes=path.link.mtu_bytes)
     name = f"TCP/IP frames of {path.link.mtu_bytes} B at {units.quantity(rate, 'bit/s')}"
-    return Step("limit", name, _exact(asymptotic_bytes_per_s(rate, TCP_IP_TIMESTAMPS, frame)))
+    return Step("limit", name, Estimate.exact(asymptotic_bytes_per_s(rate, TCP_IP_TIMESTAMPS, frame)))
 
 
-def _operation(path: Path, known: Results, message_bytes: int) -> Step:
-    """Take the broadcast to one other process whose matrix is nearest to the message; cold where there is."""
-    times = [s for s in known.of("operation.broadcast", "time_s", path) if s.ranks == 2 and s.work]
-    if not times:
-        return Step(
-            "operation", "operation.broadcast", None, "operation.broadcast was not measured here on 2 ranks"
-        )
-    cold = [s for s in times if s.parameters.get("memory") == "cold"] or times
-    nearest = min(cold, key=lambda s: abs(log(max(_payload(s), 1.0) / max(message_bytes, 1))))
+def _operation(path: Path, measurements: Measurements, message_bytes: int) -> list[Step]:
+    """Take each operation to one other process with the payload nearest to the message; fresh buffers first."""
+    found: dict[str, list[On]] = {}
+    for on in measurements.standing("transfer", "operation", "s"):
+        if on.summary.ranks == 2 and on.summary.work and path.carries(on.summary):
+            found.setdefault(on.place.benchmark.name, []).append(on)
+    return [_transfer(several, message_bytes) for several in found.values()]
+
+
+def _transfer(several: list[On], message_bytes: int) -> Step:
+    """Take the rung that the benchmark declares first, and of it the payload nearest to the message."""
+    rungs = several[0].place.benchmark.rungs
+    first = min(rungs.index(on.place.rung) for on in several)
+    candidates = [on.summary for on in several if on.place.rung == rungs[first]]
+    nearest = min(candidates, key=lambda s: abs(log(max(_payload(s), 1.0) / max(message_bytes, 1))))
     return Step(
         "operation",
         nearest.label,
-        _over(_payload(nearest), _figure(nearest)),
+        nearest.estimate.as_rate(_payload(nearest)),
         note=f"{units.quantity(_payload(nearest), 'B')} to the receiver (equation 6.1 counts the root's copy too)",
     )
 
 
-def _algorithm(path: Path, known: Results, machine: Machine) -> Step:
-    times = [
-        s
-        for s in known.of("algorithm.matmul_cannon", "communicate_s", path)
-        if s.ranks > 1
-        and s.work
-        and s.work.bytes
-        and s.parameters.get("variant") != "tuned"  # whose messages hide behind its products
+def _communication(level: Literal["algorithm", "application"], path: Path, measurements: Measurements) -> list[Step]:
+    """Take of each program the case with the most bytes on the fewest ranks: its bytes over its communication."""
+    found: dict[str, list[Summary]] = {}
+    for on in measurements.standing("communication", level, "s"):
+        s = on.summary
+        if s.ranks > 1 and s.work and s.work.bytes and path.carries(s):
+            found.setdefault(s.benchmark, []).append(s)
+    return [
+        _program_step(level, max(cases, key=lambda s: (-s.ranks, s.work.bytes if s.work else 0.0)), measurements)
+        for cases in found.values()
     ]
-    if not times:
-        reason = "algorithm.matmul_cannon was not measured here on several ranks"
-        return Step("algorithm", "algorithm.matmul_cannon", None, reason)
-    largest = max(times, key=lambda s: (-s.ranks, _integer(s, "size"), s.parameters.get("variant") == "plain"))
-    return _communication("algorithm", largest, machine)
 
 
-def _application(path: Path, known: Results, machine: Machine) -> list[Step]:
-    """Return the transposes of the kernel FT, whose messages are the largest; nothing where it was not run."""
-    times = [
-        s for s in known.of("application.npb_ft", "communicate_s", path) if s.ranks > 1 and s.work and s.work.bytes
-    ]
-    largest = max(times, key=lambda s: (-s.ranks, s.work.bytes if s.work else 0.0), default=None)
-    return [_communication("application", largest, machine)] if largest else []
-
-
-def _communication(layer: Layer, largest: Summary, machine: Machine) -> Step:
+def _program_step(level: Literal["algorithm", "application"], largest: Summary, measurements: Measurements) -> Step:
     moved = largest.work.bytes if largest.work else 0.0
+    shared = _sharing(largest.ranks, measurements.machine)
     return Step(
-        layer,
+        level,
         f"communication of {largest.label}",
-        _over(moved, _figure(largest)),
-        note="all bytes that it moves over the communication time of the slowest process, waiting excluded"
-        + (f"; {crowd}" if (crowd := _crowd(largest.ranks, machine)) else ""),
+        largest.estimate.as_rate(moved),
+        note="all bytes moved over the communication time of the slowest process, waiting excluded"
+        + (f"; {shared}" if shared else ""),
     )
 
 
-def _crowd(ranks: int, machine: Machine) -> str:
-    cores = sum(len(host.processor.usable) for host in machine.hosts)
-    return f"{ranks} processes share {cores} processors" if 0 < cores < ranks else ""
+def _or_missing(layer: Layer, pattern: Pattern, steps: list[Step], measurements: Measurements) -> list[Step]:
+    """Return the steps; without any, one that names what every baseline run would have measured."""
+    expected = [
+        place
+        for place in measurements.catalog.standing(pattern, layer)
+        if place.benchmark.module == "baseline" and place.benchmark.available
+    ]
+    if steps or not expected:
+        return steps
+    names = _names(expected)
+    where = "2 ranks" if layer == "operation" else "several ranks"
+    return [Step(layer, names, None, f"{names} was not measured here on {where}")]
 
 
-def _latency(path: Path, known: Results) -> Ladder | None:
-    """Build the ladder of the smallest message both layers sent; in shared memory there is no layer below."""
-    network = _network(path, "ping-pong", "latency_s", known)
-    library = _library(path, "ping-pong", "latency_s", known)
-    sizes = set(network) & {_bytes(s) for s in library}
+def _names(places: Iterable[Standing]) -> str:
+    return " or ".join(dict.fromkeys(place.benchmark.name for place in places))
+
+
+def _sharing(ranks: int, machine: Machine) -> str:
+    processors = sum(len(host.processor.usable) for host in machine.hosts)
+    return f"{ranks} processes share {processors} processors" if 0 < processors < ranks else ""
+
+
+def _latency(path: Path, measurements: Measurements) -> Ladder | None:
+    """Build the ladder of the smallest message that both layers sent; in shared memory there is no limit below."""
+    network = _network(path, "ping-pong", "s", measurements)
+    library = _library(path, "ping-pong", "s", measurements)
+    sizes = {size for best in network.values() for size in best} & {measurements.size(s) for s in library}
     if not sizes:
         return None
     message_bytes = min(sizes)
     steps = [
         *([] if path.memory else [_wire_time(path, message_bytes)]),
-        *_frames(path, "ping-pong", "latency_s", message_bytes, known),
-        _measured("network", network[message_bytes], ""),
-        _measured("mpi", _at(library, message_bytes), "not measured"),
+        *_frames(path, "ping-pong", "s", message_bytes, measurements),
+        *(_measured("network", best[message_bytes]) for best in network.values() if message_bytes in best),
+        *(_measured("mpi", s) for s in library if measurements.size(s) == message_bytes),
     ]
     rungs = _rungs(steps, "s", higher_is_better=False)
     return Ladder(
@@ -253,42 +291,104 @@ def _wire_time(path: Path, message_bytes: int) -> Step:
         return Step("limit", limit.name, None, limit.reason)
     frame = Frame(mtu_bytes=path.link.mtu_bytes)
     time_s = message_time_s(path.link.rate_bits_per_s, message_bytes, TCP_IP_TIMESTAMPS, frame)
-    return Step("limit", f"one frame at {units.quantity(path.link.rate_bits_per_s, 'bit/s')}", _exact(time_s))
-
-
-def _efficiency(known: Results, machine: Machine) -> list[Ladder]:
-    """Hold an algorithm on p processes against p times what one process computes."""
-    rates = [s for s in known.of("algorithm.matmul_cannon", "flops_per_s") if s.transport == "default"]
-    alone = {_variant(s): s for s in rates if s.ranks == 1}
-    together = [s for s in rates if s.ranks > 1 and _variant(s) in alone]
-    if not together:
-        return []
-    chosen = max(together, key=lambda s: (-s.ranks, _integer(s, "size"), s.parameters.get("variant") == "plain"))
-    cores = sum(len(host.processor.usable) for host in machine.hosts)
-    workers = min(chosen.ranks, cores) if cores else chosen.ranks
-    one = alone[_variant(chosen)]
-    limit = _figure(one)
-    many = Figure(
-        limit.value * workers,
-        None if limit.low is None else limit.low * workers,
-        None if limit.high is None else limit.high * workers,
+    return Step(
+        "limit", f"one frame at {units.quantity(path.link.rate_bits_per_s, 'bit/s')}", Estimate.exact(time_s)
     )
+
+
+def _programs(measurements: Measurements) -> Iterator[Ladder]:
+    """Yield for each program what it computes on p processes, against p times what it does on one."""
+    catalog = measurements.catalog
+    for level in PROGRAM_LEVELS:
+        for place in catalog.standing("arithmetic", level):
+            rates = [
+                s
+                for s in measurements.headlines
+                if s.benchmark == place.benchmark.name
+                and s.transport == "default"
+                and place.shows(s.metric)
+                and place.holds(s.parameters)
+            ]
+            one = {catalog.sequential(s.benchmark, s.parameters): s for s in rates if s.ranks == 1}
+            several = [s for s in rates if s.ranks > 1 and catalog.sequential(s.benchmark, s.parameters) in one]
+            if several:
+                chosen = max(several, key=lambda s: (-s.ranks, *_largest_plain(s, measurements)))
+                baseline = one[catalog.sequential(chosen.benchmark, chosen.parameters)]
+                yield _against_one_process(level, chosen, baseline, measurements)
+
+
+def _largest_plain(s: Summary, measurements: Measurements) -> tuple[object, ...]:
+    """Sort the largest problem last, and of equal ones that whose parameters are the defaults."""
+    catalog = measurements.catalog
+    return catalog.size_key(s.benchmark, s.parameters), -len(catalog.differences(s.benchmark, s.parameters))
+
+
+def _against_one_process(
+    level: Literal["algorithm", "application"], chosen: Summary, one: Summary, measurements: Measurements
+) -> Ladder:
+    processors = sum(len(host.processor.usable) for host in measurements.machine.hosts)
+    workers = min(chosen.ranks, processors) if processors else chosen.ranks
     steps = [
-        Step("limit", f"{workers} times one process ({one.label})", many, note=_crowd(chosen.ranks, machine)),
-        Step("algorithm", chosen.label, _figure(chosen)),
+        Step(
+            "limit",
+            f"{workers} times one process ({one.label})",
+            one.estimate.scaled(workers),
+            note=_sharing(chosen.ranks, measurements.machine),
+        ),
+        Step(level, chosen.label, chosen.estimate),
     ]
-    rungs = _rungs(steps, "flop/s", higher_is_better=True)
-    return [Ladder(path="from one process to many", quantity="flops_per_s", message_bytes=None, rungs=rungs)]
+    rungs = _rungs(steps, chosen.unit, higher_is_better=True)
+    return Ladder(path="from one process to many", quantity="flops_per_s", message_bytes=None, rungs=rungs)
+
+
+def _node(measurements: Measurements) -> Iterator[Ladder]:
+    """Yield what the benchmarks of a node reach of its limits in one process: arithmetic, then memory."""
+    yield from filter(None, [_inside_a_node("arithmetic", "flop/s", "flops_per_s", measurements)])
+    yield from filter(None, [_inside_a_node("memory", "B/s", "bandwidth_bytes_per_s", measurements)])
+
+
+def _inside_a_node(
+    pattern: Literal["arithmetic", "memory"], unit: str, quantity: Quantity, measurements: Measurements
+) -> Ladder | None:
+    limits = _fastest(measurements, pattern, LIMIT, unit)
+    limit = max(limits.values(), key=lambda s: s.estimate.value, default=None)
+    rungs = [s for s in _fastest(measurements, pattern, "node", unit).values() if s is not limit]
+    if limit is None or not rungs:
+        return None
+    steps = [Step("limit", limit.label, limit.estimate), *(Step("node", s.label, s.estimate) for s in rungs)]
+    return Ladder(
+        path="one process", quantity=quantity, message_bytes=None, rungs=_rungs(steps, unit, higher_is_better=True)
+    )
+
+
+def _fastest(measurements: Measurements, pattern: Pattern, layer: str, unit: str) -> dict[str, Summary]:
+    """Return the highest rate of each benchmark on a layer, on one rank, of the problem that it has by default."""
+    catalog = measurements.catalog
+    best: dict[str, Summary] = {}
+    for on in measurements.standing(pattern, layer, unit):
+        s = on.summary
+        defaults = catalog.defaults(s.benchmark)
+        problem = catalog.of_role(s.benchmark, s.parameters, "problem")
+        if s.ranks != 1 or any(defaults.get(name, value) != value for name, value in problem.items()):
+            continue
+        if s.benchmark not in best or s.estimate.value > best[s.benchmark].estimate.value:
+            best[s.benchmark] = s
+    return best
 
 
 def _rungs(steps: Iterable[Step], unit: str, higher_is_better: bool) -> list[Rung]:
+    """Hold each step against the best one of the layer below."""
     rungs: list[Rung] = []
-    below: Step | None = None
-    limit: Figure | None = None
+    below: list[Step] = []
+    current: list[Step] = []
+    limit: Estimate | None = None
     for step in steps:
+        if current and current[-1].layer != step.layer:
+            below, current = current, []
+        current.append(step)
         if step.layer == "limit":
             limit = step.figure
-        retained = _share(step.figure, below.figure if below else None, higher_is_better)
+        retained = _share(step.figure, _best(below, higher_is_better), higher_is_better)
         of_limit = _share(step.figure, limit if step.layer != "limit" else None, higher_is_better)
         rungs.append(
             Rung(
@@ -306,21 +406,24 @@ def _rungs(steps: Iterable[Step], unit: str, higher_is_better: bool) -> list[Run
                 note=step.note,
             )
         )
-        below = step
     return rungs
 
 
-def _share(this: Figure | None, below: Figure | None, higher_is_better: bool) -> Figure | None:
+def _best(steps: list[Step], higher_is_better: bool) -> Estimate | None:
+    figures = [step.figure for step in steps if step.figure is not None]
+    choose = max if higher_is_better else min
+    return choose(figures, key=lambda figure: figure.value, default=None)
+
+
+def _share(this: Estimate | None, below: Estimate | None, higher_is_better: bool) -> Estimate | None:
     """Return what is retained of the layer below: a share below 1 where this layer is worse."""
     if this is None or below is None:
         return None
     return ratio(this, below) if higher_is_better else ratio(below, this)
 
 
-def _measured(layer: Layer, summary: Summary | None, reason: str) -> Step:
-    if summary is None:
-        return Step(layer, layer, None, reason)
-    return Step(layer, summary.label, _figure(summary))
+def _measured(layer: Layer, summary: Summary) -> Step:
+    return Step(layer, summary.label, summary.estimate)
 
 
 def _with_cache_note(step: Step, message_bytes: int, machine: Machine) -> Step:
@@ -329,38 +432,6 @@ def _with_cache_note(step: Step, message_bytes: int, machine: Machine) -> Step:
         return step
     note = f"both buffers fit into the cache of {units.size(max(caches))}"
     return Step(step.layer, step.name, step.figure, step.reason, note)
-
-
-def _figure(summary: Summary) -> Figure:
-    if summary.median is None:  # pragma: no cover - only summaries with a median are kept
-        raise AssertionError("a summary without a median stands on no rung")
-    return Figure(summary.median, summary.ci_low, summary.ci_high)
-
-
-def _over(amount: float, time: Figure) -> Figure:
-    low = amount / time.high if time.high else None
-    high = amount / time.low if time.low else None
-    return Figure(amount / time.value, low, high)
-
-
-def _exact(value: float) -> Figure:
-    return Figure(value, value, value)
-
-
-def _at(summaries: list[Summary], message_bytes: int) -> Summary | None:
-    return next((s for s in summaries if _bytes(s) == message_bytes), None)
-
-
-def _bytes(summary: Summary) -> int:
-    return _integer(summary, "message_bytes")
-
-
-def _integer(summary: Summary, name: str) -> int:
-    return int(summary.parameters.get(name, 0))
-
-
-def _variant(summary: Summary) -> tuple[object, ...]:
-    return tuple(sorted(summary.parameters.items()))
 
 
 def _payload(summary: Summary) -> float:

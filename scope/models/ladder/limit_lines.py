@@ -1,38 +1,61 @@
-"""The limits of messages of every size on the paths that were measured: lines for the curves of `network.*`."""
+"""The limits of messages of every size on the measured paths: lines in the curves of network benchmarks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from scope import units
-from scope.machine.machine import Link, Machine
-from scope.models.fit import Limit, LimitPoint
+from scope.catalog.benchmark import Pattern
+from scope.machine.machine import Link
 from scope.models.ladder.limits import MEASURED, Frame, message_time_s
-from scope.models.ladder.memory_copy import copied_bytes, fastest_copy
+from scope.models.ladder.memory_copy import fastest_copy
 from scope.models.ladder.paths import Path, paths
-from scope.samples.records import LaunchRecord
-from scope.statistics.summary import Summary
+from scope.models.measurements import Measurements
+from scope.plan.placement import Placement
+from scope.strict import Strict
 
 LOCAL = ["shm", "cma", "unix"]
+_EXCHANGES: tuple[Pattern, ...] = ("ping_pong", "stream")
 LARGEST_RATIO = 16
 """A copy of a much larger array says little of a short message."""
 
 
-def limits(summaries: list[Summary], machine: Machine, launches: list[LaunchRecord]) -> list[Limit]:
+class LimitPoint(Strict):
+    """The best possible figure of messages of one size."""
+
+    message_bytes: int
+    value: float
+
+
+class Limit(Strict):
+    """What bounds the messages of a protocol: a line in its curves that no measurement crosses."""
+
+    name: str
+    """For example `TCP/IP frames of 1500 B at 1 Gbit/s over eth0`."""
+    protocols: list[str]
+    """Values of the parameter `protocol` that it bounds."""
+    placements: list[Placement]
+    metric: Literal["bandwidth_bytes_per_s", "latency_s"]
+    unit: str
+    points: list[LimitPoint]
+
+
+def limits(measurements: Measurements) -> list[Limit]:
     """Return the frames' line for each protocol on a link of known rate, and one copy for local transports."""
     found: list[Limit] = []
-    for path in paths(machine, launches):
+    for path in paths(measurements.machine, measurements.launches):
         if path.transport == "default":
-            found += _memory(path, summaries) if path.memory else _wire(path, summaries)
+            found += _memory(path, measurements) if path.memory else _wire(path, measurements)
     return found
 
 
-def _wire(path: Path, summaries: list[Summary]) -> Iterator[Limit]:
+def _wire(path: Path, measurements: Measurements) -> Iterator[Limit]:
     link = path.link
     if link is None or link.kind != "ethernet" or link.rate_bits_per_s is None:
         return
     for protocol, headers in MEASURED.items():
-        sizes = _sizes(summaries, [protocol])
+        sizes = _sizes(measurements, [protocol])
         name = f"{headers.name}, frames of {link.mtu_bytes} B at {units.quantity(link.rate_bits_per_s, 'bit/s')}"
         yield from _lines(
             f"{name} over {link.name}", [protocol], path, {n: _frame_time_s(link, n, protocol) for n in sizes}
@@ -44,12 +67,12 @@ def _frame_time_s(link: Link, message_bytes: int, protocol: str) -> float:
     return message_time_s(link.rate_bits_per_s or 0.0, message_bytes, MEASURED[protocol], frame)
 
 
-def _memory(path: Path, summaries: list[Summary]) -> Iterator[Limit]:
+def _memory(path: Path, measurements: Measurements) -> Iterator[Limit]:
     """Yield one copy by one core, at the sizes for which an array not much larger was copied."""
     times = {}
-    for n in _sizes(summaries, LOCAL):
-        copy = fastest_copy(summaries, n)
-        if copy is not None and copy.median and n <= (size := copied_bytes(copy)) <= LARGEST_RATIO * n:
+    for n in _sizes(measurements, LOCAL):
+        copy = fastest_copy(measurements, n)
+        if copy is not None and copy.median and n <= (size := measurements.size(copy)) <= LARGEST_RATIO * n:
             times[n] = copy.median * n / size
     yield from _lines("one copy by one core", LOCAL, path, times)
 
@@ -65,9 +88,14 @@ def _lines(name: str, protocols: list[str], path: Path, times_s: dict[int, float
     yield Limit.model_validate({**given, "metric": "bandwidth_bytes_per_s", "unit": "B/s", "points": rate})
 
 
-def _sizes(summaries: list[Summary], protocols: list[str]) -> set[int]:
+def _sizes(measurements: Measurements, protocols: list[str]) -> set[int]:
+    names = {
+        place.benchmark.name
+        for pattern in _EXCHANGES
+        for place in measurements.catalog.standing(pattern, "network")
+    }
     return {
-        int(s.parameters["message_bytes"])
-        for s in summaries
-        if s.benchmark in ("network.latency", "network.bandwidth") and s.parameters.get("protocol") in protocols
+        measurements.size(s)
+        for s in measurements.summaries
+        if s.benchmark in names and s.parameters.get("protocol") in protocols
     }

@@ -14,8 +14,8 @@ from math import ceil, log2
 import numpy as np
 
 from scope.machine.machine import Machine
-from scope.models.fit import Bounds, OperationParts
-from scope.models.fitting.draws import bounds
+from scope.statistics.estimate import Estimate
+from scope.models.fitting.draws import estimate
 from scope.models.fitting.oversubscription import crowded
 from scope.models.fitting.ratios import Figure, ratio
 from scope.models.prediction.costs.steps import DOUBLE_BYTES
@@ -53,7 +53,7 @@ def _ping_pongs(times: list[Summary]) -> dict[tuple[str, str], SizeCurve]:
     return {way: curve("mpi.latency", group, random) for way, group in groups.items() if len(group) > 1}
 
 
-def _messages(one: Case, way: SizeCurve) -> Bounds:
+def _messages(one: Case, way: SizeCurve) -> Estimate:
     """Return what the messages of an operation take that must follow one another, each as a ping-pong's."""
     n = DOUBLE_BYTES * float(one.parameters["size"]) ** 2
     name = one.benchmark.removeprefix("operation.")
@@ -94,5 +94,5 @@ def _figure(summary: Summary) -> Figure:
     return Figure(summary.median or 0.0, summary.ci_low, summary.ci_high)
 
 
-def _bounds(figure: Figure) -> Bounds:
-    return Bounds(value=figure.value, low=figure.low, high=figure.high)
+def _bounds(figure: Figure) -> Estimate:
+    return Estimate(value=figure.value, low=figure.low, high=figure.high)

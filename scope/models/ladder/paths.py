@@ -1,25 +1,30 @@
-"""The ways between two processes that were measured, one for each transport."""
+"""The paths between two processes that were measured, one for each transport, inside a host and between hosts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from scope.machine.machine import Link, Machine
+from scope.plan.case import Case
+from scope.plan.placement import Placement
 from scope.samples.records import LaunchRecord
+
+FRAMES = "ethernet"
+"""The value of a network benchmark's parameter `protocol` at which it sends raw frames."""
 
 
 @dataclass(frozen=True)
 class Path:
-    """One way between two processes."""
+    """One path between two processes."""
 
     name: str
     transport: str
     inside: bool
     """Whether both processes are on one host."""
-    placements: frozenset[str]
-    """How the launches placed their processes that took this way."""
+    placements: frozenset[Placement]
+    """Of the launches whose processes used this path."""
     link: Link | None
-    """What stands between the hosts (or the loopback); None for shared memory or where it cannot be told."""
+    """The link between the hosts (or the loopback); None for shared memory or where it is not known."""
 
     @property
     def memory(self) -> bool:
@@ -28,13 +33,21 @@ class Path:
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """The protocols of the `network.*` benchmarks that stand under the library here; the best one counts."""
+        """The protocols below the MPI library on this path; the best one counts."""
         return ("shm", "cma") if self.memory else ("tcp",)
+
+    def placed(self, case: Case) -> bool:
+        """Return whether the processes of a case stand as those of the path."""
+        return case.placement in self.placements
+
+    def carries(self, case: Case) -> bool:
+        """Return whether the messages of a case take the path."""
+        return case.transport == self.transport and self.placed(case)
 
 
 def paths(machine: Machine, launches: list[LaunchRecord]) -> list[Path]:
     """Return the paths between rank 0 and rank 1 that were measured, the default first, inside before outside."""
-    placements: dict[tuple[str, bool], set[str]] = {}
+    placements: dict[tuple[str, bool], set[Placement]] = {}
     for launch in launches:
         hosts = {process.rank: process.host for process in launch.processes}
         if launch.ranks == 2 and 0 in hosts and 1 in hosts:
@@ -45,7 +58,7 @@ def paths(machine: Machine, launches: list[LaunchRecord]) -> list[Path]:
     ]
 
 
-def _path(transport: str, inside: bool, placements: frozenset[str], machine: Machine) -> Path:
+def _path(transport: str, inside: bool, placements: frozenset[Placement], machine: Machine) -> Path:
     if inside and transport == "default":
         return Path("shared memory inside a host", transport, inside, placements, None)
     name = "TCP" if transport == "tcp" else transport

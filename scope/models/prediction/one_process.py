@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from scope.catalog.benchmark import Value
 from scope.models.fitting.draws import DRAWS, draw
 from scope.models.prediction.costs.steps import Costs, Phase, Problem, Work
 from scope.models.prediction.measured_costs import NotMeasuredError
 from scope.models.scaling.speedup import NOTHING_ALONE, SIZES, size_of
-from scope.samples.records import Value
 from scope.samples.samples import Floats
 from scope.statistics.summary import Summary
 

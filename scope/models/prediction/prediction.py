@@ -18,8 +18,8 @@ import numpy as np
 import scope.models.prediction.costs
 from scope.errors import UsageError
 from scope.machine.machine import Machine
-from scope.models.fit import Bounds, PredictedPoint, Prediction
-from scope.models.fitting.draws import DRAWS, bounds
+from scope.statistics.estimate import Estimate
+from scope.models.fitting.draws import DRAWS, estimate
 from scope.models.fitting.oversubscription import crowded
 from scope.models.prediction.costs.steps import Collective, Costs, Messages, Phase, Problem, Work
 from scope.models.prediction.measured_costs import LowerLevels, NotMeasuredError
@@ -126,10 +126,10 @@ class Predictor:
             size=problem.size,
             ranks=problem.ranks,
             rows=int(problem.parameters.get("rows", 0)),
-            compute_s=bounds(seconds.compute_s),
-            communicate_s=bounds(seconds.communicate_s),
-            total_s=bounds(seconds.total_s),
-            speedup=bounds(one.total_s / seconds.total_s),
+            compute_s=estimate(seconds.compute_s),
+            communicate_s=estimate(seconds.communicate_s),
+            total_s=estimate(seconds.total_s),
+            speedup=estimate(one.total_s / seconds.total_s),
             role="predicted",
             beyond=[
                 *_once([self._below.beyond_a_host(problem.ranks) if outside is None else ""]),
@@ -222,7 +222,7 @@ def _beside(point: PredictedPoint, total: Summary, summaries: list[Summary], ove
             "role": "input" if is_input else "validated",
             "measured_compute_s": phases.get("compute_s"),
             "measured_communicate_s": phases.get("communicate_s"),
-            "measured_total_s": Bounds(value=total.median or 0.0, low=total.ci_low, high=total.ci_high),
+            "measured_total_s": Estimate(value=total.median or 0.0, low=total.ci_low, high=total.ci_high),
             "error": None if is_input else point.total_s.value / (total.median or 1.0) - 1,
             "oversubscribed": over,
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scope.models.fit import Fit
+from scope.models.fitting.fit import Fit
 from scope.models.published.reference import Growth, Reference
 from scope.models.published.reproduction import Row
 from scope.samples.records import Origin

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
+from scope.catalog.benchmark import Value
 from scope.errors import ScopeError, UsageError
-from scope.samples.records import Value
 from scope.strict import Strict
 
 

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from scope.catalog.benchmark import Value
 from scope.errors import UsageError
 from scope.machine.machine import Machine
-from scope.models.fit import PredictedPoint, Speedup
+from scope.models.prediction.prediction import PredictedPoint
+from scope.models.scaling.speedup import Speedup
 from scope.models.fitting.oversubscription import crowded
 from scope.models.prediction.costs.steps import Problem
 from scope.models.prediction.costs.strassen import ROUNDS
@@ -16,7 +18,7 @@ from scope.models.prediction.measured_costs import NotMeasuredError
 from scope.models.prediction.prediction import Predictor, all_costs
 from scope.models.published.reference import Column, Reference, Single
 from scope.models.scaling.speedup import SIZES, size_of
-from scope.samples.records import LaunchRecord, Value
+from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from scope.strict import Strict
 

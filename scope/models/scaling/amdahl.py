@@ -10,9 +10,10 @@ from itertools import combinations
 
 import numpy as np
 
-from scope.models.fit import Amdahl, Bounds, Point
+from scope.statistics.estimate import Estimate
+from scope.models.fitting.fit import Point
 from scope.models.fitting.curve import TOLERANCE
-from scope.models.fitting.draws import bounds
+from scope.models.fitting.draws import estimate
 from scope.samples.samples import Floats
 
 FEWEST_COUNTS = 3
@@ -40,10 +41,10 @@ def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
     serial, parallel, each = costs
     critical, reason = critical_count(parallel, each)
     return Amdahl(
-        serial_s=bounds(serial),
-        parallel_s=bounds(parallel),
-        per_process_s=bounds(each),
-        serial_share=bounds(serial / np.maximum(serial + parallel, np.finfo(float).tiny)),
+        serial_s=estimate(serial),
+        parallel_s=estimate(parallel),
+        per_process_s=estimate(each),
+        serial_share=estimate(serial / np.maximum(serial + parallel, np.finfo(float).tiny)),
         critical_ranks=critical,
         reason=reason,
         relative_error=float(np.median(errors)) if ranks.size > design.shape[1] else None,
@@ -51,11 +52,11 @@ def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
     )
 
 
-def inverse(ranks: Floats, drawn_s: Floats) -> Bounds:
+def inverse(ranks: Floats, drawn_s: Floats) -> Estimate:
     """Fit a0 of t(n) = a0 / n, the law of what is divided without a rest; shapes as those of `fit`."""
     sigma_s = drawn_s[:, 0] * np.hypot(drawn_s[:, 1:].std(axis=1) / drawn_s[:, 0], TOLERANCE)
     (cost,) = nonnegative((1 / ranks / sigma_s)[:, None], drawn_s / sigma_s[:, None])
-    return bounds(cost)
+    return estimate(cost)
 
 
 def nonnegative(design: Floats, times: Floats) -> Floats:
@@ -78,20 +79,20 @@ def nonnegative(design: Floats, times: Floats) -> Floats:
     return best
 
 
-def critical_count(parallel: Floats, each: Floats) -> tuple[Bounds | None, str]:
+def critical_count(parallel: Floats, each: Floats) -> tuple[Estimate | None, str]:
     """Return where dT/dn = 0, n = sqrt(T_par / alpha), or why not; costs of the shape (1 + draws,)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         counts = np.maximum(np.sqrt(np.where(each > 0, parallel / each, np.inf)), 1.0)
     low, high = np.quantile(counts[1:], [0.025, 0.975], method="inverted_cdf")
     if np.isfinite(counts[0]) and np.isfinite(high):
         value = float(counts[0])
-        return Bounds(value=value, low=min(float(low), value), high=max(float(high), value)), ""
+        return Estimate(value=value, low=min(float(low), value), high=max(float(high), value)), ""
     known = f"; it lies beyond {low:.0f}" if np.isfinite(low) else ""
     return None, f"not within reach: what a further process costs cannot be told from 0{known}"
 
 
 def _point(ranks: float, drawn_s: Floats, fitted_s: float) -> Point:
-    time_s = bounds(drawn_s)
+    time_s = estimate(drawn_s)
     return Point(
         x=float(ranks),
         measured=time_s.value,

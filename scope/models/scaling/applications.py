@@ -11,7 +11,7 @@ from collections import defaultdict
 import numpy as np
 
 from scope.machine.machine import Machine
-from scope.models.fit import Application, ApplicationPoint, Bounds
+from scope.statistics.estimate import Estimate
 from scope.models.fitting.draws import draw
 from scope.models.fitting.oversubscription import crowded
 from scope.models.scaling import amdahl
@@ -112,7 +112,7 @@ def _point(metrics: Metrics, over: bool) -> ApplicationPoint:
     )
 
 
-def _law(computing: dict[int, Summary]) -> tuple[Bounds | None, float | None, str]:
+def _law(computing: dict[int, Summary]) -> tuple[Estimate | None, float | None, str]:
     """Return a0, the largest deviation from it, and why there is neither."""
     if len(computing) < FEWEST_COUNTS:
         known = "1 process count" if len(computing) == 1 else f"{len(computing)} process counts"
@@ -128,5 +128,5 @@ def _median(one: Summary) -> float:
     return float(one.median or 0.0)
 
 
-def _bounds(one: Summary) -> Bounds:
-    return Bounds(value=_median(one), low=one.ci_low, high=one.ci_high)
+def _bounds(one: Summary) -> Estimate:
+    return Estimate(value=_median(one), low=one.ci_low, high=one.ci_high)

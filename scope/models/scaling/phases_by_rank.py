@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from scope.models.fit import PhasesByRank
 from scope.samples.samples import CaseSamples, Samples
 from scope.statistics.summary import Case
 

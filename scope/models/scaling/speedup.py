@@ -7,13 +7,15 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from scope.catalog.benchmark import Value
 from scope.machine.machine import Machine
-from scope.models.fit import Amdahl, Bounds, Speedup, SpeedupPoint
+from scope.models.scaling.amdahl import Amdahl
+from scope.statistics.estimate import Estimate
 from scope.models.fitting.draws import draw
 from scope.models.fitting.oversubscription import crowded
 from scope.models.fitting.ratios import Figure, ratio
 from scope.models.scaling import amdahl
-from scope.samples.records import LaunchRecord, Value
+from scope.samples.records import LaunchRecord
 from scope.samples.samples import Floats
 from scope.statistics.summary import Case, Summary
 
@@ -164,7 +166,7 @@ def _point(summary: Summary, one: Summary | None, best: Summary | None, crowds: 
     )
 
 
-def _effective(ranks: Floats, drawn_s: Floats) -> Bounds | None:
+def _effective(ranks: Floats, drawn_s: Floats) -> Estimate | None:
     """Return the measured number with the most efficiency times speed-up, which is the least n T(n)^2.
 
     Eager, Zahorjan & Lazowska 1989, Speedup versus efficiency in parallel systems (IEEE Trans. Computers 38 (3),
@@ -175,14 +177,14 @@ def _effective(ranks: Floats, drawn_s: Floats) -> Bounds | None:
         return None
     best = ranks[np.argmin(ranks[:, None] * drawn_s**2, axis=0)]
     low, high = np.quantile(best[1:], [0.025, 0.975], method="inverted_cdf")
-    return Bounds(value=float(best[0]), low=min(float(low), float(best[0])), high=max(float(high), float(best[0])))
+    return Estimate(value=float(best[0]), low=min(float(low), float(best[0])), high=max(float(high), float(best[0])))
 
 
 def _figure(summary: Summary) -> Figure:
     return Figure(float(summary.median or 0.0), summary.ci_low, summary.ci_high)
 
 
-def _bounds(figure: Figure, factor: float = 1.0) -> Bounds:
+def _bounds(figure: Figure, factor: float = 1.0) -> Estimate:
     low = None if figure.low is None else figure.low * factor
     high = None if figure.high is None else figure.high * factor
-    return Bounds(value=figure.value * factor, low=low, high=high)
+    return Estimate(value=figure.value * factor, low=low, high=high)

@@ -16,7 +16,7 @@ from scope.campaign.folder import Head
 from scope.campaign.scaling import Law, Term
 from scope.campaign.study import Point, Value
 from scope.campaign.trend import Trend
-from scope.models.fit import Bounds
+from scope.statistics.estimate import Estimate
 from scope.report.campaign.charts import Chart, charts
 from scope.report.figure import Table
 
@@ -336,7 +336,7 @@ def _verdict(each: Comparison) -> str:
     return f"{each.packed.words} {change}; most of it is {each.mostly}, {_part(part)}."
 
 
-def _size(change: Bounds) -> str:
+def _size(change: Estimate) -> str:
     """Write a change without its sign."""
     if change.value >= 0 or change.low is None or change.high is None:
         return units.share(abs(change.value), change.low, change.high)
@@ -450,7 +450,7 @@ def _spread(spread: Spread, unit: str) -> str:
     return units.interval(spread.median, spread.low, spread.high, unit)
 
 
-def _time(bounds: Bounds) -> str:
+def _time(bounds: Estimate) -> str:
     return units.interval(bounds.value, bounds.low, bounds.high, "s")
 
 
@@ -458,5 +458,5 @@ def _share(value: float | None) -> str:
     return units.share(value) if value is not None else "–"
 
 
-def _part(bounds: Bounds) -> str:
+def _part(bounds: Estimate) -> str:
     return units.share(bounds.value, bounds.low, bounds.high)

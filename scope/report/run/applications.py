@@ -10,7 +10,12 @@ from rich.text import Text
 
 from scope import units
 from scope.build.registry import BenchmarkDescription
-from scope.models.fit import Application, ApplicationPoint, Bounds, Models, Speedup, SpeedupPoint
+from scope.models.scaling.applications import Application
+from scope.models.scaling.applications import ApplicationPoint
+from scope.statistics.estimate import Estimate
+from scope.models.models import Models
+from scope.models.scaling.speedup import Speedup
+from scope.models.scaling.speedup import SpeedupPoint
 from scope.models.scaling.amdahl import WORST_ERROR
 from scope.report.figure import Table
 
@@ -137,9 +142,9 @@ def _words(one: Application) -> str:
     return " ".join(words)
 
 
-def _quantity(bounds: Bounds) -> str:
+def _quantity(bounds: Estimate) -> str:
     return units.interval(bounds.value, bounds.low, bounds.high, "s")
 
 
-def _figure(bounds: Bounds | None) -> str:
+def _figure(bounds: Estimate | None) -> str:
     return units.interval(bounds.value, bounds.low, bounds.high, "") if bounds else "–"

@@ -9,7 +9,7 @@ from scope.build.registry import BenchmarkDescription
 from scope.errors import UsageError
 from scope.findings.finding import Finding, Findings
 from scope.machine.machine import Machine
-from scope.models.fit import Models
+from scope.models.models import Models
 from scope.report.run.order import level
 from scope.report.wording import is_share
 from scope.rundirectory import Run, RunDirectory, read_json, read_text

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from scope import units
-from scope.models.fit import Ladder, Rung
+from scope.models.ladder.ladder import Ladder
+from scope.models.ladder.ladder import Rung
 
 _QUANTITIES = {"bandwidth_bytes_per_s": "Bandwidth", "latency_s": "Latency", "flops_per_s": "Arithmetic rate"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scope.samples.records import Value
+from scope.catalog.benchmark import Value
 from scope.statistics.summary import Case
 
 LEVELS = ["node", "network", "mpi", "operation", "algorithm", "application", "storage"]

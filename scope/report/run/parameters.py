@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scope import units
-from scope.models.fit import Breakpoint, Fit, Parameter
+from scope.models.fitting.fit import Breakpoint
+from scope.models.fitting.fit import Fit
+from scope.models.fitting.fit import FittedParameter
 from scope.report.run.figures.residuals import subject
 from scope.report.wording import model
 
@@ -101,5 +103,5 @@ def _name(name: str) -> str:
     return name.replace("_half", "_½").replace("_s_per_byte", " per byte").replace("per_byte", "per byte")
 
 
-def _parameter(one: Parameter) -> str:
+def _parameter(one: FittedParameter) -> str:
     return units.interval(one.value, one.low, one.high, one.unit)

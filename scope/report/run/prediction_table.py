@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from scope import units
-from scope.models.fit import Bounds, PredictedPoint, Prediction
+from scope.statistics.estimate import Estimate
+from scope.models.prediction.prediction import PredictedPoint
+from scope.models.prediction.prediction import Prediction
 
 PREDICTED = ["size", "ranks", "compute", "communicate", "total", "speed-up", "efficiency", "beyond"]
 VALIDATED = ["size", "ranks", "predicted", "measured", "error", "compute", "communicate", "remarks"]
@@ -97,11 +99,11 @@ def validated_row(point: PredictedPoint) -> list[str]:
     ]
 
 
-def _both(one: Bounds, other: float | None) -> str:
+def _both(one: Estimate, other: float | None) -> str:
     return f"{units.quantity(one.value, 's')} / {units.quantity(other, 's')}"
 
 
-def _time(time_s: Bounds) -> str:
+def _time(time_s: Estimate) -> str:
     return units.interval(time_s.value, time_s.low, time_s.high, "s")
 
 

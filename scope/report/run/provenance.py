@@ -247,7 +247,7 @@ def _launches(samples: Samples) -> list[Group]:
 def _where(launch: LaunchRecord) -> str:
     hosts = list(dict.fromkeys(process.host for process in launch.processes))
     shown = [
-        f"{host} " + ",".join(_cores(process.cores) for process in launch.processes if process.host == host)
+        f"{host} " + ",".join(_cores(process.processors) for process in launch.processes if process.host == host)
         for host in hosts[:4]
     ]
     return "; ".join(shown) + (f"; and {len(hosts) - 4} more hosts" if len(hosts) > 4 else "")

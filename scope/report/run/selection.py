@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from scope.catalog.benchmark import Value
 from scope.errors import UsageError
 from scope.report.run.order import factors
-from scope.samples.records import Value
 from scope.statistics.summary import Summary
 
 _SUFFIXES = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from scope import units
+from scope.catalog.benchmark import Value
 from scope.report.run.order import case_key, factors, varying
 from scope.report.wording import definition, metric
-from scope.samples.records import Value
 from scope.statistics.summary import Summary
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from scope import units
 from scope.models.computation.linpack_rates import LinpackRates
-from scope.models.fit import Bounds
+from scope.statistics.estimate import Estimate
 from scope.report.wording import count
 from scope.tune.candidates import untuned
 from scope.tune.record import Round, Try, Tuning
@@ -116,7 +116,7 @@ def _signed(share: float | None) -> str:
     return "–" if share is None else f"{share:+.1%}"
 
 
-def _slower(slower: Bounds | None) -> str:
+def _slower(slower: Estimate | None) -> str:
     if slower is None:
         return "–"
     if slower.low is None or slower.high is None:

@@ -13,7 +13,8 @@ from rich.text import Text
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.models.fit import Ladder, Rung
+from scope.models.ladder.ladder import Ladder
+from scope.models.ladder.ladder import Rung
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.report.run.introduction import subject

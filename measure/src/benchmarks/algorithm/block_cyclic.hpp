@@ -74,15 +74,16 @@ struct Layout {
 };
 
 inline std::vector<Parameter> grid_parameters() {
-  return {integer("grid_rows", "", 0, 0, 1'000'000, "rows of the grid of processes; 0: as the columns allow"),
-          integer("grid_columns", "", 0, 0, 1'000'000,
-                  "columns of the grid of processes; 0: as the rows allow, or nearest to a square")};
+  return {parallel("grid_rows", "ranks", 0, 0, 1'000'000,
+                   "rows of the grid of processes; 0: as the columns allow"),
+          parallel("grid_columns", "ranks", 0, 0, 1'000'000,
+                   "columns of the grid of processes; 0: as the rows allow, or nearest to a square")};
 }
 
 // For benchmarks that let the ranks follow each other along rows or columns.
 inline Parameter grid_order_parameter() {
-  return choice("grid_order", {"rows", "columns"},
-                "along what successive ranks follow each other: hosts lie so in the grid");
+  return parallel("grid_order", {"rows", "columns"},
+                  "along what successive ranks follow each other: hosts lie so in the grid");
 }
 inline GridOrder asked_order(const Parameters& parameters) {
   return parameters.choice("grid_order") == "columns" ? GridOrder::columns : GridOrder::rows;

@@ -48,21 +48,22 @@ class GridProduct : public Benchmark {
   bool loops() const override { return false; }
 
   static std::vector<Parameter> parameters() {
-    return {integer("size", "", 120, 1, 46340, "N of the N x N matrices of doubles"),
-            choice("variant", {"plain", "transposed", "tuned"},
-                   "plain triple loop; B transposed as it is distributed (appendix G); BLAS, communication "
-                   "overlapped"),
-            grid_rows()};
+    return {
+        size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("order of the matrices"),
+        method("variant", {"plain", "transposed", "tuned"},
+               "plain triple loop; B transposed as it is distributed (appendix G); BLAS, communication "
+               "overlapped"),
+        grid_rows()};
   }
 
   // The sizes of the thesis; where the plain loops would take half of the module's time they wait for the
   // next one.
   static std::vector<Sweep> sweeps(std::vector<Sweep> own) {
-    own.push_back({"standard", "ranks=every variant=plain,transposed size=240,600,840"});
-    own.push_back({"standard", "ranks=every variant=transposed size=1080"});
-    own.push_back({"standard", "ranks=every variant=tuned size=240,600,840,1080,1320,1680"});
-    own.push_back({"advanced", "ranks=every variant=plain size=1080,1320,1680"});
-    own.push_back({"advanced", "ranks=every variant=transposed size=1320,1680"});
+    own.push_back({"standard", "ranks=every variant=plain,transposed n=240,600,840"});
+    own.push_back({"standard", "ranks=every variant=transposed n=1080"});
+    own.push_back({"standard", "ranks=every variant=tuned n=240,600,840,1080,1320,1680"});
+    own.push_back({"advanced", "ranks=every variant=plain n=1080,1320,1680"});
+    own.push_back({"advanced", "ranks=every variant=transposed n=1320,1680"});
     return own;
   }
 
@@ -77,9 +78,9 @@ class GridProduct : public Benchmark {
 
   GridProduct(const Parameters& parameters, const Communicator& communicator)
       : communicator_(communicator),
-        size_(static_cast<int>(parameters.integer("size"))),
+        size_(static_cast<int>(parameters.integer("n"))),
         variant_(parameters.choice("variant")),
-        grid_(communicator, parameters.integer("rows")),
+        grid_(communicator, parameters.integer("grid_rows")),
         rows_(size_, grid_.rows()),
         columns_(size_, grid_.columns()),
         collected_(communicator.root() ? Partners::everyone() : Partners::root()) {}

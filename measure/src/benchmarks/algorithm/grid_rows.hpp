@@ -6,8 +6,8 @@ namespace scope {
 
 // The parameter of a `ProcessGrid`.
 inline Parameter grid_rows() {
-  return integer("rows", "", 0, 0, 1'000'000,
-                 "rows of the grid of processes; 0: as square as their number allows");
+  return parallel("grid_rows", "ranks", 0, 0, 1'000'000,
+                  "rows of the process grid; 0: as square as the number of ranks allows");
 }
 
 }  // namespace scope

@@ -482,38 +482,40 @@ class Linpack final : public Benchmark {
 };
 
 std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = {integer("n", "", 500, 1, 1'000'000, "equations"),
-                                integer("block", "", 128, 1, 10'000,
-                                        "rows and columns of the blocks in which the matrix is dealt out")};
+  std::vector<Parameter> all = {
+      size("n", "", 500, 1, 1'000'000, "equations").labelled("number of equations"),
+      method("block", "", 128, 1, 10'000, "rows and columns of the blocks in which the matrix is dealt out")
+          .labelled("block size")};
   for (auto& parameter : grid_parameters()) all.push_back(std::move(parameter));
-  all.push_back(choice("broadcast", broadcasts(), "how a factored panel travels along a row of the grid"));
-  all.push_back(choice("swap", {"long", "binomial"},
-                       "how rows are brought to all processes of a column: gathered by all, or gathered and "
-                       "broadcast"));
+  all.push_back(parallel("broadcast", broadcasts(), "how a factored panel travels along a row of the grid"));
   all.push_back(
-      integer("look_ahead", "", 1, 0, 1, "panels that are factored before the update that precedes"));
+      parallel("swap", {"long", "binomial"},
+               "how rows are brought to all processes of a column: gathered by all, or gathered and "
+               "broadcast"));
   all.push_back(
-      choice("matrix", {"hpl", "singular", "not_a_number"},
-             "HPL's, or one that must be refused: with a column of zeros, with an element that is none"));
+      parallel("look_ahead", "", 1, 0, 1, "panels that are factored before the update that precedes"));
+  all.push_back(
+      problem("matrix", {"hpl", "singular", "not_a_number"},
+              "HPL's, or one that must be refused: with a column of zeros, with an element that is none"));
   return all;
 }
 
 const Registration registration{{
     .name = "algorithm.linpack",
+    .title = "LINPACK",
     .summary = "LINPACK: a dense system of equations of any size, factored and solved as HPL does",
+    .needs = {Requirement::blas},
+    .rungs = {arithmetic()},
     .parameters = parameters(),
     .definition = Definition::max_rank,
-    .metrics = {flops_per_second(), seconds("time_s"), observed_seconds("factorise_s"),
-                observed_seconds("solve_s"), observed_seconds("panel_s"), observed_seconds("broadcast_s"),
-                observed_seconds("swap_s"), observed_seconds("update_s"), observed("residual", "1", true)},
+    .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s"),
+                phase("panel_s"), phase("broadcast_s"), phase("swap_s"), phase("update_s"),
+                condition("residual", "1", Better::lower)},
     .sweeps = {{"standard", "ranks=powers n=1000,2000"},
                {"advanced", "ranks=powers n=4000 block=64,128,192"},
                {"advanced", "ranks=powers n=8000"},
                {"advanced", "ranks=4 n=2000 broadcast=ring,ring_modified,binomial,long swap=long,binomial"}},
-    .unavailable_reason = blas::absent(),
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Linpack>(parameters, communicator);
-    },
+    .make = make<Linpack>,
 }};
 
 }  // namespace

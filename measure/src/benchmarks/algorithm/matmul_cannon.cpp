@@ -309,17 +309,18 @@ class Cannon final : public GridProduct {
 
 const Registration registration{{
     .name = "algorithm.matmul_cannon",
+    .title = "Cannon's algorithm",
     .summary = "matrix multiplication by Cannon's algorithm: total and its phases",
+    .family = "matrix product",
+    .rungs = {communication(), arithmetic()},
     .parameters = GridProduct::parameters(),
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
-    .sweeps = GridProduct::sweeps({{"baseline", "ranks=every variant=plain size=360"},
-                                   {"baseline", "ranks=powers variant=plain size=120"},
-                                   {"baseline", "ranks=powers variant=transposed,tuned size=360"},
-                                   {"baseline", "ranks=2 transport=tcp variant=plain size=360"}}),
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Cannon>(parameters, communicator);
-    },
+    .sweeps = GridProduct::sweeps({{"baseline", "ranks=every variant=plain n=360"},
+                                   {"baseline", "ranks=powers variant=plain n=120"},
+                                   {"baseline", "ranks=powers variant=transposed,tuned n=360"},
+                                   {"baseline", "ranks=2 transport=tcp variant=plain n=360"}}),
+    .make = make<Cannon>,
 }};
 
 }  // namespace

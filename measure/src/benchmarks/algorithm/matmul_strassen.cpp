@@ -66,7 +66,7 @@ class Strassen final : public Benchmark {
  public:
   Strassen(const Parameters& parameters, const Communicator& communicator)
       : communicator_(communicator),
-        size_(static_cast<int>(parameters.integer("size"))),
+        size_(static_cast<int>(parameters.integer("n"))),
         half_((size_ + 1) / 2),
         schedule_(parameters.choice("schedule") == "original" ? original : rescheduled),
         owners_(alone() ? Partners::none() : Partners::these({has_a, has_b})) {
@@ -327,23 +327,24 @@ class Strassen final : public Benchmark {
 
 const Registration registration{{
     .name = "algorithm.matmul_strassen",
+    .title = "Strassen's algorithm",
     .summary = "matrix multiplication by one level of Strassen's algorithm on seven processes",
-    .maximum_ranks = products,
-    .rank_rule = RankRule::one_or_seven,
-    .parameters = {integer("size", "", 120, 1, 46340, "N of the N x N matrices of doubles"),
-                   choice("variant", {"plain", "tuned"}, "plain triple loop, or the BLAS, for each product"),
-                   choice("schedule", {"original", "rescheduled"},
-                          "order in which products are sent: Table C.2, or C.3")},
+    .family = "matrix product",
+    .ranks = Ranks::among({1, products}),
+    .rungs = {communication(), arithmetic()},
+    .parameters =
+        {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("order of the matrices"),
+         method("variant", {"plain", "tuned"}, "plain triple loop, or the BLAS, for each product"),
+         parallel("schedule", {"original", "rescheduled"},
+                  "order in which products are sent: Table C.2, or C.3")},
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
-    .sweeps = {{"baseline", "ranks=1 variant=plain size=360"},
-               {"standard", "ranks=1 variant=plain,tuned size=240,512,1024"},
-               {"standard", "ranks=7 variant=plain,tuned schedule=original,rescheduled size=240,512,1024"},
-               {"advanced", "ranks=1 variant=tuned size=2048"},
-               {"advanced", "ranks=7 variant=tuned schedule=original,rescheduled size=2048"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Strassen>(parameters, communicator);
-    },
+    .sweeps = {{"baseline", "ranks=1 variant=plain n=360"},
+               {"standard", "ranks=1 variant=plain,tuned n=240,512,1024"},
+               {"standard", "ranks=7 variant=plain,tuned schedule=original,rescheduled n=240,512,1024"},
+               {"advanced", "ranks=1 variant=tuned n=2048"},
+               {"advanced", "ranks=7 variant=tuned schedule=original,rescheduled n=2048"}},
+    .make = make<Strassen>,
 }};
 
 }  // namespace

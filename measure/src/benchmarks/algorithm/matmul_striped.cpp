@@ -240,14 +240,15 @@ class Striped final : public GridProduct {
 
 const Registration registration{{
     .name = "algorithm.matmul_striped",
+    .title = "striped product",
     .summary = "matrix multiplication of row and column stripes: total and its phases",
+    .family = "matrix product",
+    .rungs = {communication(), arithmetic()},
     .parameters = GridProduct::parameters(),
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
-    .sweeps = GridProduct::sweeps({{"baseline", "ranks=powers variant=plain,transposed,tuned size=360"}}),
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Striped>(parameters, communicator);
-    },
+    .sweeps = GridProduct::sweeps({{"baseline", "ranks=powers variant=plain,transposed,tuned n=360"}}),
+    .make = make<Striped>,
 }};
 
 }  // namespace

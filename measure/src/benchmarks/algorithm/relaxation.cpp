@@ -82,12 +82,12 @@ class Relaxation final : public Benchmark {
  public:
   Relaxation(const Parameters& parameters, const Communicator& communicator)
       : communicator_(communicator),
-        size_(static_cast<int>(parameters.integer("size"))),
+        size_(static_cast<int>(parameters.integer("n"))),
         iterations_(static_cast<int>(parameters.integer("iterations"))),
         method_(method_of(parameters)),
         tuned_(parameters.choice("variant") == "tuned"),
         overlapped_(parameters.choice("exchange") == "overlapped"),
-        grid_(communicator, parameters.integer("rows")),
+        grid_(communicator, parameters.integer("grid_rows")),
         rows_(size_, grid_.rows()),
         columns_(size_, grid_.columns()) {
     refuse_what_does_not_fit();
@@ -159,14 +159,14 @@ class Relaxation final : public Benchmark {
       throw Unavailable("variant=tuned: red-black has a plain sweep only; choose chaotic or jacobi");
     }
     if (size_ < grid_.rows() || size_ < grid_.columns()) {
-      throw Unavailable("size=" + std::to_string(size_) + ": every process of the " +
+      throw Unavailable("n=" + std::to_string(size_) + ": every process of the " +
                         std::to_string(grid_.rows()) + " x " + std::to_string(grid_.columns()) +
                         " grid needs a point");
     }
     const std::int64_t side = size_;
     const std::int64_t packed = (side + 2 * grid_.rows()) * (side + 2 * grid_.columns());
     if (packed > std::numeric_limits<int>::max()) {
-      throw Unavailable("size=" + std::to_string(size_) + ": more than 2^31 - 1 points in one scatter");
+      throw Unavailable("n=" + std::to_string(size_) + ": more than 2^31 - 1 points in one scatter");
     }
     const int blocks = method_ == Method::jacobi ? 2 : 1;
     std::int64_t bytes =
@@ -524,35 +524,36 @@ class Relaxation final : public Benchmark {
 
 const Registration registration{{
     .name = "algorithm.relaxation",
+    .title = "relaxation",
     .summary = "sweeps over the Laplace equation on a grid of processes: total and its phases",
+    .rungs = {communication(), arithmetic()},
     .parameters =
-        {integer("size", "", 120, 1, 46000, "N of the N x N points inside the boundary"),
-         integer("iterations", "", 100, 1, 1'000'000, "sweeps over all points"),
-         choice("method", {"chaotic", "jacobi", "red_black"},
-                "Gauss-Seidel inside a block with old values across (the thesis's), or one that does not "
-                "depend on the grid"),
-         choice("exchange", {"blocking", "overlapped"},
-                "send-receives between sweeps, or messages under way while the inner points are swept"),
-         choice("variant", {"plain", "tuned"},
+        {size("n", "", 120, 1, 46000, "N of the N x N points inside the boundary")
+             .labelled("points on a side of the grid"),
+         problem("iterations", "", 100, 1, 1'000'000, "sweeps over all points"),
+         problem("method", {"chaotic", "jacobi", "red_black"},
+                 "Gauss-Seidel inside a block with old values across (the thesis's), or one that does not "
+                 "depend on the grid"),
+         parallel("exchange", {"blocking", "overlapped"},
+                  "send-receives between sweeps, or messages under way while the inner points are swept"),
+         method("variant", {"plain", "tuned"},
                 "plain loops, or vectors (jacobi) and several rows at once (chaotic)"),
          grid_rows()},
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), seconds_per_step("time_per_iteration_s"), flops_per_second()}),
     .sweeps =
-        {{"baseline", "ranks=powers method=chaotic size=240"},
-         {"baseline", "ranks=powers method=jacobi variant=tuned size=240"},
-         {"baseline", "ranks=all method=jacobi variant=tuned exchange=overlapped size=240"},
-         {"standard", "ranks=every method=chaotic size=720 iterations=1000"},
-         {"standard", "ranks=powers method=jacobi variant=plain,tuned size=720 iterations=1000"},
+        {{"baseline", "ranks=powers method=chaotic n=240"},
+         {"baseline", "ranks=powers method=jacobi variant=tuned n=240"},
+         {"baseline", "ranks=all method=jacobi variant=tuned exchange=overlapped n=240"},
+         {"standard", "ranks=every method=chaotic n=720 iterations=1000"},
+         {"standard", "ranks=powers method=jacobi variant=plain,tuned n=720 iterations=1000"},
          {"standard",
-          "ranks=all method=red_black,chaotic exchange=blocking,overlapped size=720 iterations=1000"},
-         {"advanced", "ranks=every method=chaotic,jacobi,red_black size=720,1080,1500 iterations=1000"},
+          "ranks=all method=red_black,chaotic exchange=blocking,overlapped n=720 iterations=1000"},
+         {"advanced", "ranks=every method=chaotic,jacobi,red_black n=720,1080,1500 iterations=1000"},
          {"advanced",
-          "ranks=every method=chaotic,jacobi variant=tuned exchange=blocking,overlapped size=720,1080,1500 "
+          "ranks=every method=chaotic,jacobi variant=tuned exchange=blocking,overlapped n=720,1080,1500 "
           "iterations=1000"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Relaxation>(parameters, communicator);
-    },
+    .make = make<Relaxation>,
 }};
 
 }  // namespace

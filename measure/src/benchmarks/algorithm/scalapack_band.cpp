@@ -225,31 +225,35 @@ class BandCholesky final : public BandSolve<Real> {
 
 struct Row {
   const char* name;
+  const char* title;
   const char* summary;
   std::unique_ptr<Benchmark> (*make)(const Parameters&, const Communicator&);
 };
 
 Declaration declaration(const Row& row) {
   return {.name = row.name,
+          .title = row.title,
           .summary = row.summary,
-          .parameters = {choice("precision", {"double", "single"}, "of the matrix and the arithmetic"),
-                         integer("n", "", 120, 1, 100'000'000, "rows and columns of the matrix"),
-                         integer("band", "", 10, 1, 10'000, "diagonals on either side of the main one"),
-                         integer("condition", "", 1000, 2, 1'000'000'000'000,
+          .needs = {Requirement::scalapack},
+          .rungs = {arithmetic()},
+          .parameters = {problem("precision", {"double", "single"}, "of the matrix and the arithmetic"),
+                         size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix")
+                             .labelled("order of the matrix"),
+                         problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one")
+                             .labelled("half bandwidth"),
+                         problem("condition", "", 1000, 2, 1'000'000'000'000,
                                  "what the condition of the matrix does not exceed")},
           .definition = Definition::max_rank,
-          .metrics = {flops_per_second(), seconds("time_s"), observed_seconds("factorise_s"),
-                      observed_seconds("solve_s")},
+          .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s")},
           .sweeps = {{"standard", "ranks=powers n=10000 band=10,64"},
                      {"standard", "ranks=2 precision=single n=10000 band=64"},
                      {"advanced", "ranks=powers precision=double,single n=100000 band=10,64,200"}},
-          .unavailable_reason = scalapack::absent(),
           .make = row.make};
 }
 
-const Registration lu(declaration({"algorithm.scalapack_band_lu",
+const Registration lu(declaration({"algorithm.scalapack_band_lu", "ScaLAPACK band LU",
                                    "ScaLAPACK: a banded system by LU with pivoting", in_precision<BandLu>}));
-const Registration cholesky(declaration({"algorithm.scalapack_band_cholesky",
+const Registration cholesky(declaration({"algorithm.scalapack_band_cholesky", "ScaLAPACK band Cholesky",
                                          "ScaLAPACK: a banded positive definite system by Cholesky's factors",
                                          in_precision<BandCholesky>}));
 

@@ -152,16 +152,17 @@ class ScalapackCase : public Benchmark {
 
 inline std::vector<Parameter> scalapack_parameters(std::vector<Parameter> further = {}) {
   std::vector<Parameter> parameters = {
-      choice("precision", {"double", "single"}, "of the matrices and the arithmetic"),
-      integer("n", "", 120, 1, 1'000'000, "rows and columns of the matrix"),
-      integer("block", "", 32, 1, 100'000, "rows and columns of the blocks in which it is dealt out")};
+      problem("precision", {"double", "single"}, "of the matrices and the arithmetic"),
+      size("n", "", 120, 1, 1'000'000, "rows and columns of the matrix").labelled("order of the matrix"),
+      method("block", "", 32, 1, 100'000, "rows and columns of the blocks in which it is dealt out")
+          .labelled("block size")};
   for (auto& parameter : grid_parameters()) parameters.push_back(std::move(parameter));
   for (auto& parameter : further) parameters.push_back(std::move(parameter));
   return parameters;
 }
 
 inline Parameter condition_parameter() {
-  return integer("condition", "", 1000, 1, 1'000'000'000'000, "condition of the matrix");
+  return problem("condition", "", 1000, 1, 1'000'000'000'000, "condition of the matrix");
 }
 
 inline std::vector<Sweep> scalapack_sweeps() {

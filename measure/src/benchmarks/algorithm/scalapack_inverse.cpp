@@ -85,13 +85,14 @@ class Inverse final : public ScalapackCase<Real> {
 
 const Registration registration{{
     .name = "algorithm.scalapack_inverse",
+    .title = "ScaLAPACK inverse",
     .summary = "ScaLAPACK: the inverse of a dense matrix",
+    .needs = {Requirement::scalapack},
+    .rungs = {arithmetic()},
     .parameters = scalapack_parameters({condition_parameter()}),
     .definition = Definition::max_rank,
-    .metrics = {flops_per_second(), seconds("time_s"), observed_seconds("factorise_s"),
-                observed_seconds("invert_s")},
+    .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("invert_s")},
     .sweeps = scalapack_sweeps(),
-    .unavailable_reason = scalapack::absent(),
     .make = in_precision<Inverse>,
 }};
 

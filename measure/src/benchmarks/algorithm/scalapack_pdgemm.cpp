@@ -53,12 +53,15 @@ class Product final : public ScalapackCase<Real> {
 
 const Registration registration{{
     .name = "algorithm.scalapack_pdgemm",
+    .title = "ScaLAPACK product",
     .summary = "ScaLAPACK: product of two dense matrices",
+    .family = "matrix product",
+    .needs = {Requirement::scalapack},
+    .rungs = {arithmetic()},
     .parameters = scalapack_parameters({grid_order_parameter()}),
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = scalapack_sweeps(),
-    .unavailable_reason = scalapack::absent(),
     .make = in_precision<Product>,
 }};
 

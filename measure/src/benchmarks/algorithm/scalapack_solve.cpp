@@ -175,29 +175,33 @@ class Qr final : public Solve<Real> {
 
 struct Row {
   const char* name;
+  const char* title;
   const char* summary;
   std::unique_ptr<Benchmark> (*make)(const Parameters&, const Communicator&);
 };
 
 Declaration declaration(const Row& row) {
   return {.name = row.name,
+          .title = row.title,
           .summary = row.summary,
+          .needs = {Requirement::scalapack},
+          .rungs = {arithmetic()},
           .parameters = scalapack_parameters({condition_parameter()}),
           .definition = Definition::max_rank,
-          .metrics = {flops_per_second(), seconds("time_s"), observed_seconds("factorise_s"),
-                      observed_seconds("solve_s")},
+          .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s")},
           .sweeps = scalapack_sweeps(),
-          .unavailable_reason = scalapack::absent(),
           .make = row.make};
 }
 
-const Registration lu(declaration(
-    {"algorithm.scalapack_lu", "ScaLAPACK: a system of equations by LU with pivoting", in_precision<Lu>}));
-const Registration cholesky(declaration({"algorithm.scalapack_cholesky",
+const Registration lu(declaration({"algorithm.scalapack_lu", "ScaLAPACK LU",
+                                   "ScaLAPACK: a system of equations by LU with pivoting",
+                                   in_precision<Lu>}));
+const Registration cholesky(declaration({"algorithm.scalapack_cholesky", "ScaLAPACK Cholesky",
                                          "ScaLAPACK: a positive definite system by Cholesky's factors",
                                          in_precision<Cholesky>}));
-const Registration qr(declaration(
-    {"algorithm.scalapack_qr", "ScaLAPACK: a system of equations by orthogonal factors", in_precision<Qr>}));
+const Registration qr(declaration({"algorithm.scalapack_qr", "ScaLAPACK QR",
+                                   "ScaLAPACK: a system of equations by orthogonal factors",
+                                   in_precision<Qr>}));
 
 }  // namespace
 }  // namespace scope

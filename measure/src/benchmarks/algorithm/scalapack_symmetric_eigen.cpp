@@ -107,14 +107,16 @@ class SymmetricEigen final : public ScalapackCase<Real> {
 
 const Registration registration{{
     .name = "algorithm.scalapack_symmetric_eigen",
+    .title = "ScaLAPACK symmetric eigenvalues",
     .summary = "ScaLAPACK: eigenvalues and eigenvectors of a symmetric matrix",
+    .needs = {Requirement::scalapack},
+    .rungs = {arithmetic()},
     .parameters = scalapack_parameters({condition_parameter()}),
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"standard", "ranks=powers n=500"},
                {"standard", "ranks=2 precision=single n=500"},
                {"advanced", "ranks=powers precision=double,single n=1000 block=32,64"}},
-    .unavailable_reason = scalapack::absent(),
     .make = in_precision<SymmetricEigen>,
 }};
 

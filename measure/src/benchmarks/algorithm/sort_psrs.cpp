@@ -116,16 +116,16 @@ class RegularSampling final : public Benchmark {
   RegularSampling(const Parameters& parameters, const Communicator& communicator)
       : communicator_(communicator),
         p_(communicator.size()),
-        item_(parameters.choice("item") == "float" ? Item::single : Item::integer),
+        item_(parameters.choice("key_type") == "float" ? Item::single : Item::integer),
         tuned_(parameters.choice("variant") == "tuned"),
-        blocks_(parameters.integer("elements"), p_),
-        items_(item_, input_of(parameters), parameters.integer("elements")),
+        blocks_(parameters.integer("n"), p_),
+        items_(item_, input_of(parameters), parameters.integer("n")),
         collected_(communicator.root() ? Partners::everyone() : Partners::none()) {
     const Input input = input_of(parameters);
     if (input == Input::with_nan && item_ == Item::integer) {
-      throw Unavailable("input=with_nan: integers have no NaN; choose item=float");
+      throw Unavailable("input=with_nan: integers have no NaN; choose key_type=float");
     }
-    const std::int64_t n = parameters.integer("elements");
+    const std::int64_t n = parameters.integer("n");
     require_memory(needed_bytes(n, input), communicator);
   }
 
@@ -372,31 +372,33 @@ class RegularSampling final : public Benchmark {
 
 const Registration registration{{
     .name = "algorithm.sort_psrs",
+    .title = "parallel sort",
     .summary = "parallel sorting by regular sampling: total, its phases and the balance of its partitions",
-    .maximum_ranks = 32768,  // their samples are numbered by 32 bits
-    .parameters = {integer("elements", "", 1 << 16, 0, 0x7fffffff, "n, how many items are sorted"),
-                   choice("item", {"float", "integer"}, "of 32 bits; integers without sign"),
-                   choice(
+    .ranks = Ranks::at_most(32768),  // their samples are numbered by 32 bits
+    .rungs = {communication()},
+    .parameters = {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("number of keys"),
+                   problem("key_type", {"float", "integer"}, "of 32 bits; integers without sign"),
+                   problem(
                        "input", {"uniform", "skewed", "sorted", "equal", "with_nan"},
-                       "how the items are spread: evenly, as the 8th power of that, in order, all the same, "
+                       "how the keys are spread: evenly, as the 8th power of that, in order, all the same, "
                        "or a quarter of them NaN"),
-                   choice("variant", {"plain", "tuned"},
+                   method("variant", {"plain", "tuned"},
                           "qsort twice, or radix sort, merging and ties spread over partitions")},
     .definition = Definition::max_rank,
-    .metrics = with_phases({seconds("time_s"), seconds_per_step("time_per_element_s"),
-                            observed("partition_imbalance", "1", true)}),
-    .sweeps = {{"baseline", "ranks=powers variant=tuned elements=256Ki,1Mi"},
-               {"baseline", "ranks=powers variant=plain elements=256Ki"},
-               {"baseline", "ranks=all variant=tuned input=equal elements=1Mi"},
-               {"standard", "ranks=every variant=plain,tuned elements=2Mi,4Mi,8Mi"},
-               {"standard", "ranks=powers item=integer variant=plain,tuned elements=4Mi"},
-               {"standard", "ranks=all variant=plain,tuned input=skewed,sorted,equal elements=4Mi"},
-               {"standard", "ranks=all variant=tuned input=with_nan elements=4Mi"},
-               {"advanced", "ranks=every item=integer variant=plain,tuned elements=1Mi,2Mi,4Mi,8Mi"},
-               {"advanced", "ranks=all variant=tuned input=uniform,skewed,equal elements=8Mi,32Mi,128Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<RegularSampling>(parameters, communicator);
-    },
+    .metrics =
+        with_phases({seconds("time_s"), seconds_per_step("time_per_element_s").labelled("time per key"),
+                     condition("partition_imbalance", "1", Better::lower)
+                         .labelled("largest partition over an equal share")}),
+    .sweeps = {{"baseline", "ranks=powers variant=tuned n=256Ki,1Mi"},
+               {"baseline", "ranks=powers variant=plain n=256Ki"},
+               {"baseline", "ranks=all variant=tuned input=equal n=1Mi"},
+               {"standard", "ranks=every variant=plain,tuned n=2Mi,4Mi,8Mi"},
+               {"standard", "ranks=powers key_type=integer variant=plain,tuned n=4Mi"},
+               {"standard", "ranks=all variant=plain,tuned input=skewed,sorted,equal n=4Mi"},
+               {"standard", "ranks=all variant=tuned input=with_nan n=4Mi"},
+               {"advanced", "ranks=every key_type=integer variant=plain,tuned n=1Mi,2Mi,4Mi,8Mi"},
+               {"advanced", "ranks=all variant=tuned input=uniform,skewed,equal n=8Mi,32Mi,128Mi"}},
+    .make = make<RegularSampling>,
 }};
 
 }  // namespace

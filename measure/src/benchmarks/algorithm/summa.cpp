@@ -222,31 +222,33 @@ class Summa final : public Benchmark {
 
 std::vector<Parameter> parameters() {
   std::vector<Parameter> all = {
-      integer("n", "", 240, 1, 1'000'000, "rows and columns of the matrices"),
-      integer("block", "", 128, 1, 10'000, "rows and columns of the blocks in which they are dealt out"),
-      integer("panel", "", 256, 1, 10'000, "columns of A that are multiplied at once: as many whole blocks")};
+      size("n", "", 240, 1, 1'000'000, "rows and columns of the matrices").labelled("order of the matrices"),
+      method("block", "", 128, 1, 10'000, "rows and columns of the blocks in which they are dealt out")
+          .labelled("block size"),
+      method("panel", "", 256, 1, 10'000, "columns of A that are multiplied at once: as many whole blocks")
+          .labelled("panel width")};
   for (auto& parameter : grid_parameters()) all.push_back(std::move(parameter));
   all.push_back(grid_order_parameter());
-  all.push_back(
-      choice("broadcast", broadcasts_with_library(), "how panels travel along rows and columns of the grid"));
+  all.push_back(parallel("broadcast", broadcasts_with_library(),
+                         "how panels travel along rows and columns of the grid"));
   return all;
 }
 
 const Registration registration{{
     .name = "algorithm.summa",
+    .title = "SUMMA",
     .summary = "matrix multiplication by outer products of panels, overlapped, on any grid",
+    .family = "matrix product",
+    .needs = {Requirement::blas},
+    .rungs = {communication(), arithmetic()},
     .parameters = parameters(),
     .definition = Definition::max_rank,
-    .metrics = {flops_per_second(), seconds("time_s"), observed_seconds("compute_s"),
-                observed_seconds("communicate_s")},
+    .metrics = {flops_per_second(), seconds("time_s"), phase("compute_s"), phase("communicate_s")},
     .sweeps = {{"standard", "ranks=powers n=1000,2000"},
                {"advanced", "ranks=powers n=4000 block=64,128,256"},
                {"advanced",
                 "ranks=4 n=2000 grid_rows=1,2,4 broadcast=ring,ring_modified,binomial,long,library"}},
-    .unavailable_reason = blas::absent(),
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Summa>(parameters, communicator);
-    },
+    .make = make<Summa>,
 }};
 
 }  // namespace

@@ -62,7 +62,7 @@ class BlockTridiagonalFlow final : public AlternatingDirections<BlockTridiagonal
 };
 
 const Registration registration{declaration<BlockTridiagonalFlow>(
-    name, "NAS application BT: a flow by systems of 5 x 5 blocks on three diagonals", problems,
+    name, "NAS BT", "NAS application BT: a flow by systems of 5 x 5 blocks on three diagonals", problems,
     {vector_variant()})};
 
 }  // namespace

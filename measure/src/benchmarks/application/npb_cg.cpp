@@ -272,7 +272,8 @@ class ConjugateGradient final : public Kernel {
 };
 
 const Registration registration{declaration<ConjugateGradient>(
-    name, "NAS kernel CG: smallest eigenvalue of a sparse matrix, by conjugate gradients", problems)};
+    name, "NAS CG", "NAS kernel CG: smallest eigenvalue of a sparse matrix, by conjugate gradients",
+    problems)};
 
 }  // namespace
 }  // namespace scope::npb

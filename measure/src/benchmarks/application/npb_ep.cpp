@@ -144,7 +144,8 @@ class EmbarrassinglyParallel final : public Kernel {
 };
 
 const Registration registration{declaration<EmbarrassinglyParallel>(
-    name, "NAS kernel EP: Gaussian pairs from random numbers, without communication", problems)};
+    name, "NAS EP", "NAS kernel EP: Gaussian pairs from random numbers, without communication", problems, {},
+    Operations::others)};
 
 }  // namespace
 }  // namespace scope::npb

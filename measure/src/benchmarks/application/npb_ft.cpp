@@ -306,8 +306,8 @@ class FourierTransform final : public Kernel {
 };
 
 const Registration registration{declaration<FourierTransform>(
-    name, "NAS kernel FT: Fourier transforms in three dimensions, by all-to-alls of the whole grid", problems,
-    {vector_variant()})};
+    name, "NAS FT", "NAS kernel FT: Fourier transforms in three dimensions, by all-to-alls of the whole grid",
+    problems, {vector_variant()})};
 
 }  // namespace
 }  // namespace scope::npb

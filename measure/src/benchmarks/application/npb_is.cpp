@@ -348,7 +348,8 @@ class IntegerSort final : public Kernel {
 };
 
 const Registration registration{declaration<IntegerSort>(
-    name, "NAS kernel IS: ranks of integers, by an all-to-all of nearly all keys", problems)};
+    name, "NAS IS", "NAS kernel IS: ranks of integers, by an all-to-all of nearly all keys", problems, {},
+    Operations::others)};
 
 }  // namespace
 }  // namespace scope::npb

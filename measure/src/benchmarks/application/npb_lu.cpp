@@ -318,7 +318,7 @@ class OverRelaxedFlow final : public Kernel {
 };
 
 const Registration registration{declaration<OverRelaxedFlow>(
-    name, "NAS application LU: a flow by over-relaxation in waves of short messages", problems,
+    name, "NAS LU", "NAS application LU: a flow by over-relaxation in waves of short messages", problems,
     {vector_variant()})};
 
 }  // namespace

@@ -254,9 +254,9 @@ class Multigrid final : public Kernel {
   double norm_ = 0;
 };
 
-const Registration registration{
-    declaration<Multigrid>(name, "NAS kernel MG: multigrid for the Poisson equation on a periodic cube",
-                           problems, {vector_variant()})};
+const Registration registration{declaration<Multigrid>(
+    name, "NAS MG", "NAS kernel MG: multigrid for the Poisson equation on a periodic cube", problems,
+    {vector_variant()})};
 
 }  // namespace
 }  // namespace scope::npb

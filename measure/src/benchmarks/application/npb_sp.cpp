@@ -63,7 +63,8 @@ class ScalarPentadiagonalFlow final : public AlternatingDirections<ScalarPentadi
 };
 
 const Registration registration{declaration<ScalarPentadiagonalFlow>(
-    name, "NAS application SP: a flow by scalar systems on five diagonals", problems, {vector_variant()})};
+    name, "NAS SP", "NAS application SP: a flow by scalar systems on five diagonals", problems,
+    {vector_variant()})};
 
 }  // namespace
 }  // namespace scope::npb

@@ -11,11 +11,13 @@ namespace {
 
 constexpr double delay_s = 1e-3;
 
+const Calls calls{"Barrier", "Ibarrier", SCOPE_CALL(Barrier, Ibarrier, , a.comm)};
+
 class Barrier final : public Collective {
  public:
   Barrier(const Parameters& parameters, const Communicator& communicator)
       : Collective(parameters, communicator) {
-    choose({SCOPE_CALL(Barrier, Ibarrier, , a.comm)}, 0);
+    choose(calls, 0);
     set_arguments({});
   }
 
@@ -55,16 +57,16 @@ class Barrier final : public Collective {
 
 const Registration registration{{
     .name = "mpi.barrier",
+    .title = "barrier",
     .summary = "barrier: from the common start to the last exit",
+    .routines = collective_routines(calls),
     .parameters = {call_parameter()},
     .definition = Definition::global,
-    .metrics = {seconds("time_s"), observed("hidden_share", "", false)},
+    .metrics = {seconds("time_s"), hidden_share()},
     .sweeps = {{"baseline", "ranks=powers"},
                {"standard", "ranks=every"},
                {"standard", "ranks=all call=nonblocking,overlapped,persistent"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Barrier>(parameters, communicator);
-    },
+    .make = make<Barrier>,
 }};
 
 }  // namespace

@@ -66,6 +66,8 @@ enum class Way { blocking, nonblocking, persistent };
 using Call = void (*)(const Arguments& a, Way way, MPI_Request* request);
 
 struct Calls {
+  const char* blocking;     // names without MPI_: Bcast
+  const char* nonblocking;  // Ibcast
   Call narrow = nullptr;
   Call wide = nullptr;  // with MPI_Count for int; null where the library has none
 };
@@ -96,14 +98,15 @@ inline constexpr bool has_persistent_collectives = false;
   }
 
 #if MPI_VERSION >= 4
-#define SCOPE_CALLS(Blocking, Nonblocking, ...)                                                          \
-  Calls {                                                                                                \
-    SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__), SCOPE_CALL(Blocking, Nonblocking, _c, __VA_ARGS__) \
+#define SCOPE_CALLS(Blocking, Nonblocking, ...)                                \
+  Calls {                                                                      \
+    #Blocking, #Nonblocking, SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__), \
+        SCOPE_CALL(Blocking, Nonblocking, _c, __VA_ARGS__)                     \
   }
 #else
-#define SCOPE_CALLS(Blocking, Nonblocking, ...)      \
-  Calls {                                            \
-    SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__) \
+#define SCOPE_CALLS(Blocking, Nonblocking, ...)                               \
+  Calls {                                                                     \
+    #Blocking, #Nonblocking, SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__) \
   }
 #endif
 
@@ -239,21 +242,33 @@ class Collective : public Benchmark {
 };
 
 inline Parameter call_parameter() {
-  return choice("call", {"blocking", "nonblocking", "overlapped", "persistent"},
-                "blocking, non-blocking, non-blocking around a computation of equal length, or persistent");
+  return call("call", {"blocking", "nonblocking", "overlapped", "persistent"},
+              "blocking, non-blocking, non-blocking around a computation of equal length, or persistent");
 }
 inline Parameter root_parameter() {
-  return integer("root", "", 0, 0, INT_MAX, "the rank that has or gets everything");
+  return call("root", "", 0, 0, INT_MAX, "the rank that has or gets everything");
 }
 inline Parameter block_parameter() {
-  return choice("blocks", {"equal", "proportional", "one_empty", "one_has_all"},
-                "share of each rank: all the same, growing with the rank, none for one, all for one");
+  return call("blocks", {"equal", "proportional", "one_empty", "one_has_all"},
+              "share of each rank: all the same, growing with the rank, none for one, all for one");
 }
-inline Parameter message_parameter(const std::string& meaning) {
-  return integer("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, meaning);
+inline Parameter message_parameter(const char* meaning) {
+  return size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, meaning);
+}
+inline Metric hidden_share() {
+  return result("hidden_share", "", Better::higher).labelled("share hidden behind computation");
 }
 inline std::vector<Metric> collective_metrics() {
-  return {seconds("time_s"), bytes_per_second(), observed("hidden_share", "", false)};
+  return {seconds("time_s"), bytes_per_second(), hidden_share()};
+}
+
+// A non-blocking or persistent routine stands for the start and its wait together.
+inline std::vector<Binding> collective_routines(const Calls& calls,
+                                                Binding::Bytes bytes = Binding::Bytes::per_block) {
+  const std::string blocking = std::string("MPI_") + calls.blocking;
+  return {{blocking, "call=blocking", bytes},
+          {std::string("MPI_") + calls.nonblocking, "call=nonblocking", bytes},
+          {blocking + "_init", "call=persistent", bytes}};
 }
 
 inline int checked_root(const Parameters& parameters, const Communicator& communicator) {

@@ -12,52 +12,53 @@ namespace scope {
 namespace {
 
 // Who has data for whom.
-enum class Pattern { same_from_root, from_root, to_root, from_all_to_all, each_to_each };
+enum class Flow { same_from_root, from_root, to_root, from_all_to_all, each_to_each };
 
 struct Row {
   const char* name;
+  const char* title;
   const char* summary;
   const char* message;  // what message_bytes means
-  Pattern pattern;
+  Flow flow;
   bool takes_blocks;  // lengths may differ
   Calls calls;
 };
 
 const Row rows[] = {
-    {"mpi.broadcast", "broadcast: all get the root's message", "what every process gets",
-     Pattern::same_from_root, false, SCOPE_CALLS(Bcast, Ibcast, a.receive, a.count, a.type, a.root, a.comm)},
-    {"mpi.scatter", "scatter: each process gets its block from the root", "block of one process",
-     Pattern::from_root, false,
+    {"mpi.broadcast", "broadcast", "broadcast: all get the root's message", "what every process gets",
+     Flow::same_from_root, false, SCOPE_CALLS(Bcast, Ibcast, a.receive, a.count, a.type, a.root, a.comm)},
+    {"mpi.scatter", "scatter", "scatter: each process gets its block from the root", "block of one process",
+     Flow::from_root, false,
      SCOPE_CALLS(Scatter, Iscatter, a.send, a.count, a.type, a.receive, a.count, a.type, a.root, a.comm)},
-    {"mpi.scatterv", "scatter of blocks that may differ in length", "mean block of one process",
-     Pattern::from_root, true,
+    {"mpi.scatterv", "scatter (v)", "scatter of blocks that may differ in length",
+     "mean block of one process", Flow::from_root, true,
      SCOPE_CALLS(Scatterv, Iscatterv, a.send, a.sends.counts, a.sends.offsets, a.type, a.receive, a.count,
                  a.type, a.root, a.comm)},
-    {"mpi.gather", "gather: the root gets the blocks of all processes", "block of one process",
-     Pattern::to_root, false,
+    {"mpi.gather", "gather", "gather: the root gets the blocks of all processes", "block of one process",
+     Flow::to_root, false,
      SCOPE_CALLS(Gather, Igather, a.send, a.count, a.type, a.receive, a.count, a.type, a.root, a.comm)},
-    {"mpi.gatherv", "gather of blocks that may differ in length", "mean block of one process",
-     Pattern::to_root, true,
+    {"mpi.gatherv", "gather (v)", "gather of blocks that may differ in length", "mean block of one process",
+     Flow::to_root, true,
      SCOPE_CALLS(Gatherv, Igatherv, a.send, a.count, a.type, a.receive, a.receives.counts, a.receives.offsets,
                  a.type, a.root, a.comm)},
-    {"mpi.allgather", "allgather: all get the blocks of all processes", "block of one process",
-     Pattern::from_all_to_all, false,
+    {"mpi.allgather", "allgather", "allgather: all get the blocks of all processes", "block of one process",
+     Flow::from_all_to_all, false,
      SCOPE_CALLS(Allgather, Iallgather, a.send, a.count, a.type, a.receive, a.count, a.type, a.comm)},
-    {"mpi.allgatherv", "allgather of blocks that may differ in length", "mean block of one process",
-     Pattern::from_all_to_all, true,
+    {"mpi.allgatherv", "allgather (v)", "allgather of blocks that may differ in length",
+     "mean block of one process", Flow::from_all_to_all, true,
      SCOPE_CALLS(Allgatherv, Iallgatherv, a.send, a.count, a.type, a.receive, a.receives.counts,
                  a.receives.offsets, a.type, a.comm)},
-    {"mpi.alltoall", "all-to-all: each process has a block for each", "block from one process to one",
-     Pattern::each_to_each, false,
+    {"mpi.alltoall", "all-to-all", "all-to-all: each process has a block for each",
+     "block from one process to one", Flow::each_to_each, false,
      SCOPE_CALLS(Alltoall, Ialltoall, a.send, a.count, a.type, a.receive, a.count, a.type, a.comm)},
-    {"mpi.alltoallv", "all-to-all of blocks that may differ in length", "mean block from one process to one",
-     Pattern::each_to_each, true,
+    {"mpi.alltoallv", "all-to-all (v)", "all-to-all of blocks that may differ in length",
+     "mean block from one process to one", Flow::each_to_each, true,
      SCOPE_CALLS(Alltoallv, Ialltoallv, a.send, a.sends.counts, a.sends.offsets, a.type, a.receive,
                  a.receives.counts, a.receives.offsets, a.type, a.comm)},
 };
 
 bool is_rooted(const Row& row) {
-  return row.pattern != Pattern::from_all_to_all && row.pattern != Pattern::each_to_each;
+  return row.flow != Flow::from_all_to_all && row.flow != Flow::each_to_each;
 }
 
 // Blocks one after another in a buffer, each with the number that tells its pattern from the others'.
@@ -135,7 +136,7 @@ class Movement final : public Collective {
   std::span<std::byte> received() override { return receive_.bytes(); }
 
  private:
-  bool in_place() const { return row_.pattern == Pattern::same_from_root; }
+  bool in_place() const { return row_.flow == Flow::same_from_root; }
 
   // Says which blocks this rank sends and gets, when `lengths` are those of the ranks.
   void lay_out(const std::vector<std::int64_t>& lengths) {
@@ -145,24 +146,24 @@ class Movement final : public Collective {
     const Blocks mine{{lengths[me]}, {me}};
     Blocks all{lengths, {}};
     for (std::uint64_t rank = 0; rank < ranks; ++rank) all.numbers.push_back(rank);
-    switch (row_.pattern) {
-      case Pattern::same_from_root:
+    switch (row_.flow) {
+      case Flow::same_from_root:
         received_ = {{block_}, {0}};
         if (root) sent_ = received_;
         break;
-      case Pattern::from_root:
+      case Flow::from_root:
         if (root) sent_ = all;
         received_ = mine;
         break;
-      case Pattern::to_root:
+      case Flow::to_root:
         sent_ = mine;
         if (root) received_ = all;
         break;
-      case Pattern::from_all_to_all:
+      case Flow::from_all_to_all:
         sent_ = mine;
         received_ = all;
         break;
-      case Pattern::each_to_each:
+      case Flow::each_to_each:
         // The length depends on the distance, so that all send and get equally much.
         for (std::uint64_t other = 0; other < ranks; ++other) {
           sent_.lengths.push_back(lengths[(other + ranks - me) % ranks]);
@@ -188,15 +189,18 @@ class Movement final : public Collective {
 Declaration declaration(const Row& row) {
   Declaration made;
   made.name = row.name;
+  made.title = row.title;
   made.summary = row.summary;
+  // Of what each process has for each, its call takes all.
+  made.routines = collective_routines(
+      row.calls, row.flow == Flow::each_to_each ? Binding::Bytes::total : Binding::Bytes::per_block);
   made.parameters = {message_parameter(row.message)};
   if (is_rooted(row)) made.parameters.push_back(root_parameter());
   if (row.takes_blocks) made.parameters.push_back(block_parameter());
   made.parameters.push_back(call_parameter());
   made.definition = Definition::global;
   made.metrics = collective_metrics();
-  const bool main =
-      row.pattern == Pattern::same_from_root || (row.pattern == Pattern::each_to_each && !row.takes_blocks);
+  const bool main = row.flow == Flow::same_from_root || (row.flow == Flow::each_to_each && !row.takes_blocks);
   made.sweeps = {
       {"baseline",
        main ? "ranks=powers message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi" : "ranks=all message_bytes=1Ki,64Ki"},

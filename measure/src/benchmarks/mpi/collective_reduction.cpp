@@ -16,6 +16,7 @@ enum class Result { all_on_root, all, up_to_me, before_me, my_block };
 
 struct Row {
   const char* name;
+  const char* title;
   const char* summary;
   const char* message;  // what message_bytes means
   Result result;
@@ -24,20 +25,24 @@ struct Row {
 };
 
 const Row rows[] = {
-    {"mpi.reduce", "reduce: the root gets the combined vector", "vector of one process", Result::all_on_root,
-     false, SCOPE_CALLS(Reduce, Ireduce, a.send, a.receive, a.count, a.type, a.op, a.root, a.comm)},
-    {"mpi.allreduce", "allreduce: all get the combined vector", "vector of one process", Result::all, false,
+    {"mpi.reduce", "reduce", "reduce: the root gets the combined vector", "vector of one process",
+     Result::all_on_root, false,
+     SCOPE_CALLS(Reduce, Ireduce, a.send, a.receive, a.count, a.type, a.op, a.root, a.comm)},
+    {"mpi.allreduce", "allreduce", "allreduce: all get the combined vector", "vector of one process",
+     Result::all, false,
      SCOPE_CALLS(Allreduce, Iallreduce, a.send, a.receive, a.count, a.type, a.op, a.comm)},
-    {"mpi.scan", "scan: each process gets what the ranks up to it combine to", "vector of one process",
-     Result::up_to_me, false, SCOPE_CALLS(Scan, Iscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
-    {"mpi.exscan", "exscan: each process gets what the ranks before it combine to", "vector of one process",
-     Result::before_me, false,
+    {"mpi.scan", "scan", "scan: each process gets what the ranks up to it combine to",
+     "vector of one process", Result::up_to_me, false,
+     SCOPE_CALLS(Scan, Iscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
+    {"mpi.exscan", "exclusive scan", "exscan: each process gets what the ranks before it combine to",
+     "vector of one process", Result::before_me, false,
      SCOPE_CALLS(Exscan, Iexscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
-    {"mpi.reduce_scatter_block", "reduce-scatter: each process gets its block of the combined vector",
-     "block that one process gets", Result::my_block, false,
+    {"mpi.reduce_scatter_block", "reduce-scatter (equal blocks)",
+     "reduce-scatter: each process gets its block of the combined vector", "block that one process gets",
+     Result::my_block, false,
      SCOPE_CALLS(Reduce_scatter_block, Ireduce_scatter_block, a.send, a.receive, a.count, a.type, a.op,
                  a.comm)},
-    {"mpi.reduce_scatter", "reduce-scatter of blocks that may differ in length",
+    {"mpi.reduce_scatter", "reduce-scatter", "reduce-scatter of blocks that may differ in length",
      "mean block that one process gets", Result::my_block, true,
      SCOPE_CALLS(Reduce_scatter, Ireduce_scatter, a.send, a.receive, a.receives.counts, a.type, a.op,
                  a.comm)},
@@ -167,9 +172,13 @@ class Reduction final : public Collective {
 Declaration declaration(const Row& row) {
   Declaration made;
   made.name = row.name;
+  made.title = row.title;
   made.summary = row.summary;
+  // What is scattered afterwards, the call takes whole.
+  made.routines = collective_routines(
+      row.calls, row.result == Result::my_block ? Binding::Bytes::total : Binding::Bytes::per_block);
   made.parameters = {message_parameter(row.message),
-                     choice("operator", {"sum", "lor"}, "MPI_SUM of doubles, or MPI_LOR of ints")};
+                     problem("operator", {"sum", "lor"}, "MPI_SUM of doubles, or MPI_LOR of ints")};
   if (row.result == Result::all_on_root) made.parameters.push_back(root_parameter());
   if (row.takes_blocks) made.parameters.push_back(block_parameter());
   made.parameters.push_back(call_parameter());

@@ -28,18 +28,16 @@ class Comms1 final : public Echo {
 
 const Registration registration{{
     .name = "mpi.comms1",
+    .title = "COMMS1",
     .summary = "COMMS1: a message and its echo, explicit send and receive, local and remote pairs",
-    .minimum_ranks = 2,
-    .maximum_ranks = 2,
-    .parameters = {integer("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message")},
+    .ranks = Ranks::exactly(2),
+    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2 placement=core,node message_bytes=1Ki,64Ki,1Mi"},
                {"standard",
                 "ranks=2 placement=core,node message_bytes=0,1,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Comms1>(parameters, communicator);
-    },
+    .make = make<Comms1>,
 }};
 
 }  // namespace

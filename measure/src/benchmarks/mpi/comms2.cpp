@@ -58,18 +58,16 @@ class Comms2 final : public Benchmark {
 
 const Registration registration{{
     .name = "mpi.comms2",
+    .title = "COMMS2",
     .summary = "COMMS2: two messages cross in MPI_Sendrecv, full duplex, local and remote pairs",
-    .minimum_ranks = 2,
-    .maximum_ranks = 2,
-    .parameters = {integer("message_bytes", "B", 1024, 0, 1 << 30, "payload of each of the two messages")},
+    .ranks = Ranks::exactly(2),
+    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each of the two messages")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2 placement=core,node message_bytes=0,1Ki,64Ki,1Mi"},
                {"standard",
                 "ranks=2 placement=core,node message_bytes=0,1,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Comms2>(parameters, communicator);
-    },
+    .make = make<Comms2>,
 }};
 
 }  // namespace

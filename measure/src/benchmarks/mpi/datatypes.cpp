@@ -138,22 +138,20 @@ class Datatypes final : public Benchmark {
 
 const Registration registration{{
     .name = "mpi.datatypes",
+    .title = "derived datatypes",
     .summary = "ping-pong of scattered blocks: derived datatypes against packing by hand",
-    .minimum_ranks = 2,
-    .maximum_ranks = 2,
-    .parameters = {choice("layout", {"vector", "contiguous", "indexed", "hand_packed", "mpi_pack"},
+    .ranks = Ranks::exactly(2),
+    .parameters = {layout("layout", {"vector", "contiguous", "indexed", "hand_packed", "mpi_pack"},
                           "how the blocks lie and who brings them together"),
-                   integer("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each message"),
-                   integer("block_bytes", "B", 8, 1, 1 << 20, "length of a block, and of the gap behind it")},
+                   size("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each message"),
+                   layout("block_bytes", "B", 8, 1, 1 << 20, "length of a block, and of the gap behind it")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2 layout=contiguous,vector,hand_packed block_bytes=8 message_bytes=64Ki"},
                {"standard",
                 "ranks=2 placement=core,node layout=contiguous,vector,indexed,hand_packed,mpi_pack "
                 "block_bytes=8,512 message_bytes=1Ki,64Ki,1Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Datatypes>(parameters, communicator);
-    },
+    .make = make<Datatypes>,
 }};
 
 }  // namespace

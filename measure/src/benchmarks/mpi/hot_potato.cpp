@@ -57,17 +57,16 @@ class HotPotato final : public Benchmark {
 
 const Registration registration{{
     .name = "mpi.hot_potato",
+    .title = "hot potato",
     .summary = "one message around all processes: time per hop",
-    .minimum_ranks = 2,
-    .parameters = {integer("message_bytes", "B", 1024, 0, 1 << 30, "payload that is handed on")},
+    .ranks = Ranks::at_least(2),
+    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload that is handed on")},
     .definition = Definition::local,
-    .metrics = {seconds_per_step("hop_s"), bytes_per_second()},
+    .metrics = {seconds_per_step("hop_s").labelled("time per hop"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=all message_bytes=0,64Ki"},
                {"standard", "ranks=every message_bytes=0,1Ki,64Ki,1Mi"},
                {"standard", "ranks=nodes placement=node message_bytes=0,1Ki,64Ki,1Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<HotPotato>(parameters, communicator);
-    },
+    .make = make<HotPotato>,
 }};
 
 }  // namespace

@@ -81,19 +81,17 @@ class MessageRate final : public Benchmark {
 
 const Registration registration{{
     .name = "mpi.message_rate",
+    .title = "message rate",
     .summary = "messages per second of all pairs at once, first half to second half",
-    .minimum_ranks = 2,
-    .rank_rule = RankRule::even,
-    .parameters = {integer("message_bytes", "B", 8, 0, 1 << 20, "payload of each message"),
-                   integer("window", "", 64, 1, 4096, "messages under way from each sender")},
+    .ranks = Ranks::even(),
+    .parameters = {size("message_bytes", "B", 8, 0, 1 << 20, "payload of each message"),
+                   call("window", "", 64, 1, 4096, "messages under way from each sender")},
     .definition = Definition::max_rank,
     .metrics = {messages_per_second(), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=all message_bytes=8"},
                {"standard", "ranks=powers message_bytes=0,8,64,1Ki"},
                {"standard", "ranks=nodes placement=node message_bytes=8,1Ki"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<MessageRate>(parameters, communicator);
-    },
+    .make = make<MessageRate>,
 }};
 
 }  // namespace

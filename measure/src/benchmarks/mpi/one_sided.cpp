@@ -188,21 +188,19 @@ class OneSided final : public Benchmark {
 
 const Registration registration{{
     .name = "mpi.one_sided",
+    .title = "one-sided communication",
     .summary = "put, get and accumulate with fence, lock, or post/start/complete/wait",
-    .minimum_ranks = 2,
-    .maximum_ranks = 2,
-    .parameters = {choice("operation", {"put", "get", "accumulate"}, "what rank 0 does to rank 1's memory"),
-                   choice("epoch", {"fence", "lock", "pscw"}, "how the ranks synchronise"),
-                   integer("message_bytes", "B", 1024, 8, 1 << 28, "bytes that are moved")},
+    .ranks = Ranks::exactly(2),
+    .parameters = {problem("operation", {"put", "get", "accumulate"}, "what rank 0 does to rank 1's memory"),
+                   call("epoch", {"fence", "lock", "pscw"}, "how the ranks synchronise"),
+                   size("message_bytes", "B", 1024, 8, 1 << 28, "bytes that are moved")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2 operation=put epoch=fence,lock message_bytes=8,64Ki"},
                {"standard",
                 "ranks=2 placement=core,node operation=put,get,accumulate epoch=fence,lock,pscw "
                 "message_bytes=8,1Ki,64Ki,1Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<OneSided>(parameters, communicator);
-    },
+    .make = make<OneSided>,
 }};
 
 }  // namespace

@@ -160,21 +160,21 @@ class Overheads final : public Benchmark {
 
 const Registration registration{{
     .name = "mpi.overheads",
+    .title = "LogGP parameters",
     .summary = "LogGP: overheads of sender and receiver, gap, and the latency without them",
-    .minimum_ranks = 2,
-    .maximum_ranks = 2,
-    .parameters = {integer("message_bytes", "B", 8, 0, 1 << 28, "payload of each message")},
+    .ranks = Ranks::exactly(2),
+    .parameters = {size("message_bytes", "B", 8, 0, 1 << 28, "payload of each message")},
     .definition = Definition::half_round_trip,
-    .metrics = {seconds("half_round_trip_s"), observed_seconds("send_overhead_s"),
-                observed_seconds("receive_overhead_s"), observed_seconds("gap_s"),
-                observed_seconds("wire_latency_s")},
+    .metrics = {seconds("half_round_trip_s"),
+                result_seconds("send_overhead_s").labelled("overhead of the sender"),
+                result_seconds("receive_overhead_s").labelled("overhead of the receiver"),
+                result_seconds("gap_s").labelled("gap between messages"),
+                result_seconds("wire_latency_s").labelled("latency without the overheads")},
     .sweeps = {{"baseline", "ranks=2 placement=core,node message_bytes=8,1Ki,64Ki"},
                {"standard",
                 "ranks=2 placement=core,node message_bytes=0,8,64,256,1Ki,2Ki,4Ki,16Ki,64Ki,256Ki,1Mi"},
                {"standard", "ranks=2 transport=tcp message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Overheads>(parameters, communicator);
-    },
+    .make = make<Overheads>,
 }};
 
 }  // namespace

@@ -107,23 +107,23 @@ class Overlap final : public Benchmark {
 
 const Registration registration{{
     .name = "mpi.overlap",
+    .title = "overlap",
     .summary = "share of an exchange that is hidden behind computation",
-    .minimum_ranks = 2,
-    .maximum_ranks = 2,
-    .parameters = {integer("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each of the two messages"),
-                   choice("progress", {"none", "test"},
-                          "the computation goes on undisturbed, or is interrupted 16 times by MPI_Testall")},
+    .ranks = Ranks::exactly(2),
+    .parameters = {size("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each of the two messages"),
+                   call("progress", {"none", "test"},
+                        "the computation goes on undisturbed, or is interrupted 16 times by MPI_Testall")},
     .definition = Definition::local,
-    .metrics = {seconds("time_s"), observed("hidden_share", "", false), observed_seconds("exchange_s"),
-                observed_seconds("computation_s")},
+    .metrics = {seconds("time_s"),
+                result("hidden_share", "", Better::higher).labelled("share hidden behind computation"),
+                phase("exchange_s").labelled("exchange alone"),
+                phase("computation_s").labelled("computation alone")},
     .sweeps =
         {{"baseline", "ranks=2 placement=core,node progress=none message_bytes=1Ki,64Ki,1Mi"},
          {"standard",
           "ranks=2 placement=core,node progress=none,test message_bytes=64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
          {"standard", "ranks=2 transport=tcp progress=none,test message_bytes=1Ki,64Ki,1Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Overlap>(parameters, communicator);
-    },
+    .make = make<Overlap>,
 }};
 
 }  // namespace

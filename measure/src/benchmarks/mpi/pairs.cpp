@@ -16,7 +16,7 @@ class Pairs final : public Benchmark {
   Pairs(const Parameters& parameters, const Communicator& communicator)
       : communicator_(communicator),
         round_(static_cast<int>(parameters.integer("round") % communicator.size())),
-        alone_(parameters.choice("load") == "alone"),
+        isolated_(parameters.choice("load") == "isolated"),
         message_(parameters.integer("message_bytes")) {
     message_.clear();
     if (count_pairs() == 0) {
@@ -35,7 +35,7 @@ class Pairs final : public Benchmark {
   }
 
   void run(Repetition& repetition) override {
-    if (!alone_) {
+    if (!isolated_) {
       if (!rests(rank())) exchange(repetition);
       return;
     }
@@ -82,26 +82,26 @@ class Pairs final : public Benchmark {
 
   const Communicator& communicator_;
   int round_;
-  bool alone_;
+  bool isolated_;
   Buffer message_;
 };
 
 const Registration registration{{
     .name = "mpi.pairs",
-    .summary = "ping-pong of every pair of processes, alone or all at once: the matrix of the cluster",
-    .minimum_ranks = 2,
-    .parameters = {integer("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message"),
-                   integer("round", "", 1, 0, 1 << 24,
+    .title = "pair matrix",
+    .summary = "ping-pong of every pair of processes, isolated or concurrent: the matrix of the cluster",
+    .ranks = Ranks::at_least(2),
+    .rungs = {{Pattern::pair_matrix, "time_s", "*"}},
+    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message"),
+                   problem("round", "", 1, 0, 1 << 24,
                            "pairs i and j with i + j = round modulo the processes"),
-                   choice("load", {"alone", "together"}, "one pair after the other, or all at once")},
+                   problem("load", {"isolated", "concurrent"}, "one pair after the other, or all at once")},
     .definition = Definition::local,
     .metrics = {seconds_per_step("time_s"), bytes_per_second()},
-    .sweeps = {{"standard", "ranks=nodes placement=node round=0..ranks-1 load=alone message_bytes=1,1Mi"},
-               {"standard", "ranks=nodes placement=node round=0..ranks-1 load=together message_bytes=1Mi"},
-               {"advanced", "ranks=all round=0..ranks-1 load=alone,together message_bytes=1,64Ki,1Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Pairs>(parameters, communicator);
-    },
+    .sweeps = {{"standard", "ranks=nodes placement=node round=0..ranks-1 load=isolated message_bytes=1,1Mi"},
+               {"standard", "ranks=nodes placement=node round=0..ranks-1 load=concurrent message_bytes=1Mi"},
+               {"advanced", "ranks=all round=0..ranks-1 load=isolated,concurrent message_bytes=1,64Ki,1Mi"}},
+    .make = make<Pairs>,
 }};
 
 }  // namespace

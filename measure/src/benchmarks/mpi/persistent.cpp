@@ -41,18 +41,16 @@ class Persistent final : public Echo {
 
 const Registration registration{{
     .name = "mpi.persistent",
+    .title = "persistent ping-pong",
     .summary = "ping-pong with persistent requests: half a round trip",
-    .minimum_ranks = 2,
-    .maximum_ranks = 2,
-    .parameters = {choice("mode", {"standard", "synchronous"}, "how messages are sent"),
-                   integer("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message")},
+    .ranks = Ranks::exactly(2),
+    .parameters = {call("mode", {"standard", "synchronous"}, "how messages are sent"),
+                   size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},
     .sweeps = {{"standard",
                 "ranks=2 placement=core,node mode=standard,synchronous message_bytes=0,1Ki,64Ki,1Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Persistent>(parameters, communicator);
-    },
+    .make = make<Persistent>,
 }};
 
 }  // namespace

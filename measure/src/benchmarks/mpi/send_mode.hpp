@@ -18,7 +18,7 @@ struct SendMode {
 };
 
 inline Parameter send_mode_parameter() {
-  return choice("mode", {"standard", "buffered", "synchronous", "ready"}, "how messages are sent");
+  return call("mode", {"standard", "buffered", "synchronous", "ready"}, "how messages are sent");
 }
 
 template <class Count>

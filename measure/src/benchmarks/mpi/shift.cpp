@@ -72,20 +72,20 @@ class Shift final : public Benchmark {
 
 const Registration registration{{
     .name = "mpi.shift",
+    .title = "circular shift",
     .summary = "circular q-shift: all processes send at once, i to i + q",
-    .minimum_ranks = 2,
-    .parameters = {integer("message_bytes", "B", 1024, 0, 1 << 30, "payload of each process"),
-                   integer("shift", "", 1, 0, 1 << 24, "q, taken modulo the number of processes"),
-                   choice("call", {"sendrecv", "nonblocking"}, "MPI_Sendrecv, or MPI_Irecv and MPI_Isend")},
+    .ranks = Ranks::at_least(2),
+    .parameters =
+        {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each process"),
+         problem("shift", "", 1, 0, 1 << 24, "q, taken modulo the number of processes").labelled("shift q"),
+         call("call", {"sendrecv", "nonblocking"}, "MPI_Sendrecv, or MPI_Irecv and MPI_Isend")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=all shift=1 call=sendrecv message_bytes=1Ki,64Ki"},
                {"standard", "ranks=powers shift=1 call=sendrecv,nonblocking message_bytes=0,1Ki,64Ki,1Mi"},
                {"standard", "ranks=nodes placement=node shift=1..ranks-1 message_bytes=1Ki,1Mi"},
                {"advanced", "ranks=all shift=1..ranks-1 message_bytes=1Ki,64Ki"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Shift>(parameters, communicator);
-    },
+    .make = make<Shift>,
 }};
 
 }  // namespace

@@ -69,15 +69,15 @@ class Spawn final : public Benchmark {
 
 const Registration registration{{
     .name = "mpi.spawn",
+    .title = "process spawning",
     .summary = "starting further processes from running ones, until they can be spoken to",
-    .maximum_ranks = 1,
-    .parameters = {integer("children", "", 1, 1, 4096, "processes that are started at once")},
+    .needs = {Requirement::spawn},
+    .ranks = Ranks::at_most(1),
+    .parameters = {size("children", "", 1, 1, 4096, "processes that are started at once")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), seconds_per_step("time_per_child_s")},
     .sweeps = {{"advanced", "ranks=1 placement=none children=1,2,4"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Spawn>(parameters, communicator);
-    },
+    .make = make<Spawn>,
 }};
 
 }  // namespace

@@ -4,8 +4,6 @@
 // the threads to the end of the last, on both ranks' own clocks; the slower one counts. The library was
 // started with MPI_THREAD_MULTIPLE, in a launch of its own (placement=threads), since that costs even those
 // who use one thread.
-#include <unistd.h>
-
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -13,6 +11,7 @@
 
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
+#include "processors/processors.hpp"
 
 namespace scope {
 namespace {
@@ -64,7 +63,7 @@ class Threads final : public Benchmark {
         threads_(static_cast<int>(parameters.integer("threads"))),
         rounds_(static_cast<int>(parameters.integer("rounds"))),
         bytes_(parameters.integer("message_bytes")) {
-    refuse_what_cannot_be(parameters.choice("crowd") == "refused", communicator);
+    refuse_what_cannot_be(parameters.choice("oversubscription") == "refused", communicator);
     for (int i = 0; i < threads_; ++i) {
       if (i == 0 || parameters.choice("communicators") == "own") {
         communicators_.push_back(Communicator::duplicate(communicator.handle()));
@@ -104,7 +103,7 @@ class Threads final : public Benchmark {
   bool loops() const override { return false; }
 
  private:
-  void refuse_what_cannot_be(bool no_crowd, const Communicator& communicator) const {
+  void refuse_what_cannot_be(bool no_oversubscription, const Communicator& communicator) const {
     int level = MPI_THREAD_SINGLE;
     MPI_Query_thread(&level);
     if (level < MPI_THREAD_MULTIPLE) {
@@ -112,12 +111,12 @@ class Threads final : public Benchmark {
           "the library was not started with MPI_THREAD_MULTIPLE: needs placement=threads, and a library "
           "that can do it");
     }
-    const auto hosts = communicator.all_gather(host_name());
-    const int needed = hosts[0] == hosts[1] ? 2 * threads_ : threads_;
-    const long here = sysconf(_SC_NPROCESSORS_ONLN);
-    if (no_crowd && needed > here) {
+    const auto allowed = allowed_on_host(communicator);
+    const int needed = static_cast<int>(allowed.size()) * threads_;
+    const int here = usable_processors(allowed, processor_quota());
+    if (no_oversubscription && needed > here) {
       throw Unavailable("threads=" + std::to_string(threads_) + ": needs " + std::to_string(needed) +
-                        " processors on this host, here are " + std::to_string(here));
+                        " processors on this host; it may use " + std::to_string(here));
     }
   }
 
@@ -143,22 +142,21 @@ class Threads final : public Benchmark {
 
 const Registration registration{{
     .name = "mpi.threads",
+    .title = "ping-pong of threads",
     .summary = "round trips of several threads at once (MPI_THREAD_MULTIPLE)",
-    .minimum_ranks = 2,
-    .maximum_ranks = 2,
-    .parameters = {integer("threads", "", 1, 1, 1024, "threads of each process"),
-                   integer("message_bytes", "B", 8, 0, 1 << 24, "payload of each message"),
-                   integer("rounds", "", 100, 1, 1 << 20, "round trips of each thread in one operation"),
-                   choice("communicators", {"own", "shared"}, "one for each thread, or one for all"),
-                   choice("crowd", {"refused", "allowed"}, "more threads than processors")},
+    .needs = {Requirement::threads},
+    .ranks = Ranks::exactly(2),
+    .parameters = {problem("threads", "", 1, 1, 1024, "threads of each process"),
+                   size("message_bytes", "B", 8, 0, 1 << 24, "payload of each message"),
+                   problem("rounds", "", 100, 1, 1 << 20, "round trips of each thread in one operation"),
+                   call("communicators", {"own", "shared"}, "one for each thread, or one for all"),
+                   call("oversubscription", {"refused", "allowed"}, "more threads than processors")},
     .definition = Definition::max_rank,
     .metrics = {seconds_per_step("time_s"), messages_per_second(), bytes_per_second()},
     .sweeps =
         {{"standard",
           "ranks=2 placement=threads threads=1,2,4,8,16 communicators=own,shared message_bytes=8,64Ki"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Threads>(parameters, communicator);
-    },
+    .make = make<Threads>,
 }};
 
 }  // namespace

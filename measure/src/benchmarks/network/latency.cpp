@@ -42,7 +42,7 @@ class PingPong final : public Benchmark {
     if (transport_->settles()) client_ ? ping() : pong();
     client_ ? repetition.time(ping) : repetition.time(pong);
     transport_->settle(partner_);
-    repetition.observe("repeated_packets", transport_->repeated() - repeated);
+    repetition.observe("retransmitted_packets", transport_->repeated() - repeated);
   }
 
   // Echoes are sent from where the message arrived: one wrong byte anywhere stays wrong to the end.
@@ -66,12 +66,13 @@ class PingPong final : public Benchmark {
 
 const Registration registration{{
     .name = "network.latency",
+    .title = "ping-pong without MPI",
     .summary = "ping-pong over a transport without the message-passing library",
-    .minimum_ranks = 2,
-    .maximum_ranks = 2,
+    .ranks = Ranks::exactly(2),
+    .rungs = network_rungs(Pattern::ping_pong),
     .parameters = network_parameters(1),
     .definition = Definition::half_round_trip,
-    .metrics = {seconds("latency_s"), bytes_per_second(), observed("repeated_packets", "", true)},
+    .metrics = {seconds("latency_s"), bytes_per_second(), retransmitted_packets()},
     .sweeps = {{"baseline", "ranks=2 protocol=tcp message_bytes=1,64,1Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
                {"baseline", "ranks=2 protocol=shm message_bytes=1,64Ki,4Mi"},
                {"baseline", "ranks=2 protocol=cma message_bytes=1Mi,4Mi"},
@@ -85,9 +86,7 @@ const Registration registration{{
                {"standard", "ranks=2 protocol=libfabric,ucx message_bytes=1,64,1Ki,8Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 protocol=ethernet message_bytes=1,64,1Ki,16Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 protocol=udp,ethernet flow=none message_bytes=1,64Ki,1Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<PingPong>(parameters, communicator);
-    },
+    .make = make<PingPong>,
 }};
 
 }  // namespace

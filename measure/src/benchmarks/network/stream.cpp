@@ -43,7 +43,7 @@ class Stream final : public Benchmark {
       transport_->exchange(answer, receives_ ? 1 : 0, bytes, sends_ ? 1 : 0);
     });
     transport_->settle(partner_);
-    repetition.observe("repeated_packets", transport_->repeated() - repeated);
+    repetition.observe("retransmitted_packets", transport_->repeated() - repeated);
     repetition.observe("granted_buffer_bytes", transport_->buffer_bytes());
   }
 
@@ -73,26 +73,28 @@ class Stream final : public Benchmark {
 
 struct Member {
   const char* name;
+  const char* title;
   const char* summary;
   Ways ways;
   bool one_pair;
   std::int64_t message_bytes;
+  std::vector<Rung> rungs = {};
   std::vector<Metric> metrics;
   std::vector<Sweep> sweeps;
 };
 
 Declaration declaration(const Member& member) {
   std::vector<Metric> metrics = member.metrics;
-  metrics.push_back(observed("repeated_packets", "", true));
-  metrics.push_back(observed("granted_buffer_bytes", "B", false));
+  metrics.push_back(retransmitted_packets());
+  metrics.push_back(condition("granted_buffer_bytes", "B", Better::higher).labelled("socket buffer granted"));
   return {.name = member.name,
+          .title = member.title,
           .summary = member.summary,
-          .minimum_ranks = 2,
-          .maximum_ranks = member.one_pair ? std::optional<int>(2) : std::nullopt,
-          .rank_rule = RankRule::even,
+          .ranks = member.one_pair ? Ranks::exactly(2) : Ranks::even(),
+          .rungs = member.rungs,
           .parameters = network_parameters(
               member.message_bytes,
-              {integer("window", "", 64, 1, 4096, "messages in each direction before the answer")}),
+              {call("window", "", 64, 1, 4096, "messages in each direction before the answer")}),
           .definition = member.one_pair ? Definition::local : Definition::max_rank,
           .metrics = metrics,
           .sweeps = member.sweeps,
@@ -104,10 +106,12 @@ Declaration declaration(const Member& member) {
 
 const Registration bandwidth{declaration(
     {.name = "network.bandwidth",
+     .title = "bandwidth without MPI",
      .summary = "stream of messages in one direction over a transport without the message-passing library",
      .ways = Ways::one,
      .one_pair = true,
      .message_bytes = 1 << 20,
+     .rungs = network_rungs(Pattern::stream),
      .metrics = {bytes_per_second(), messages_per_second()},
      .sweeps = {{"baseline", "ranks=2 protocol=tcp message_bytes=1,1Ki,64Ki,1Mi"},
                 {"baseline", "ranks=2 protocol=shm,cma message_bytes=1Mi"},
@@ -124,6 +128,7 @@ const Registration bandwidth{declaration(
 
 const Registration bidirectional{declaration(
     {.name = "network.bidirectional",
+     .title = "bidirectional bandwidth without MPI",
      .summary = "streams of messages in both directions at once, without the message-passing library",
      .ways = Ways::both,
      .one_pair = true,
@@ -135,6 +140,7 @@ const Registration bidirectional{declaration(
 
 const Registration message_rate{declaration(
     {.name = "network.message_rate",
+     .title = "message rate without MPI",
      .summary = "small messages per second of all pairs of ranks, without the message-passing library",
      .ways = Ways::one,
      .one_pair = false,
@@ -146,6 +152,7 @@ const Registration message_rate{declaration(
 
 const Registration bisection{declaration(
     {.name = "network.bisection",
+     .title = "bisection bandwidth without MPI",
      .summary =
          "all ranks of the first half with those of the second, both ways at once: aggregate bandwidth",
      .ways = Ways::both,

@@ -13,17 +13,30 @@ namespace scope {
 inline std::vector<Parameter> network_parameters(std::int64_t default_message_bytes,
                                                  std::vector<Parameter> more = {}) {
   std::vector<Parameter> parameters = {
-      choice("protocol", transport_names(), "what carries the messages"),
-      integer("message_bytes", "B", default_message_bytes, 1, 1 << 30, "payload of each message")};
+      path("protocol", transport_names(), "what carries the messages"),
+      size("message_bytes", "B", default_message_bytes, 1, 1 << 30, "payload of each message")};
   parameters.insert(parameters.end(), more.begin(), more.end());
-  parameters.push_back(choice("wait", {"polling", "blocking"},
-                              "spin as message-passing libraries do, or sleep in the kernel"));
-  parameters.push_back(choice("nodelay", {"on", "off"}, "TCP_NODELAY: send small messages at once"));
-  parameters.push_back(choice("flow", {"credits", "none"},
-                              "udp, ethernet: stop before the receiver's buffer is full, or send on"));
-  parameters.push_back(integer("socket_buffer_bytes", "B", 0, 0, 1 << 30,
-                               "SO_SNDBUF and SO_RCVBUF; 0: as the system has them"));
+  parameters.push_back(
+      path("wait", {"polling", "blocking"}, "spin as message-passing libraries do, or sleep in the kernel"));
+  parameters.push_back(path("nodelay", {"on", "off"}, "TCP_NODELAY: send small messages at once"));
+  parameters.push_back(path("flow", {"credits", "none"},
+                            "udp, ethernet: stop before the receiver's buffer is full, or send on"));
+  parameters.push_back(
+      path("socket_buffer_bytes", "B", 0, 0, 1 << 30, "SO_SNDBUF and SO_RCVBUF; 0: as the system has them")
+          .labelled("socket buffer"));
   return parameters;
+}
+
+// Under MPI stands the transport set as MPI libraries set it, over whichever protocol the ladder asks for;
+// raw frames are a layer of their own.
+inline std::vector<Rung> network_rungs(Pattern pattern) {
+  const std::string as_libraries = " wait=polling nodelay=on flow=credits socket_buffer_bytes=0";
+  return {{pattern, "", "protocol=*" + as_libraries},
+          {pattern, "", "protocol=ethernet" + as_libraries, "frames"}};
+}
+
+inline Metric retransmitted_packets() {
+  return count("retransmitted_packets", "").labelled("retransmitted packets");
 }
 
 inline std::unique_ptr<Transport> connect(const Parameters& parameters, const Partner& partner) {

@@ -256,15 +256,18 @@ class Disk final : public Benchmark {
 
 const Registration registration{{
     .name = "node.disk",
+    .title = "local disk",
     .summary = "writing, rewriting and reading a file on local scratch",
-    .parameters = {choice("operation", {"write", "rewrite", "read"}, "what is done with the file"),
-                   choice("cache", {"fsync", "direct", "cached"},
-                          "flushed and dropped from memory, past the page cache (O_DIRECT), or left to it"),
-                   integer("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44,
-                           "size of the file of each rank"),
-                   integer("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},
+    .needs = {Requirement::file_system},
+    .parameters = {problem("operation", {"write", "rewrite", "read"}, "what is done with the file"),
+                   call("cache", {"fsync", "direct", "cached"},
+                        "flushed and dropped from memory, past the page cache (O_DIRECT), or left to it"),
+                   size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44,
+                        "size of the file of each rank"),
+                   call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},
     .definition = Definition::max_rank,
-    .metrics = {bytes_per_second(), seconds("time_s"), observed("resident_share", "1", true)},
+    .metrics = {bytes_per_second(), seconds("time_s"),
+                condition("resident_share", "1", Better::lower).labelled("share of the file in memory")},
     .sweeps =
         {{"baseline", "nodes=types ranks=1 operation=write,read cache=fsync"},
          {"standard",
@@ -272,9 +275,7 @@ const Registration registration{{
          {"advanced",
           "nodes=types ranks=1,all operation=write,rewrite,read cache=fsync,direct file_bytes=1Gi "
           "block_bytes=4Ki,1Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Disk>(parameters, communicator);
-    },
+    .make = make<Disk>,
 }};
 
 }  // namespace

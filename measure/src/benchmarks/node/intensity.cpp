@@ -125,20 +125,21 @@ class Intensity final : public Benchmark {
 
 const Registration registration{{
     .name = "node.intensity",
-    .summary = "rate over the operations done with each word of memory: f_1/2 (POLY1, POLY2)",
-    .parameters = {integer("intensity", "", 4, 1, highest_order,
-                           "operations per memory reference: the order of the polynomial"),
-                   integer("array_bytes", "B", 8 << 10, 8, std::int64_t{1} << 40,
-                           "size of each of the two vectors on each rank")},
+    .title = "computational intensity",
+    .summary = "arithmetic rate over the operations per memory reference: f_1/2 (POLY1, POLY2)",
+    .rungs = {arithmetic()},
+    .parameters = {problem("intensity", "", 4, 1, highest_order,
+                           "operations per memory reference: the order of the polynomial")
+                       .labelled("operations per memory reference"),
+                   size("array_bytes", "B", 8 << 10, 8, std::int64_t{1} << 40,
+                        "size of each of the two vectors on each rank")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), bytes_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1 array_bytes=8Ki,64Mi intensity=1,4,10"},
                {"standard", "nodes=types ranks=1,all array_bytes=8Ki,64Mi intensity=1,2,3,4,6,8,10"},
                {"advanced",
                 "nodes=types ranks=1,all array_bytes=8Ki,64Mi intensity=1,2,3,4,5,6,7,8,9,10,12,14,16"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Intensity>(parameters, communicator);
-    },
+    .make = make<Intensity>,
 }};
 
 }  // namespace

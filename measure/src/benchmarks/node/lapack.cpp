@@ -251,7 +251,7 @@ class Lapack final : public Benchmark {
  public:
   Lapack(const Parameters& parameters, const Communicator& communicator)
       : routine_(make_routine(parameters.choice("routine"))),
-        problem_(static_cast<int>(parameters.integer("size"))),
+        problem_(static_cast<int>(parameters.integer("n"))),
         ranks_(communicator.size()),
         rank_(communicator.rank()) {
     routine_->prepare(problem_);
@@ -303,20 +303,21 @@ class Lapack final : public Benchmark {
 
 const Registration registration{{
     .name = "node.lapack",
+    .title = "LAPACK",
     .summary = "LU, Cholesky, QR, symmetric eigenvalues and singular values by LAPACK",
-    .parameters = {choice("routine", {"lu", "cholesky", "qr", "eigenvalues", "singular_values"},
-                          "dgetrf, dpotrf, dgeqrf, dsyevd or dgesdd"),
-                   integer("size", "", 200, 1, 20'000, "rows and columns of the matrix on each rank")},
+    .needs = {Requirement::blas, Requirement::lapack},
+    .rungs = {arithmetic()},
+    .parameters = {problem("routine", {"lu", "cholesky", "qr", "eigenvalues", "singular_values"},
+                           "dgetrf, dpotrf, dgeqrf, dsyevd or dgesdd"),
+                   size("n", "", 200, 1, 20'000, "rows and columns of the matrix on each rank")
+                       .labelled("order of the matrix")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), flops_per_second()},
-    .sweeps = {{"baseline", "nodes=types ranks=1 routine=lu,cholesky,qr size=200"},
-               {"baseline", "nodes=types ranks=1 routine=eigenvalues,singular_values size=100"},
-               {"standard", "nodes=types ranks=1,all routine=lu,cholesky,qr size=100,200,500,1000"},
-               {"standard", "nodes=types ranks=1,all routine=eigenvalues,singular_values size=100,200,300"}},
-    .unavailable_reason = blas::absent(),
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Lapack>(parameters, communicator);
-    },
+    .sweeps = {{"baseline", "nodes=types ranks=1 routine=lu,cholesky,qr n=200"},
+               {"baseline", "nodes=types ranks=1 routine=eigenvalues,singular_values n=100"},
+               {"standard", "nodes=types ranks=1,all routine=lu,cholesky,qr n=100,200,500,1000"},
+               {"standard", "nodes=types ranks=1,all routine=eigenvalues,singular_values n=100,200,300"}},
+    .make = make<Lapack>,
 }};
 
 }  // namespace

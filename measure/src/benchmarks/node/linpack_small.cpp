@@ -50,7 +50,7 @@ bool solve_written_out(Vector& a, Vector& b) {
 class Linpack final : public Benchmark {
  public:
   Linpack(const Parameters& parameters, const Communicator& communicator)
-      : n_(static_cast<int>(parameters.integer("size"))),
+      : n_(static_cast<int>(parameters.integer("n"))),
         ranks_(communicator.size()),
         rank_(communicator.rank()),
         solve_(parameters.choice("solver") == "lapack" ? blas::routine<Solve>("dgesv") : nullptr),
@@ -108,17 +108,17 @@ class Linpack final : public Benchmark {
 
 const Registration registration{{
     .name = "node.linpack_small",
+    .title = "LINPACK 100 and 1000",
     .summary = "LINPACK of 1979: a dense system of 100 or 1000 equations",
-    .parameters = {integer("size", "", 100, 1, 20'000, "equations on each rank"),
-                   choice("solver", {"plain", "lapack"}, "loops written out, or LAPACK's dgesv")},
+    .rungs = {arithmetic()},
+    .parameters = {size("n", "", 100, 1, 20'000, "equations on each rank").labelled("number of equations"),
+                   method("solver", {"plain", "lapack"}, "loops written out, or LAPACK's dgesv")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
-    .sweeps = {{"baseline", "nodes=types ranks=1 size=100 solver=plain"},
-               {"baseline", "nodes=types ranks=1 size=1000 solver=lapack"},
-               {"standard", "nodes=types ranks=1,all size=100,1000 solver=plain,lapack"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Linpack>(parameters, communicator);
-    },
+    .sweeps = {{"baseline", "nodes=types ranks=1 n=100 solver=plain"},
+               {"baseline", "nodes=types ranks=1 n=1000 solver=lapack"},
+               {"standard", "nodes=types ranks=1,all n=100,1000 solver=plain,lapack"}},
+    .make = make<Linpack>,
 }};
 
 }  // namespace

@@ -15,7 +15,7 @@ class Multiply final : public Benchmark {
  public:
   Multiply(const Parameters& parameters, const Communicator& communicator)
       : gemm_(blas::routine<MatrixMultiply<Real>>(sizeof(Real) == sizeof(double) ? "dgemm" : "sgemm")),
-        n_(static_cast<int>(parameters.integer("size"))),
+        n_(static_cast<int>(parameters.integer("n"))),
         ranks_(communicator.size()),
         rank_(communicator.rank()),
         a_(bytes()),
@@ -58,17 +58,22 @@ class Multiply final : public Benchmark {
   Buffer c_;
 };
 
+// A product stands on two rungs: what the BLAS makes of the processor, and what any other computation can
+// hope for.
 const Registration registration{{
     .name = "node.matrix_multiply",
+    .title = "GEMM",
     .summary = "matrix multiplication of the BLAS: SGEMM and DGEMM",
-    .parameters = {choice("precision", {"double", "single"}, "DGEMM or SGEMM"),
-                   integer("size", "", 500, 1, 40'000, "rows and columns of each matrix on each rank")},
+    .needs = {Requirement::blas},
+    .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}, arithmetic()},
+    .parameters = {problem("precision", {"double", "single"}, "DGEMM or SGEMM"),
+                   size("n", "", 500, 1, 40'000, "rows and columns of each matrix on each rank")
+                       .labelled("order of the matrices")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
-    .sweeps = {{"baseline", "nodes=types ranks=1,all size=100,500"},
-               {"standard", "nodes=types ranks=1,all precision=double,single size=50,100,200,500,1000"},
-               {"advanced", "nodes=types ranks=1,all precision=double,single size=2000"}},
-    .unavailable_reason = blas::absent(),
+    .sweeps = {{"baseline", "nodes=types ranks=1,all n=100,500"},
+               {"standard", "nodes=types ranks=1,all precision=double,single n=50,100,200,500,1000"},
+               {"advanced", "nodes=types ranks=1,all precision=double,single n=2000"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
       if (parameters.choice("precision") == "single") {
         return std::make_unique<Multiply<float>>(parameters, communicator);

@@ -55,17 +55,17 @@ class MemoryCopy final : public Benchmark {
 
 const Registration registration{{
     .name = "node.memory_copy",
+    .title = "memcpy",
     .summary = "bandwidth of memcpy, from cache to memory",
-    .parameters = {integer("array_bytes", "B", 1 << 20, 1, std::int64_t{1} << 40,
-                           "bytes that each rank copies")},
+    .rungs = {{Pattern::memory, "bandwidth_bytes_per_s"}, {Pattern::copy, "time_s", "", "limit"}},
+    .parameters = {size("array_bytes", "B", 1 << 20, 1, std::int64_t{1} << 40,
+                        "bytes that each rank copies")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1 array_bytes=16Ki,1Mi,4Mi,64Mi"},
                {"standard",
                 "nodes=types ranks=1,all array_bytes=64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi,16Mi,64Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<MemoryCopy>(parameters, communicator);
-    },
+    .make = make<MemoryCopy>,
 }};
 
 }  // namespace

@@ -155,17 +155,19 @@ class Noise final : public Benchmark {
 
 const Registration registration{{
     .name = "node.noise",
+    .title = "operating system noise",
     .summary = "processor time lost to the operating system, its detours and their period",
-    .parameters = {integer("quanta", "", 50'000, 100, 10'000'000, "pieces of work in a repetition"),
-                   integer("quantum_ns", "ns", 2000, 200, 1'000'000, "time of one piece of work")},
+    .parameters = {problem("quanta", "", 50'000, 100, 10'000'000, "pieces of work in a repetition"),
+                   size("quantum_ns", "ns", 2000, 200, 1'000'000, "time of one piece of work")
+                       .labelled("length of a quantum in ns")},
     .definition = Definition::max_rank,
-    .metrics = {observed("noise_share", "1", true), observed_seconds("longest_detour_s"),
-                observed("detours_per_s", "1/s", true), observed_seconds("period_s"), seconds("time_s")},
+    .metrics = {result("noise_share", "1", Better::lower).labelled("share lost to the operating system"),
+                result_seconds("longest_detour_s"),
+                result("detours_per_s", "1/s", Better::lower).labelled("detours per second"),
+                result_seconds("period_s").labelled("period of the detours"), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=all"},
                {"standard", "nodes=types ranks=1,all quanta=50000,250000"}},
-    .make = [](const Parameters& parameters, const Communicator&) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Noise>(parameters);
-    },
+    .make = make<Noise>,
 }};
 
 }  // namespace

@@ -182,9 +182,11 @@ class Peak final : public Benchmark {
 
 const Registration registration{{
     .name = "node.peak",
+    .title = "peak arithmetic rate",
     .summary = "floating point rate of multiply-adds on registers",
-    .parameters = {choice("precision", {"double", "single"}, "of the numbers"),
-                   choice("instructions", {"widest", "compiled"},
+    .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}},
+    .parameters = {problem("precision", {"double", "single"}, "of the numbers"),
+                   method("instructions", {"widest", "compiled"},
                           "the processor's widest fused multiply-add, or what the flags of the build give")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},

@@ -122,10 +122,13 @@ class Stream final : public Benchmark {
 
 const Registration registration{{
     .name = "node.stream",
+    .title = "STREAM",
     .summary = "memory bandwidth of copy, scale, add and triad, from cache to memory",
-    .parameters = {choice("kernel", {"triad", "copy", "scale", "add"}, "what is done to each element"),
-                   integer("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40,
-                           "size of each array on each rank")},
+    .rungs = {{Pattern::memory, "bandwidth_bytes_per_s", "*", "limit"},
+              {Pattern::copy, "time_s", "kernel=copy", "limit"}},
+    .parameters = {problem("kernel", {"triad", "copy", "scale", "add"}, "what is done to each element"),
+                   size("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40,
+                        "size of each array on each rank")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1,all kernel=copy array_bytes=16Ki,256Ki,4Mi,64Mi"},
@@ -134,9 +137,7 @@ const Registration registration{{
                {"standard",
                 "nodes=types ranks=1,all kernel=copy,scale,add,triad "
                 "array_bytes=4Ki,16Ki,64Ki,256Ki,1Mi,4Mi,16Mi,64Mi"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<Stream>(parameters, communicator);
-    },
+    .make = make<Stream>,
 }};
 
 }  // namespace

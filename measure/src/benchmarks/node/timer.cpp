@@ -52,15 +52,14 @@ class Timer final : public Benchmark {
 
 const Registration registration{{
     .name = "node.timer",
+    .title = "clock read",
     .summary = "cost of a pair of clock reads",
-    .minimum_ranks = 1,
-    .maximum_ranks = 1,
-    .parameters = {choice("clock", {"register", "clock_gettime", "mpi_wtime"}, "which clock is read")},
+    .ranks = Ranks::exactly(1),
+    .parameters = {problem("clock", {"register", "clock_gettime", "mpi_wtime"}, "which clock is read")},
     .definition = Definition::local,
-    .metrics = {seconds("pair_s")},
+    .metrics = {seconds("pair_s").labelled("cost of a start/stop pair")},
     .sweeps = {{"baseline", "nodes=types ranks=1 clock=register,clock_gettime,mpi_wtime"}},
-    .make = [](const Parameters& parameters,
-               const Communicator&) { return std::make_unique<Timer>(parameters); },
+    .make = make<Timer>,
 }};
 
 }  // namespace

@@ -96,18 +96,18 @@ class VectorRate final : public Benchmark {
 
 const Registration registration{{
     .name = "node.vector_rate",
+    .title = "vector loops",
     .summary = "rate of vector loops over their length: r_inf and n_1/2 (RINF1)",
-    .parameters = {choice("kernel", {"triad", "multiply", "dot"}, "c = 3a + b, c = a b, or the sum of a b"),
-                   integer("vector_length", "", 128, 1, std::int64_t{1} << 30, "elements of each vector")},
+    .rungs = {arithmetic()},
+    .parameters = {problem("kernel", {"triad", "multiply", "dot"}, "c = 3a + b, c = a b, or the sum of a b"),
+                   size("vector_length", "", 128, 1, std::int64_t{1} << 30, "elements of each vector")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps =
         {{"baseline", "nodes=types ranks=1 kernel=triad vector_length=4,16,64,256"},
          {"standard",
           "nodes=types ranks=1 kernel=triad,multiply,dot vector_length=1,2,4,8,16,32,64,128,256,512,1024"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<VectorRate>(parameters, communicator);
-    },
+    .make = make<VectorRate>,
 }};
 
 }  // namespace

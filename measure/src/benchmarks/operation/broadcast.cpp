@@ -5,6 +5,7 @@
 // receivers first touch their pages in it, as a program's do. The warm variant keeps the matrices and shows
 // the gap. After thesis 6.6.2 and 7.5.1.
 #include "benchmark.hpp"
+#include "benchmarks/operation/matrix_parameters.hpp"
 #include "memory/buffer.hpp"
 
 namespace scope {
@@ -14,8 +15,8 @@ class MatrixBroadcast final : public Benchmark {
  public:
   MatrixBroadcast(const Parameters& parameters, const Communicator& communicator)
       : communicator_(communicator),
-        cold_(parameters.choice("memory") == "cold"),
-        elements_(parameters.integer("size") * parameters.integer("size")),
+        cold_(parameters.choice("buffers") == "cold"),
+        elements_(parameters.integer("n") * parameters.integer("n")),
         matrix_(elements_ * sizeof(double)) {}
 
   // Effective bandwidth counts the payload of all p processes (thesis, eq. 6.1).
@@ -58,18 +59,19 @@ class MatrixBroadcast final : public Benchmark {
 
 const Registration registration{{
     .name = "operation.broadcast",
+    .title = "matrix broadcast",
     .summary = "a program's broadcast of an N x N matrix, allocation and first touch included",
-    .minimum_ranks = 2,
-    .parameters = {integer("size", "", 120, 1, 16384, "N of the N x N matrix of doubles"),
-                   choice("memory", {"cold", "warm"}, "fresh buffers for every operation, or the same ones")},
+    .ranks = Ranks::at_least(2),
+    .routines = {{"MPI_Bcast", "buffers=cold"}},
+    .rungs = {{Pattern::transfer, "time_s"}},
+    .costs = {{"exchange", Step::Kind::messages, "", "ceil(log2(p))", "8*n^2"}},
+    .parameters = {matrix_order(), buffers()},
     .definition = Definition::global,
     .metrics = {seconds("time_s"), bytes_per_second()},
-    .sweeps = {{"baseline", "ranks=powers memory=cold size=30,120,360,720,1080"},
-               {"baseline", "ranks=powers memory=warm size=30,360,1080"},
-               {"baseline", "ranks=2 transport=tcp memory=cold size=30,360,720"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<MatrixBroadcast>(parameters, communicator);
-    },
+    .sweeps = {{"baseline", "ranks=powers buffers=cold n=30,120,360,720,1080"},
+               {"baseline", "ranks=powers buffers=warm n=30,360,1080"},
+               {"baseline", "ranks=2 transport=tcp buffers=cold n=30,360,720"}},
+    .make = make<MatrixBroadcast>,
 }};
 
 }  // namespace

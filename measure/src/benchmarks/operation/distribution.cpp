@@ -9,6 +9,7 @@
 
 #include "benchmark.hpp"
 #include "benchmarks/algorithm/partition.hpp"
+#include "benchmarks/operation/matrix_parameters.hpp"
 #include "memory/available.hpp"
 #include "memory/buffer.hpp"
 #include "mpi/datatype.hpp"
@@ -23,9 +24,9 @@ class Distribution final : public Benchmark {
   Distribution(Direction direction, const Parameters& parameters, const Communicator& communicator)
       : direction_(direction),
         by_rows_(parameters.choice("layout") == "rows"),
-        cold_(parameters.choice("memory") == "cold"),
+        cold_(parameters.choice("buffers") == "cold"),
         communicator_(communicator),
-        size_(static_cast<int>(parameters.integer("size"))),
+        size_(static_cast<int>(parameters.integer("n"))),
         stripes_(size_, communicator.size()),
         begin_(static_cast<int>(stripes_.begin(communicator.rank()))),
         width_(static_cast<int>(stripes_.size(communicator.rank()))) {
@@ -159,24 +160,34 @@ class Distribution final : public Benchmark {
   std::uint64_t seed_ = 0;
 };
 
-Declaration declaration(Direction direction, std::string name, std::string summary) {
+struct Row {
+  const char* name;
+  const char* title;
+  const char* summary;
+  const char* routine;
+  const char* phase;
+};
+
+Declaration declaration(Direction direction, const Row& row) {
   return {
-      .name = std::move(name),
-      .summary = std::move(summary),
-      .minimum_ranks = 2,
-      .parameters = {integer("size", "", 120, 1, 16384, "N of the N x N matrix of doubles"),
-                     choice("layout", {"columns", "rows"},
+      .name = row.name,
+      .title = row.title,
+      .summary = row.summary,
+      .ranks = Ranks::at_least(2),
+      .routines = {{row.routine, "buffers=cold layout=rows"}},
+      .costs = {{row.phase, Step::Kind::messages, "", "p-1", "8*n^2/p"}},
+      .parameters = {matrix_order(),
+                     layout("layout", {"columns", "rows"},
                             "stripes of columns, with a stride, or of rows, which lie together"),
-                     choice("memory", {"cold", "warm"},
-                            "fresh buffers for every operation, or the same ones")},
+                     buffers()},
       .definition = Definition::global,
       .metrics = {seconds("time_s"), bytes_per_second()},
       .sweeps =
-          {{"baseline", "ranks=powers layout=columns memory=cold size=120,480,1080"},
-           {"baseline", "ranks=powers layout=columns,rows memory=warm size=480"},
+          {{"baseline", "ranks=powers layout=columns buffers=cold n=120,480,1080"},
+           {"baseline", "ranks=powers layout=columns,rows buffers=warm n=480"},
            {"standard",
-            "ranks=powers layout=columns,rows memory=cold,warm size=120,240,360,480,600,840,1080,1320,1680"},
-           {"standard", "ranks=2 transport=tcp layout=columns,rows memory=cold,warm size=120,480,1080,1680"}},
+            "ranks=powers layout=columns,rows buffers=cold,warm n=120,240,360,480,600,840,1080,1320,1680"},
+           {"standard", "ranks=2 transport=tcp layout=columns,rows buffers=cold,warm n=120,480,1080,1680"}},
       .make = [direction](const Parameters& parameters,
                           const Communicator& communicator) -> std::unique_ptr<Benchmark> {
         return std::make_unique<Distribution>(direction, parameters, communicator);
@@ -184,10 +195,14 @@ Declaration declaration(Direction direction, std::string name, std::string summa
   };
 }
 
-const Registration scatter{declaration(Direction::scatter, "operation.scatter",
-                                       "a program's distribution of a matrix in stripes (MPI_Scatterv)")};
-const Registration gather{declaration(Direction::gather, "operation.gather",
-                                      "a program's collection of a matrix from stripes (MPI_Gatherv)")};
+const Registration scatter{declaration(
+    Direction::scatter,
+    {"operation.scatter", "matrix scatter", "a program's distribution of a matrix in stripes (MPI_Scatterv)",
+     "MPI_Scatterv", "distribute"})};
+const Registration gather{
+    declaration(Direction::gather,
+                {"operation.gather", "matrix gather",
+                 "a program's collection of a matrix from stripes (MPI_Gatherv)", "MPI_Gatherv", "collect"})};
 
 }  // namespace
 }  // namespace scope

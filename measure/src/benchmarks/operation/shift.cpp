@@ -9,6 +9,7 @@
 
 #include "benchmark.hpp"
 #include "benchmarks/algorithm/grid_rows.hpp"
+#include "benchmarks/operation/matrix_parameters.hpp"
 #include "memory/available.hpp"
 #include "memory/buffer.hpp"
 #include "mpi/process_grid.hpp"
@@ -22,11 +23,11 @@ class MatrixShift final : public Benchmark {
  public:
   MatrixShift(const Parameters& parameters, const Communicator& communicator)
       : communicator_(communicator),
-        cold_(parameters.choice("memory") == "cold"),
-        elements_(static_cast<int>(parameters.integer("size") * parameters.integer("size"))),
+        cold_(parameters.choice("buffers") == "cold"),
+        elements_(static_cast<int>(parameters.integer("n") * parameters.integer("n"))),
         matrix_(0),
         extra_(0) {
-    const ProcessGrid grid(communicator, parameters.integer("rows"));
+    const ProcessGrid grid(communicator, parameters.integer("grid_rows"));
     const bool along_rows = parameters.choice("direction") == "rows";
     if ((along_rows ? grid.columns() : grid.rows()) < 2) {
       throw Unavailable("direction=" + parameters.choice("direction") + ": a grid of " +
@@ -101,24 +102,23 @@ class MatrixShift final : public Benchmark {
 
 const Registration registration{{
     .name = "operation.shift",
+    .title = "matrix shift",
     .summary =
         "the circular shift of Cannon's algorithm: every process passes its matrix on, buffers included",
-    .minimum_ranks = 2,
-    .parameters = {integer("size", "", 120, 1, 16384, "N of the N x N matrix of doubles on each process"),
-                   choice("direction", {"rows", "columns"},
-                          "to the left along rows of the grid, or up its columns"),
-                   grid_rows(),
-                   choice("memory", {"cold", "warm"}, "fresh buffers for every operation, or the same ones")},
+    .ranks = Ranks::at_least(2),
+    .costs = {{"exchange", Step::Kind::messages, "", "1", "8*n^2"}},
+    .parameters = {matrix_order(),
+                   parallel("direction", {"rows", "columns"},
+                            "to the left along rows of the grid, or up its columns"),
+                   grid_rows(), buffers()},
     .definition = Definition::global,
     .metrics = {seconds("time_s"), bytes_per_second()},
-    .sweeps = {{"baseline", "ranks=powers memory=cold size=30,360,1080"},
-               {"baseline", "ranks=powers memory=warm size=360"},
-               {"standard", "ranks=powers memory=cold,warm size=30,60,120,240,360,480,600,720,840,1080"},
-               {"standard", "ranks=4 direction=columns memory=cold,warm size=120,360,1080"},
-               {"standard", "ranks=2 transport=tcp memory=cold,warm size=30,120,360,720,1080"}},
-    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      return std::make_unique<MatrixShift>(parameters, communicator);
-    },
+    .sweeps = {{"baseline", "ranks=powers buffers=cold n=30,360,1080"},
+               {"baseline", "ranks=powers buffers=warm n=360"},
+               {"standard", "ranks=powers buffers=cold,warm n=30,60,120,240,360,480,600,720,840,1080"},
+               {"standard", "ranks=4 direction=columns buffers=cold,warm n=120,360,1080"},
+               {"standard", "ranks=2 transport=tcp buffers=cold,warm n=30,120,360,720,1080"}},
+    .make = make<MatrixShift>,
 }};
 
 }  // namespace

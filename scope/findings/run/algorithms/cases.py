@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from scope.catalog.benchmark import Value
 from scope.findings.finding import Evidence
 from scope.findings.run.context import Context
 from scope.findings.run.measurement.oversubscription import crowded
-from scope.models.fit import Bounds
+from scope.statistics.estimate import Estimate
 from scope.models.scaling.speedup import SIZES, size_of
-from scope.samples.records import Value
 from scope.statistics.summary import Summary
 
 
@@ -77,7 +77,7 @@ def words(kind: tuple[tuple[str, Value], ...]) -> str:
     return " ".join(f"{name}={value}" for name, value in kind)
 
 
-def written(bounds: Bounds, digits: int = 0) -> str:
+def written(bounds: Estimate, digits: int = 0) -> str:
     """Write a count with its interval."""
     if bounds.low is None or bounds.high is None:
         return f"{bounds.value:.{digits}f}"

@@ -8,7 +8,7 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.algorithms.cases import AlgorithmCase, algorithm_cases, words, written
 from scope.findings.run.context import Context
-from scope.models.fit import Speedup
+from scope.models.scaling.speedup import Speedup
 
 
 def find(context: Context) -> list[Finding]:

@@ -7,7 +7,7 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.findings.run.measurement.oversubscription import crowded
 from scope.findings.settings import setting
-from scope.models.fit import Fit
+from scope.models.fitting.fit import Fit
 
 IN_STEPS = ("barrier", "broadcast", "reduce", "allreduce")
 """Collectives for which each process has or gets the same: a tree does them in ceil(log2 p) steps."""

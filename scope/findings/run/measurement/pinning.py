@@ -42,29 +42,29 @@ def _threads_of_a_core(context: Context, host: str) -> int:
 
 
 def _loose(context: Context, launch: LaunchRecord) -> bool:
-    return any(len(p.cores) > _threads_of_a_core(context, p.host) for p in launch.processes)
+    return any(len(p.processors) > _threads_of_a_core(context, p.host) for p in launch.processes)
 
 
 def _stacked(context: Context, launch: LaunchRecord) -> list[tuple[str, tuple[int, ...]]]:
     """Return (host, processors) of the cores to which several processes are bound."""
     places = Counter(
-        (p.host, tuple(p.cores))
+        (p.host, tuple(p.processors))
         for p in launch.processes
-        if 0 < len(p.cores) <= _threads_of_a_core(context, p.host)
+        if 0 < len(p.processors) <= _threads_of_a_core(context, p.host)
     )
     return [(host, cores) for (host, cores), processes in places.items() if processes > len(cores)]
 
 
 def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) -> Finding:
     launch = launches[0]
-    process = max(launch.processes, key=lambda p: len(p.cores))
+    process = max(launch.processes, key=lambda p: len(p.processors))
     return Finding(
         code="no-pinning",
         severity=severity,
-        title=f"Processes of {len(launches)} launches {what} between {len(process.cores)} processors",
+        title=f"Processes of {len(launches)} launches {what} between {len(process.processors)} processors",
         where={"host": process.host, "ranks": launch.ranks, "launch": launch.launch},
         evidence=[
-            Evidence(what=f"processors of rank {process.rank} in launch {launch.launch}", value=len(process.cores))
+            Evidence(what=f"processors of rank {process.rank} in launch {launch.launch}", value=len(process.processors))
         ],
         advice=(
             "Bind them: `scope run --binding core` (mpiexec --bind-to core). Where the site forbids it, more "
@@ -75,7 +75,7 @@ def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) 
 
 def _stacked_finding(context: Context, launches: list[LaunchRecord]) -> Finding:
     host, cores = _stacked(context, launches[0])[0]
-    ranks = [p.rank for p in launches[0].processes if p.host == host and tuple(p.cores) == cores]
+    ranks = [p.rank for p in launches[0].processes if p.host == host and tuple(p.processors) == cores]
     where = f"processor {', '.join(map(str, cores))} of {host}"
     return Finding(
         code="shared-processor",

@@ -15,7 +15,10 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.findings.settings import setting
-from scope.models.fit import Fit, Ladder, Parameter, Rung
+from scope.models.fitting.fit import Fit
+from scope.models.ladder.ladder import Ladder
+from scope.models.fitting.fit import FittedParameter
+from scope.models.ladder.ladder import Rung
 
 Layer = Literal["wire", "protocol", "library"]
 
@@ -121,7 +124,7 @@ def _finding(context: Context, ladder: Ladder, three: Three, layer: Layer, start
     )
 
 
-def _n_half(context: Context, ladder: Ladder, rung: Rung) -> Parameter | None:
+def _n_half(context: Context, ladder: Ladder, rung: Rung) -> FittedParameter | None:
     """Return the fitted n_1/2 of the curve on which a rung stands."""
     for fit in context.models.fits:
         if fit.chosen and _stands_on(fit, ladder, rung):

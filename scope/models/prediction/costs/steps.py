@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import isqrt
 from typing import Literal, Protocol
 
-from scope.samples.records import Value
+from scope.catalog.benchmark import Value
 
 Phase = Literal["initialise", "distribute", "compute", "exchange", "collect"]
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from scope import units
-from scope.models.fit import Application, ApplicationPoint, Bounds
+from scope.models.scaling.applications import Application
+from scope.models.scaling.applications import ApplicationPoint
+from scope.statistics.estimate import Estimate
 from scope.report.figure import Figure, Plot, log_axis, number, plain, whiskers
 from scope.report.run.applications import law, times
 from scope.report.run.contents import Contents
@@ -55,13 +57,13 @@ def _figure(contents: Contents, one: Application, key: str) -> Figure:
     )
 
 
-def _shown(one: Application, metric: str) -> list[tuple[ApplicationPoint, Bounds]]:
+def _shown(one: Application, metric: str) -> list[tuple[ApplicationPoint, Estimate]]:
     """Return what a logarithmic axis has a place for: one process sends and waits for nothing."""
     found = [(point, getattr(point, metric)) for point in one.points]
     return [(point, bounds) for point, bounds in found if bounds.value > 0]
 
 
-def _points(name: str, points: list[tuple[ApplicationPoint, Bounds]]) -> Plot:
+def _points(name: str, points: list[tuple[ApplicationPoint, Estimate]]) -> Plot:
     return {
         "type": "scatter",
         "mode": "markers" if name == "compute" else "lines+markers",
@@ -78,7 +80,7 @@ def _points(name: str, points: list[tuple[ApplicationPoint, Bounds]]) -> Plot:
     }
 
 
-def _law(a0_s: Bounds, counts: list[int]) -> Plot:
+def _law(a0_s: Estimate, counts: list[int]) -> Plot:
     at = np.geomspace(counts[0], counts[-1], 2)
     return {
         "type": "scatter",

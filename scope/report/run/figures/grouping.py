@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from scope.catalog.benchmark import Value
 from scope.report.figure import label
 from scope.report.run.order import case_key, factors, value_key, varying
-from scope.samples.records import Value
 from scope.statistics.summary import Case, Summary
 
 MOST_SERIES = 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scope.models.fit import Fit
+from scope.models.fitting.fit import Fit
 from scope.report.figure import (
     Figure,
     Plot,

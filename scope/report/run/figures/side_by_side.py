@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from scope import units
+from scope.catalog.benchmark import Value
 from scope.report.figure import Comparison, Mark, Panel, label, origins, series_name, shown, table
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import series_factors, spread, swept, values
 from scope.report.run.figures.ranks import LEVELS
 from scope.report.run.order import case_key, factors, level
 from scope.report.wording import definition, metric
-from scope.samples.records import Value
 from scope.statistics.summary import Summary
 
 _PANELS = 4

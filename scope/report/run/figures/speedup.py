@@ -8,7 +8,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scope import units
-from scope.models.fit import Amdahl, Bounds, Speedup, SpeedupPoint
+from scope.models.scaling.amdahl import Amdahl
+from scope.statistics.estimate import Estimate
+from scope.models.scaling.speedup import Speedup
+from scope.models.scaling.speedup import SpeedupPoint
 from scope.models.scaling.speedup import SIZES
 from scope.report.figure import Figure, Plot, Table, number, plain, whiskers
 from scope.report.run.contents import Contents
@@ -78,7 +81,7 @@ def _told(one: Speedup, law: Amdahl) -> str:
     return f"{serial}; {critical}{effective}."
 
 
-def _count(bounds: Bounds) -> str:
+def _count(bounds: Estimate) -> str:
     if bounds.low is None or bounds.high is None or bounds.low == bounds.high:
         return f"{bounds.value:.0f}"
     return f"{bounds.value:.0f} [{bounds.low:.0f}, {bounds.high:.0f}]"
@@ -109,11 +112,11 @@ def _of_size(one: Speedup) -> list[str]:
     ]
 
 
-def _triple(bounds: Bounds | None) -> tuple[float | None, float | None, float | None]:
+def _triple(bounds: Estimate | None) -> tuple[float | None, float | None, float | None]:
     return (None, None, None) if bounds is None else (bounds.value, bounds.low, bounds.high)
 
 
-def _figure_of(bounds: Bounds | None) -> str:
+def _figure_of(bounds: Estimate | None) -> str:
     return units.interval(*_triple(bounds), "")
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from scope import units
-from scope.models.fit import Fit
+from scope.models.fitting.fit import Fit
 from scope.report.figure import Figure, Plot, label, log_ticks, number, origins, place, plain, shown, table, tick
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import series, series_factors, swept, values

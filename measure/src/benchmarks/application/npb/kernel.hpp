@@ -144,12 +144,12 @@ class Kernel : public Benchmark {
 // The metrics of every kernel. Messages and bytes are those that the busiest process sends; small messages
 // have 1 KiB at most; waits are for messages that follow one another.
 inline std::vector<Metric> kernel_metrics() {
-  auto metrics = with_phases({seconds("time_s"), observed("mops_per_s", "Mop/s", false),
-                              observed("mops_per_process_per_s", "Mop/s", false),
-                              observed("exchange_messages", "1", true), observed("exchange_bytes", "B", true),
-                              observed("exchange_small_messages", "1", true),
-                              observed("collect_messages", "1", true), observed("collect_bytes", "B", true),
-                              observed("waits", "1", true), observed("memory_bytes", "B", true)});
+  auto metrics =
+      with_phases({seconds("time_s"), result("mops_per_s", "Mop/s", Better::higher).labelled("Mop/s"),
+                   result("mops_per_process_per_s", "Mop/s", Better::higher).labelled("Mop/s of a process"),
+                   count("exchange_messages"), count("exchange_bytes", "B"), count("exchange_small_messages"),
+                   count("collect_messages"), count("collect_bytes", "B"), count("waits"),
+                   condition("memory_bytes", "B", Better::lower).labelled("memory of a process")});
   // No root initialises or distributes anything: every process makes its own part before the time begins.
   std::erase_if(metrics, [](const Metric& metric) {
     return metric.name == "initialise_s" || metric.name == "distribute_s" || metric.name == "solve_s";
@@ -157,25 +157,32 @@ inline std::vector<Metric> kernel_metrics() {
   return metrics;
 }
 
-// The declaration of a kernel that runs on any number of processes; further parameters follow the class.
+// What the operations are that a kernel counts.
+enum class Operations { floating_point, others };
+
+// The declaration of a kernel that runs on any number of processes.
 template <class Made, class Problem>
-Declaration declaration(std::string name, std::string summary, const PerClass<Problem>& problems,
-                        std::vector<Parameter> further = {}) {
+Declaration declaration(const char* name, const char* title, const char* summary,
+                        const PerClass<Problem>& problems, std::vector<Parameter> further = {},
+                        Operations operations = Operations::floating_point) {
   std::vector<Parameter> parameters{problem_class(problems)};
   const bool varied = std::any_of(further.begin(), further.end(),
                                   [](const Parameter& parameter) { return parameter.name == "variant"; });
   const std::string variants = varied ? " variant=plain,tuned" : "";
   parameters.insert(parameters.end(), further.begin(), further.end());
-  return {.name = std::move(name),
-          .summary = std::move(summary),
+  std::vector<Rung> rungs{communication()};
+  if (operations == Operations::floating_point) rungs.push_back(arithmetic("mops_per_s"));
+  return {.name = name,
+          .title = title,
+          .summary = summary,
+          .rungs = std::move(rungs),
           .parameters = std::move(parameters),
           .definition = Definition::max_rank,
           .metrics = kernel_metrics(),
           .sweeps = {{"standard", "ranks=1,2,4 class=S"},
                      {"advanced", "ranks=powers class=W" + variants},
                      {"advanced", "ranks=powers class=A" + variants}},
-          .make = [](const Parameters& parameters, const Communicator& communicator)
-              -> std::unique_ptr<Benchmark> { return std::make_unique<Made>(parameters, communicator); }};
+          .make = make<Made>};
 }
 
 }  // namespace scope::npb

@@ -32,7 +32,7 @@ Parameter problem_class(const PerClass<Entry>& table) {
   std::string sizes;
   for (std::size_t i = 0; i < names.size(); ++i)
     sizes += (i == 0 ? ": " : ", ") + names[i] + " " + table[i].size();
-  return choice("class", names, "size of the problem, as the suite names it" + sizes);
+  return size("class", names, "size of the problem, as the suite names it" + sizes);
 }
 
 }  // namespace scope::npb

@@ -8,7 +8,7 @@
 namespace scope::npb {
 
 inline Parameter vector_variant() {
-  return choice("variant", {"plain", "tuned"},
+  return method("variant", {"plain", "tuned"},
                 "vectors of 128 bits, or of 256 where all processors have them");
 }
 

@@ -1,0 +1,17 @@
+// The parameters that all operations on matrices have.
+#pragma once
+
+#include "benchmark.hpp"
+
+namespace scope {
+
+inline Parameter matrix_order() {
+  return size("n", "", 120, 1, 16384, "N of the N x N matrix of doubles").labelled("order of the matrix");
+}
+
+inline Parameter buffers() {
+  return layout("buffers", {"cold", "warm"},
+                "fresh buffers for every operation, first touch included, or the same ones");
+}
+
+}  // namespace scope

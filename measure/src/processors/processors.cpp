@@ -1,0 +1,123 @@
+#include "processors/processors.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <sstream>
+
+namespace scope {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts{""};
+  for (const char character : text) {
+    character == separator ? parts.emplace_back() : parts.back() += character;
+  }
+  return parts;
+}
+
+// Of cpu.max: `100000 50000`, or `max 100000` for no limit.
+std::optional<double> quota_v2(const std::string& group) {
+  std::ifstream file(group + "/cpu.max");
+  double quota_us = 0;
+  double period_us = 0;
+  return file >> quota_us >> period_us && period_us > 0 ? std::optional(quota_us / period_us) : std::nullopt;
+}
+
+std::optional<double> quota_v1(const std::string& group) {
+  std::ifstream quota_file(group + "/cpu.cfs_quota_us");
+  std::ifstream period_file(group + "/cpu.cfs_period_us");
+  double quota_us = 0;
+  double period_us = 0;
+  const bool limited = quota_file >> quota_us && period_file >> period_us && quota_us > 0 && period_us > 0;
+  return limited ? std::optional(quota_us / period_us) : std::nullopt;
+}
+
+// The smallest quota of a group and its parents. Inside a container the group may lie outside of what is
+// mounted.
+template <class Quota>
+void limit(std::optional<double>& smallest, const std::string& mount, std::string group, Quota&& quota_of) {
+  while (true) {
+    const auto quota = quota_of(mount + group);
+    if (quota) smallest = std::min(smallest.value_or(*quota), *quota);
+    if (group.empty()) return;
+    group.resize(group.rfind('/'));
+  }
+}
+
+}  // namespace
+
+std::vector<int> allowed_processors() {
+  std::vector<int> processors;
+  for (int most = CPU_SETSIZE; most <= 1 << 20; most *= 2) {
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(most),
+                                                               [](cpu_set_t* s) { CPU_FREE(s); });
+    const std::size_t bytes = CPU_ALLOC_SIZE(most);
+    CPU_ZERO_S(bytes, set.get());
+    // Refused where the kernel knows more processors than the set has room for.
+    if (sched_getaffinity(0, bytes, set.get()) != 0) continue;
+    for (int processor = 0; processor < most; ++processor) {
+      if (CPU_ISSET_S(processor, bytes, set.get())) processors.push_back(processor);
+    }
+    break;
+  }
+  return processors;
+}
+
+std::vector<std::vector<int>> allowed_on_host(const Communicator& world) {
+  std::string mine = host_name();
+  for (const int processor : allowed_processors()) mine += ' ' + std::to_string(processor);
+  std::vector<std::vector<int>> all;
+  for (const std::string& text : world.all_gather(mine)) {
+    std::istringstream words(text);
+    std::string host;
+    words >> host;
+    if (host != host_name()) continue;
+    all.emplace_back(std::istream_iterator<int>(words), std::istream_iterator<int>());
+  }
+  return all;
+}
+
+std::optional<double> processor_quota(const std::string& root) {
+  std::optional<double> smallest;
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {  // number:controllers:/group
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const auto controllers = split(line.substr(first + 1, second - first - 1), ',');
+    std::string group = line.substr(second + 1);
+    while (group.ends_with('/')) group.pop_back();
+    if (controllers.front().empty()) {
+      limit(smallest, root + "/sys/fs/cgroup", group, quota_v2);
+    } else if (std::find(controllers.begin(), controllers.end(), "cpu") != controllers.end()) {
+      limit(smallest, root + "/sys/fs/cgroup/cpu", group, quota_v1);
+    }
+  }
+  return smallest;
+}
+
+int usable_processors(const std::vector<std::vector<int>>& allowed, std::optional<double> quota) {
+  std::set<int> all;
+  for (const auto& processors : allowed) all.insert(processors.begin(), processors.end());
+  const double count = static_cast<double>(all.size());
+  return std::max(1, static_cast<int>(std::min(count, quota.value_or(count))));
+}
+
+bool must_share_processors(const std::vector<std::vector<int>>& allowed, std::optional<double> quota) {
+  if (static_cast<int>(allowed.size()) > usable_processors(allowed, quota)) return true;
+  // Processes that are bound share where more of them are inside a set than it has processors.
+  return std::any_of(allowed.begin(), allowed.end(), [&](const std::vector<int>& room) {
+    const auto inside =
+        std::count_if(allowed.begin(), allowed.end(), [&](const std::vector<int>& processors) {
+          return std::includes(room.begin(), room.end(), processors.begin(), processors.end());
+        });
+    return inside > static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, room.size()));
+  });
+}
+
+}  // namespace scope

@@ -1,0 +1,93 @@
+"""What models are derived from: the results of a run, its machine, its launches and what its benchmarks mean."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from scope.catalog.benchmark import Pattern
+from scope.catalog.catalog import Catalog, Settings, Standing
+from scope.machine.machine import Machine
+from scope.plan.case import Batch, Case
+from scope.samples.records import LaunchRecord
+from scope.statistics.summary import Summary, headlines
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Everything that a run measured, with the catalog of its benchmarks."""
+
+    summaries: list[Summary]
+    machine: Machine
+    launches: list[LaunchRecord]
+    catalog: Catalog
+
+    @cached_property
+    def headlines(self) -> list[Summary]:
+        """The results with a figure above zero, under their metrics' headline definitions."""
+        return [one for one in headlines(self.summaries) if one.median]
+
+    @cached_property
+    def oversubscribed(self) -> frozenset[Batch]:
+        """The batches with more processes than processors on some host: no point of any model."""
+        return oversubscribed(self.machine, self.launches)
+
+    def is_oversubscribed(self, case: Case) -> bool:
+        """Return whether the processes of a case had to share processors."""
+        return case.batch in self.oversubscribed
+
+    def standing(self, pattern: Pattern, layer: str, unit: str, free: Iterable[str] = ()) -> Iterator[On]:
+        """Yield the results in a unit that stand on a layer's rungs; parameters named `free` may have any value."""
+        allowed = tuple(free)
+        for place in self.catalog.standing(pattern, layer):
+            for one in self.headlines:
+                if (one.benchmark, one.unit) != (place.benchmark.name, unit) or not place.shows(one.metric):
+                    continue
+                if place.holds(one.parameters, allowed):
+                    yield On(place, one)
+
+    def of(self, benchmark: str, metric: str, settings: Settings | None = None) -> list[Summary]:
+        """Return the results of a benchmark's metric with these parameters, where the benchmark has them."""
+        wanted = settings or {}
+        return [
+            one
+            for one in self.headlines
+            if (one.benchmark, one.metric) == (benchmark, metric)
+            and all(one.parameters.get(name, value) == value for name, value in wanted.items())
+        ]
+
+    def size(self, case: Case) -> int:
+        """Return the extent of a case's problem or message; 0 where it has none as one number."""
+        return self.catalog.size(case.benchmark, case.parameters) or 0
+
+    def hosts(self, case: Case) -> list[str]:
+        """Return the host of each rank of a case, from the launch that ran it; empty where none did."""
+        launch = next((one for one in self.launches if one.batch == case.batch), None)
+        return [p.host for p in sorted(launch.processes, key=lambda p: p.rank)] if launch else []
+
+
+@dataclass(frozen=True)
+class On:
+    """A result on a rung."""
+
+    place: Standing
+    summary: Summary
+
+
+def oversubscribed(machine: Machine, launches: Iterable[LaunchRecord]) -> frozenset[Batch]:
+    """Return the batches of the launches with more processes than processors on some host."""
+    return frozenset(
+        launch.batch
+        for launch in launches
+        for host, processes in Counter(p.host for p in launch.processes).items()
+        if (room := usable(machine, host)) is not None and processes > room
+    )
+
+
+def usable(machine: Machine, host: str) -> int | None:
+    """Return how many processors the run may use on a host; None where the host is not known."""
+    short = host.split(".")[0]
+    facts = next((one for one in machine.hosts if one.name.split(".")[0] == short), None)
+    return facts.processor.usable_processors if facts is not None and facts.processor.usable else None

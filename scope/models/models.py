@@ -1,0 +1,33 @@
+"""`models.json`: everything that is derived from the statistics of a run."""
+
+from __future__ import annotations
+
+from scope.models.communication.pair_matrix import PairMatrix
+from scope.models.computation.linpack_rates import LinpackRates
+from scope.models.fitting.fit import Fit, NotFitted
+from scope.models.ladder.ladder import Ladder
+from scope.models.ladder.limit_lines import Limit
+from scope.models.ladder.operation_parts import OperationParts
+from scope.models.prediction.prediction import Prediction
+from scope.models.scaling.applications import Application
+from scope.models.scaling.phases_by_rank import PhasesByRank
+from scope.models.scaling.speedup import Speedup
+from scope.strict import Strict
+
+
+class Models(Strict):
+    """Fits, ladders, speed-ups, predictions and what else a run's models say."""
+
+    format: int
+    fits: list[Fit]
+    ladders: list[Ladder]
+    limits: list[Limit] = []
+    not_fitted: list[NotFitted] = []
+    pairs: list[PairMatrix] = []
+    speedups: list[Speedup] = []
+    predictions: list[Prediction] = []
+    phases: list[PhasesByRank] = []
+    operations: list[OperationParts] = []
+    applications: list[Application] = []
+    linpack: LinpackRates | None = None
+    """Of the largest LINPACK; None where it was not run."""

@@ -1,0 +1,78 @@
+"""What identifies a case: everything that is chosen before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scope.catalog.benchmark import Value
+from scope.catalog.catalog import Catalog
+from scope.plan.placement import Placement
+from scope.strict import Strict
+
+Batch = tuple[int, str, Placement]
+"""What a launch fixes for all its cases: ranks, transport and placement."""
+
+
+class Case(Strict):
+    """One benchmark with its parameters, on so many ranks, over a transport, in a place."""
+
+    benchmark: str
+    parameters: dict[str, Value]
+    ranks: int
+    transport: str
+    placement: Placement
+    label: str
+    """What people call it: `ping-pong, 1 MiB, 2 ranks`; parameters at their defaults are left out."""
+
+    @classmethod
+    def of(
+        cls,
+        catalog: Catalog,
+        benchmark: str,
+        parameters: Mapping[str, Value],
+        batch: Batch,
+    ) -> Case:
+        """Return a case with its label."""
+        ranks, transport, placement = batch
+        words = [
+            catalog.described(benchmark, parameters),
+            f"{ranks} rank{'s' if ranks != 1 else ''}",
+            *([transport] if transport != "default" else []),
+            *placement.words,
+        ]
+        return cls(
+            benchmark=benchmark,
+            parameters=dict(parameters),
+            ranks=ranks,
+            transport=transport,
+            placement=placement,
+            label=", ".join(words),
+        )
+
+    @property
+    def batch(self) -> Batch:
+        """Ranks, transport and placement: what all cases of a launch share."""
+        return self.ranks, self.transport, self.placement
+
+    @property
+    def key(self) -> Key:
+        """What makes two records the same case; hashable."""
+        return key(self.benchmark, self.parameters, self.batch)
+
+    def without(self, catalog: Catalog, *names: str, ranks: int | None = None) -> Case:
+        """Return the case without some parameters, for a curve over them, and on another number of ranks."""
+        kept = {name: value for name, value in self.parameters.items() if name not in names}
+        batch = (self.ranks if ranks is None else ranks, self.transport, self.placement)
+        return Case.of(catalog, self.benchmark, kept, batch)
+
+
+Key = tuple[str, tuple[tuple[str, str, Value], ...], Batch]
+
+
+def key(benchmark: str, parameters: Mapping[str, Value], batch: Batch) -> Key:
+    """Return what makes two records the same case; hashable."""
+    return (
+        benchmark,
+        tuple(sorted((name, type(value).__name__, value) for name, value in parameters.items())),
+        batch,
+    )

@@ -1,0 +1,64 @@
+"""How a launch places its ranks: `core`, `socket`, `none`, `node` or `threads`, on all hosts or those of a type.
+
+Ranks are bound to cores, to sockets or not at all; `node` is one rank on each host; `threads` are ranks that are
+not bound and whose threads may all call MPI (MPI_THREAD_MULTIPLE). On a cluster of several types of node, the type
+whose hosts alone are used follows after a colon: `core:type2`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+Kind = Literal["core", "socket", "none", "node", "threads"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+ALL = "all"
+"""The group of all hosts."""
+_WORDS: dict[Kind, str] = {"node": "one per host", "threads": "MPI_THREAD_MULTIPLE"}
+
+
+@dataclass(frozen=True, order=True)
+class Placement:
+    """Where the ranks of a launch stand."""
+
+    kind: Kind = "core"
+    group: str = ALL
+    """The hosts that are used: `all`, or those of one type, `type2`."""
+
+    @classmethod
+    def parse(cls, text: str) -> Placement:
+        """Read a placement as it is written; raises ValueError for an unknown kind."""
+        kind, colon, group = text.partition(":")
+        for known in KINDS:
+            if kind == known and (group or not colon):
+                return cls(known, group or ALL)
+        raise ValueError(f"must be one of {', '.join(KINDS)}; a type of node may follow after a colon")
+
+    def __str__(self) -> str:
+        return self.kind if self.group == ALL else f"{self.kind}:{self.group}"
+
+    @property
+    def one_per_host(self) -> bool:
+        """Whether each host has one rank."""
+        return self.kind == "node"
+
+    @property
+    def words(self) -> list[str]:
+        """What people must know of it; how ranks are bound is not worth a word."""
+        return [_WORDS[self.kind]] * (self.kind in _WORDS) + [f"on {self.group}"] * (self.group != ALL)
+
+    def on_same_hosts(self, kind: Kind) -> Placement:
+        """Return a placement of another kind on the same hosts."""
+        return replace(self, kind=kind)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        text = core_schema.no_info_after_validator_function(cls.parse, core_schema.str_schema())
+        return core_schema.json_or_python_schema(
+            json_schema=text,
+            python_schema=core_schema.union_schema([core_schema.is_instance_schema(cls), text]),
+            serialization=core_schema.plain_serializer_function_ser_schema(str),
+        )

@@ -1,0 +1,34 @@
+"""A figure with its interval: what every derived number of a run is."""
+
+from __future__ import annotations
+
+from scope.strict import Strict
+
+
+class Estimate(Strict):
+    """A figure with its 95 % interval; a bound is None where it is not known, or where there is none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def exact(cls, value: float) -> Estimate:
+        """Return a figure that is known: its interval has no width."""
+        return cls(value=value, low=value, high=value)
+
+    def scaled(self, factor: float) -> Estimate:
+        """Return so many times the figure; the factor is positive."""
+        return Estimate(
+            value=self.value * factor,
+            low=None if self.low is None else self.low * factor,
+            high=None if self.high is None else self.high * factor,
+        )
+
+    def as_rate(self, amount: float) -> Estimate:
+        """Return an amount over this time."""
+        return Estimate(
+            value=amount / self.value,
+            low=amount / self.high if self.high else None,
+            high=amount / self.low if self.low else None,
+        )

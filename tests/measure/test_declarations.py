@@ -1,0 +1,132 @@
+"""What benchmarks declare is complete and consistent, so that no general code has to know their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from scope.build import monitor, registry
+from scope.catalog.benchmark import Benchmark, Routine
+from scope.machine.machine import NativeBuild
+
+ROUTINES = set(
+    re.findall(r"^[345]\.\d \w+ +\w+ +(\w+)\(", (monitor.source_directory() / "routines.txt").read_text(), re.M)
+)
+FUNCTIONS = {"sqrt", "log2", "ceil", "floor", "min", "max"}
+PATTERNS = {"ping_pong", "stream", "transfer", "communication", "arithmetic", "memory", "copy", "pair_matrix"}
+PHASES = {"initialise", "distribute", "compute", "exchange", "collect"}
+REQUIREMENTS = {"blas", "lapack", "scalapack", "spawn", "threads", "file_system"}
+
+
+@pytest.fixture(scope="module")
+def benchmarks(embedded_build: NativeBuild) -> list[Benchmark]:
+    return registry.load(embedded_build.program)
+
+
+def bindings(benchmarks: list[Benchmark], level: str) -> Iterator[tuple[Benchmark, Routine]]:
+    for benchmark in benchmarks:
+        if benchmark.level == level:
+            yield from ((benchmark, binding) for binding in benchmark.routines)
+
+
+def test_texts_are_there_and_fit(benchmarks: list[Benchmark]) -> None:
+    assert benchmarks
+    for one in benchmarks:
+        assert 0 < len(one.title) <= 40, one.name
+        assert one.summary, one.name
+        assert one.family, one.name
+        for named in [*one.parameters, *one.metrics]:
+            assert named.label, f"{one.name}: {named.name}"
+            assert "_" not in named.label, f"{one.name}: {named.name}"
+    titles = [one.title for one in benchmarks]
+    assert len(set(titles)) == len(titles)
+
+
+def test_roles_follow_from_names_and_units(benchmarks: list[Benchmark]) -> None:
+    for one in benchmarks:
+        assert any(metric.role == "result" for metric in one.metrics), one.name
+        for metric in one.metrics:
+            assert metric.role != "phase" or (metric.unit, metric.quantity) == ("s", "observed"), metric.name
+        for parameter in one.parameters:
+            assert parameter.name != "message_bytes" or parameter.role == "size", one.name
+            assert not parameter.name.startswith("grid_") or parameter.role == "parallel", one.name
+
+
+def test_one_name_has_one_role_in_a_family(benchmarks: list[Benchmark]) -> None:
+    roles: dict[tuple[str, str], str] = {}
+    for one in benchmarks:
+        for parameter in one.parameters:
+            assert roles.setdefault((one.family, parameter.name), parameter.role) == parameter.role, one.name
+
+
+def test_ranks_are_possible(benchmarks: list[Benchmark]) -> None:
+    for one in benchmarks:
+        ranks = one.ranks
+        assert ranks.minimum >= 1, one.name
+        assert ranks.maximum is None or ranks.maximum >= ranks.minimum, one.name
+        assert ranks.multiple_of >= 1, one.name
+        assert ranks.one_of == sorted(set(ranks.one_of)), one.name
+
+
+def test_routines_are_mpi_and_each_has_one_benchmark(benchmarks: list[Benchmark]) -> None:
+    for level in ("mpi", "operation"):
+        bound = [binding.routine for _, binding in bindings(benchmarks, level)]
+        assert len(bound) > 2
+        assert len(set(bound)) == len(bound)
+        assert {name for name in bound if name.removeprefix("MPI_") not in ROUTINES} == set()
+
+
+def test_every_collective_stands_for_its_three_calls(benchmarks: list[Benchmark]) -> None:
+    for one in benchmarks:
+        calls = next((parameter.choices for parameter in one.parameters if parameter.name == "call"), [])
+        if "persistent" in calls:
+            bound = {binding.parameters["call"]: binding.routine for binding in one.routines}
+            assert set(bound) == {"blocking", "nonblocking", "persistent"}, one.name
+            assert bound["persistent"] == bound["blocking"] + "_init", one.name
+            assert bound["nonblocking"].lower() == bound["blocking"].lower().replace("mpi_", "mpi_i"), one.name
+
+
+def test_settings_are_declared_values(benchmarks: list[Benchmark]) -> None:
+    for one in benchmarks:
+        declared = {parameter.name: parameter for parameter in one.parameters}
+        for settings in [part.parameters for part in [*one.routines, *one.rungs]]:
+            for name, value in settings.items():
+                choices = declared[name].choices
+                assert value == "*" or (value in choices if choices else isinstance(value, int)), one.name
+
+
+def test_rungs_are_of_known_patterns_and_metrics(benchmarks: list[Benchmark]) -> None:
+    for one in benchmarks:
+        for rung in one.rungs:
+            assert rung.pattern in PATTERNS, one.name
+            assert rung.layer in {one.level, "limit", "frames"}, one.name
+            assert rung.metric in {"", *(metric.name for metric in one.metrics)}, one.name
+    patterns = {rung.pattern for one in benchmarks for rung in one.rungs}
+    assert patterns == PATTERNS
+
+
+def test_what_counts_floating_point_or_communicates_says_so(benchmarks: list[Benchmark]) -> None:
+    for one in benchmarks:
+        patterns = {rung.pattern for rung in one.rungs}
+        metrics = {metric.name for metric in one.metrics}
+        if "flops_per_s" in metrics:
+            assert patterns & {"arithmetic", "memory"}, one.name
+        assert ("communicate_s" in metrics) == ("communication" in patterns), one.name
+
+
+def test_costs_are_expressions_of_parameters_and_ranks(benchmarks: list[Benchmark]) -> None:
+    for one in benchmarks:
+        known = {parameter.name for parameter in one.parameters} | {"p"} | FUNCTIONS
+        for step in one.costs:
+            assert step.phase in PHASES, one.name
+            assert (step.kind == "collective") == bool(step.routine), one.name
+            for expression in (step.count, step.bytes, step.ranks):
+                assert set(re.findall(r"[A-Za-z_]\w*", expression)) <= known, f"{one.name}: {expression}"
+                assert re.fullmatch(r"[\w.+\-*/^(), ]+", expression), f"{one.name}: {expression}"
+
+
+def test_requirements_are_known(benchmarks: list[Benchmark]) -> None:
+    for one in benchmarks:
+        assert set(one.requires) <= REQUIREMENTS, one.name
