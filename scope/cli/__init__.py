@@ -49,7 +49,7 @@ def help_text() -> str:
         "usage: scope COMMAND [OPTIONS]\n\n"
         "Measures a cluster layer by layer and says where performance is lost, and why.\n\n"
         f"commands (details: scope COMMAND --help):\n{commands}\n\n"
-        "Every command takes --lab NAME and then runs on the first host of an emulated cluster (scope lab list).\n\n"
+        "Every command takes --lab NAME to run on the first host of an emulated cluster (scope lab list).\n\n"
         f"{EXAMPLES}"
     )
 

@@ -52,7 +52,9 @@ def _collectives(mpi: str | None, json: bool) -> None:
         return
     print(f"library    {made.library}")
     print(f"estimator  {made.estimator}")
-    print(f"mpi        {installation.name} {installation.version} ({installation.origin}), {installation.compiler}")
+    print(
+        f"mpi        {installation.name} {installation.version} ({installation.origin}), {installation.compiler}"
+    )
     print("usage")
     for line in collectives.usage(made, installation):
         print(f"    {line}")

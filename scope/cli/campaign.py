@@ -34,8 +34,8 @@ def command(
 ) -> None:
     """Run a program over parameters, process counts, placements and transports, each run under the monitor.
 
-    Then print the table of runs, wall-clock time beside processor time, Amdahl's law, how times grow, and groups of
-    runs that behave alike. --resume on a finished campaign derives all of this again.
+    Then print the table of runs, wall-clock time beside processor time, Amdahl's law, how times grow, and groups
+    of runs that behave alike. --resume on a finished campaign derives all of this again.
     """
     import sys
 

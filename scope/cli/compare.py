@@ -29,7 +29,7 @@ def command(
     ] = 2.0,
     across_machines: Annotated[
         bool,
-        typer.Option("--across-machines", help="Compare although the machines differ; the differences are listed."),
+        typer.Option("--across-machines", help="Compare although the machines differ; lists the differences."),
     ] = False,
     every: Annotated[bool, typer.Option("--all", help="Every case, also those that did not change.")] = False,
     json: Json = False,

@@ -34,7 +34,7 @@ def command(
     """Run a program packed on few nodes and spread over many, and explain the cost of packing.
 
     Compares the same number of processes on fewer nodes, and more processes on the same nodes; the difference is
-    divided into computation (contention for memory) and communication. On a single host its sockets stand for nodes.
+    divided into computation (contention for memory) and communication. On a single host, sockets stand for nodes.
     """
     import sys
 

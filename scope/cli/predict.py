@@ -59,10 +59,10 @@ def command(
 def _integer(text: str) -> int:
     """Read an integer such as 1680 or 8Mi; UsageError for anything else."""
     from scope.errors import UsageError
-    from scope.plan.sweep import integer
+    from scope.units import whole
 
     try:
-        return integer(text)
+        return whole(text)
     except ValueError:
         raise UsageError(f"--n {text}: must be an integer, possibly with Ki, Mi or Gi") from None
 
@@ -83,14 +83,14 @@ def _parameters(words: list[str], variant: str | None) -> dict[str, str]:
 def _counts(text: str) -> list[int]:
     """Read `1..64` or `2,4,8`; UsageError for anything else."""
     from scope.errors import UsageError
-    from scope.plan.sweep import integer
+    from scope.units import whole
 
     found: list[int] = []
     for word in text.split(","):
         first, dots, last = word.partition("..")
         try:
-            low = integer(first)
-            high = integer(last) if dots else low
+            low = whole(first)
+            high = whole(last) if dots else low
         except ValueError:
             low, high = 0, 0
         if not 1 <= low <= high or high - low >= MAX_COUNTS:

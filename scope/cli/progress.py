@@ -15,7 +15,7 @@ from scope.campaign.folder import Head
 from scope.campaign.record import RunRecord
 from scope.launch.supervision.supervisor import Listener
 from scope.plan import plan as planning
-from scope.plan.plan import Case, Launch, Plan
+from scope.plan.plan import Launch, Plan, PlannedCase
 
 QUIET = {"ok", "unavailable"}
 """Statuses of cases that need no line of their own."""
@@ -91,7 +91,7 @@ class Pace:
         self.passed_s = 0.0
         self.started_s = time.monotonic()
 
-    def pass_case(self, case: Case) -> None:
+    def pass_case(self, case: PlannedCase) -> None:
         """Count a case as done."""
         self.passed_s += case.budget_s + planning.CASE_OVERHEAD_S
 
@@ -119,7 +119,7 @@ class PlainLines(Listener):
         """Print what is started."""
         _print(f"{_started(launch, self.launches, attempt, cases)}, about {duration(self.pace.left_s)} left")
 
-    def case_ended(self, launch: Launch, case: Case, status: str) -> None:
+    def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Print only what went wrong."""
         self.pace.pass_case(case)
         if status not in QUIET:
@@ -145,7 +145,7 @@ class Bar(Listener):
         """Show what is started."""
         self.progress.update(self.task, description=_started(launch, self.launches, attempt, cases))
 
-    def case_ended(self, launch: Launch, case: Case, status: str) -> None:
+    def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Move on; print what went wrong above the bar."""
         self.pace.pass_case(case)
         self._move()
@@ -182,7 +182,7 @@ def _started(launch: Launch, launches: int, attempt: int, cases: int) -> str:
     return f"launch {launch.number} of {launches}{again}: {ranks}{transport}, {_count(cases, 'case')}"
 
 
-def _name(case: Case) -> str:
+def _name(case: PlannedCase) -> str:
     return f"{case.benchmark} {case.settings}".strip()
 
 

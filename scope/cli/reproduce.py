@@ -30,7 +30,7 @@ def command(
         typer.Option("--run", metavar="DIR", help="Take the figures of this run; measure nothing."),
     ] = None,
 ) -> None:
-    """Run a published experiment at a size that fits this machine; print published, predicted and measured figures.
+    """Run a published experiment at a size that fits this machine; print published figures beside ours.
 
     Absolute times of other machines and sizes are not comparable with ours: compare ratios and speed-ups.
     """

@@ -202,9 +202,7 @@ def command(
     from scope.cli.progress import run_progress
 
     with resumable("scope run"):
-        outcome = (
-            runs.run(options, run_progress) if resume is None else runs.resume(resume, limits, run_progress)
-        )
+        outcome = runs.run(options, run_progress) if resume is None else runs.resume(resume, limits, run_progress)
     _show(outcome.directory.path, outcome.well)
 
 

@@ -27,7 +27,8 @@ def command(
     limit: Limit = None,
     interval: Annotated[float, typer.Option(help="Seconds between two readings of a process's memory.")] = 0.1,
     unmonitored: Annotated[
-        bool, typer.Option("--unmonitored", help="Without the monitor: any program, only its times and exit codes.")
+        bool,
+        typer.Option("--unmonitored", help="Without the monitor: only times and exit codes of any program."),
     ] = False,
     hosts: Hosts = None,
     mpi: Mpi = None,
@@ -48,9 +49,7 @@ def command(
 
     with resumable("scope soak"):
         if resume is not None:
-            campaign.refuse_settings(
-                {"the program": program, "--for": time, "--runs": runs, "--output": output}
-            )
+            campaign.refuse_settings({"the program": program, "--for": time, "--runs": runs, "--output": output})
             result = campaign.resume("soak", resume, campaign_progress)
         else:
             options = soak.SoakOptions(

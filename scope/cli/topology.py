@@ -82,9 +82,7 @@ def discover(
 
 def show(
     file: Annotated[Path, typer.Argument(help="A topology.toml.", show_default=False)],
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write one offline HTML page instead.")
-    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one offline HTML page instead.")] = None,
     json: Json = False,
 ) -> None:
     """Draw a topology: groups, rates, shared media, exceptions."""

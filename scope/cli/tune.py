@@ -57,7 +57,14 @@ def command(
         raise UsageError(f"scope tune {what}: must be linpack")
     with resumable("scope tune linpack"):
         if resume is not None:
-            given = {"n": n, "ranks": ranks, "blocks": blocks, "seed": seed, "mpi": mpi, "hosts": hosts}
+            given: dict[str, object] = {
+                "n": n,
+                "ranks": ranks,
+                "blocks": blocks,
+                "seed": seed,
+                "mpi": mpi,
+                "hosts": hosts,
+            }
             given |= {"hostfile": hostfile, "interface": interface, "output": output}
             refuse_settings(resume, [name for name, value in given.items() if value])
             tuned = tune.resume(resume, run_progress)
@@ -67,7 +74,7 @@ def command(
                 memory_fraction=memory_fraction,
                 seconds=seconds,
                 ranks=ranks,
-                blocks=_blocks(blocks) if blocks else tuple(tune.BLOCKS),
+                blocks=_blocks(blocks) if blocks else None,
                 trials=trials,
                 launches=launches,
                 seed=seed,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from scope.build.registry import BenchmarkDescription
 from scope.campaign import is_campaign
+from scope.catalog.catalog import read as read_catalog
 from scope.findings.finding import Findings
 from scope.findings.run import find_all
 from scope.findings.run.context import Context
@@ -34,17 +34,17 @@ def analyze(run: Path) -> None:
     Raises UsageError when a file of the run is missing or wrong, ScopeError when one cannot be written.
     """
     directory = RunDirectory(run)
-    samples = read(run)
+    catalog = read_catalog(directory.benchmarks)
+    samples = read(run, catalog)
     machine = read_json(directory.machine, Machine)
-    benchmarks = read_json(directory.benchmarks, list[BenchmarkDescription])
-    summaries = summarise(samples, benchmarks)
+    summaries = summarise(samples, catalog)
     write_json(directory.statistics, Summaries(format=FORMAT, summaries=summaries))
     models = derive(summaries, machine, samples)
     write_json(directory.models, models)
     plan = read_plan(directory.plan) if directory.plan.exists() else None
     topology = read_topology(directory.topology) if directory.topology.exists() else None
     run_record = read_json(directory.run, Run)
-    context = Context(run_record, samples, summaries, models, machine, benchmarks, plan, topology)
+    context = Context(run_record, samples, summaries, models, machine, catalog, plan, topology)
     write_json(directory.findings, Findings(format=FORMAT, findings=find_all(context)))
 
 

@@ -1,4 +1,4 @@
-"""A run that was begun: what is written before its first launch, read when it is resumed, and noted when it ends."""
+"""A run that was begun: what is written before its first launch, when it is resumed, and when it ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from scope.build.registry import BenchmarkDescription
+from scope.catalog.catalog import Catalog
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import Host, Machine, NativeBuild
 from scope.plan import experiment as asking
@@ -41,7 +41,7 @@ def begin(
     directory: RunDirectory,
     experiment: Experiment,
     machine: Machine,
-    benchmarks: Sequence[BenchmarkDescription],
+    catalog: Catalog,
     plan: Plan,
     command: Sequence[str],
 ) -> None:
@@ -61,7 +61,7 @@ def begin(
     settled = experiment.model_copy(update={"seed": plan.seed})
     write_text(directory.experiment, asking.write(settled))
     write_json(directory.machine, machine)
-    write_json(directory.benchmarks, [benchmark.model_dump() for benchmark in benchmarks])
+    write_json(directory.benchmarks, [benchmark.model_dump() for benchmark in catalog])
     write_text(directory.plan, planning.write(plan))
 
 

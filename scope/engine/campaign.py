@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +88,7 @@ def derive(path: Path) -> CampaignResult:
     return CampaignResult(folder, head, analysis, findings)
 
 
-def refuse_settings(given: dict[str, object]) -> None:
+def refuse_settings(given: Mapping[str, object]) -> None:
     """Raise UsageError where a setting is given beside --resume."""
     if named := [name for name, value in given.items() if value]:
         raise UsageError(f"{named[0]}: must not be given beside --resume, which keeps all settings")

@@ -122,7 +122,9 @@ def _hosts(groups: Groups, experiment: Experiment, queue: Slurm) -> list[str]:
     if not names:
         names = [node.name for node in queue.nodes(asked.partition)]
         if not names:
-            raise UsageError(f"launcher.partition = {asked.partition or 'default'}: has no nodes, or does not exist")
+            raise UsageError(
+                f"launcher.partition = {asked.partition or 'default'}: has no nodes, or does not exist"
+            )
     if groups == PAIRS and len(names) < 2:
         raise UsageError(f"--pairs: needs at least two hosts; there is {', '.join(names)}")
     return list(dict.fromkeys(names))

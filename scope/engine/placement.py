@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from scope.build import installations
@@ -31,7 +31,7 @@ class PlacementOptions:
     repetitions: int = 8
     """Of each placement, in random order."""
     transport: str = "default"
-    launcher: LauncherOptions = LauncherOptions()
+    launcher: LauncherOptions = field(default_factory=LauncherOptions)
     mpi: str | None = None
     check: str | None = None
     """A command that reads the output of a run and exits with 0 when that is correct."""

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scope.catalog.benchmark import Value
 from scope.errors import UsageError
-from scope.models.fit import PredictedPoint, Prediction
 from scope.models.prediction.costs.steps import Problem
 from scope.models.prediction.measured_costs import NotMeasuredError
-from scope.models.prediction.prediction import Predictor, all_costs
+from scope.models.prediction.prediction import PredictedPoint, Prediction, Predictor, all_costs
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.samples.reader import read as read_samples
-from scope.samples.records import Value
 
 
 @dataclass(frozen=True)
@@ -99,9 +98,7 @@ def _defaults(contents: Contents, benchmark: str) -> dict[str, Value]:
     return {one.name: one.default for one in known.parameters} if known else {}
 
 
-def _points(
-    contents: Contents, benchmark: str, transport: str, wanted: Iterable[Problem]
-) -> list[PredictedPoint]:
+def _points(contents: Contents, benchmark: str, transport: str, wanted: Iterable[Problem]) -> list[PredictedPoint]:
     """Predict each problem, leaving out numbers of processes that the algorithm cannot use."""
     costs = all_costs()[benchmark]
     launches = read_samples(contents.directory.path).launches

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from scope.campaign.campaign import Listener as CampaignListener
 from scope.campaign.folder import Head
 from scope.launch.supervision.supervisor import Listener
-from scope.plan.plan import Case, Launch, Plan
+from scope.plan.plan import Launch, Plan, PlannedCase
 
 RunProgress = Callable[[Plan, Plan], AbstractContextManager[Listener]]
 """Makes the listener of a run from its plan and the part of the plan that has no records yet."""
@@ -22,7 +22,7 @@ class Silent:
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
         """Ignore it."""
 
-    def case_ended(self, launch: Launch, case: Case, status: str) -> None:
+    def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Ignore it."""
 
     def launch_ended(self, launch: Launch, failure: str) -> None:

@@ -1,4 +1,4 @@
-"""A published study of a program, repeated here: one campaign for each place, inside a lab where the study says so."""
+"""A published study of a program, repeated here: one campaign for each place, in a lab where it says so."""
 
 from __future__ import annotations
 

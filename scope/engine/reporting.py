@@ -9,7 +9,7 @@ from scope.rundirectory import write_text
 
 
 def write(run: Path, output: Path | None = None) -> Path:
-    """Write the report of a run, a monitored run or a campaign; return where: `output`, else in the run directory."""
+    """Write the report of a run of any kind to `output`, else into the run directory, and return its path."""
     kind = analysis.kind_of(run)
     if kind == "monitored":
         from scope.report.profile import page as profile_page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from scope.build import collectives, installations
@@ -22,6 +22,7 @@ from scope.models.published.reference import Reference, Scale, load
 from scope.models.published.reproduction import Known, Row
 from scope.models.published.reproduction import rows as reproduced
 from scope.plan.experiment import Experiment, resolve
+from scope.plan.placement import Placement
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.rundirectory import RunDirectory
@@ -43,7 +44,7 @@ class ReproduceOptions:
     launches: int | None = None
     budget_s: float = 0.2
     mpi: str | None = None
-    launcher: LauncherOptions = LauncherOptions()
+    launcher: LauncherOptions = field(default_factory=LauncherOptions)
     output: Path | None = None
     run: Path | None = None
     """Take the figures of this run and measure nothing."""
@@ -109,7 +110,7 @@ def _room(experiment: Experiment) -> int | None:
     if experiment.launcher.oversubscribe:
         return None
     site = site_of(installations.find(experiment.mpi), experiment.launcher, COMMAND_LINE)
-    return probe_cluster(site).place.room(experiment.launcher.binding)
+    return probe_cluster(site).place.room(Placement(experiment.launcher.binding))
 
 
 def fitting(scale: Scale, room: int | None) -> list[str]:

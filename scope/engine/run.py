@@ -19,7 +19,7 @@ from scope.launch.site import site_of
 from scope.launch.supervision.supervisor import Limits
 from scope.machine import discover
 from scope.machine.machine import Machine, NativeBuild
-from scope.models.fit import Models
+from scope.models.models import Models
 from scope.plan import plan as planning
 from scope.plan.experiment import Experiment
 from scope.plan.plan import Plan
@@ -68,12 +68,12 @@ def run_experiment(
     """
     settled = settle(experiment, where)
     cluster = settled.cluster
-    benchmarks = registry.load(settled.build.program)
-    plan = planning.make(settled.experiment, benchmarks, cluster.place, where)
+    catalog = registry.load(settled.build.program)
+    plan = planning.make(settled.experiment, catalog, cluster.place, where)
     preloading.check(plan.launches, cluster)
     directory = new_directory(experiment.module, output)
     make_latest(directory)
-    begun_run.begin(directory, settled.experiment, settled.machine, benchmarks, plan, command)
+    begun_run.begin(directory, settled.experiment, settled.machine, catalog, plan, command)
     if cluster.site.topology is not None:
         write_text(directory.topology, read_text(cluster.site.topology))
     setup = Setup(settled.build, cluster, limits, experiment.launcher.time_margin_s, progress)

@@ -111,9 +111,7 @@ def _script(directory: RunDirectory, experiment: Experiment, case_limit_s: float
     return Script(path, path.read_text(), scheduler.submits)
 
 
-def _submit(
-    run: RunDirectory, experiment: Experiment, case_limit_s: float | None, progress: RunProgress
-) -> bool:
+def _submit(run: RunDirectory, experiment: Experiment, case_limit_s: float | None, progress: RunProgress) -> bool:
     """Run an experiment as a job and wait for its end; return whether every case is well.
 
     Ctrl-C cancels the job; a closed terminal leaves it in the queue, where `resubmit` follows it again.

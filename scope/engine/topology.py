@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scope.build import installations
 from scope.engine.builds import native_program
@@ -31,7 +31,7 @@ class DiscoverOptions:
     """What `scope topology discover` takes."""
 
     mpi: str | None = None
-    launcher: LauncherOptions = LauncherOptions()
+    launcher: LauncherOptions = field(default_factory=LauncherOptions)
     seed: int = 1
     """Of the random choice of hosts."""
 

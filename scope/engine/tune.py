@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
 from scope.build import installations, registry
-from scope.build.registry import BenchmarkDescription
+from scope.catalog.catalog import read as read_catalog
 from scope.engine import analysis, begun_run
 from scope.engine.builds import native_program
 from scope.engine.directories import make_latest, new_directory
@@ -27,6 +27,7 @@ from scope.plan import experiment as asking
 from scope.plan import hpl
 from scope.plan import plan as planning
 from scope.plan.experiment import Experiment, Selection, resolve
+from scope.plan.placement import Placement
 from scope.plan.plan import Plan
 from scope.report.run.contents import located, read_summaries
 from scope.report.terminal import tuning as tables
@@ -58,25 +59,31 @@ class TuneOptions:
     """How long one solution may take where `n` is None; inf: whatever the memory holds."""
     ranks: int | None = None
     """None: all slots."""
-    blocks: Sequence[int] = tuple(BLOCKS)
+    blocks: Sequence[int] | None = None
+    """Block sizes (NB) to choose from; None: those that usually win."""
     trials: int = 8
     """Combinations of block and grid that are tried."""
     launches: int = 6
     seed: int | None = None
     mpi: str | None = None
-    launcher: LauncherOptions = LauncherOptions()
+    launcher: LauncherOptions = field(default_factory=LauncherOptions)
 
     def settings(self) -> Settings:
         """Return the settings of the search; UsageError names the option, its value and what is allowed."""
-        if not self.blocks or not 1 <= min(self.blocks) <= max(self.blocks) <= 4096:
-            _refuse("blocks", ",".join(map(str, self.blocks)), "numbers from 1 to 4096, such as 64,128")
+        blocks = sorted(set(self.blocks or BLOCKS))
+        if not 1 <= blocks[0] <= blocks[-1] <= 4096:
+            _refuse("blocks", ",".join(map(str, blocks)), "numbers from 1 to 4096, such as 64,128")
         if self.n is not None and not FEWEST_EQUATIONS <= self.n <= MOST_EQUATIONS:
             _refuse("n", self.n, f"from {FEWEST_EQUATIONS} to {MOST_EQUATIONS}")
         if not 0 < self.memory_fraction <= 0.95:
             _refuse("memory-fraction", f"{self.memory_fraction:g}", "more than 0 and at most 0.95")
         if not self.seconds > 0:
             _refuse("seconds", f"{self.seconds:g}", "more than 0")
-        counts = (("ranks", self.ranks, 1_000_000), ("trials", self.trials, 1000), ("launches", self.launches, 1000))
+        counts = (
+            ("ranks", self.ranks, 1_000_000),
+            ("trials", self.trials, 1000),
+            ("launches", self.launches, 1000),
+        )
         for option, value, most in counts:
             if value is not None and not 1 <= value <= most:
                 _refuse(option, value, f"from 1 to {most}")
@@ -85,7 +92,7 @@ class TuneOptions:
             n=self.n,
             memory_fraction=self.memory_fraction,
             seconds=None if self.seconds == float("inf") else self.seconds,
-            blocks=sorted(set(self.blocks)),
+            blocks=blocks,
             tries=self.trials,
             launches=self.launches,
         )
@@ -118,9 +125,9 @@ def tune(
     asked = options.settings()
     settled = settle(options.experiment(), COMMAND_LINE)
     experiment, cluster = settled.experiment, settled.cluster
-    benchmarks = registry.load(settled.build.program)
+    catalog = registry.load(settled.build.program)
     place = cluster.place
-    asked = asked.model_copy(update={"ranks": asked.ranks or place.room(experiment.launcher.binding)})
+    asked = asked.model_copy(update={"ranks": asked.ranks or place.room(Placement(experiment.launcher.binding))})
     cases = calibration.cases(asked.ranks, asked.blocks, len(place.slots))
     # Solutions take milliseconds and more: a barrier starts them well enough, and no trial misses a window.
     sampling = experiment.sampling.model_copy(
@@ -133,10 +140,10 @@ def tune(
             "sampling": sampling,
         }
     )
-    plan = planning.make(first, benchmarks, place, COMMAND_LINE)
+    plan = planning.make(first, catalog, place, COMMAND_LINE)
     directory = new_directory(NAME, output)
     make_latest(directory)
-    begun_run.begin(directory, first, settled.machine, benchmarks, plan, command)
+    begun_run.begin(directory, first, settled.machine, catalog, plan, command)
     tuning = Tuning(format=FORMAT, settings=asked)
     write_json(directory.path / FILE, tuning)
     return _search(directory, tuning, settled.build, cluster, progress)
@@ -194,8 +201,8 @@ def _with_round(directory: RunDirectory, plan: Plan, tuning: Tuning, cluster: Cl
             "sampling": asked.sampling.model_copy(update={"budget_s": TRIAL_BUDGET_S}),
         }
     )
-    benchmarks = read_json(directory.benchmarks, list[BenchmarkDescription])
-    launches = planning.make(further, benchmarks, cluster.place, str(directory.path / FILE)).launches
+    catalog = read_catalog(directory.benchmarks)
+    launches = planning.make(further, catalog, cluster.place, str(directory.path / FILE)).launches
     return planning.extended(plan, launches)
 
 
@@ -207,10 +214,10 @@ def _limits(last: Round | None) -> Limits:
 
 def _evidence(directory: RunDirectory, tuning: Tuning, cluster: Cluster) -> Evidence:
     """Return what the samples show so far."""
-    samples = read(directory.path)
-    benchmarks = read_json(directory.benchmarks, list[BenchmarkDescription])
+    catalog = read_catalog(directory.benchmarks)
+    samples = read(directory.path, catalog)
     machine = begun_run.read(directory).machine
-    summaries = summarise(samples, benchmarks)
+    summaries = summarise(samples, catalog)
     slots = cluster.place.slots
     costs = calibration.costs(summaries, machine, samples.launches, tuning.settings.ranks, min(slots))
     return Evidence(summaries, costs, of_hosts(machine.hosts, slots, tuning.settings.ranks))

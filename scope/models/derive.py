@@ -5,11 +5,11 @@ from __future__ import annotations
 from scope.machine.machine import Machine
 from scope.models.communication.library_settings import name_breaks
 from scope.models.communication.pair_matrix import pair_matrices
-from scope.models.models import Models
 from scope.models.fitting.model import fit_all
 from scope.models.ladder.ladder import ladders
 from scope.models.ladder.limit_lines import limits
 from scope.models.ladder.operation_parts import operation_parts
+from scope.models.models import Models
 from scope.models.prediction.prediction import predictions
 from scope.models.scaling.applications import applications
 from scope.models.scaling.phases_by_rank import phases_by_rank

@@ -13,7 +13,7 @@ from typing import Literal
 
 from scope import units
 from scope.catalog.benchmark import Pattern
-from scope.catalog.catalog import LIMIT, PROGRAM_LEVELS, Catalog, Standing
+from scope.catalog.catalog import LIMIT, PROGRAM_LEVELS, Standing
 from scope.machine.machine import Machine
 from scope.models.fitting.ratios import ratio
 from scope.models.ladder.limits import TCP_IP_TIMESTAMPS, Frame, asymptotic_bytes_per_s, message_time_s
@@ -131,7 +131,9 @@ def _library(path: Path, exchange: Exchange, unit: str, measurements: Measuremen
     return [on.summary for on in found if path.carries(on.summary)]
 
 
-def _network(path: Path, exchange: Exchange, unit: str, measurements: Measurements) -> dict[str, dict[int, Summary]]:
+def _network(
+    path: Path, exchange: Exchange, unit: str, measurements: Measurements
+) -> dict[str, dict[int, Summary]]:
     """Return by benchmark and size the best of the protocols that the library may use on this path."""
     best: dict[str, dict[int, Summary]] = {}
     for on in measurements.standing(EXCHANGES[exchange], "network", unit, free=["protocol"]):
@@ -217,7 +219,9 @@ def _transfer(several: list[On], message_bytes: int) -> Step:
     )
 
 
-def _communication(level: Literal["algorithm", "application"], path: Path, measurements: Measurements) -> list[Step]:
+def _communication(
+    level: Literal["algorithm", "application"], path: Path, measurements: Measurements
+) -> list[Step]:
     """Take of each program the case with the most bytes on the fewest ranks: its bytes over its communication."""
     found: dict[str, list[Summary]] = {}
     for on in measurements.standing("communication", level, "s"):
@@ -230,7 +234,9 @@ def _communication(level: Literal["algorithm", "application"], path: Path, measu
     ]
 
 
-def _program_step(level: Literal["algorithm", "application"], largest: Summary, measurements: Measurements) -> Step:
+def _program_step(
+    level: Literal["algorithm", "application"], largest: Summary, measurements: Measurements
+) -> Step:
     moved = largest.work.bytes if largest.work else 0.0
     shared = _sharing(largest.ranks, measurements.machine)
     return Step(

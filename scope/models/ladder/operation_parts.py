@@ -14,13 +14,12 @@ from math import ceil, log2
 import numpy as np
 
 from scope.machine.machine import Machine
-from scope.statistics.estimate import Estimate
-from scope.models.fitting.draws import estimate
 from scope.models.fitting.oversubscription import crowded
 from scope.models.fitting.ratios import Figure, ratio
 from scope.models.prediction.costs.steps import DOUBLE_BYTES
 from scope.models.prediction.measured_costs import SEED, SizeCurve, curve
 from scope.samples.records import LaunchRecord
+from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Case, Summary
 
 

@@ -18,7 +18,6 @@ import numpy as np
 import scope.models.prediction.costs
 from scope.errors import UsageError
 from scope.machine.machine import Machine
-from scope.statistics.estimate import Estimate
 from scope.models.fitting.draws import DRAWS, estimate
 from scope.models.fitting.oversubscription import crowded
 from scope.models.prediction.costs.steps import Collective, Costs, Messages, Phase, Problem, Work
@@ -27,6 +26,7 @@ from scope.models.prediction.one_process import OneProcess
 from scope.models.scaling.speedup import SIZES, is_total, size_of
 from scope.samples.records import LaunchRecord
 from scope.samples.samples import Floats
+from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Case, Summary
 
 COMMUNICATION: tuple[Phase, ...] = ("distribute", "exchange", "collect")

@@ -9,15 +9,13 @@ from typing import Literal
 from scope.catalog.benchmark import Value
 from scope.errors import UsageError
 from scope.machine.machine import Machine
-from scope.models.prediction.prediction import PredictedPoint
-from scope.models.scaling.speedup import Speedup
 from scope.models.fitting.oversubscription import crowded
 from scope.models.prediction.costs.steps import Problem
 from scope.models.prediction.costs.strassen import ROUNDS
 from scope.models.prediction.measured_costs import NotMeasuredError
-from scope.models.prediction.prediction import Predictor, all_costs
+from scope.models.prediction.prediction import PredictedPoint, Predictor, all_costs
 from scope.models.published.reference import Column, Reference, Single
-from scope.models.scaling.speedup import SIZES, size_of
+from scope.models.scaling.speedup import SIZES, Speedup, size_of
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from scope.strict import Strict

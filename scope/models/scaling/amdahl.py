@@ -10,11 +10,11 @@ from itertools import combinations
 
 import numpy as np
 
-from scope.statistics.estimate import Estimate
-from scope.models.fitting.fit import Point
 from scope.models.fitting.curve import TOLERANCE
 from scope.models.fitting.draws import estimate
+from scope.models.fitting.fit import Point
 from scope.samples.samples import Floats
+from scope.statistics.estimate import Estimate
 
 FEWEST_COUNTS = 3
 WORST_ERROR = 0.3

@@ -11,12 +11,12 @@ from collections import defaultdict
 import numpy as np
 
 from scope.machine.machine import Machine
-from scope.statistics.estimate import Estimate
 from scope.models.fitting.draws import draw
 from scope.models.fitting.oversubscription import crowded
 from scope.models.scaling import amdahl
 from scope.models.scaling.speedup import APPLICATION, place
 from scope.samples.records import LaunchRecord
+from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Case, Summary
 
 FEWEST_COUNTS = 2

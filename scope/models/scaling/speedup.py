@@ -9,14 +9,14 @@ import numpy as np
 
 from scope.catalog.benchmark import Value
 from scope.machine.machine import Machine
-from scope.models.scaling.amdahl import Amdahl
-from scope.statistics.estimate import Estimate
 from scope.models.fitting.draws import draw
 from scope.models.fitting.oversubscription import crowded
 from scope.models.fitting.ratios import Figure, ratio
 from scope.models.scaling import amdahl
+from scope.models.scaling.amdahl import Amdahl
 from scope.samples.records import LaunchRecord
 from scope.samples.samples import Floats
+from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Case, Summary
 
 SIZES = ("size", "elements", "n")
@@ -177,7 +177,9 @@ def _effective(ranks: Floats, drawn_s: Floats) -> Estimate | None:
         return None
     best = ranks[np.argmin(ranks[:, None] * drawn_s**2, axis=0)]
     low, high = np.quantile(best[1:], [0.025, 0.975], method="inverted_cdf")
-    return Estimate(value=float(best[0]), low=min(float(low), float(best[0])), high=max(float(high), float(best[0])))
+    return Estimate(
+        value=float(best[0]), low=min(float(low), float(best[0])), high=max(float(high), float(best[0]))
+    )
 
 
 def _figure(summary: Summary) -> Figure:
