@@ -1,4 +1,4 @@
-"""What figures of a few runs might have been: draws that carry their uncertainty through any computation."""
+"""Bootstrap of figures of a few runs: draws that carry their uncertainty through any computation."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from scope.statistics.estimate import Estimate
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 
 DRAWS = 400
-"""For a fit in each of them."""
+"""Draws where each is fitted."""
 RESAMPLES = 4000
-"""For a plain figure."""
+"""Draws of a plain figure."""
 CONFIDENCE = 0.95
 FEWEST = 4
-"""Runs of each group for an interval: the draws of three are too few to hold the truth."""
+"""Runs of each group that an interval needs: with three its coverage is too low."""
 
 
 def medians(values: Floats, random: np.random.Generator, count: int = DRAWS) -> Floats:
     """Return the median of some runs, then `count` draws of it; shape (1 + count,).
 
-    Runs are drawn with replacement; fewer than six tell too little of their spread: then lognormally with the
-    standard error of the median, 1.2533 s / sqrt(n), times Student's t over the normal's quantile.
+    Runs are drawn with replacement. Fewer than six say too little of their spread: draws are then lognormal with
+    the standard error of the median, 1.2533 s / sqrt(n), times the ratio of Student's t and the normal quantile.
     """
     median = float(np.median(values))
     if values.size >= LAUNCHES_FOR_INTERVAL:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.cli.analyze import analyze
+from scope.engine.analysis import analyze
 from scope.comparison.compare import compare, decide
 from scope.comparison.effect import Effect
 from scope.comparison.page import render

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.cli.analyze import analyze
+from scope.engine.analysis import analyze
 from scope.machine.machine import Machine
 from scope.models.ladder.ladder import Ladder
 from scope.models.models import Models
