@@ -17,16 +17,16 @@ import pytest
 from scope.build import registry
 from scope.engine.options import selection
 from scope.launch import processes
-from scope.launch.launcher import Command, MpiProgram, Site
-from scope.launch.site import site_of, start_command
+from scope.launch.cluster import Cluster
+from scope.launch.site import site_of
 from scope.launch.supervision import progress as progress_file
 from scope.launch.supervision.progress import Slot
 from scope.launch.supervision.supervisor import Limits, Supervisor
+from scope.machine.discover import this_host
 from scope.machine.machine import NativeBuild
 from scope.plan import experiment as asking
 from scope.plan import plan as planning
 from scope.plan.place import Place
-from scope.plan.placement import Placement
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.rundirectory import RunDirectory
 from tests.installed_mpi import build, embedded, embedded_build, ending_mpi, mpi  # noqa: F401
@@ -37,11 +37,6 @@ ENDLESS: dict[str, int | float | str] = {
     "minimum_repetitions": 10**7,
     "maximum_repetitions": 10**7,
 }
-
-
-def started_at(site: Site) -> Callable[[MpiProgram, Placement], Command]:
-    """Return how programs are started at a site, whatever their placement."""
-    return lambda program, _placement: start_command(program, site)
 
 
 @dataclass
@@ -82,7 +77,7 @@ class Trial:
         supervisor = Supervisor(
             run=self.run,
             program=self.build.program,
-            command=started_at(site),
+            command=Cluster(site, [this_host()]).start,
             place=self.place,
             limits=self.limits,
             time_s=time_s,

@@ -10,12 +10,14 @@ from dataclasses import replace
 import pytest
 
 from scope.errors import InterruptedRunError, OutOfTimeError
+from scope.launch.cluster import Cluster
 from scope.launch.schedulers import Deadline
 from scope.launch.site import site_of
 from scope.launch.supervision.supervisor import Supervisor
+from scope.machine.discover import this_host
 from scope.plan import experiment as asking
 from scope.plan.plan import Launch, Plan
-from tests.launch.conftest import Trial, started_at
+from tests.launch.conftest import Trial
 
 
 def supervisor(trial: Trial) -> Supervisor:
@@ -23,7 +25,7 @@ def supervisor(trial: Trial) -> Supervisor:
     return Supervisor(
         run=trial.run,
         program=trial.build.program,
-        command=started_at(site),
+        command=Cluster(site, [this_host()]).start,
         place=trial.place,
         limits=trial.limits,
     )

@@ -42,9 +42,9 @@ MPIDI_UCX_comm_addr_exchange(159).....:  ucx function returned with failed statu
 @pytest.mark.parametrize(
     ("output", "death"),
     [
-        (PRTE, Death("rank 1 on vm (pid 12122) killed by signal 9 (SIGKILL)", 1, "vm", 12122, 9)),
-        (ORTE, Death("rank 3 on n7 killed by signal 11 (SIGSEGV)", 3, "n7", None, 11)),
-        (HYDRA, Death("a rank on vm (pid 12241) killed by signal 9 (SIGKILL)", None, "vm", 12241, 9)),
+        (PRTE, Death("rank 1 on vm (pid 12122) was killed by signal 9 (SIGKILL)", 1, "vm", 12122, 9)),
+        (ORTE, Death("rank 3 on n7 was killed by signal 11 (SIGSEGV)", 3, "n7", None, 11)),
+        (HYDRA, Death("a rank on vm (pid 12241) was killed by signal 9 (SIGKILL)", None, "vm", 12241, 9)),
         (STACK, Death("ucx function returned with failed status(Destination is unreachable)")),
         ("scope-measure: /x: No space left on device\n", Death("/x: No space left on device")),
         ("one\ntwo: cannot open shared object\n", Death("two: cannot open shared object")),

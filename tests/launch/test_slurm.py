@@ -76,7 +76,8 @@ def test_inside_a_job_ranks_fill_its_hosts(
     assert places(run) == {"node": [FIRST, SECOND], **crowd}
     if bound:
         cores = {
-            line["placement"]: [rank["cores"] for rank in line["processes"]] for line in records(run, "launch")
+            line["placement"]: [rank["processors"] for rank in line["processes"]]
+            for line in records(run, "launch")
         }
         assert all(len(each) == 1 for ranks in cores.values() for each in ranks)
         assert cores["core"][0] != cores["core"][1]
