@@ -16,8 +16,8 @@ from scope.campaign.configurations import well
 from scope.campaign.record import RunRecord
 from scope.campaign.resampling import interval
 from scope.errors import UsageError
-from scope.statistics.estimate import Estimate
 from scope.samples.samples import Floats
+from scope.statistics.estimate import Estimate
 from scope.strict import Strict
 
 PARTS = ("wall_s", "compute_s", "mpi_s", "cpu_s")

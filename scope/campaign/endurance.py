@@ -10,8 +10,8 @@ from scipy import stats
 from scope.campaign.configurations import Spread, numbers, spread, well
 from scope.campaign.record import RunRecord
 from scope.campaign.trend import Trend, trend
-from scope.statistics.estimate import Estimate
 from scope.samples.samples import Floats
+from scope.statistics.estimate import Estimate
 from scope.statistics.order_statistics import median_interval
 from scope.strict import Strict
 

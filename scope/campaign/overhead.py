@@ -13,8 +13,8 @@ import numpy as np
 from scope.campaign.configurations import numbers, order, spread, well
 from scope.campaign.record import RunRecord
 from scope.campaign.study import Point
-from scope.statistics.estimate import Estimate
 from scope.samples.samples import Floats
+from scope.statistics.estimate import Estimate
 from scope.strict import Strict
 
 

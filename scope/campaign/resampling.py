@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from scope.statistics.estimate import Estimate
 from scope.samples.samples import Floats
+from scope.statistics.estimate import Estimate
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 
 DRAWS = 400

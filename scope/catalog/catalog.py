@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from scope import units
 from scope.catalog.benchmark import ANY, Benchmark, Metric, Parameter, Pattern, Role, Routine, Rung, Value
@@ -14,7 +14,7 @@ from scope.rundirectory import read_json
 
 LIMIT = "limit"
 """The layer of what bounds all others on a ladder."""
-PROGRAM_LEVELS = ("algorithm", "application")
+PROGRAM_LEVELS: tuple[Literal["algorithm"], Literal["application"]] = ("algorithm", "application")
 """Levels of whole parallel programs, which have speed-ups and phases."""
 GRID_UNIT = "ranks"
 """Unit of the parameters that are extents of a process grid: what is possible follows from the number of ranks."""

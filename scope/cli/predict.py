@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from scope.models.prediction.prediction import PredictedPoint
-    from scope.models.prediction.prediction import Prediction
     from scope.models.prediction.costs.steps import Problem
+    from scope.models.prediction.prediction import PredictedPoint, Prediction
     from scope.report.run.contents import Contents
     from scope.samples.records import Value
 

@@ -14,9 +14,8 @@ from typing import Literal
 
 from scope import units
 from scope.errors import UsageError
-from scope.models.ladder.ladder import Ladder
+from scope.models.ladder.ladder import Ladder, Rung
 from scope.models.models import Models
-from scope.models.ladder.ladder import Rung
 from scope.plan.place import split
 from scope.rundirectory import FORMAT, RunDirectory, read_json
 from scope.statistics.summary import Summaries, Summary

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from scope.findings.finding import Evidence
 from scope.findings.run.context import Context
-from scope.models.ladder.ladder import Ladder
-from scope.models.ladder.ladder import Rung
+from scope.models.ladder.ladder import Ladder, Rung
 
 
 class Lossy(NamedTuple):

@@ -13,8 +13,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from scipy.stats import t as student
 
-from scope.statistics.estimate import Estimate
 from scope.samples.samples import Floats, Integers
+from scope.statistics.estimate import Estimate
 
 FEWEST = 4
 """With fewer processes a slow one cannot be told from its pairs."""
@@ -77,7 +77,8 @@ def _slow(candidates: list[tuple[tuple[int, ...], float, list[float]]]) -> list[
         for (members, _, repeated), excess in zip(candidates, deviation, strict=True)
         if excess > THRESHOLD * spread and _certain(np.array(repeated) - middles, len(candidates))
     ]
-    return sorted((effect for effect in found if effect.excess.value > SMALLEST_EXCESS), key=lambda e: -e.excess.value)
+    large = [effect for effect in found if effect.excess.value > SMALLEST_EXCESS]
+    return sorted(large, key=lambda effect: -effect.excess.value)
 
 
 def _certain(excess: Floats, tests: int) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from scope.models.fitting.fit import Fit
-from scope.models.fitting.fit import NotFitted
 from scope.models.fitting.curve import Curve
+from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.fitting.least_squares import fit_linear
 from scope.models.fitting.model import make_fit
 

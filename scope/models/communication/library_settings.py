@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from scope.catalog.benchmark import Benchmark, Value
 from scope.catalog.catalog import Catalog
-from scope.models.fitting.fit import Breakpoint
-from scope.models.fitting.fit import Fit
-from scope.models.fitting.fit import LibrarySetting
+from scope.models.fitting.fit import Breakpoint, Fit, LibrarySetting
 from scope.samples.records import LaunchRecord
 
 LARGEST_HEADER_BYTES = 256

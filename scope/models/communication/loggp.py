@@ -9,10 +9,8 @@ import numpy as np
 from scope import units
 from scope.models.communication.piecewise_hockney import MODEL as PIECEWISE
 from scope.models.communication.piecewise_hockney import Lines, divide
-from scope.models.fitting.fit import Fit
-from scope.models.fitting.fit import NotFitted
-from scope.models.fitting.fit import FittedParameter
 from scope.models.fitting.curve import Curve
+from scope.models.fitting.fit import Fit, FittedParameter, NotFitted
 from scope.models.fitting.least_squares import fit_linear
 from scope.models.fitting.model import make_fit
 

@@ -8,17 +8,16 @@ import numpy as np
 
 from scope.catalog.benchmark import Pattern
 from scope.catalog.catalog import Catalog
+from scope.models.communication.decomposition import FEWEST, FEWEST_LAUNCHES, Effect, decompose
 from scope.plan.case import Batch
 from scope.plan.placement import Placement
 from scope.samples.records import Origin
+from scope.samples.samples import CaseSamples, Floats, Samples
 from scope.statistics.estimate import Estimate
 from scope.strict import Strict
 
-from scope.models.communication.decomposition import FEWEST, FEWEST_LAUNCHES, Effect, decompose
-from scope.samples.samples import CaseSamples, Floats, Samples
-
 PATTERN: Pattern = "pair_matrix"
-"""Of benchmarks whose parameters are a message size, `load`, and `round`, in which ranks i + j = round (mod p) meet."""
+"""Its benchmarks have a message size, a `load`, and a `round`, in which ranks with i + j = round (mod p) meet."""
 
 Kind = tuple[int, str, Batch, Origin]
 """Message bytes, load, batch and origin of a matrix."""

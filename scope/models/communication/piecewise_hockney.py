@@ -6,17 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from scope.models.fitting.fit import Breakpoint
-from scope.models.fitting.fit import Fit
-from scope.models.fitting.fit import NotFitted
-from scope.models.fitting.fit import FittedParameter
-from scope.models.fitting.fit import Segment
 from scope.models.fitting.curve import Curve
+from scope.models.fitting.fit import Breakpoint, Fit, FittedParameter, NotFitted, Segment
 from scope.models.fitting.least_squares import LinearFit, fit_linear
 from scope.models.fitting.model import make_fit
 from scope.models.fitting.segmentation import best_divisions
-from scope.statistics.estimate import Estimate
 from scope.samples.samples import Floats
+from scope.statistics.estimate import Estimate
 
 FEWEST_SIZES = 6
 """Below, a break says more of where sizes were chosen than of the library."""

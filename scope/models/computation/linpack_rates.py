@@ -76,9 +76,7 @@ def linpack_rates(measurements: Measurements) -> LinpackRates | None:
     n_half, reason = _n_half(best, alike)
     residuals = [s for s in measurements.of(BENCHMARK, "residual") if s.samples_key == best.samples_key]
     times = [s for s in measurements.of(BENCHMARK, "time_s") if s.samples_key == best.samples_key]
-    products = [
-        s for s in measurements.of(PRODUCT, "flops_per_s", {"precision": "double"}) if s.ranks == most
-    ]
+    products = [s for s in measurements.of(PRODUCT, "flops_per_s", {"precision": "double"}) if s.ranks == most]
     product = max(products, key=measurements.size, default=None)
     peak, basis = theoretical(measurements.machine)
     return LinpackRates(

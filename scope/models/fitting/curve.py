@@ -9,9 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from scope.catalog.catalog import Catalog
-from scope.plan.case import Case
-
 from scope.models.fitting.fit import NotFitted, Point, Variable
+from scope.plan.case import Case
 from scope.samples.samples import Floats
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 from scope.statistics.summary import Summary
@@ -104,7 +103,8 @@ def curves(summaries: list[Summary], catalog: Catalog) -> list[Curve]:
             [group for group in _over(together, "message_bytes", and_ranks=True) if _varies(group, _ranks)],
         ),
     ]
-    return [_curve(group, variable, catalog) for variable, groups in over for group in groups] + _observed(headlines, catalog)
+    found = [_curve(group, variable, catalog) for variable, groups in over for group in groups]
+    return found + _observed(headlines, catalog)
 
 
 def _observed(headlines: list[Summary], catalog: Catalog) -> list[Curve]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from scope.statistics.estimate import Estimate
 from scope.models.fitting.curve import relative_noise
 from scope.samples.samples import Floats
+from scope.statistics.estimate import Estimate
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 from scope.statistics.summary import Summary
 

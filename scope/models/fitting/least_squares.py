@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from scope.models.fitting.fit import FittedParameter
 from scope.models.fitting.curve import Curve
+from scope.models.fitting.fit import FittedParameter
 from scope.samples.samples import Floats
 from scope.statistics.order_statistics import median_interval
 

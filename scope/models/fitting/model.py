@@ -9,10 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from scope.models.fitting.fit import Fit
-from scope.models.fitting.fit import NotFitted
-from scope.models.fitting.fit import FittedParameter
 from scope.models.fitting.curve import Curve, curves
+from scope.models.fitting.fit import Fit, FittedParameter, NotFitted
 from scope.models.fitting.least_squares import LinearFit
 from scope.models.measurements import Measurements
 

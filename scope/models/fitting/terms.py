@@ -8,10 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from scope.models.fitting.fit import Fit
-from scope.models.fitting.fit import NotFitted
-from scope.models.fitting.fit import Variable
 from scope.models.fitting.curve import Curve
+from scope.models.fitting.fit import Fit, NotFitted, Variable
 from scope.models.fitting.least_squares import Derive, LinearFit, distinguishable, fit_linear
 from scope.models.fitting.model import Model, make_fit
 from scope.samples.samples import Floats

@@ -16,9 +16,9 @@ from scope.campaign.folder import Head
 from scope.campaign.scaling import Law, Term
 from scope.campaign.study import Point, Value
 from scope.campaign.trend import Trend
-from scope.statistics.estimate import Estimate
 from scope.report.campaign.charts import Chart, charts
 from scope.report.figure import Table
+from scope.statistics.estimate import Estimate
 
 UNITS = {"communications": "", "compute_imbalance": ""}
 """Of features whose names do not end in their unit."""

@@ -10,14 +10,12 @@ from rich.text import Text
 
 from scope import units
 from scope.build.registry import BenchmarkDescription
-from scope.models.scaling.applications import Application
-from scope.models.scaling.applications import ApplicationPoint
-from scope.statistics.estimate import Estimate
 from scope.models.models import Models
-from scope.models.scaling.speedup import Speedup
-from scope.models.scaling.speedup import SpeedupPoint
 from scope.models.scaling.amdahl import WORST_ERROR
+from scope.models.scaling.applications import Application, ApplicationPoint
+from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.report.figure import Table
+from scope.statistics.estimate import Estimate
 
 STATIC = ["application", "class", "problem", "iterations", "10^6 operations", "processes"]
 STATIC += ["memory of a process", "messages", "sent", "of each message"]

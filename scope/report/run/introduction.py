@@ -9,8 +9,7 @@ from itertools import pairwise
 from scope import units
 from scope.findings.finding import Finding
 from scope.machine.machine import Host, Machine
-from scope.models.ladder.ladder import Ladder
-from scope.models.ladder.ladder import Rung
+from scope.models.ladder.ladder import Ladder, Rung
 from scope.report.run.contents import Contents
 from scope.report.run.ladders import caption
 from scope.report.wording import LAYERS, count, sentence

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from scope import units
-from scope.models.ladder.ladder import Ladder
-from scope.models.ladder.ladder import Rung
+from scope.models.ladder.ladder import Ladder, Rung
 
 _QUANTITIES = {"bandwidth_bytes_per_s": "Bandwidth", "latency_s": "Latency", "flops_per_s": "Arithmetic rate"}
 

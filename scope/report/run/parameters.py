@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scope import units
-from scope.models.fitting.fit import Breakpoint
-from scope.models.fitting.fit import Fit
-from scope.models.fitting.fit import FittedParameter
+from scope.models.fitting.fit import Breakpoint, Fit, FittedParameter
 from scope.report.run.figures.residuals import subject
 from scope.report.wording import model
 

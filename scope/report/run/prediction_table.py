@@ -11,9 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from scope import units
+from scope.models.prediction.prediction import PredictedPoint, Prediction
 from scope.statistics.estimate import Estimate
-from scope.models.prediction.prediction import PredictedPoint
-from scope.models.prediction.prediction import Prediction
 
 PREDICTED = ["size", "ranks", "compute", "communicate", "total", "speed-up", "efficiency", "beyond"]
 VALIDATED = ["size", "ranks", "predicted", "measured", "error", "compute", "communicate", "remarks"]

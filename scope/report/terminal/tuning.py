@@ -10,8 +10,8 @@ from rich.text import Text
 
 from scope import units
 from scope.models.computation.linpack_rates import LinpackRates
-from scope.statistics.estimate import Estimate
 from scope.report.wording import count
+from scope.statistics.estimate import Estimate
 from scope.tune.candidates import untuned
 from scope.tune.record import Round, Try, Tuning
 

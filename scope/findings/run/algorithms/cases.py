@@ -9,8 +9,8 @@ from scope.catalog.benchmark import Value
 from scope.findings.finding import Evidence
 from scope.findings.run.context import Context
 from scope.findings.run.measurement.oversubscription import crowded
-from scope.statistics.estimate import Estimate
 from scope.models.scaling.speedup import SIZES, size_of
+from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 
 

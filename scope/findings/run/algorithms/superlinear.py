@@ -8,9 +8,8 @@ from scope.findings.run.algorithms.cases import AlgorithmCase, algorithm_cases, 
 from scope.findings.run.context import Context, figure
 from scope.findings.run.node.cache_knee import data_caches
 from scope.machine.machine import Cache
-from scope.models.scaling.speedup import Speedup
-from scope.models.scaling.speedup import SpeedupPoint
 from scope.models.prediction.prediction import all_costs
+from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.statistics.summary import Summary
 
 LESS = 0.97

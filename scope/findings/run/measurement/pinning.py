@@ -64,7 +64,9 @@ def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) 
         title=f"Processes of {len(launches)} launches {what} between {len(process.processors)} processors",
         where={"host": process.host, "ranks": launch.ranks, "launch": launch.launch},
         evidence=[
-            Evidence(what=f"processors of rank {process.rank} in launch {launch.launch}", value=len(process.processors))
+            Evidence(
+                what=f"processors of rank {process.rank} in launch {launch.launch}", value=len(process.processors)
+            )
         ],
         advice=(
             "Bind them: `scope run --binding core` (mpiexec --bind-to core). Where the site forbids it, more "

@@ -6,8 +6,7 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.findings.settings import how_to_set, setting
-from scope.models.fitting.fit import Breakpoint
-from scope.models.fitting.fit import Fit
+from scope.models.fitting.fit import Breakpoint, Fit
 
 SMALLEST_STEP = 0.1
 """Share of the time; smaller steps are not worth a line."""

@@ -15,10 +15,8 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.findings.settings import setting
-from scope.models.fitting.fit import Fit
-from scope.models.ladder.ladder import Ladder
-from scope.models.fitting.fit import FittedParameter
-from scope.models.ladder.ladder import Rung
+from scope.models.fitting.fit import Fit, FittedParameter
+from scope.models.ladder.ladder import Ladder, Rung
 
 Layer = Literal["wire", "protocol", "library"]
 

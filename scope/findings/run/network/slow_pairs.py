@@ -5,8 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
-from scope.models.communication.pair_matrix import PairMatrix
-from scope.models.communication.pair_matrix import Slow
+from scope.models.communication.pair_matrix import PairMatrix, Slow
 
 SHORT_BYTES = 1024
 """Up to here a message takes the time of its processors and its way, beyond it more and more that of its bytes."""

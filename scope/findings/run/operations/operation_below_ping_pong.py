@@ -6,8 +6,8 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.findings.run.rungs import Lossy, lossy
-from scope.models.ladder.operation_parts import OperationParts
 from scope.models.ladder.ladder import Rung
+from scope.models.prediction.operation_parts import OperationParts
 
 WORTH_A_LINE = 0.7
 LADDERS = "operation.broadcast"

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from scope import units
-from scope.models.scaling.applications import Application
-from scope.models.scaling.applications import ApplicationPoint
-from scope.statistics.estimate import Estimate
+from scope.models.scaling.applications import Application, ApplicationPoint
 from scope.report.figure import Figure, Plot, log_axis, number, plain, whiskers
 from scope.report.run.applications import law, times
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import chosen_words
+from scope.statistics.estimate import Estimate
 
 PARTS = {"compute": "compute_s", "communicate": "communicate_s", "idle": "idle_s"}
 SLOTS = {"compute": 0, "communicate": 1, "idle": 8}

@@ -8,8 +8,7 @@ from itertools import pairwise, zip_longest
 
 from scope import units
 from scope.machine.machine import Machine
-from scope.models.fitting.fit import Breakpoint
-from scope.models.fitting.fit import Fit
+from scope.models.fitting.fit import Breakpoint, Fit
 from scope.models.ladder.ladder import Ladder
 from scope.models.ladder.limit_lines import Limit
 from scope.report.figure import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from scope import units
-from scope.models.communication.pair_matrix import PairMatrix
-from scope.models.communication.pair_matrix import Slow
+from scope.models.communication.pair_matrix import PairMatrix, Slow
 from scope.report.figure import Figure, Plot, Table, plain
 from scope.report.run.contents import Contents
 from scope.report.run.figures.heat import cells

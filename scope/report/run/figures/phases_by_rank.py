@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scope import units
-from scope.models.scaling.phases_by_rank import PhasesByRank
-from scope.models.scaling.phases_by_rank import PHASES
+from scope.models.scaling.phases_by_rank import PHASES, PhasesByRank
 from scope.models.scaling.speedup import SIZES, size_of
 from scope.report.figure import Figure, Table
 from scope.report.run.contents import Contents

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from scope import units
-from scope.models.fitting.fit import Fit
-from scope.models.fitting.fit import NotFitted
-from scope.models.fitting.fit import Point
-from scope.models.fitting.fit import Variable
+from scope.models.fitting.fit import Fit, NotFitted, Point, Variable
 from scope.report.figure import Figure, Plot, Table, count_axis, number, place, plain, size_axis
 from scope.report.run.contents import Contents
 from scope.report.wording import metric, model, variable_name

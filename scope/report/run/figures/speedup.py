@@ -9,13 +9,11 @@ import numpy as np
 
 from scope import units
 from scope.models.scaling.amdahl import Amdahl
-from scope.statistics.estimate import Estimate
-from scope.models.scaling.speedup import Speedup
-from scope.models.scaling.speedup import SpeedupPoint
-from scope.models.scaling.speedup import SIZES
+from scope.models.scaling.speedup import SIZES, Speedup, SpeedupPoint
 from scope.report.figure import Figure, Plot, Table, number, plain, whiskers
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import MOST_SERIES, chosen_words, spread
+from scope.statistics.estimate import Estimate
 
 COLUMNS = ["size", "ranks", "time", "speed-up", "efficiency", "against the best serial", "remarks"]
 LAW = ["serial share", "critical count", "most cost-effective count"]
