@@ -90,6 +90,11 @@ class RunDirectory:
         return self.path / "samples.cut.jsonl"
 
     @property
+    def journal(self) -> Path:
+        """One short line per record of the samples, for whoever follows the run; rebuilt from the samples."""
+        return self.path / "journal.jsonl"
+
+    @property
     def launches(self) -> Path:
         """One folder per launch and attempt."""
         return self.path / "launches"

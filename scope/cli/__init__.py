@@ -1,6 +1,6 @@
 """The command line: one file per command, loaded only when that command runs.
 
-The table below answers `scope --help` by itself, so that help costs little more than the interpreter.
+The table below answers `scope --help` by itself, so that help costs little more than starting the interpreter.
 """
 
 from __future__ import annotations
@@ -8,26 +8,26 @@ from __future__ import annotations
 import sys
 
 COMMANDS = {
-    "run": "measure this machine or cluster, explain what was found, write a report",
-    "show": "print the figures of a run",
-    "report": "write a run's report as one offline page",
-    "compare": "hold two runs against each other, case by case",
-    "predict": "say what an algorithm would take on more processes, and how wrong such predictions were",
-    "tune": "search the settings of LINPACK: predict all, try few, keep a record",
-    "reproduce": "run a published experiment at a size that fits, its figures beside ours",
-    "analyze": "derive statistics, models and findings of a run anew, without any MPI",
-    "list": "name the benchmarks there are",
-    "describe": "explain one benchmark: what it measures, how, and by which rules",
+    "run": "measure this machine or cluster, explain the findings, write a report",
+    "show": "print the results of a run",
+    "report": "write the report of a run as one offline HTML page",
+    "compare": "compare two runs case by case",
+    "predict": "predict an algorithm on more processes, with the measured error of such predictions",
+    "tune": "search the settings of LINPACK (HPL): predict all, try a few, keep a record",
+    "reproduce": "repeat a published experiment at a size that fits, beside the published figures",
+    "analyze": "derive statistics, models, findings and report of a run again, without MPI",
+    "list": "list the benchmarks",
+    "describe": "explain one benchmark: what it measures, how, and its parameters",
     "build": "compile the native program for an MPI",
-    "doctor": "say what this machine has and lacks for measuring",
-    "lab": "emulate a cluster on this machine, out of network namespaces",
-    "topology": "find the groups of a cluster, its trunks and their speeds by measurement",
-    "monitor": "run any MPI program under the monitor and say where its time goes",
-    "export": "write the profiles of monitored runs for other programs",
-    "import": "take in the profile that another tool (mpiP) made of a program",
-    "campaign": "run a program over parameters, processes and placements, and say what the runs show together",
-    "placement": "say what it costs a program that its processes share a node, and why",
-    "soak": "repeat a program for hours and count errors, drift and memory that grows",
+    "doctor": "check what this machine has and lacks for measuring",
+    "lab": "emulate a cluster on this machine with network namespaces",
+    "topology": "discover how the hosts of a cluster are connected, by measurement",
+    "monitor": "run any MPI program under the monitor and show where its time goes",
+    "export": "write profiles of monitored runs in the formats of other programs",
+    "import": "import a profile that another tool (mpiP) made",
+    "campaign": "run a program over parameters, process counts and placements, and analyse all runs",
+    "placement": "measure what it costs a program that its processes share a node",
+    "soak": "repeat a program for hours; count errors, drift and memory leaks",
 }
 
 EXAMPLES = """\
@@ -35,21 +35,21 @@ examples:
   scope run                               the baseline module on this machine
   scope run mpi.latency --launches 3      one benchmark
   scope run --hosts a:2,b:2               two hosts, two ranks on each
-  scope run --lab grid                    the same on an emulated cluster of three
+  scope run --lab grid                    an emulated grid of three clusters
   scope compare runs/before runs/after    did anything change?
-  scope predict runs/latest --algorithm cannon --size 1680 --ranks 1..64
+  scope predict runs/latest --algorithm cannon --n 1680 --ranks 1..64
 """
 
 
 def help_text() -> str:
-    """Compose what `scope --help` prints."""
+    """Return what `scope --help` prints."""
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
     return (
         "usage: scope COMMAND [OPTIONS]\n\n"
-        "Measures a cluster layer by layer, says where performance is lost and why.\n\n"
-        f"commands (scope COMMAND --help tells more):\n{commands}\n\n"
-        "Every command takes --lab NAME: it runs on the first host of an emulated cluster (scope lab list).\n\n"
+        "Measures a cluster layer by layer and says where performance is lost, and why.\n\n"
+        f"commands (details: scope COMMAND --help):\n{commands}\n\n"
+        "Every command takes --lab NAME to run on the first host of an emulated cluster (scope lab list).\n\n"
         f"{EXAMPLES}"
     )
 
@@ -65,7 +65,7 @@ def main() -> None:
 
         print(f"scope {VERSION}")
         raise SystemExit(0)
-    lab, arguments = asked_lab(arguments)
+    lab, arguments = split_lab(arguments)
     if not arguments:
         print("scope --lab NAME: must be followed by a command", file=sys.stderr)
         raise SystemExit(2)
@@ -74,7 +74,7 @@ def main() -> None:
     raise SystemExit(dispatch(arguments[0], arguments[1:]))
 
 
-def asked_lab(arguments: list[str]) -> tuple[str | None, list[str]]:
+def split_lab(arguments: list[str]) -> tuple[str | None, list[str]]:
     """Return the value of `--lab`, which every command takes, and the other words."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     for position, word in enumerate(arguments[:end]):
@@ -86,7 +86,7 @@ def asked_lab(arguments: list[str]) -> tuple[str | None, list[str]]:
 
 
 def dispatch(name: str, arguments: list[str]) -> int:
-    """Run one command and turn what it says into an exit code; no trace reaches the user."""
+    """Run one command and return its exit code; an error is one line, never a traceback."""
     if name not in COMMANDS:
         import difflib
 
@@ -97,15 +97,19 @@ def dispatch(name: str, arguments: list[str]) -> int:
 
     import importlib
     import keyword
+    import logging
 
     import typer
 
     from scope.errors import ScopeError
 
+    # Notices of the engine, such as "compiling ...", go to the standard error as they are.
+    logging.basicConfig(format="%(message)s", stream=sys.stderr)
+    logging.getLogger("scope").setLevel(logging.INFO)
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    # A word of the language cannot name a module: `import` stands in import_.py.
+    # A keyword of Python cannot name a module: `import` is in import_.py.
     module = importlib.import_module(f"scope.cli.{name}{'_' if keyword.iskeyword(name) else ''}")
-    # A command with commands of its own lists them; any other is one function.
+    # A command with subcommands lists them; any other is one function.
     for word, function in getattr(module, "COMMANDS", {name: getattr(module, "command", None)}).items():
         app.command(word)(function)
     try:
@@ -116,7 +120,7 @@ def dispatch(name: str, arguments: list[str]) -> int:
         print(f"scope {name}: {problem}", file=sys.stderr)
         return problem.exit_code
     except BrokenPipeError:
-        # The reader of a pipe (head, less) has seen enough.
+        # The reader of the pipe (head, less) has closed it.
         sys.stderr.close()
         return 0
     except KeyboardInterrupt:

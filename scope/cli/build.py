@@ -1,39 +1,33 @@
-"""`scope build`: the native program for one MPI, or the collectives library."""
+"""`scope build`: the native program for one MPI, or the topology-aware collectives."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from scope.machine.machine import MpiInstallation
+from scope.cli.options import Json, Mpi
 
 
 def command(
-    mpi: Annotated[
-        str | None, typer.Option(help="openmpi, mpich, embedded, a folder or an mpicxx; else the first one found.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="An object instead of text.")] = False,
+    mpi: Mpi = None,
+    json: Json = False,
     collectives: Annotated[
         bool, typer.Option("--collectives", help="The topology-aware collectives instead of the native program.")
     ] = False,
 ) -> None:
-    """Compile the native program for an MPI, unless this very build is in the cache already.
+    """Compile the native program for an MPI, unless this very build is in the cache.
 
-    Builds for several MPIs, compilers and versions stand side by side; $SCOPE_CACHE chooses where.
+    The cache ($SCOPE_CACHE) keeps builds for several MPIs, compilers and versions side by side.
     """
-    import time
-
-    from scope.build import blas, installations, scalapack
-    from scope.cli.run import built
+    from scope.build import blas, scalapack
+    from scope.engine import builds
 
     if collectives:
-        _collectives(installations.find(mpi), json)
+        _collectives(mpi, json)
         return
-    started_s = time.monotonic()
-    build = built(installations.find(mpi))
-    seconds = time.monotonic() - started_s
+    timed = builds.build(mpi)
+    build = timed.build
     if json:
         print(build.model_dump_json(indent=1))
         return
@@ -43,22 +37,24 @@ def command(
     print(f"blas      {blas.described(build.blas) if build.blas else 'none'}")
     print(f"scalapack {scalapack.described(build.scalapack) if build.scalapack else 'none'}")
     print(f"compiler  {build.compiler}, {build.flags}")
-    print(f"took      {seconds:.1f} s")
+    print(f"took      {timed.seconds:.1f} s")
 
 
-def _collectives(mpi: MpiInstallation, json: bool) -> None:
-    """Build the collectives library and print where it is and how it is used."""
+def _collectives(mpi: str | None, json: bool) -> None:
+    """Build the collectives and print where they are and how they are used."""
     from scope.build import collectives
+    from scope.cli.output import print_json
+    from scope.engine import builds
 
-    made = collectives.build(mpi)
+    made, installation = builds.build_collectives(mpi)
     if json:
-        import json as writer
-
-        print(writer.dumps({"library": str(made.library), "estimator": str(made.estimator)}, indent=1))
+        print_json({"library": str(made.library), "estimator": str(made.estimator)})
         return
     print(f"library    {made.library}")
     print(f"estimator  {made.estimator}")
-    print(f"mpi        {mpi.name} {mpi.version} ({mpi.origin}), {mpi.compiler}")
-    print("to use it")
-    for line in collectives.usage(made, mpi):
+    print(
+        f"mpi        {installation.name} {installation.version} ({installation.origin}), {installation.compiler}"
+    )
+    print("usage")
+    for line in collectives.usage(made, installation):
         print(f"    {line}")

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scope.cli.options import Json
+from scope.cli.output import print_json
+
 if TYPE_CHECKING:
     from scope.comparison.comparison import Comparison
     from scope.comparison.efficiency import Efficiencies
@@ -17,37 +20,37 @@ def command(
         list[str],
         typer.Argument(
             metavar="A B",
-            help="Two run directories: what was, and what is. With --fail-on-regression a PERCENT may follow.",
+            help="Two run directories, before and after. With --fail-on-regression a PERCENT may follow.",
             show_default=False,
         ),
     ],
     threshold: Annotated[
-        float, typer.Option(metavar="PERCENT", help="Relative changes smaller than this are no difference.")
+        float, typer.Option(metavar="PERCENT", help="Relative changes below this count as equal; default: 2.")
     ] = 2.0,
     across_machines: Annotated[
         bool,
-        typer.Option("--across-machines", help="Compare although the machines differ; what differs is named."),
+        typer.Option("--across-machines", help="Compare although the machines differ; lists the differences."),
     ] = False,
-    every: Annotated[bool, typer.Option("--all", help="Every case, also those without a difference.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="The whole comparison as one JSON object.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Every case, also those that did not change.")] = False,
+    json: Json = False,
     efficiency: Annotated[
         bool,
-        typer.Option("--efficiency", help="What share of its peak each benchmark reaches in A and in B, instead."),
+        typer.Option("--efficiency", help="Compare instead the shares of their peaks that the benchmarks reach."),
     ] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page as well.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an offline HTML page.")] = None,
     fail_on_regression: Annotated[
         bool,
         typer.Option(
             "--fail-on-regression",
-            help="[PERCENT]  Exit with 1 when a case is worse, or worse by more than PERCENT.",
+            help="[PERCENT]  Exit with 1 if a case is worse (by more than PERCENT).",
         ),
     ] = False,
 ) -> None:
-    """Hold run B against run A: for each case the change with its interval, a corrected test, a verdict."""
+    """Compare run B with run A: the change of each case with its interval, a corrected test, and a verdict."""
     from scope.comparison.compare import compare
     from scope.errors import UsageError
 
-    paths, percent = _told_apart(runs, fail_on_regression)
+    paths, percent = _split_percent(runs, fail_on_regression)
     if not 0 <= threshold < 100:
         raise UsageError(f"--threshold = {threshold:g}: must be a percentage from 0 to less than 100")
     shares = _efficiencies(*paths) if efficiency else None
@@ -68,8 +71,8 @@ def command(
         raise SystemExit(1)
 
 
-def _told_apart(runs: list[str], with_percent: bool) -> tuple[tuple[Path, Path], float]:
-    """Tell the two runs from the percentage that may stand behind `--fail-on-regression`."""
+def _split_percent(runs: list[str], with_percent: bool) -> tuple[tuple[Path, Path], float]:
+    """Return the two runs, and the percentage that may follow `--fail-on-regression`."""
     from scope.errors import UsageError
 
     left = list(runs)
@@ -102,9 +105,7 @@ def _efficiencies(a: Path, b: Path) -> Efficiencies:
 
 def _print_efficiencies(shares: Efficiencies, json: bool) -> None:
     if json:
-        import json as encoder
-
-        typer.echo(encoder.dumps(shares.model_dump(), indent=1, ensure_ascii=False))
+        print_json(shares.model_dump())
         return
     from scope.comparison.efficiency_table import table
     from scope.report.terminal.console import console
@@ -114,10 +115,7 @@ def _print_efficiencies(shares: Efficiencies, json: bool) -> None:
 
 def _print(comparison: Comparison, every: bool, json: bool) -> None:
     if json:
-        import json as encoder
-
-        counts = {"counts": comparison.counts}
-        typer.echo(encoder.dumps(comparison.model_dump() | counts, indent=1, ensure_ascii=False))
+        print_json(comparison.model_dump() | {"counts": comparison.counts})
         return
     from scope.comparison.table import table
     from scope.report.terminal.console import console

@@ -1,4 +1,4 @@
-"""`scope describe NAME`: one benchmark's specification, parameters, figures and sweeps."""
+"""`scope describe NAME`: the specification, parameters, metrics and sweeps of one benchmark."""
 
 from __future__ import annotations
 
@@ -6,45 +6,38 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scope.cli.options import Json, Mpi
+
 if TYPE_CHECKING:
-    from scope.build.registry import BenchmarkDescription, ParameterDescription
+    from scope.catalog.benchmark import Benchmark, Parameter
 
 PIPE_COLUMNS = 100
 
 
 def command(
     name: Annotated[str, typer.Argument(help="A benchmark, for example mpi.latency.")],
-    mpi: Annotated[str | None, typer.Option(help="The MPI whose build is asked.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="An object instead of text.")] = False,
+    mpi: Mpi = None,
+    json: Json = False,
 ) -> None:
     """Explain one benchmark: what is timed, between which events, on whose clock, and by which rules."""
-    import json as writer
     import sys
 
     from rich.console import Console
     from rich.markdown import Markdown
 
-    from scope.build import installations, native, registry
-    from scope.cli.run import built
-    from scope.errors import UsageError
-    from scope.plan.experiment import did_you_mean
-    from scope.rundirectory import read_text
+    from scope.cli.output import print_json
+    from scope.engine import benchmarks
 
-    known = {each.name: each for each in registry.load(built(installations.find(mpi)).program)}
-    if name not in known:
-        near = did_you_mean(name, list(known))
-        raise UsageError(f"{name}: unknown benchmark; must be one of {', '.join(known)}{near}")
-    benchmark = known[name]
-    specification = read_text(native.source_directory() / "src" / "benchmarks" / benchmark.specification)
+    found = benchmarks.explain(name, mpi)
     if json:
-        print(writer.dumps({**benchmark.model_dump(), "specification_text": specification}, indent=1))
+        print_json({**found.benchmark.model_dump(), "specification_text": found.specification})
         return
     screen = Console(width=None if sys.stdout.isatty() else PIPE_COLUMNS)
-    screen.print(Markdown(f"{specification}\n\n{_registered(benchmark)}"))
+    screen.print(Markdown(f"{found.specification}\n\n{_declaration(found.benchmark)}"))
 
 
-def _registered(benchmark: BenchmarkDescription) -> str:
-    """Return what the registry says, as Markdown."""
+def _declaration(benchmark: Benchmark) -> str:
+    """Return what the benchmark declares, as Markdown."""
     parameters = [
         f"| {each.name} | {_allowed(each)} | {each.default} | {each.meaning} |" for each in benchmark.parameters
     ]
@@ -54,12 +47,12 @@ def _registered(benchmark: BenchmarkDescription) -> str:
     ]
     sweeps = [f"- **{each.module}**: `{each.cases}`" for each in benchmark.sweeps]
     sections = [
-        "## As registered",
+        "## Declaration",
         "" if benchmark.available else f"**Not available:** {benchmark.reason}\n",
-        f"Ranks: {_ranks(benchmark)}. Source: `measure/src/benchmarks/{benchmark.source}`.\n",
+        f"Ranks: {benchmark.ranks.description}. Source: `measure/src/benchmarks/{benchmark.source}`.\n",
         "| parameter | allowed | default | meaning |\n|---|---|---|---|" if parameters else "",
         *parameters,
-        "\n| figure | unit | better | time is |\n|---|---|---|---|",
+        "\n| metric | unit | better | definition of time |\n|---|---|---|---|",
         *metrics,
         "\nSweeps:\n",
         *sweeps,
@@ -67,14 +60,8 @@ def _registered(benchmark: BenchmarkDescription) -> str:
     return "\n".join(section for section in sections if section)
 
 
-def _allowed(parameter: ParameterDescription) -> str:
+def _allowed(parameter: Parameter) -> str:
     if parameter.type == "choice":
         return ", ".join(parameter.choices)
     unit = f" {parameter.unit}" if parameter.unit else ""
     return f"{parameter.minimum} to {parameter.maximum}{unit}"
-
-
-def _ranks(benchmark: BenchmarkDescription) -> str:
-    from scope.plan.sweep import allowed_ranks
-
-    return allowed_ranks(benchmark)

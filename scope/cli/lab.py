@@ -1,93 +1,76 @@
-"""`scope lab`: clusters of network namespaces on this machine."""
+"""`scope lab`: emulated clusters on this machine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scope.cli.options import Json
+
 if TYPE_CHECKING:
+    from scope.lab.description import Lab
     from scope.lab.emulation import Emulation
 
-Name = Annotated[str, typer.Argument(metavar="LAB", help="A preset's name, or a .toml file.")]
-Json = Annotated[bool, typer.Option("--json", help="For programs.")]
+Name = Annotated[str, typer.Argument(metavar="LAB", help="Name of a preset, or a .toml file.")]
 
 
 def list_labs(json: Json = False) -> None:
-    """List the labs that come with Scope, and which are up."""
-    from scope.lab import description, emulation
+    """List the labs that come with Scope, and those that are up."""
+    from scope.cli.output import print_json
+    from scope.engine import lab
 
-    running = {lab.state.name for lab in emulation.all_up()}
-    rows = [
-        {"name": name, "title": lab.title, "hosts": len(lab.hosts()), "up": name in running}
-        for name, lab in map(description.read, description.presets())
-    ]
-    rows += [
-        {"name": lab.state.name, "title": lab.state.description.title, "hosts": len(lab.state.hosts), "up": True}
-        for lab in emulation.all_up()
-        if lab.state.name not in description.presets()
-    ]
+    rows = lab.all_labs()
     if json:
-        _print_json(rows)
+        print_json([row._asdict() for row in rows])
         return
-    width = max(len(str(row["name"])) for row in rows)
+    width = max(len(row.name) for row in rows)
     for row in rows:
-        state = "up  " if row["up"] else "    "
-        print(f"{row['name']:<{width}}  {state}  {row['hosts']:>3} hosts  {row['title']}")
+        print(f"{row.name:<{width}}  {'up' if row.up else '':<4}  {row.hosts:>3} hosts  {row.title}")
 
 
 def up(
     name: Name,
     check: Annotated[bool, typer.Option(help="Measure every kind of link.")] = True,
 ) -> None:
-    """Bring a lab up; it stays until `scope lab down`. Every kind of link is measured at once."""
-    from scope.lab import description, emulation
+    """Bring a lab up, until `scope lab down`, and measure every kind of link."""
+    from scope.cli.progress import link_progress
+    from scope.engine import lab
 
-    known, lab = description.read(name)
-    emulated = emulation.up(known, lab)
-    try:
-        _write_topology(emulated)
-        emulated = _checked(emulated) if check else emulated
-    except BaseException:
-        emulation.down(known)
-        raise
-    _tell(emulated)
-    if not all(_faithful(emulated)):
-        raise typer.Exit(1)
+    _report(lab.up(name, check, link_progress))
 
 
 def down(
     name: Annotated[str | None, typer.Argument(metavar="LAB")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every lab of this user.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="All labs of this user.")] = False,
 ) -> None:
-    """End a lab and every process inside it."""
+    """End a lab and every process inside."""
+    from scope.engine import lab
     from scope.errors import UsageError
-    from scope.lab import description, emulation
 
     if (name is None) == (not everything):
-        raise UsageError("scope lab down: must have either a lab's name or --all")
-    names = [lab.state.name for lab in emulation.all_up()] if name is None else [description.name_of(name)]
-    for each in names:
-        emulation.down(each)
+        raise UsageError("scope lab down: must have either the name of a lab or --all")
+    lab.down(name)
 
 
 def status(name: Name, json: Json = False) -> None:
-    """Say what a lab consists of, what was measured of it, and what is wrong with it."""
-    emulated = _up(name)
+    """Show the hosts of a lab, its measured links, and its disturbances."""
+    from scope.cli.output import print_json
+    from scope.engine import lab
+
+    emulated = lab.find(name)
     if json:
-        _print_json(emulated.state.model_dump() | {"facts": emulated.state.facts().model_dump()})
-        return
-    _tell(emulated)
+        print_json(emulated.state.model_dump() | {"facts": emulated.state.facts().model_dump()})
+    else:
+        _print(emulated)
 
 
 def check(name: Name) -> None:
     """Measure every kind of link of a lab that is up."""
-    emulated = _checked(_up(name))
-    _tell(emulated)
-    if not all(_faithful(emulated)):
-        raise typer.Exit(1)
+    from scope.cli.progress import link_progress
+    from scope.engine import lab
+
+    _report(lab.check(name, link_progress))
 
 
 def exec_command(
@@ -95,73 +78,54 @@ def exec_command(
     host: Annotated[str, typer.Argument(help="For example hpc1.")],
     words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Run there, in this folder.")],
 ) -> None:
-    """Run a command as on a host of a lab."""
-    raise typer.Exit(_in_foreground(_up(name), host, words))
+    """Run a command on a host of a lab."""
+    from scope.engine import lab
+
+    raise typer.Exit(lab.run_on_host(lab.find(name), host, words))
 
 
 def within(
     name: Name,
     words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="A command of scope.")],
 ) -> None:
-    """Run a command of scope on a lab's first host: `scope lab within grid -- run` is `scope run --lab grid`.
+    """Run a command of scope on the first host of a lab: `scope lab within grid -- run` is `scope run --lab grid`.
 
-    A lab that is not up is brought up for it, and taken down after it.
+    A lab that is not up is brought up for the command and taken down afterwards.
     """
-    import sys
-
-    with _present(name) as emulated:
-        command = [sys.executable, "-m", "scope", *words]
-        code = _in_foreground(emulated, emulated.state.hosts[0].name, command)
-    raise typer.Exit(code)
+    raise typer.Exit(run_within(name, words))
 
 
 def fault(
     name: Name,
     host: Annotated[str | None, typer.Option(help="For example hpc3.")] = None,
     trunk: Annotated[str | None, typer.Option(help="For example giza-router.")] = None,
-    rate: Annotated[float | None, typer.Option(help="Mbit/s of the port or trunk instead of its own.")] = None,
-    direction: Annotated[str, typer.Option(help="both, in or out: of a host's port.")] = "both",
-    loss: Annotated[float | None, typer.Option(help="Share of frames that are lost.")] = None,
-    dead: Annotated[bool, typer.Option("--dead", help="Nothing passes.")] = False,
+    rate: Annotated[float | None, typer.Option(help="Rate of the port or trunk in Mbit/s.")] = None,
+    direction: Annotated[str, typer.Option(help="Direction of a slow port: both, in or out.")] = "both",
+    loss: Annotated[float | None, typer.Option(help="Share of frames that are lost, 0 to 1.")] = None,
+    dead: Annotated[bool, typer.Option("--dead", help="Cut the port or trunk.")] = False,
     slow: Annotated[
-        float | None, typer.Option(help="Share of time that the host's processes stand still.")
+        float | None, typer.Option(help="Share of the time in which the host's processes are stopped, 0 to 1.")
     ] = None,
-    stop: Annotated[bool, typer.Option("--stop", help="The host's processes stand still.")] = False,
-    clear: Annotated[bool, typer.Option("--clear", help="Mend everything.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop the host's processes.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all faults.")] = False,
 ) -> None:
-    """Let something go wrong in a lab that is up, or mend it."""
-    from scope.errors import UsageError
-    from scope.lab import faults
+    """Inject a fault into a lab that is up, or remove all faults."""
+    from scope.engine import lab
 
-    emulated = _up(name)
-    asked = [rate is not None, loss is not None, dead, slow is not None, stop, clear]
-    if sum(asked) != 1:
-        raise UsageError("scope lab fault: must have one of --rate, --loss, --dead, --slow, --stop, --clear")
-    for option, share in (("--loss", loss), ("--slow", slow)):
-        if share is not None and not 0 < share < 1:
-            raise UsageError(f"{option} {share:g}: must be more than 0 and less than 1")
-    if rate is not None and not 0.1 <= rate <= 10_000:
-        raise UsageError(f"--rate {rate:g}: must be from 0.1 to 10000 Mbit/s")
-    if direction not in ("both", "in", "out"):
-        raise UsageError(f"--direction {direction}: must be both, in or out")
-    if clear:
-        emulated = faults.clear(emulated)
-    elif (host is None) == (trunk is None):
-        raise UsageError("scope lab fault: must have either --host or --trunk")
-    elif host is not None:
-        emulated = _harm_host(emulated, host, rate, direction, loss, dead, 1.0 if stop else slow)
-    elif trunk is not None:
-        if slow is not None or stop:
-            raise UsageError("--slow, --stop: must go with --host")
-        emulated = (
-            faults.slow_trunk(emulated, trunk, rate)
-            if rate is not None
-            else faults.lossy_trunk(emulated, trunk, loss)
-            if loss is not None
-            else faults.dead_trunk(emulated, trunk)
-        )
-    harm = "; ".join(emulated.state.facts().faults)
-    print(f"lab {emulated.state.name}: {harm or 'nothing is made to go wrong'}")
+    asked = lab.Disturbance(
+        host=host,
+        trunk=trunk,
+        rate_mbit_per_s=rate,
+        direction=direction,  # type: ignore[arg-type] # checked there
+        loss=loss,
+        dead=dead,
+        slow=slow,
+        stop=stop,
+        clear=clear,
+    )
+    emulated = lab.disturb(name, asked)
+    faults = "; ".join(emulated.state.facts().faults)
+    print(f"lab {emulated.state.name}: {faults or 'no faults'}")
 
 
 COMMANDS = {
@@ -176,89 +140,38 @@ COMMANDS = {
 }
 
 
-def _harm_host(
-    emulated: Emulation,
-    host: str,
-    rate: float | None,
-    direction: Any,
-    loss: float | None,
-    dead: bool,
-    still: float | None,
-) -> Emulation:
-    from scope.lab import faults
+def run_within(name: str, words: list[str]) -> int:
+    """Run a command of Scope on the first host of a lab and return its exit code."""
+    from scope.cli.progress import link_progress
+    from scope.engine import lab
 
-    if rate is not None:
-        return faults.slow_port(emulated, host, rate, direction)
-    if loss is not None:
-        return faults.lossy_port(emulated, host, loss)
-    if dead:
-        return faults.dead_port(emulated, host)
-    assert still is not None
-    return faults.slow_host(emulated, host, still)
+    return lab.run_scope(name, words, link_progress, _warn)
 
 
-def _up(name: str) -> Emulation:
-    from scope.errors import UsageError
-    from scope.lab import description, emulation
+def _report(emulated: Emulation) -> None:
+    """Print a lab; exit with 1 where a link is not faithful."""
+    from scope.engine import lab
 
-    found = emulation.find(description.name_of(name))
-    if found is None:
-        raise UsageError(f"lab {name}: is not up; scope lab up {name} brings it up")
-    return found
-
-
-@contextmanager
-def _present(name: str) -> Iterator[Emulation]:
-    """Yield the lab that is up under this name, else one for this context only, checked."""
-    from scope.lab import description, emulation
-
-    if (found := emulation.find(description.name_of(name))) is not None:
-        yield found
-        return
-    known, lab = description.read(name)
-    with emulation.temporary(known, lab) as emulated:
-        _write_topology(emulated)
-        yield _checked(emulated)
+    _warn(emulated)
+    _print(emulated)
+    if not lab.faithful(emulated):
+        raise typer.Exit(1)
 
 
-def _write_topology(emulated: Emulation) -> None:
-    """Put what the lab declares where programs inside find it."""
-    from scope.rundirectory import write_text
-    from scope.topology import topology
-    from scope.topology.declared import declared
-
-    write_text(emulated.folder / "topology.toml", topology.write(declared(emulated.state.description)))
-
-
-def _checked(emulated: Emulation) -> Emulation:
-    import sys
-
+def _warn(emulated: Emulation) -> None:
+    """Warn of links that do not have their declared rates."""
     from scope.lab import proof
 
-    terminal = sys.stderr.isatty()
-
-    def heard(link: str) -> None:
-        if terminal:
-            print(f"\r\033[Kmeasuring the {link}", end="", file=sys.stderr, flush=True)
-
-    emulated = proof.check_all(emulated, heard)
-    if terminal:
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
     for link in emulated.state.checks:
         if not proof.faithful(link):
-            why = "; the processors were busy" if proof.lacks_processors(link) else ""
+            reason = "; the processors were busy" if proof.lacks_processors(link) else ""
             rate = f"{link.deviation:+.1%} of its declared rate"
-            print(f"warning: lab {emulated.state.name} is not faithful: {link.link}: {rate}{why}", file=sys.stderr)
-    return emulated
+            typer.echo(
+                f"warning: lab {emulated.state.name} is not faithful: {link.link}: {rate}{reason}", err=True
+            )
 
 
-def _faithful(emulated: Emulation) -> list[bool]:
-    from scope.lab import proof
-
-    return [proof.faithful(link) for link in emulated.state.checks]
-
-
-def _tell(emulated: Emulation) -> None:
+def _print(emulated: Emulation) -> None:
     from scope import units
 
     state = emulated.state
@@ -270,40 +183,12 @@ def _tell(emulated: Emulation) -> None:
         rate = units.quantity(link.measured_bytes_per_s, "B/s")
         print(f"measured  {link.link}: {rate}, {link.deviation:+.1%} of its declared rate")
     for relayed in facts.relayed:
-        late = f"{relayed.late_median_us:.3g} us late (median), {relayed.late_p99_us:.3g} us (99 %)"
-        carried = f"{relayed.frames} frames, delivered {late}" if relayed.frames else "nothing carried yet"
+        late = f"{relayed.late_median_us:.3g} us late (median), {relayed.late_p99_us:.3g} us (99th percentile)"
+        carried = f"{relayed.frames} frames, delivered {late}" if relayed.frames else "no frames yet"
         print(f"relayed   {relayed.link}: {carried}")
     for each in facts.faults:
         print(f"fault     {each}")
 
 
-def _ranges(lab: Any) -> list[str]:
+def _ranges(lab: Lab) -> list[str]:
     return [f"{group.name}1" + (f"..{group.name}{group.hosts}" if group.hosts > 1 else "") for group in lab.group]
-
-
-def _in_foreground(emulated: Emulation, host: str, words: list[str]) -> int:
-    """Run a command inside with this terminal; requests to end reach it."""
-    import signal
-    import subprocess
-
-    from scope.lab.emulation import signal_command
-
-    command = subprocess.Popen(emulated.command(words, host), env=emulated.environment)
-
-    def pass_on(number: int, _frame: object) -> None:
-        signal_command(command, number)
-
-    before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        code = command.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    return code if code >= 0 else 128 - code
-
-
-def _print_json(value: object) -> None:
-    import json
-
-    print(json.dumps(value, indent=1, ensure_ascii=False))

@@ -1,25 +1,31 @@
-"""How a run tells a person where it is: a bar with the remaining time on a terminal, else a line per launch."""
+"""Progress on the standard error: a bar with the remaining time on a terminal, else one line per launch."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from scope.campaign.campaign import Listener as CampaignListener
+from scope.campaign.folder import Head
+from scope.campaign.record import RunRecord
 from scope.launch.supervision.supervisor import Listener
 from scope.plan import plan as planning
-from scope.plan.plan import Case, Launch, Plan
+from scope.plan.plan import Launch, Plan, PlannedCase
 
-MARKS = {"ok": "", "unavailable": ""}
+QUIET = {"ok", "unavailable"}
+"""Statuses of cases that need no line of their own."""
+REFRESHES_PER_S = 2
+"""Drawing takes time from the processors that are measured."""
 
 
 @contextmanager
-def listening(plan: Plan, unfinished: Plan) -> Iterator[Listener]:
-    """Yield the listener that suits where stderr goes."""
+def run_progress(plan: Plan, unfinished: Plan) -> Iterator[Listener]:
+    """Yield the listener of a run that suits the standard error."""
     console = Console(stderr=True, highlight=False)
     pace = Pace(planning.expected_s(unfinished))
     if not console.is_terminal:
@@ -31,9 +37,50 @@ def listening(plan: Plan, unfinished: Plan) -> Iterator[Listener]:
         TextColumn("{task.fields[left]}"),
         TimeElapsedColumn(),
     )
-    # Drawing takes time from the cores that are measured: twice a second is enough.
-    with Progress(*columns, console=console, transient=True, refresh_per_second=2) as progress:
+    with Progress(*columns, console=console, transient=True, refresh_per_second=REFRESHES_PER_S) as progress:
         yield Bar(progress, len(plan.launches), pace)
+
+
+@contextmanager
+def campaign_progress(head: Head) -> Iterator[CampaignListener]:
+    """Yield the listener of a campaign: a bar on a terminal, and one line for each run that failed."""
+    screen = Console(stderr=True, highlight=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    begin_s = time.monotonic()
+    with Progress(
+        *columns,
+        console=screen,
+        transient=True,
+        refresh_per_second=REFRESHES_PER_S,
+        disable=not screen.is_terminal,
+    ) as bar:
+        task = bar.add_task("the first run", total=head.soak_s if head.kind == "soak" else None)
+
+        def run_ended(record: RunRecord, done: int, total: int | None) -> None:
+            if record.status != "ok":
+                bar.console.print(f"run {record.number}: {record.status}: {record.reason}", markup=False)
+            of = f"{done} of {total} runs" if total else _count(done, "run")
+            passed = done if total else time.monotonic() - begin_s
+            bar.update(task, description=of, completed=passed, total=total or head.soak_s)
+
+        yield run_ended
+
+
+@contextmanager
+def stage_progress() -> Iterator[Callable[[str], None]]:
+    """Yield what shows the current stage of a discovery on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _stage: None
+        return
+    with Console(stderr=True).status("measuring") as status:
+        yield lambda stage: status.update(f"measuring: {stage}")
+
+
+def link_progress(link: str) -> None:
+    """Show on a terminal which link of a lab is being measured; none with an empty name."""
+    if sys.stderr.isatty():
+        text = f"measuring the {link}" if link else ""
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 class Pace:
@@ -44,12 +91,12 @@ class Pace:
         self.passed_s = 0.0
         self.started_s = time.monotonic()
 
-    def pass_case(self, case: Case) -> None:
+    def pass_case(self, case: PlannedCase) -> None:
         """Count a case as done."""
         self.passed_s += case.budget_s + planning.CASE_OVERHEAD_S
 
     def pass_launch(self) -> None:
-        """Count a start as done."""
+        """Count the start of a launch as done."""
         self.passed_s += planning.START_S
 
     @property
@@ -57,7 +104,7 @@ class Pace:
         """Seconds that remain."""
         left_s = max(self.planned_s - self.passed_s, 0.0)
         spent_s = time.monotonic() - self.started_s
-        # The first cases say little; the plan's own figure is mixed in with the weight of ten seconds.
+        # The first cases say little; the plan's own estimate counts like ten seconds of them.
         return left_s * (spent_s + 10.0) / (self.passed_s + 10.0)
 
 
@@ -70,23 +117,19 @@ class PlainLines(Listener):
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
         """Print what is started."""
-        again = f", attempt {attempt}" if attempt > 1 else ""
-        _print(
-            f"launch {launch.number} of {self.launches}{again}: {_batch(launch)}, {_count(cases, 'case')},"
-            f" about {duration(self.pace.left_s)} left"
-        )
+        _print(f"{_started(launch, self.launches, attempt, cases)}, about {duration(self.pace.left_s)} left")
 
-    def case_ended(self, launch: Launch, case: Case, status: str) -> None:
+    def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Print only what went wrong."""
         self.pace.pass_case(case)
-        if status not in MARKS:
+        if status not in QUIET:
             _print(f"launch {launch.number}: {_name(case)}: {status}")
 
-    def launch_ended(self, launch: Launch, trouble: str) -> None:
+    def launch_ended(self, launch: Launch, failure: str) -> None:
         """Print only what went wrong."""
         self.pace.pass_launch()
-        if trouble:
-            _print(f"launch {launch.number}: {trouble}")
+        if failure:
+            _print(f"launch {launch.number}: {failure}")
 
 
 class Bar(Listener):
@@ -100,26 +143,24 @@ class Bar(Listener):
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
         """Show what is started."""
-        again = f", attempt {attempt}" if attempt > 1 else ""
-        text = f"launch {launch.number} of {self.launches}{again}: {_batch(launch)}, {_count(cases, 'case')}"
-        self.progress.update(self.task, description=text)
+        self.progress.update(self.task, description=_started(launch, self.launches, attempt, cases))
 
-    def case_ended(self, launch: Launch, case: Case, status: str) -> None:
+    def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Move on; print what went wrong above the bar."""
         self.pace.pass_case(case)
         self._move()
-        if status not in MARKS:
-            self._say(launch, f"{_name(case)}: {status}")
+        if status not in QUIET:
+            self._print(launch, f"{_name(case)}: {status}")
 
-    def launch_ended(self, launch: Launch, trouble: str) -> None:
+    def launch_ended(self, launch: Launch, failure: str) -> None:
         """Move on; print what went wrong above the bar."""
         self.pace.pass_launch()
         self._move()
-        if trouble:
-            self._say(launch, trouble)
+        if failure:
+            self._print(launch, failure)
 
-    def _say(self, launch: Launch, trouble: str) -> None:
-        self.progress.console.print(f"launch {launch.number}: {trouble}", markup=False)
+    def _print(self, launch: Launch, failure: str) -> None:
+        self.progress.console.print(f"launch {launch.number}: {failure}", markup=False)
 
     def _move(self) -> None:
         left = f"{duration(self.pace.left_s)} left"
@@ -134,17 +175,19 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def _name(case: Case) -> str:
+def _started(launch: Launch, launches: int, attempt: int, cases: int) -> str:
+    again = f", attempt {attempt}" if attempt > 1 else ""
+    transport = "" if launch.transport == "default" else f" over {launch.transport}"
+    ranks = _count(launch.ranks, "rank")
+    return f"launch {launch.number} of {launches}{again}: {ranks}{transport}, {_count(cases, 'case')}"
+
+
+def _name(case: PlannedCase) -> str:
     return f"{case.benchmark} {case.settings}".strip()
 
 
-def _batch(launch: Launch) -> str:
-    transport = "" if launch.transport == "default" else f" over {launch.transport}"
-    return f"{_count(launch.ranks, 'rank')}{transport}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _print(line: str) -> None:

@@ -1,4 +1,4 @@
-"""`scope show`: the figures of a run."""
+"""`scope show`: the results of a run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scope.cli.options import RunFolder
+
 if TYPE_CHECKING:
     from scope.statistics.summary import Summary
 
 
 def command(
-    run: Annotated[Path, typer.Argument(help="Run directory, for example runs/latest.")],
+    run: RunFolder,
     patterns: Annotated[
         list[str] | None,
         typer.Argument(
@@ -20,84 +22,80 @@ def command(
             help="Benchmarks (mpi, 'mpi.*') and filters (mode=standard, message_bytes=1Ki, ranks=2).",
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every definition of time, not only the headline.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="A list of objects instead of tables.")] = False,
-    hpl: Annotated[bool, typer.Option("--hpl", help="algorithm.linpack, written as HPL's results.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="All definitions of time, not only the headline definition.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one object per result.")] = False,
+    hpl: Annotated[bool, typer.Option("--hpl", help="algorithm.linpack in the output format of HPL.")] = False,
     top500: Annotated[bool, typer.Option("--top500", help="A data sheet as for the TOP500 list.")] = False,
     applications: Annotated[
         bool,
         typer.Option("--applications", help="What applications compute and send, and where their time goes."),
     ] = False,
 ) -> None:
-    """Show the figures of a run: medians with their intervals, case by case."""
-    from scope.campaign import is_campaign
-    from scope.profiles.monitored_run import is_monitored
+    """Show the results of a run: the median of every case with its 95 % interval."""
+    from scope.engine import analysis
+
+    kind = analysis.kind_of(run)
+    if kind == "monitored":
+        _show_monitored(run, patterns or [], json)
+    elif kind == "campaign":
+        from scope.cli.campaign import show
+        from scope.engine import campaign
+
+        show(campaign.derive(run.absolute()), json)
+    elif applications:
+        _show_applications(run, patterns or [])
+    else:
+        _show_run(run, patterns or [], every, json, hpl, top500)
+
+
+def _show_run(run: Path, patterns: list[str], every: bool, json: bool, hpl: bool, top500: bool) -> None:
+    from scope.cli.output import print_json
     from scope.report.run.contents import read_summaries
     from scope.report.run.selection import select
+    from scope.report.terminal.listing import listing, rows
 
-    if is_monitored(run):
-        _show_monitored(run, patterns or [], json)
-        return
-    if is_campaign(run):
-        _show_campaign(run, json)
-        return
-    if applications:
-        _show_applications(run, patterns or [])
-        return
-    chosen = select(read_summaries(run), patterns or [])
+    chosen = select(read_summaries(run), patterns)
     shown = chosen if every else [summary for summary in chosen if summary.primary]
     if json:
-        _print_json(shown)
-        return
-    if hpl:
+        print_json(rows(shown))
+    elif hpl:
         _print_hpl(shown)
-        return
-    if top500:
+    elif top500:
         _print_top500(run, shown)
-        return
-    from scope.report.terminal.console import console
-    from scope.report.terminal.listing import listing
+    else:
+        from scope.report.terminal.console import console
 
-    console().print(listing(shown))
-
-
-def _show_campaign(run: Path, json: bool) -> None:
-    """Print what a campaign, placement or soak shows."""
-    from scope.campaign.folder import CampaignFolder
-    from scope.cli import campaign
-
-    folder = CampaignFolder(run.absolute())
-    campaign.show(folder, *campaign.derive(folder), json)
+        console().print(listing(shown))
 
 
 def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
-    """Print what a monitored program did; the rows with --json are its calls."""
+    """Print what a monitored program did."""
+    from scope.cli.monitor import show_profile
     from scope.errors import UsageError
-    from scope.report.profile import contents as profile_contents
-    from scope.report.profile import text as profile_text
-    from scope.report.terminal.console import console
+    from scope.report.profile import contents
 
     if patterns:
-        raise UsageError(f"{patterns[0]}: patterns choose benchmarks; {run} is a monitored program")
-    contents = profile_contents.read(run)
+        raise UsageError(f"{patterns[0]}: patterns choose benchmarks, but {run} is a monitored program")
     if json:
-        typer.echo(contents.merged.model_dump_json())
+        typer.echo(contents.read(run).merged.model_dump_json())
     else:
-        profile_text.show(contents, console())
+        show_profile(run)
 
 
 def _show_applications(run: Path, patterns: list[str]) -> None:
-    """Print what applications are made of, their time on each number of processes, and their law."""
+    """Print what applications are made of, their times on each number of ranks, and how those grow."""
     from scope.errors import UsageError
     from scope.report.run import applications, contents
     from scope.report.terminal.console import console
 
     if patterns:
-        raise UsageError(f"{patterns[0]}: patterns choose figures; --applications shows all applications of a run")
+        raise UsageError(f"{patterns[0]}: --applications shows all applications of a run and takes no patterns")
     read = contents.read(run)
     found = read.models.applications
     if not found:
-        raise UsageError(f"--applications: {run} has no application that gave a result")
+        raise UsageError(f"--applications: {run} has no application with a result")
     screen = console()
     for table in (applications.characterisation(found, read.benchmarks), applications.times(read.models)):
         screen.print(applications.drawn(table))
@@ -128,11 +126,3 @@ def _print_top500(run: Path, summaries: list[Summary]) -> None:
         raise UsageError(f"--top500: the run must have valid cases of {BENCHMARK}")
     for line in top500.lines(rates, read_json(RunDirectory(run).machine, Machine)):
         typer.echo(line)
-
-
-def _print_json(summaries: list[Summary]) -> None:
-    import json
-
-    from scope.report.terminal.listing import rows
-
-    typer.echo(json.dumps(rows(summaries), indent=1, ensure_ascii=False))

@@ -219,7 +219,7 @@ def _wired(folder: Path, name: str, lab: Lab, rootless: bool, holder: subprocess
         holder_started=_start_of(started) or 0,
         rootless=rootless,
         hosts=hosts,
-        agent=str(agent),
+        remote_shell=str(agent),
     )
     addresses = {host.name: (host.management_address, host.data_address) for host in lab.hosts()}
     cases = "\n".join(f"{'|'.join((host.name, *addresses[host.name]))}) pid={host.pid};;" for host in hosts)

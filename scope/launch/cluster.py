@@ -16,7 +16,8 @@ from scope.launch.site import start_command
 from scope.machine.discover import every_host, this_host
 from scope.machine.machine import Host
 from scope.machine.node_types import node_types
-from scope.plan.place import ALL, ONE_PER_HOST, THREADS, Place, split
+from scope.plan.place import Place
+from scope.plan.placement import ALL, Placement
 
 TIMEOUT_S = 120
 
@@ -35,16 +36,18 @@ class Cluster:
         counts = [host.slots or 1 for host in self.site.hosts] or [self.hosts[0].processor.usable_cores]
         return Place(tuple(min(count, most or count) for count in counts), self._types())
 
-    def start(self, program: MpiProgram) -> Command:
-        """Return how a program is started whose binding is the placement of a launch (`scope.plan.place`)."""
-        kind, group = split(program.binding)
+    def start(self, program: MpiProgram, placement: Placement) -> Command:
+        """Return how a program is started in a placement, which decides its hosts and its binding."""
         site = self.site
         program = preloaded(program, site)
-        if group != ALL:
-            site = replace(site, hosts=tuple(site.hosts[position] for position in self.place.members(group)))
-        if kind == ONE_PER_HOST:
+        if placement.group != ALL:
+            members = self.place.members(placement.group)
+            site = replace(site, hosts=tuple(site.hosts[position] for position in members))
+        if placement.kind == "node":
             return start_command(replace(program, binding=site.binding, ranks_per_host=1), site)
-        return start_command(replace(program, binding="none" if kind == THREADS else kind), site)
+        return start_command(
+            replace(program, binding="none" if placement.kind == "threads" else placement.kind), site
+        )
 
     def _types(self) -> tuple[tuple[int, ...], ...]:
         """Return the node types of the hosts; none where a listed host is not among those that answered."""

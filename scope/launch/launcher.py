@@ -10,6 +10,7 @@ from typing import Protocol
 from scope.machine.machine import MpiInstallation
 from scope.mpi import registry
 from scope.mpi.implementation import Conditions, MpiFamily
+from scope.plan.experiment import Binding
 
 MPIEXEC = "mpiexec"
 
@@ -30,8 +31,7 @@ class MpiProgram:
     arguments: tuple[str, ...]
     ranks: int
     transport: str = "default"
-    binding: str = "none"
-    """`core`, `socket` or `none`."""
+    binding: Binding = "none"
     oversubscribed: bool = False
     ranks_per_host: int | None = None
 
@@ -47,7 +47,7 @@ class Site:
     hosts: tuple[HostSlots, ...] = ()
     """Empty: this host."""
     ranks_per_host: int | None = None
-    binding: str = "core"
+    binding: Binding = "core"
     """Of launches whose placement prescribes no binding."""
     remote_shell: str | None = None
     """The program that replaces ssh."""

@@ -48,7 +48,9 @@ def site_of(mpi: MpiInstallation, asked: experiment.Launcher, where: str) -> Sit
         hosts=tuple(_in_allocation(_hosts(asked, where), granted, where)),
         ranks_per_host=asked.ranks_per_host,
         binding=asked.binding,
-        remote_shell=_program(asked.agent, f"{where}: launcher.agent") if asked.agent else None,
+        remote_shell=_program(asked.remote_shell, f"{where}: launcher.remote_shell")
+        if asked.remote_shell
+        else None,
         interface=asked.interface,
         arguments=tuple(asked.arguments),
         topology=_topology(asked.topology, f"{where}: launcher.topology") if asked.topology else None,

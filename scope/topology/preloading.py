@@ -6,18 +6,19 @@ algorithm must have run it, so that this is found out first.
 
 from __future__ import annotations
 
-import sys
+import logging
 from collections.abc import Sequence
 
 from scope.build import collectives
 from scope.errors import ScopeError, UsageError
 from scope.launch.cluster import Cluster
 from scope.launch.preload import TRANSPORT
-from scope.plan.place import ONE_PER_HOST, split
 from scope.plan.plan import Launch
 from scope.topology.estimate import LIMIT, estimate
 
 ANY_SIZE = 1024
+
+logger = logging.getLogger(__name__)
 
 
 def check(launches: Sequence[Launch], cluster: Cluster) -> None:
@@ -32,7 +33,7 @@ def check(launches: Sequence[Launch], cluster: Cluster) -> None:
             " (scope topology discover)"
         )
     if collectives.built(mpi) is None:
-        print(f"compiling the collectives for {mpi.name} {mpi.version} ...", file=sys.stderr, flush=True)
+        logger.info("compiling the collectives for %s %s ...", mpi.name, mpi.version)
     estimator = collectives.build(mpi).estimator
     asked = {(launch.transport, hosts_of(launch, cluster), size) for launch in wanted for size in _sizes(launch)}
     for transport, hosts, message_bytes in sorted(asked):
@@ -58,11 +59,10 @@ def check(launches: Sequence[Launch], cluster: Cluster) -> None:
 
 def hosts_of(launch: Launch, cluster: Cluster) -> tuple[str, ...]:
     """Return the host of each rank of a launch: hosts are filled in their order, or take one rank each."""
-    kind, group = split(launch.placement)
-    place = cluster.place
+    placement, place = launch.placement, cluster.place
     slots = [
-        (cluster.hosts[position].name, 1 if kind == ONE_PER_HOST else place.slots[position])
-        for position in place.members(group)
+        (cluster.hosts[position].name, 1 if placement.one_per_host else place.slots[position])
+        for position in place.members(placement.group)
     ]
     filled = [name for name, count in slots for _ in range(count)]
     # More ranks than slots start again with the first host.

@@ -21,6 +21,7 @@ from scope.launch.cluster import Cluster
 from scope.launch.diagnosis import diagnose
 from scope.launch.launch_environment import launch_environment
 from scope.launch.launcher import HostSlots, MpiProgram
+from scope.plan.placement import Placement
 from scope.topology.oracle import Answer
 from scope.topology.sharing import Transfer
 from scope.topology.topology import InsideHost
@@ -146,8 +147,8 @@ def started(cluster: Cluster, program: str, crowded: bool) -> Iterator[Probe]:
     site = replace(cluster.site, hosts=slots, ranks_per_host=None)
     with tempfile.TemporaryDirectory(prefix="scope-topology-") as folder:
         argument = f"--progress={folder}/progress"  # by which its processes are known
-        job = MpiProgram(program, ("--action=probe", argument), ranks=sum(counts), binding=site.binding)
-        command = Cluster(site, cluster.hosts).start(job)
+        job = MpiProgram(program, ("--action=probe", argument), ranks=sum(counts))
+        command = Cluster(site, cluster.hosts).start(job, Placement(site.binding))
         with (
             launch_environment(command.environment) as variables,
             (Path(folder) / "stderr.txt").open("w+") as errors,

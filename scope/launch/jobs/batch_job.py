@@ -73,7 +73,7 @@ def finished(run: RunDirectory) -> bool | None:
     """Return whether all cases of a finished run are well; None of a run that is not finished."""
     if not run.run.exists() or read_json(run.run, Run).status != "finished":
         return None
-    return not Journal.rebuilt(run).failed
+    return not Journal.read_only(run).failed
 
 
 def outcome(run: RunDirectory, number: str, state: JobState) -> bool:
@@ -114,7 +114,7 @@ def _progress(run: RunDirectory) -> str:
     if not run.plan.exists():
         return "nothing was measured"
     total = sum(len(launch.cases) for launch in planning.read(run.plan).launches)
-    return f"{len(Journal.rebuilt(run).statuses)} of {total} cases have their records"
+    return f"{len(Journal.read_only(run).statuses)} of {total} cases have their records"
 
 
 def _last_line(output: Path) -> str:

@@ -1,13 +1,15 @@
-"""`samples.jsonl` as the supervisor sees it: which cases have their record, and the lines that it adds itself.
+"""The journal of a run: one short line for each launch, case and end, read while cases are measured.
 
-Only the few keys that supervision needs are read; the samples room reads the rest.
+The native program appends a line to `journal.jsonl` once the record in `samples.jsonl` is on the disk, and so
+does the supervisor for records of its own. The samples are the truth: the journal is rebuilt from them when a run is
+resumed, and completed from them after a launch that did not end by itself.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -15,70 +17,89 @@ from typing import Any
 
 from scope.errors import ScopeError, UsageError
 from scope.plan.budget import Seen
-from scope.plan.plan import identity
+from scope.plan.case import Key, key
+from scope.plan.placement import Placement
+from scope.rundirectory import RunDirectory
 
 FAILURES = {"failed", "timeout", "crashed"}
+CASE_KEYS = ("launch", "attempt", "position", "benchmark", "parameters", "ranks", "status")
 
 
 @dataclass
 class Journal:
-    """What the records say so far; `read` takes in what was added since."""
+    """What the records say so far; `read` takes in the lines that were added since."""
 
-    path: Path
-    cut: Path
-    """Where half a line goes that an interrupted run left at the end."""
+    run: RunDirectory
     statuses: dict[tuple[int, int], str] = field(default_factory=dict)
     """Of each case by (launch, position)."""
-    opened: dict[tuple[int, int], str] = field(default_factory=dict)
-    """Transport and placement of each (launch, attempt) that wrote its launch line."""
+    opened: dict[tuple[int, int], tuple[str, Placement]] = field(default_factory=dict)
+    """Transport and placement of each (launch, attempt) that wrote its launch record."""
     ended: set[tuple[int, int]] = field(default_factory=set)
-    """(launch, attempt) that wrote its end line."""
-    seen: dict[str, Seen] = field(default_factory=dict)
-    """What each case's launches said so far, by `identity`."""
+    """(launch, attempt) that wrote its end record."""
+    seen: dict[Key, Seen] = field(default_factory=dict)
+    """What the launches so far say of each case."""
     spent_s: float = 0.0
     """Time of all cases together."""
-    fatal: dict[str, str] = field(default_factory=dict)
-    """Cases that ended a started launch, by `identity`, and how."""
+    fatal: dict[Key, str] = field(default_factory=dict)
+    """Cases that ended a started launch, and how."""
     _offset: int = 0
-    _line: int = 0
+
+    @classmethod
+    def rebuilt(cls, run: RunDirectory) -> Journal:
+        """Return the journal of a run, written anew from its samples; half a line at their end is moved away."""
+        journal = cls(run)
+        _mend(run.samples, run.cut_samples)
+        lines = [_line(entry) for entry in _entries(run.samples)]
+        with writing(run.journal) as file:
+            file.truncate(0)
+            file.write(b"".join(lines))
+        journal.read()
+        return journal
+
+    @classmethod
+    def read_only(cls, run: RunDirectory) -> Journal:
+        """Return the journal of a run without writing anything; from its samples where it has no journal."""
+        journal = cls(run)
+        if run.journal.exists():
+            journal.read()
+        elif run.samples.exists():
+            for entry in _entries(run.samples):
+                journal._take(entry)
+        return journal
 
     def read(self) -> bool:
         """Take in complete new lines; return whether there were any."""
         try:
-            if self.path.stat().st_size == self._offset:
+            if self.run.journal.stat().st_size == self._offset:
                 return False
         except FileNotFoundError:
             return False
-        with self.path.open("rb") as file:
+        with self.run.journal.open("rb") as file:
             file.seek(self._offset)
             new = file.read()
         whole = new[: new.rfind(b"\n") + 1]
-        for line in whole.splitlines():
-            self._line += 1
-            if line.strip():
-                self._take(line)
         self._offset += len(whole)
+        for line in whole.splitlines():
+            self._take(_parsed(self.run.journal, line))
         return bool(whole)
 
-    def mend(self) -> None:
-        """Move half a line at the end to `cut`; nothing is lost, and the next line begins on a line of its own."""
-        if not self.path.exists():
-            return
-        with writing(self.path) as file:
-            text = file.read()
-            keep = text.rfind(b"\n") + 1
-            if keep == len(text):
-                return
-            with writing(self.cut) as cut:
-                cut.seek(0, os.SEEK_END)
-                cut.write(text[keep:] + b"\n")
-            file.truncate(keep)
+    def complete(self, samples_bytes: int) -> None:
+        """Take in the records behind `samples_bytes` that a killed launch did not enter into the journal.
+
+        Half a line at the end of the samples is moved to `samples.cut.jsonl`, one of the journal is removed.
+        """
+        _mend(self.run.samples, self.run.cut_samples)
+        _mend(self.run.journal, None)
+        self.read()
+        for entry in _entries(self.run.samples, samples_bytes):
+            if not self._knows(entry):
+                _append(self.run.journal, _line(entry))
+        self.read()
 
     def append(self, record: dict[str, Any]) -> None:
-        """Add one line and take it in; raises ScopeError naming the file when the disk is full."""
-        with writing(self.path) as file:
-            file.seek(0, os.SEEK_END)
-            file.write(json.dumps(record, allow_nan=False).encode() + b"\n")
+        """Add a record to the samples and the journal; ScopeError names the file when the disk is full."""
+        _append(self.run.samples, _line(record))
+        _append(self.run.journal, _line(_entry(record)))
         self.read()
 
     @property
@@ -86,38 +107,122 @@ class Journal:
         """Whether a case failed, crashed or did not end."""
         return any(status in FAILURES for status in self.statuses.values())
 
-    def _take(self, line: bytes) -> None:
-        where = f"{self.path}:{self._line}"
+    def _knows(self, entry: Mapping[str, Any]) -> bool:
+        attempt = (entry["launch"], entry["attempt"])
+        if entry["record"] == "launch":
+            return attempt in self.opened
+        return (
+            attempt in self.ended
+            if entry["record"] == "end"
+            else ((entry["launch"], entry["position"]) in self.statuses)
+        )
+
+    def _take(self, entry: Mapping[str, Any]) -> None:
         try:
-            record = json.loads(line)
-            key = (int(record["launch"]), int(record["attempt"]))
-            kind = record["record"]
-            if kind == "launch":
-                self.opened[key] = f"{record['transport']} {record['placement']}"
-            elif kind == "end":
-                self.ended.add(key)
+            attempt = (int(entry["launch"]), int(entry["attempt"]))
+            if entry["record"] == "launch":
+                self.opened[attempt] = (str(entry["transport"]), Placement.parse(entry["placement"]))
+            elif entry["record"] == "end":
+                self.ended.add(attempt)
             else:
-                self.statuses[key[0], int(record["position"])] = str(record["status"])
-                self.spent_s += float(record.get("duration_s", 0.0))
-                circumstances = self.opened.get(key, "")
-                case = identity(record["benchmark"], record["parameters"], record["ranks"], circumstances)
-                if record["status"] in ("timeout", "crashed") and circumstances:
-                    self.fatal[case] = f"{record['status']} in launch {key[0]}"
-                elif record["status"] == "ok" and record.get("series"):
-                    _take_in(record, self.seen.setdefault(case, Seen()))
+                self._take_case(attempt, entry)
         except (ValueError, KeyError, TypeError) as error:
-            raise UsageError(
-                f"{where}: {line[:60]!r}: is no record; remove the line or start a new run"
-            ) from error
+            raise _damaged(self.run.journal, json.dumps(entry, default=str)) from error
+
+    def _take_case(self, attempt: tuple[int, int], entry: Mapping[str, Any]) -> None:
+        status = str(entry["status"])
+        self.statuses[attempt[0], int(entry["position"])] = status
+        self.spent_s += float(entry.get("duration_s") or 0.0)
+        if attempt not in self.opened:
+            return
+        case = key(entry["benchmark"], entry["parameters"], (int(entry["ranks"]), *self.opened[attempt]))
+        if status in ("timeout", "crashed"):
+            self.fatal[case] = f"{status} in launch {attempt[0]}"
+        elif status == "ok" and entry.get("stopped"):
+            seen = self.seen.setdefault(case, Seen())
+            seen.durations_s.append(float(entry["duration_s"]))
+            seen.converged = entry["stopped"] != "budget"
+            seen.relative_interval = entry.get("relative_interval")
+            if entry.get("median_s") is not None:
+                seen.medians_s.append(float(entry["median_s"]))
 
 
-def _take_in(record: Mapping[str, Any], seen: Seen) -> None:
-    seen.durations_s.append(float(record["duration_s"]))
-    seen.tight = record["stopped"] != "budget"
-    seen.relative_interval = record.get("relative_interval")
-    series = record["series"][0]
-    if series["elapsed_s"] and series["elapsed_s"][0]:
-        seen.medians_s.append(median(series["elapsed_s"][0]) / series["operations"])
+def _entries(samples: Path, offset: int = 0) -> Iterator[dict[str, Any]]:
+    """Yield the journal entries of the complete records of a file of samples, from an offset on."""
+    if not samples.exists():
+        return
+    with samples.open("rb") as file:
+        file.seek(offset)
+        for line in file:
+            if line.endswith(b"\n") and line.strip():
+                try:
+                    yield _entry(_parsed(samples, line))
+                except (KeyError, TypeError, IndexError) as error:
+                    raise _damaged(samples, line.decode(errors="replace")) from error
+
+
+def _entry(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the journal entry of a record of the samples."""
+    attempt = {"record": record["record"], "launch": record["launch"], "attempt": record["attempt"]}
+    if record["record"] == "launch":
+        return attempt | {"transport": record["transport"], "placement": record["placement"]}
+    if record["record"] == "end":
+        return attempt
+    return {
+        "record": "case",
+        **{name: record[name] for name in CASE_KEYS},
+        "stopped": record.get("stopped"),
+        "relative_interval": record.get("relative_interval"),
+        "duration_s": record.get("duration_s"),
+        "median_s": _median_s(record.get("series") or []),
+    }
+
+
+def _median_s(series: list[Mapping[str, Any]]) -> float | None:
+    """Return the median time of one operation on the first rank that was kept."""
+    if not series or not series[0]["elapsed_s"] or not series[0]["elapsed_s"][0]:
+        return None
+    return float(median(series[0]["elapsed_s"][0])) / float(series[0]["operations"])
+
+
+def _parsed(path: Path, line: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise _damaged(path, line.decode(errors="replace")) from error
+    if not isinstance(record, dict) or record.get("record") not in ("launch", "case", "end"):
+        raise _damaged(path, line.decode(errors="replace"))
+    return record
+
+
+def _damaged(path: Path, line: str) -> UsageError:
+    return UsageError(f"{path}: {line[:60]!r}: is no record; remove the line or start a new run")
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    return json.dumps(record, allow_nan=False).encode() + b"\n"
+
+
+def _append(path: Path, line: bytes) -> None:
+    with writing(path) as file:
+        file.seek(0, os.SEEK_END)
+        file.write(line)
+
+
+def _mend(path: Path, cut: Path | None) -> None:
+    """Take half a line away from the end of a file, and keep it in `cut`."""
+    if not path.exists():
+        return
+    with writing(path) as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - 1))
+        if file.read() in (b"", b"\n"):
+            return
+        file.seek(0)
+        text = file.read()
+        keep = text.rfind(b"\n") + 1
+        if cut is not None:
+            _append(cut, text[keep:] + b"\n")
+        file.truncate(keep)
 
 
 class writing:  # noqa: N801 - reads as a verb: with writing(path) as file

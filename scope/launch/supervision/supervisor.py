@@ -27,8 +27,10 @@ from scope.launch.supervision.progress import Watch
 from scope.launch.supervision.rank_states import RankState, missing_ranks, rank_states
 from scope.plan import budget
 from scope.plan import plan as planning
+from scope.plan.case import Batch, Key
 from scope.plan.place import Place
-from scope.plan.plan import Case, Launch, Plan
+from scope.plan.placement import Placement
+from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.rundirectory import RunDirectory, write_text
 
 POLL_S = 0.1
@@ -51,7 +53,7 @@ class Limits:
     end_s: float = 15.0
     """From the last case to the end of mpiexec: all records are written, and some MPIs hang in MPI_Finalize."""
 
-    def of(self, case: Case) -> float:
+    def of(self, case: PlannedCase) -> float:
         """Return the limit of one case."""
         return self.case_s if self.case_s is not None else max(30.0, 20 * case.budget_s)
 
@@ -62,7 +64,7 @@ class Listener(Protocol):
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
         """Note that mpiexec was started for so many cases."""
 
-    def case_ended(self, launch: Launch, case: Case, status: str) -> None:
+    def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Note that a case has its record."""
 
     def launch_ended(self, launch: Launch, failure: str) -> None:
@@ -87,7 +89,7 @@ class Supervisor:
 
     run: RunDirectory
     program: str
-    command: Callable[[MpiProgram], Command]
+    command: Callable[[MpiProgram, Placement], Command]
     place: Place
     limits: Limits
     time_s: float | None = None
@@ -100,15 +102,13 @@ class Supervisor:
     """File descriptors that stay open while the launcher lives."""
     journal: Journal = field(init=False)
     _listener: Listener = field(init=False)
-    _budgets_s: dict[str, float] = field(default_factory=dict)
+    _budgets_s: dict[Key, float] = field(default_factory=dict)
     """The last budget of each case."""
-    _unstartable: set[tuple[int, str, str]] = field(default_factory=set)
+    _unstartable: set[Batch] = field(default_factory=set)
     """Batches whose launch did not start at all."""
 
     def __post_init__(self) -> None:
-        self.journal = Journal(self.run.samples, self.run.cut_samples)
-        self.journal.mend()
-        self.journal.read()
+        self.journal = Journal.rebuilt(self.run)
 
     def supervise(self, plan: Plan, listener: Listener) -> bool:
         """Run the cases of the plan that have no record; return whether every case is well.
@@ -120,11 +120,7 @@ class Supervisor:
         try:
             for launch in plan.launches:
                 self._run_launch(plan, launch)
-        except OutOfTimeError:
-            self.journal.mend()
-            raise
         except KeyboardInterrupt:
-            self.journal.mend()
             raise InterruptedRunError("interrupted") from None
         except OSError as error:
             raise unwritable(error.filename or self.run.path, error) from error
@@ -147,7 +143,7 @@ class Supervisor:
         to_come = [each for each in plan.launches if each.number >= launch.number]
         budgets = budget.divided(to_come, self.journal.seen, self._budgets_s, self.time_s - spent_s)
         launch = budget.with_budgets(launch, budgets)
-        self._budgets_s |= {budget.key(launch, case): case.budget_s for case in launch.cases}
+        self._budgets_s |= {launch.key(case): case.budget_s for case in launch.cases}
         return launch
 
     def _run_launch(self, plan: Plan, launch: Launch) -> None:
@@ -156,8 +152,6 @@ class Supervisor:
         self._skip_fatal_cases(launch, attempt)
         while todo := self.remaining(launch):
             ending = self._attempt(plan, launch, attempt, todo)
-            self.journal.mend()
-            self.journal.read()
             self._raise_if_final(ending)
             left = self.remaining(launch)
             if left and (launch.number, attempt) in self.journal.opened:
@@ -173,13 +167,14 @@ class Supervisor:
             attempt += 1
 
     def _attempt(self, plan: Plan, launch: Launch, attempt: int, todo: list[int]) -> Ending:
-        """Start the native program for these cases and watch it until it has ended."""
+        """Start the native program for these cases and watch it until it has ended; complete the journal."""
         self._stop_at_deadline()
+        samples_bytes = self.run.samples.stat().st_size if self.run.samples.exists() else 0
         folder = self.run.launch(launch.number, attempt)
         folder.mkdir(parents=True)
         write_text(folder / "plan.txt", planning.write_attempt(plan, self._with_time(plan, launch), todo))
         progress = folder / "progress"
-        command = self.command(self._program(launch, attempt, folder, progress))
+        command = self.command(self._program(launch, attempt, folder, progress), launch.placement)
         self._listener.launch_started(launch, attempt, len(todo))
         watch = Watch(progress)
         with launch_environment(command.environment) as variables:
@@ -188,6 +183,7 @@ class Supervisor:
                 ending = self._watch(process, launch, attempt, todo, watch)
             finally:
                 processes.end(process, lambda: processes.with_argument(f"--progress={progress}"))
+                self.journal.complete(samples_bytes)
         if ending.code not in (None, 0, 1):
             # A batch system that ends a job ends its ranks too, perhaps first; the case is not to blame.
             time.sleep(self.job_end_s)
@@ -317,7 +313,7 @@ class Supervisor:
         """Record the cases that ended an earlier launch as unavailable."""
         for position in self.remaining(launch):
             case = launch.cases[position]
-            if earlier := self.journal.fatal.get(budget.key(launch, case)):
+            if earlier := self.journal.fatal.get(launch.key(case)):
                 self._record(launch, attempt, position, "unavailable", f"not repeated: {earlier}", None)
 
     def _program(self, launch: Launch, attempt: int, folder: Path, progress: Path) -> MpiProgram:
@@ -327,6 +323,7 @@ class Supervisor:
                 "--action=run",
                 f"--plan={folder / 'plan.txt'}",
                 f"--output={self.run.samples}",
+                f"--journal={self.run.journal}",
                 f"--progress={progress}",
                 f"--launch={launch.number}",
                 f"--attempt={attempt}",
@@ -336,7 +333,6 @@ class Supervisor:
             ),
             ranks=launch.ranks,
             transport=launch.transport,
-            binding=launch.placement,
             oversubscribed=launch.ranks > self.place.room(launch.placement),
         )
 

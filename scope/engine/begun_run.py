@@ -1,0 +1,103 @@
+"""A run that was begun: what is written before its first launch, when it is resumed, and when it ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from scope.catalog.catalog import Catalog
+from scope.errors import ScopeError, UsageError
+from scope.machine.machine import Host, Machine, NativeBuild
+from scope.plan import experiment as asking
+from scope.plan import plan as planning
+from scope.plan.experiment import Experiment
+from scope.plan.plan import Plan
+from scope.rundirectory import FORMAT, Run, RunDirectory, read_json, write_json, write_text
+from scope.version import VERSION
+
+Status = Literal["running", "finished", "interrupted", "failed"]
+
+
+@dataclass(frozen=True)
+class BegunRun:
+    """What a run directory says of a run that was begun."""
+
+    run: Run
+    experiment: Experiment
+    machine: Machine
+    plan: Plan
+
+    def compiler(self, directory: RunDirectory) -> str:
+        """Return the MPI compiler of the run's native program."""
+        if self.machine.build is None:
+            raise UsageError(f"{directory.machine}: build = null: this run measured nothing and cannot be resumed")
+        return self.machine.build.mpi.compiler
+
+
+def begin(
+    directory: RunDirectory,
+    experiment: Experiment,
+    machine: Machine,
+    catalog: Catalog,
+    plan: Plan,
+    command: Sequence[str],
+) -> None:
+    """Write everything that is known before the first launch."""
+    run = Run(
+        format=FORMAT,
+        scope_version=VERSION,
+        name=experiment.name or directory.path.name,
+        module=experiment.module,
+        command=list(command),
+        started_unix_s=time.time(),
+        finished_unix_s=None,
+        status="running",
+        skipped=list(plan.skipped),
+    )
+    write_json(directory.run, run)
+    settled = experiment.model_copy(update={"seed": plan.seed})
+    write_text(directory.experiment, asking.write(settled))
+    write_json(directory.machine, machine)
+    write_json(directory.benchmarks, [benchmark.model_dump() for benchmark in catalog])
+    write_text(directory.plan, planning.write(plan))
+
+
+def read(directory: RunDirectory) -> BegunRun:
+    """Read a run that was begun; UsageError names a file that is missing, damaged or of a later format."""
+    return BegunRun(
+        run=read_json(directory.run, Run),
+        experiment=asking.resolve(directory.experiment, {}),
+        machine=read_json(directory.machine, Machine),
+        plan=planning.read(directory.plan),
+    )
+
+
+def refuse_changes(directory: RunDirectory, machine: Machine, build: NativeBuild, hosts: Sequence[Host]) -> None:
+    """Raise UsageError unless a resumed run goes on with the same native program on the same hosts."""
+    before = machine.build.fingerprint if machine.build else ""
+    if build.fingerprint != before:
+        raise UsageError(
+            f"{directory.machine}: build.fingerprint = {before}: the native program, its compiler or its MPI"
+            f" has changed (now {build.fingerprint}); start a new run"
+        )
+    names, here = sorted(host.name for host in machine.hosts), sorted(host.name for host in hosts)
+    if names != here:
+        raise UsageError(
+            f"{directory.machine}: hosts = {', '.join(names)}: must be the hosts here, {', '.join(here)}"
+        )
+
+
+def note_status(directory: RunDirectory, status: Status) -> None:
+    """Write how the run ended, or that it goes on."""
+    run = read_json(directory.run, Run)
+    finished = None if status == "running" else time.time()
+    write_json(directory.run, run.model_copy(update={"status": status, "finished_unix_s": finished}))
+
+
+def note_early_end(directory: RunDirectory, interrupted: bool) -> None:
+    """Write that the run ended early; a full disk, which was reported already, may not allow even that."""
+    with suppress(ScopeError):
+        note_status(directory, "interrupted" if interrupted else "failed")

@@ -1,0 +1,114 @@
+"""Campaigns, placement studies and soaks: begun or resumed, carried out, analysed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from scope.campaign import campaign
+from scope.campaign import folder as folders
+from scope.campaign.analysis import Analysis, analyse
+from scope.campaign.folder import CampaignFolder, Head, Kind
+from scope.campaign.record import read
+from scope.campaign.starting import Starter, starter
+from scope.campaign.study import read as read_study
+from scope.engine.directories import locked
+from scope.engine.options import COMMAND_LINE
+from scope.engine.progress import CampaignProgress
+from scope.engine.signals import STOP_RUN, as_interrupt
+from scope.errors import ScopeError, UsageError
+from scope.findings.campaign import find_all
+from scope.findings.campaign.facts import Facts
+from scope.findings.finding import Finding, Findings
+from scope.rundirectory import FORMAT, RunDirectory, write_json, write_text
+
+
+@dataclass(frozen=True)
+class CampaignOptions:
+    """What `scope campaign` takes besides the study; None leaves the value of the study."""
+
+    repetitions: int | None = None
+    seed: int | None = None
+    mpi: str | None = None
+
+
+@dataclass(frozen=True)
+class CampaignResult:
+    """A campaign and what its runs show."""
+
+    folder: CampaignFolder
+    head: Head
+    analysis: Analysis
+    findings: list[Finding]
+
+    @property
+    def well(self) -> bool:
+        """Whether there are runs, and all of them ended well."""
+        return bool(self.analysis.runs) and self.analysis.well == self.analysis.runs
+
+
+def head_of(study: Path, options: CampaignOptions, command: Sequence[str]) -> Head:
+    """Return the head of a campaign that begins now; UsageError names what is wrong in the study."""
+    changes = {"repetitions": options.repetitions, "seed": options.seed, "mpi": options.mpi}
+    return folders.head_of("campaign", read_study(study, changes), list(command))
+
+
+def start(
+    head: Head, where: str = COMMAND_LINE, output: Path | None = None, progress: CampaignProgress | None = None
+) -> CampaignResult:
+    """Begin a campaign, do its runs and analyse them."""
+    ready = starter(head.study, where)
+    folder = folders.new(head.kind, head.study.name, output)
+    folders.begin(folder, head)
+    return _carry_out(folder, head, lambda: ready, progress)
+
+
+def resume(kind: Kind, path: Path, progress: CampaignProgress | None = None) -> CampaignResult:
+    """Do the runs that a campaign lacks and analyse all; a finished campaign is only analysed anew."""
+    folder = CampaignFolder(path.absolute())
+    head = folders.read(folder, kind)
+    if head.status != "finished" and head.lab != folders.lab_here():
+        raise UsageError(f"{path}: was begun {f'in the lab {head.lab}' if head.lab else 'outside of any lab'}")
+    return _carry_out(folder, head, lambda: starter(head.study, str(folder.head)), progress)
+
+
+def derive(path: Path) -> CampaignResult:
+    """Derive analysis, findings and report from the records of a campaign, and write them."""
+    from scope.report.campaign import page
+
+    folder = CampaignFolder(path)
+    head = folders.read(folder)
+    analysis = analyse(head, read(folder.records))
+    findings = find_all(Facts(head, analysis))
+    write_json(folder.analysis, analysis)
+    write_json(folder.findings, Findings(format=FORMAT, findings=findings))
+    write_text(folder.report, page.render(head, analysis, findings))
+    return CampaignResult(folder, head, analysis, findings)
+
+
+def refuse_settings(given: Mapping[str, object]) -> None:
+    """Raise UsageError where a setting is given beside --resume."""
+    if named := [name for name, value in given.items() if value]:
+        raise UsageError(f"{named[0]}: must not be given beside --resume, which keeps all settings")
+
+
+def _carry_out(
+    folder: CampaignFolder, head: Head, ready: Callable[[], Starter], progress: CampaignProgress | None
+) -> CampaignResult:
+    """Do the runs that a campaign lacks, then analyse all of them."""
+    if head.status != "finished":
+        listening = progress(head) if progress else nullcontext(_ignore)
+        with locked(RunDirectory(folder.path)), as_interrupt(*STOP_RUN), listening as listener:
+            try:
+                campaign.run(folder, head, ready(), listener)
+            except ScopeError as error:
+                derive(folder.path)
+                error.resumable = folder.path
+                raise
+    return derive(folder.path)
+
+
+def _ignore(_record: object, _done: int, _total: int | None) -> None:
+    """Report no progress."""

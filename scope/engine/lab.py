@@ -1,0 +1,190 @@
+"""Labs, emulated clusters on this machine: listed, brought up and checked, entered, disturbed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scope.errors import UsageError
+from scope.lab import description, emulation, faults, proof
+from scope.lab.emulation import Emulation, signal_command
+from scope.lab.faults import Direction
+from scope.rundirectory import write_text
+from scope.topology import topology
+from scope.topology.declared import declared
+
+LinkProgress = Callable[[str], None]
+"""Is told each link that is about to be measured, and the empty string when all are."""
+
+
+class LabRow(NamedTuple):
+    """A lab in the list."""
+
+    name: str
+    title: str
+    hosts: int
+    up: bool
+
+
+def all_labs() -> list[LabRow]:
+    """Return the labs that come with Scope, and others that are up."""
+    running = {lab.state.name: lab.state for lab in emulation.all_up()}
+    presets = map(description.read, description.presets())
+    rows = [LabRow(name, lab.title, len(lab.hosts()), name in running) for name, lab in presets]
+    own = (state for name, state in running.items() if name not in description.presets())
+    return rows + [LabRow(state.name, state.description.title, len(state.hosts), True) for state in own]
+
+
+def up(name: str, check: bool, progress: LinkProgress) -> Emulation:
+    """Bring a lab up, to stay until it is taken down, and measure every kind of link where `check` says so."""
+    known, lab = description.read(name)
+    emulated = emulation.up(known, lab)
+    try:
+        _write_topology(emulated)
+        return _checked(emulated, progress) if check else emulated
+    except BaseException:
+        emulation.down(known)
+        raise
+
+
+def down(name: str | None) -> None:
+    """End a lab, or all labs of this user, with every process inside."""
+    names = [lab.state.name for lab in emulation.all_up()] if name is None else [description.name_of(name)]
+    for each in names:
+        emulation.down(each)
+
+
+def find(name: str) -> Emulation:
+    """Return the lab of this name that is up; UsageError where there is none."""
+    found = emulation.find(description.name_of(name))
+    if found is None:
+        raise UsageError(f"lab {name}: is not up; scope lab up {name} brings it up")
+    return found
+
+
+def check(name: str, progress: LinkProgress) -> Emulation:
+    """Measure every kind of link of a lab that is up."""
+    return _checked(find(name), progress)
+
+
+@contextmanager
+def present(name: str, progress: LinkProgress) -> Iterator[Emulation]:
+    """Yield the lab of this name that is up, else one that was checked and lives as long as the context."""
+    if (found := emulation.find(description.name_of(name))) is not None:
+        yield found
+        return
+    known, lab = description.read(name)
+    with emulation.temporary(known, lab) as emulated:
+        _write_topology(emulated)
+        yield _checked(emulated, progress)
+
+
+def run_scope(name: str, words: Sequence[str], progress: LinkProgress, told: Callable[[Emulation], None]) -> int:
+    """Run a command of Scope on the first host of a lab and return its exit code.
+
+    `told` gets the lab before the command starts, for example to warn where it is not faithful.
+    """
+    with present(name, progress) as emulated:
+        told(emulated)
+        return run_on_host(emulated, emulated.state.hosts[0].name, [sys.executable, "-m", "scope", *words])
+
+
+def run_on_host(emulated: Emulation, host: str, words: Sequence[str]) -> int:
+    """Run a command on a host with this terminal, pass requests to stop on to it, and return its exit code."""
+    command = subprocess.Popen(emulated.command(words, host), env=emulated.environment)
+
+    def pass_on(number: int, _frame: object) -> None:
+        signal_command(command, number)
+
+    before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        code = command.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code
+
+
+def faithful(emulated: Emulation) -> bool:
+    """Say whether every measured link of a lab has its declared rate."""
+    return all(map(proof.faithful, emulated.state.checks))
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """What `scope lab fault` takes: exactly one disturbance, of a host or of a trunk."""
+
+    host: str | None = None
+    trunk: str | None = None
+    rate_mbit_per_s: float | None = None
+    direction: Direction = "both"
+    loss: float | None = None
+    """Share of frames."""
+    dead: bool = False
+    slow: float | None = None
+    """Share of time in which the host's processes are stopped."""
+    stop: bool = False
+    clear: bool = False
+
+    def checked(self) -> Disturbance:
+        """Return the disturbance; UsageError for one that is not possible."""
+        asked = (self.rate_mbit_per_s is not None, self.loss is not None, self.slow is not None)
+        if sum((*asked, self.dead, self.stop, self.clear)) != 1:
+            raise UsageError("scope lab fault: must have one of --rate, --loss, --dead, --slow, --stop, --clear")
+        for option, share in (("--loss", self.loss), ("--slow", self.slow)):
+            if share is not None and not 0 < share < 1:
+                raise UsageError(f"{option} {share:g}: must be more than 0 and less than 1")
+        rate = self.rate_mbit_per_s
+        if rate is not None and not 0.1 <= rate <= 10_000:
+            raise UsageError(f"--rate {rate:g}: must be from 0.1 to 10000 Mbit/s")
+        if self.direction not in ("both", "in", "out"):
+            raise UsageError(f"--direction {self.direction}: must be both, in or out")
+        if not self.clear and (self.host is None) == (self.trunk is None):
+            raise UsageError("scope lab fault: must have either --host or --trunk")
+        if self.trunk is not None and (self.slow is not None or self.stop):
+            raise UsageError("--slow, --stop: must go with --host")
+        return self
+
+
+def disturb(name: str, asked: Disturbance) -> Emulation:
+    """Disturb a lab that is up, or remove all disturbances from it."""
+    emulated = find(name)
+    asked = asked.checked()
+    if asked.clear:
+        return faults.clear(emulated)
+    if asked.host is not None:
+        return _disturb_host(emulated, asked.host, asked)
+    assert asked.trunk is not None
+    if asked.rate_mbit_per_s is not None:
+        return faults.slow_trunk(emulated, asked.trunk, asked.rate_mbit_per_s)
+    if asked.loss is not None:
+        return faults.lossy_trunk(emulated, asked.trunk, asked.loss)
+    return faults.dead_trunk(emulated, asked.trunk)
+
+
+def _disturb_host(emulated: Emulation, host: str, asked: Disturbance) -> Emulation:
+    if asked.rate_mbit_per_s is not None:
+        return faults.slow_port(emulated, host, asked.rate_mbit_per_s, asked.direction)
+    if asked.loss is not None:
+        return faults.lossy_port(emulated, host, asked.loss)
+    if asked.dead:
+        return faults.dead_port(emulated, host)
+    return faults.slow_host(emulated, host, 1.0 if asked.slow is None else asked.slow)
+
+
+def _checked(emulated: Emulation, progress: LinkProgress) -> Emulation:
+    try:
+        return proof.check_all(emulated, progress)
+    finally:
+        progress("")
+
+
+def _write_topology(emulated: Emulation) -> None:
+    """Write what the lab declares where programs inside find it."""
+    write_text(emulated.folder / "topology.toml", topology.write(declared(emulated.state.description)))

@@ -1,0 +1,157 @@
+"""Any MPI program under the monitor: run, its profiles merged, compared with a measured run, and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from scope.engine.directories import make_latest, new_directory
+from scope.errors import UsageError
+from scope.findings import profile as kinds
+from scope.findings.finding import Findings
+from scope.findings.profile.facts import Facts
+from scope.profiles import folder as folders
+from scope.profiles import monitored_run, mpip, trace
+from scope.profiles.against import AGAINST, Against, hold, newest
+from scope.profiles.folder import PROFILES
+from scope.profiles.merged import PROFILE, merge
+from scope.profiles.monitored_run import MONITOR, Monitored, Options
+from scope.profiles.records import Merged
+from scope.rundirectory import FORMAT, RunDirectory, read_json, read_text, write_json, write_text
+from scope.version import VERSION
+
+NONE = "none"
+"""As the measured run to compare with: compare with none."""
+
+
+@dataclass(frozen=True)
+class MonitorOutcome:
+    """How a monitored command ended."""
+
+    folder: Path
+    code: int
+    """Its exit code."""
+    merged: Merged | None
+    """Its profile; None where no process left one."""
+
+
+def monitor(
+    command: Sequence[str], options: Options, output: Path | None = None, against: str | None = None
+) -> MonitorOutcome:
+    """Run a command under the monitor and derive everything from its profiles.
+
+    `against`: the measured run to compare the program with; None: the newest one of these hosts, `none`: none.
+    """
+    options = options.checked()
+    measured = _measured(against)
+    directory = new_directory("monitor", output)
+    try:
+        ended = monitored_run.run(command, directory.path, options)
+    except BaseException:
+        _remove_empty(directory.path)
+        raise
+    make_latest(directory)
+    if not any((directory.path / PROFILES).iterdir()):
+        return MonitorOutcome(directory.path, ended.code, None)
+    merged = analyze(directory.path, measured, search=against != NONE)
+    _draw(directory.path)
+    return MonitorOutcome(directory.path, ended.code, merged)
+
+
+def analyze(folder: Path, against: Path | None = None, search: bool = True) -> Merged:
+    """Derive everything that the profiles of a monitored run show, and write it into its folder.
+
+    `against`: the measured run to compare with; without one the run of the last comparison, else the newest one
+    that fits (`search`).
+    """
+    merged = merge(folder)
+    write_text(folder / PROFILE, merged.model_dump_json(indent=1) + "\n")
+    chosen = against or (_fitting(folder, merged) if search else None)
+    compared = hold(merged, chosen) if chosen is not None else None
+    if compared is not None:
+        write_json(folder / AGAINST, compared)
+    else:
+        (folder / AGAINST).unlink(missing_ok=True)
+    found = kinds.find_all(Facts(merged, compared))
+    write_json(RunDirectory(folder).findings, Findings(format=FORMAT, findings=found))
+    if merged.events:
+        profiles = folders.job(folder).profiles
+        hosts = {one.rank: one.host for one in profiles}
+        write_json(folder / trace.TRACE, trace.chrome(trace.gather(profiles), hosts))
+    return merged
+
+
+def explain(folder: Path) -> Merged:
+    """Derive everything from the profiles of a monitored run and draw its report."""
+    merged = analyze(folder)
+    _draw(folder)
+    return merged
+
+
+def import_profile(file: Path, output: Path | None = None) -> Path:
+    """Make a monitored run of a profile by mpiP, derive everything from it, and return its folder."""
+    text = read_text(file)
+    mpip.read(file)  # a file that is no such profile is refused before anything is made
+    folder = new_directory("import", output).path
+    (folder / PROFILES).mkdir()
+    kept = folder / PROFILES / f"{file.stem}{mpip.SUFFIX}"
+    write_text(kept, text)
+    write_json(folder / MONITOR, _imported(kept))
+    explain(folder)
+    return folder
+
+
+def _draw(folder: Path) -> None:
+    from scope.report.profile import page
+
+    page.write(folder)
+
+
+def _measured(against: str | None) -> Path | None:
+    """Return the named measured run; UsageError where it is none."""
+    if against is None or against == NONE:
+        return None
+    path = Path(against)
+    if not RunDirectory(path).statistics.is_file():
+        raise UsageError(f"--against {against}: has no statistics.json; must be a measured run, or none")
+    return path
+
+
+def _fitting(folder: Path, merged: Merged) -> Path | None:
+    """Return the run of the last comparison, else the newest one of these hosts and this MPI."""
+    if (folder / AGAINST).is_file():
+        before = Path(read_json(folder / AGAINST, Against).run)
+        if RunDirectory(before).statistics.is_file():
+            return before
+    mpi = monitored_run.read(folder).mpi if monitored_run.is_monitored(folder) else None
+    return newest([Path("runs").absolute(), folder.absolute().parent], merged.hosts, mpi)
+
+
+def _imported(report: Path) -> Monitored:
+    """Return what a report of mpiP says of the command that was profiled."""
+    return Monitored(
+        format=FORMAT,
+        scope_version=VERSION,
+        command=mpip.command(report),
+        directory="",
+        started_unix_s=mpip.started_unix_s(report),
+        finished_unix_s=None,
+        wall_s=None,
+        exit_code=None,
+        signal=None,
+        host="",
+        mpi=None,
+        library="",
+        options={},
+        machine=None,
+    )
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove the folder of a command that could not be started."""
+    with suppress(OSError):
+        (folder / PROFILES).rmdir()
+    with suppress(OSError):
+        folder.rmdir()

@@ -1,0 +1,27 @@
+"""The report of a run directory of any kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scope.engine import analysis
+from scope.rundirectory import write_text
+
+
+def write(run: Path, output: Path | None = None) -> Path:
+    """Write the report of a run of any kind to `output`, else into the run directory, and return its path."""
+    kind = analysis.kind_of(run)
+    if kind == "monitored":
+        from scope.report.profile import page as profile_page
+
+        return profile_page.write(run, output)
+    if kind == "run":
+        from scope.report.run import page
+
+        return page.write(run, output)
+    from scope.engine import campaign
+
+    report = campaign.derive(run).folder.report
+    if output is not None:
+        write_text(output, report.read_text(encoding="utf-8"))
+    return output or report

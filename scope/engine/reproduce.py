@@ -1,0 +1,183 @@
+"""A published experiment at a size that fits this machine, and the published figures beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scope.build import collectives, installations
+from scope.engine import published_study
+from scope.engine.directories import make_latest, new_directory
+from scope.engine.options import COMMAND_LINE, LauncherOptions, launcher_keys, selection
+from scope.engine.progress import RunProgress, silent
+from scope.engine.run import run_experiment
+from scope.errors import ScopeError, UsageError
+from scope.lab.active import active
+from scope.launch.cluster import probe_cluster
+from scope.launch.site import site_of
+from scope.launch.supervision.supervisor import Limits
+from scope.models.published import broadcasts, growth, linpack, products, rates, times
+from scope.models.published.reference import Reference, Scale, load
+from scope.models.published.reproduction import Known, Row
+from scope.models.published.reproduction import rows as reproduced
+from scope.plan.experiment import Experiment, resolve
+from scope.plan.placement import Placement
+from scope.report.run import contents as run_contents
+from scope.report.run.contents import Contents
+from scope.rundirectory import RunDirectory
+from scope.samples.reader import read as read_samples
+from scope.topology.estimate import LIBRARY, LIMIT, estimate
+from scope.topology.topology import read as read_topology
+
+LONGEST_CASE_S = 600.0
+"""At a published size one repetition of a plain loop may take several seconds."""
+
+
+@dataclass(frozen=True)
+class ReproduceOptions:
+    """What `scope reproduce` takes."""
+
+    name: str
+    full: bool = False
+    """At the published sizes, however long they take."""
+    launches: int | None = None
+    budget_s: float = 0.2
+    mpi: str | None = None
+    launcher: LauncherOptions = field(default_factory=LauncherOptions)
+    output: Path | None = None
+    run: Path | None = None
+    """Take the figures of this run and measure nothing."""
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """A published experiment beside ours."""
+
+    reference: Reference
+    rows: list[Row]
+    folder: Path
+
+
+def lab_of(options: ReproduceOptions) -> str | None:
+    """Return the lab in which this command must run; None where it can run here."""
+    reference = load(options.name)
+    outside = options.run is None and reference.study is None and active() is None
+    return reference.lab if outside else None
+
+
+def reproduce(
+    options: ReproduceOptions, progress: RunProgress = silent, command: Sequence[str] = ()
+) -> Reproduced:
+    """Run a published experiment, unless a run is given, and return its figures beside the published ones."""
+    reference = load(options.name)
+    folder = options.run
+    if folder is None:
+        folder = _measured(reference, options, progress, command)
+    return Reproduced(reference, _rows(reference, folder, options.full), folder)
+
+
+def _measured(
+    reference: Reference, options: ReproduceOptions, progress: RunProgress, command: Sequence[str]
+) -> Path:
+    """Run the experiment like any other and return its run directory."""
+    if reference.study is not None:
+        return published_study.run(
+            reference.study, options.name, options.full, options.launches, options.mpi, options.output
+        )
+    directory = new_directory(options.name, options.output)
+    make_latest(directory)
+    scale = reference.scale(options.full)
+    keys = {
+        "name": options.name,
+        "mpi": options.mpi,
+        "launches": options.launches or scale.launches,
+        "sampling.budget_s": options.budget_s,
+        "launcher.hosts": reference.hosts or None,
+        **launcher_keys(options.launcher),
+    }
+    cases = [selection(text) for text in fitting(scale, _room(resolve(None, keys)))]
+    experiment = resolve(None, {**keys, "case": cases})
+    limits = Limits(case_s=LONGEST_CASE_S if options.full or reference.lab else None)
+    where = f"reference/{options.name}.toml"
+    if not run_experiment(experiment, where, limits, directory.path, command, progress).well:
+        raise ScopeError(f"{directory.path}: a case failed, or its data were wrong; see the findings of the run")
+    return directory.path
+
+
+def _room(experiment: Experiment) -> int | None:
+    """Return how many ranks a case may have; None: as many as it asks for."""
+    if experiment.launcher.oversubscribe:
+        return None
+    site = site_of(installations.find(experiment.mpi), experiment.launcher, COMMAND_LINE)
+    return probe_cluster(site).place.room(Placement(experiment.launcher.binding))
+
+
+def fitting(scale: Scale, room: int | None) -> list[str]:
+    """Return the cases without those on a fixed number of ranks that is more than `room`."""
+
+    def fits(text: str) -> bool:
+        word = next(word for word in text.split() if word.startswith("ranks=")).removeprefix("ranks=")
+        return room is None or not word.isdigit() or int(word) <= room
+
+    return [text for text in scale.cases if fits(text)]
+
+
+def _rows(reference: Reference, folder: Path, full: bool) -> list[Row]:
+    """Return the published figures beside those of a run."""
+    if reference.study is not None:
+        return published_study.rows(reference, folder)
+    contents = run_contents.read(folder)
+    if reference.broadcast:
+        return _broadcasts(reference, folder, contents)
+    if reference.product:
+        return _products(reference, folder, contents, full)
+    if reference.growth:
+        return growth.rows(reference, contents.models.fits, contents.summaries[0].origin)
+    if reference.rate:
+        return rates.rows(reference, contents.summaries)
+    if reference.share:
+        return times.rows(reference, contents.summaries)
+    if reference.linpack:
+        return linpack.rows(reference, contents.summaries)
+    known = Known(
+        contents.summaries,
+        contents.models.speedups,
+        contents.machine,
+        read_samples(folder).launches,
+        reference.scale(full).sizes,
+    )
+    return reproduced(reference, known)
+
+
+def _broadcasts(reference: Reference, folder: Path, contents: Contents) -> list[Row]:
+    """Return published broadcasts beside those of a run and beside what its topology allows."""
+    found = broadcasts.measured(contents.summaries)
+    topology = RunDirectory(folder).topology
+    if not found or contents.machine.build is None or not topology.is_file():
+        raise UsageError(f"{folder}: must be a run of mpi.broadcast on several hosts, with its topology.toml")
+    largest = next(iter(found.values()))
+    launch = next(one for one in read_samples(folder).launches if one.ranks == largest.ranks)
+    hosts = [process.host for process in sorted(launch.processes, key=lambda process: process.rank)]
+    mpi, size = contents.machine.build.mpi, int(largest.parameters["message_bytes"])
+    estimates = estimate(collectives.build(mpi).estimator, topology, "broadcast", size, hosts, mpi.name)
+    by_transport = {f"collectives.broadcast.{name}": one.seconds for name, one in estimates.items()}
+    by_transport["default"] = estimates[LIBRARY].seconds
+    known = broadcasts.Broadcasts(
+        ranks=largest.ranks,
+        message_bytes=size,
+        origin=largest.origin,
+        measured_s={transport: one.median for transport, one in found.items() if one.median is not None},
+        estimated_s=by_transport,
+        limit_s=estimates[LIMIT].seconds,
+    )
+    return broadcasts.rows(reference, known)
+
+
+def _products(reference: Reference, folder: Path, contents: Contents, full: bool) -> list[Row]:
+    """Return published matrix products beside those of a run, with the bytes that crossed each trunk."""
+    topology = RunDirectory(folder).topology
+    if not topology.is_file():
+        raise UsageError(f"{folder}: must be a run on several groups of hosts, with its topology.toml")
+    found = products.measured(contents.summaries, read_samples(folder), read_topology(topology))
+    return products.rows(reference, reference.scale(full).sizes, found)

@@ -1,0 +1,150 @@
+"""A run from its options to its report: settle, probe, plan, measure, refine, analyse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scope.build import installations, registry
+from scope.engine import analysis, begun_run
+from scope.engine.builds import native_program
+from scope.engine.directories import make_latest, new_directory
+from scope.engine.measurement import Setup, measure
+from scope.engine.options import RunOptions
+from scope.engine.progress import RunProgress, silent
+from scope.lab.active import active
+from scope.launch.cluster import Cluster, probe_cluster
+from scope.launch.site import site_of
+from scope.launch.supervision.supervisor import Limits
+from scope.machine import discover
+from scope.machine.machine import Machine, NativeBuild
+from scope.models.models import Models
+from scope.plan import plan as planning
+from scope.plan.experiment import Experiment
+from scope.plan.plan import Plan
+from scope.plan.refine import Gap, refined
+from scope.rundirectory import RunDirectory, read_json, read_text, write_text
+from scope.topology import preloading
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    directory: RunDirectory
+    well: bool
+    """Whether every case is well."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """An experiment as it can be done here, with the native program and the hosts it needs."""
+
+    experiment: Experiment
+    build: NativeBuild
+    cluster: Cluster
+    machine: Machine
+
+
+def run(options: RunOptions, progress: RunProgress = silent) -> Outcome:
+    """Measure what the options ask for, derive everything and draw the report."""
+    return run_experiment(
+        options.resolved(), options.where, options.limits, options.output, options.command, progress
+    )
+
+
+def run_experiment(
+    experiment: Experiment,
+    where: str,
+    limits: Limits,
+    output: Path | None,
+    command: Sequence[str],
+    progress: RunProgress,
+) -> Outcome:
+    """Measure what an experiment asks for, derive everything and draw the report.
+
+    `where` names the experiment's file in messages; `command` is kept with the run.
+    """
+    settled = settle(experiment, where)
+    cluster = settled.cluster
+    catalog = registry.load(settled.build.program)
+    plan = planning.make(settled.experiment, catalog, cluster.place, where)
+    preloading.check(plan.launches, cluster)
+    directory = new_directory(experiment.module, output)
+    make_latest(directory)
+    begun_run.begin(directory, settled.experiment, settled.machine, catalog, plan, command)
+    if cluster.site.topology is not None:
+        write_text(directory.topology, read_text(cluster.site.topology))
+    setup = Setup(settled.build, cluster, limits, experiment.launcher.time_margin_s, progress)
+    return _measured(directory, settled.experiment, plan, setup)
+
+
+def resume(folder: Path, limits: Limits, progress: RunProgress = silent) -> Outcome:
+    """Run the cases of an interrupted run that have no record, then derive everything and draw the report."""
+    directory = RunDirectory(folder.resolve())
+    begun = begun_run.read(directory)
+    mpi = installations.find(begun.compiler(directory))
+    site = site_of(mpi, begun.experiment.launcher, str(directory.experiment))
+    build = native_program(mpi)
+    cluster = probe_cluster(site)
+    begun_run.refuse_changes(directory, begun.machine, build, cluster.hosts)
+    preloading.check(begun.plan.launches, cluster)
+    setup = Setup(build, cluster, limits, begun.experiment.launcher.time_margin_s, progress)
+    return _measured(directory, begun.experiment, begun.plan, setup)
+
+
+def settle(experiment: Experiment, where: str) -> Settled:
+    """Return the experiment as it can be done here, the native program for it, and its hosts."""
+    lab = active()
+    if lab is not None:
+        experiment = _for_lab(experiment)
+    mpi = installations.find(experiment.mpi)
+    site = site_of(mpi, experiment.launcher, where)
+    build = native_program(mpi)
+    cluster = probe_cluster(site)
+    machine = discover.machine(cluster.hosts, build, lab.facts() if lab else None)
+    return Settled(experiment, build, cluster, machine)
+
+
+def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup: Setup) -> Outcome:
+    """Measure a plan and, where the experiment asks for it, its refinement; then analyse."""
+    well = measure(directory, plan, setup, planning.total_s(experiment))
+    if experiment.refine:
+        well = measure(directory, _with_refined_sizes(directory, plan, experiment.launches), setup)
+    analysis.explain(directory.path)
+    return Outcome(directory, well)
+
+
+def _for_lab(experiment: Experiment) -> Experiment:
+    """Return the experiment as the hosts of a lab, which share processors, can do it.
+
+    Ranks are not bound and synchronise by messages: some would always miss an agreed start time.
+    """
+    launcher = experiment.launcher.model_copy(update={"binding": "none"})
+    sampling = experiment.sampling
+    if sampling.synchronization is None:
+        sampling = sampling.model_copy(update={"synchronization": "dissemination"})
+    return experiment.model_copy(update={"launcher": launcher, "sampling": sampling})
+
+
+def _with_refined_sizes(directory: RunDirectory, plan: Plan, launches: int) -> Plan:
+    """Return the plan with further message sizes around the breakpoints found so far, and write it."""
+    analysis.analyze(directory.path)
+    gaps = [
+        Gap(
+            fit.subject.benchmark,
+            tuple((name, value) for name, value in fit.subject.parameters.items() if isinstance(value, int | str)),
+            fit.subject.ranks,
+            fit.subject.transport,
+            fit.subject.placement,
+            int(point.last_before),
+            int(point.first_after),
+        )
+        for fit in read_json(directory.models, Models).fits
+        if fit.chosen and fit.variable == "message_bytes"
+        for point in fit.breakpoints
+    ]
+    plan = refined(plan, gaps, launches)
+    write_text(directory.plan, planning.write(plan))
+    return plan

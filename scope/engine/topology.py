@@ -1,0 +1,98 @@
+"""How the hosts of a cluster are connected: found by measuring between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+
+from scope.build import installations
+from scope.engine.builds import native_program
+from scope.engine.options import COMMAND_LINE, LauncherOptions, launcher_keys
+from scope.engine.signals import STOP_RUN, as_interrupt
+from scope.errors import UsageError
+from scope.findings import topology as kinds
+from scope.findings.finding import Finding
+from scope.findings.topology.facts import Facts
+from scope.lab.active import ActiveLab, active
+from scope.launch.cluster import Cluster, probe_cluster
+from scope.launch.site import site_of
+from scope.plan.experiment import resolve
+from scope.topology.discovery import Discovery
+from scope.topology.discovery import discover as find
+from scope.topology.probe import started
+
+StageProgress = Callable[[], AbstractContextManager[Callable[[str], None]]]
+"""Makes what is told the name of each stage of a discovery."""
+
+
+@dataclass(frozen=True)
+class DiscoverOptions:
+    """What `scope topology discover` takes."""
+
+    mpi: str | None = None
+    launcher: LauncherOptions = field(default_factory=LauncherOptions)
+    seed: int = 1
+    """Of the random choice of hosts."""
+
+
+@dataclass(frozen=True)
+class Discovered:
+    """A topology, its cost, and what is wrong with the network."""
+
+    discovery: Discovery
+    findings: list[Finding]
+
+
+def discover(options: DiscoverOptions, progress: StageProgress | None = None) -> Discovered:
+    """Find groups of hosts, their uplinks and rates; raises UsageError where there is only one host."""
+    lab = active()
+    asked = resolve(None, {"mpi": options.mpi, **launcher_keys(options.launcher)})
+    mpi = installations.find(asked.mpi)
+    site = site_of(mpi, asked.launcher, COMMAND_LINE)
+    if len(site.hosts) < 2:
+        only = site.hosts[0].name if site.hosts else "this one"
+        raise UsageError(
+            f"only one host ({only}): a topology needs at least two; --hosts a,b or --hostfile names them"
+        )
+    build = native_program(mpi)
+    cluster = probe_cluster(site)
+    oversubscribed = lab is not None or max(cluster.place.slots) < 2
+    telling = progress() if progress else nullcontext(_ignore)
+    with as_interrupt(*STOP_RUN), started(cluster, build.program, oversubscribed) as probe, telling as tell:
+        tell("inside a host")
+        inside = probe.inside_host()
+        found = find(probe, "measured" if lab is None else "emulated", inside, options.seed, tell)
+        hosts = [host for _, host in sorted((rank, host) for host, ranks in probe.ranks.items() for rank in ranks)]
+    declared, source = _declared(cluster, lab, site.interface)
+    return Discovered(found, kinds.find_all(Facts(found, hosts, declared, source)))
+
+
+def _declared(cluster: Cluster, lab: ActiveLab | None, interface: str | None) -> tuple[dict[str, float], str]:
+    """Return the nominal rates of the hosts' ports in bytes per second, and where they come from."""
+    if lab is not None:
+        description = lab.description
+        rates = {
+            host.name: description.group_of(host.group).port_mbit_per_s * 1e6 / 8 for host in description.hosts()
+        }
+        shared = {group.name: description.shared_mbit_per_s(group.plugged_into) for group in description.group}
+        for host in description.hosts():
+            medium = shared[host.group]
+            if medium is not None:
+                rates[host.name] = min(rates[host.name], medium * 1e6 / 8)
+        return rates, "the rate in the lab file"
+    # Without a name it is not known which interface carries the messages, unless a host has only one.
+    rates = {}
+    for facts in cluster.hosts:
+        wired = [
+            link.rate_bits_per_s / 8
+            for link in facts.links
+            if link.up and link.rate_bits_per_s and (interface is None or link.name == interface)
+        ]
+        if len(wired) == 1:
+            rates[facts.name] = wired[0]
+    return rates, "the link speed that the kernel reports"
+
+
+def _ignore(_stage: str) -> None:
+    """Report no progress."""
