@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from scope.catalog.catalog import Catalog
+from scope.catalog.catalog import read as read_catalog
 from scope.machine.machine import Machine
 from scope.models.communication.library_settings import name_breaks
 from scope.models.communication.pair_matrix import pair_matrices
@@ -17,9 +20,22 @@ from scope.models.prediction.prediction import predictions
 from scope.models.scaling.applications import applications
 from scope.models.scaling.phases_by_rank import phases_by_rank
 from scope.models.scaling.speedup import speedups
-from scope.rundirectory import FORMAT
+from scope.rundirectory import FORMAT, OutdatedError, RunDirectory, read_json
+from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
+from scope.statistics.summarise import summarise
 from scope.statistics.summary import Summary
+
+
+def read_models(run: Path) -> Models:
+    """Return the models of a run: from its file; derived in memory where that is of an earlier format."""
+    directory = RunDirectory(run)
+    try:
+        return read_json(directory.models, Models)
+    except OutdatedError:
+        catalog = read_catalog(directory.benchmarks)
+        samples = read_samples(run, catalog)
+        return derive(summarise(samples, catalog), read_json(directory.machine, Machine), samples, catalog)
 
 
 def derive(summaries: list[Summary], machine: Machine, samples: Samples, catalog: Catalog) -> Models:
