@@ -12,10 +12,13 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from scope.errors import ScopeError, UsageError
+from scope.format1 import upgrade
 from scope.strict import Strict
 
-FORMAT = 1
+FORMAT = 2
 """Version of the files of a run directory; a reader refuses a higher one."""
+DERIVED = {"statistics.json", "models.json", "findings.json"}
+"""Files that are not upgraded from an earlier format but derived anew."""
 
 T = TypeVar("T")
 
@@ -185,26 +188,42 @@ def read_json(path: Path, kind: type[T]) -> T:
 
     Raises UsageError with one line that names file, key, value and what is allowed.
     """
-    text = read_text(path)
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise UsageError(f"{path}:{error.lineno}: column {error.colno}: not JSON: {error.msg}") from error
-    if isinstance(value, dict):
-        refuse_future(str(path), value.get("format", FORMAT))
+    value = _parsed(path)
+    number = value.get("format", FORMAT) if isinstance(value, dict) else FORMAT
+    refuse_future(str(path), number)
+    if number < FORMAT and path.name in DERIVED:
+        raise OutdatedError(f"{path}: format = {number}: `scope analyze {path.parent}` derives it anew")
+    if number < FORMAT and path.name in upgrade.RAW:
+        value = upgrade.RAW[path.name](value)
     try:
         return TypeAdapter(kind).validate_python(value, strict=False)
     except ValidationError as error:
         raise UsageError(f"{path}: {explain(error)}") from error
 
 
+def format_of(path: Path) -> int:
+    """Return the format that a JSON file says it has; raises UsageError for one that this version cannot read."""
+    value = _parsed(path)
+    number = value.get("format", FORMAT) if isinstance(value, dict) else FORMAT
+    refuse_future(str(path), number)
+    return int(number)
+
+
+class OutdatedError(UsageError):
+    """A derived file has the format of an earlier version; what it holds can be derived anew."""
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{path}:{error.lineno}: column {error.colno}: not JSON: {error.msg}") from error
+
+
 def refuse_future(where: str, number: object) -> None:
-    """Raise UsageError when a file says that it has a format this version cannot read."""
+    """Raise UsageError when a file has a format that this version cannot read."""
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= FORMAT:
-        raise UsageError(
-            f"{where}: format = {number!r}: this version of Scope reads format "
-            + ("1" if FORMAT == 1 else f"1 to {FORMAT}")
-        )
+        raise UsageError(f"{where}: format = {number!r}: this version of Scope reads format 1 to {FORMAT}")
 
 
 def explain(error: ValidationError) -> str:

@@ -228,7 +228,7 @@ def law(
     fitted_s = _design(chosen) @ costs[:, 0]
     errors = np.abs(fitted_s / drawn_s[:, 0] - 1)
     miss = float(np.quantile(errors, 0.75))
-    alone, error = _inverse_alone(feature, variable, x, drawn_s)
+    alone, error = _inverse_only(feature, variable, x, drawn_s)
     return Law(
         feature=feature,
         variable=variable,
@@ -254,9 +254,7 @@ def curve(found: Law, x: Floats) -> Floats:
     return np.asarray(np.sum(values, axis=0), dtype=np.float64)
 
 
-def _inverse_alone(
-    feature: str, variable: str, x: Floats, drawn_s: Floats
-) -> tuple[Estimate | None, float | None]:
+def _inverse_only(feature: str, variable: str, x: Floats, drawn_s: Floats) -> tuple[Estimate | None, float | None]:
     if (feature, variable) != ("compute_s", "ranks"):
         return None, None
     alone = amdahl.inverse(x, drawn_s)

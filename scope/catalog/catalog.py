@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
 
 from scope import units
 from scope.catalog.benchmark import ANY, Benchmark, Metric, Parameter, Pattern, Role, Routine, Rung, Value
 from scope.catalog.pattern import matches_any
 from scope.errors import UsageError
-from scope.rundirectory import read_json
+from scope.format1 import upgrade
+from scope.rundirectory import explain, read_json
 
 LIMIT = "limit"
 """The layer of what bounds all others on a ladder."""
-PROGRAM_LEVELS = ("algorithm", "application")
+PROGRAM_LEVELS: tuple[Literal["algorithm"], Literal["application"]] = ("algorithm", "application")
 """Levels of whole parallel programs, which have speed-ups and phases."""
 GRID_UNIT = "ranks"
 """Unit of the parameters that are extents of a process grid: what is possible follows from the number of ranks."""
@@ -215,8 +218,12 @@ class Catalog:
 
 
 def read(path: Path) -> Catalog:
-    """Read `benchmarks.json`; raises UsageError naming file, key and value."""
-    return Catalog(read_json(path, list[Benchmark]))
+    """Read `benchmarks.json` of any format; raises UsageError naming file, key and value."""
+    described = upgrade.benchmarks(read_json(path, list[dict[str, Any]]))
+    try:
+        return Catalog(TypeAdapter(list[Benchmark]).validate_python(described))
+    except ValidationError as error:
+        raise UsageError(f"{path}: {explain(error)}") from error
 
 
 def chosen(benchmark: Benchmark, wanted: Settings, settings: Settings, free: Iterable[str] = ()) -> bool:
@@ -237,8 +244,11 @@ def chosen(benchmark: Benchmark, wanted: Settings, settings: Settings, free: Ite
 
 
 def phrase(parameter: Parameter | None, name: str, value: Value) -> str:
-    """Return one parameter in words: `1 MiB` for a size in bytes, `window 64`, `send mode synchronous`."""
-    label = parameter.label if parameter else name.replace("_", " ")
-    words = units.parameter(name, value).replace("_", " ")
-    bare = parameter is not None and parameter.role == "size" and parameter.unit == "B"
-    return words if bare else f"{label} {words}"
+    """Return one parameter in words: `1 MiB` for a size in bytes, `window 64`, `mode synchronous`."""
+    if parameter is None:
+        return f"{name.replace('_', ' ')} {value}"
+    if parameter.unit == "B" and not isinstance(value, str):
+        words = units.size(value)
+        return words if parameter.role == "size" else f"{parameter.label} {words}"
+    unit = f" {parameter.unit}" if parameter.unit and parameter.unit != GRID_UNIT else ""
+    return f"{parameter.label} {value}{unit}"

@@ -2,36 +2,57 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from scope.catalog.catalog import Catalog
+from scope.catalog.catalog import read as read_catalog
 from scope.machine.machine import Machine
 from scope.models.communication.library_settings import name_breaks
 from scope.models.communication.pair_matrix import pair_matrices
+from scope.models.computation.linpack_rates import linpack_rates
 from scope.models.fitting.model import fit_all
 from scope.models.ladder.ladder import ladders
 from scope.models.ladder.limit_lines import limits
-from scope.models.ladder.operation_parts import operation_parts
+from scope.models.measurements import Measurements
 from scope.models.models import Models
+from scope.models.prediction.operation_parts import operation_parts
 from scope.models.prediction.prediction import predictions
 from scope.models.scaling.applications import applications
 from scope.models.scaling.phases_by_rank import phases_by_rank
 from scope.models.scaling.speedup import speedups
-from scope.rundirectory import FORMAT
+from scope.rundirectory import FORMAT, OutdatedError, RunDirectory, read_json
+from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
+from scope.statistics.summarise import summarise
 from scope.statistics.summary import Summary
 
 
-def derive(summaries: list[Summary], machine: Machine, samples: Samples) -> Models:
-    """Fit all models, build all ladders, take the matrices of pairs apart and see what more processes give."""
-    fits, not_fitted = fit_all(summaries)
+def read_models(run: Path) -> Models:
+    """Return the models of a run: from its file; derived in memory where that is of an earlier format."""
+    directory = RunDirectory(run)
+    try:
+        return read_json(directory.models, Models)
+    except OutdatedError:
+        catalog = read_catalog(directory.benchmarks)
+        samples = read_samples(run, catalog)
+        return derive(summarise(samples, catalog), read_json(directory.machine, Machine), samples, catalog)
+
+
+def derive(summaries: list[Summary], machine: Machine, samples: Samples, catalog: Catalog) -> Models:
+    """Fit all models, build all ladders, decompose the pair matrices, and derive what more processes give."""
+    measurements = Measurements(summaries, machine, samples.launches, catalog)
+    fits, not_fitted = fit_all(measurements)
     return Models(
         format=FORMAT,
-        fits=name_breaks(fits, samples.launches, machine.environment),
-        ladders=ladders(summaries, machine, samples.launches),
-        limits=limits(summaries, machine, samples.launches),
+        fits=name_breaks(fits, samples.launches, machine.environment, catalog),
+        ladders=ladders(measurements),
+        limits=limits(measurements),
         not_fitted=not_fitted,
-        pairs=pair_matrices(samples),
-        speedups=speedups(summaries, machine, samples.launches),
-        predictions=predictions(summaries, machine, samples.launches),
-        phases=phases_by_rank(samples),
-        operations=operation_parts(summaries, machine, samples.launches),
-        applications=applications(summaries, machine, samples.launches),
+        pairs=pair_matrices(samples, catalog),
+        speedups=speedups(measurements),
+        predictions=predictions(measurements),
+        phases=phases_by_rank(samples, catalog),
+        operations=operation_parts(measurements),
+        applications=applications(measurements),
+        linpack=linpack_rates(measurements),
     )

@@ -39,7 +39,7 @@ class Measurements:
         return case.batch in self.oversubscribed
 
     def standing(self, pattern: Pattern, layer: str, unit: str, free: Iterable[str] = ()) -> Iterator[On]:
-        """Yield the results in a unit that stand on a layer's rungs; parameters named `free` may have any value."""
+        """Yield the results in a unit that stand on the rungs of a layer; `free` parameters may have any value."""
         allowed = tuple(free)
         for place in self.catalog.standing(pattern, layer):
             for one in self.headlines:
@@ -47,6 +47,14 @@ class Measurements:
                     continue
                 if place.holds(one.parameters, allowed):
                     yield On(place, one)
+
+    def calling(self, routine: str, level: str = "mpi") -> Iterator[Summary]:
+        """Yield the times of the cases that call an MPI routine as a plain program does."""
+        for bound in self.catalog.bound_to(routine, level):
+            metric = self.catalog.time_metric(bound.benchmark.name)
+            for one in self.headlines:
+                if (one.benchmark, one.metric) == (bound.benchmark.name, metric) and bound.holds(one.parameters):
+                    yield one
 
     def of(self, benchmark: str, metric: str, settings: Settings | None = None) -> list[Summary]:
         """Return the results of a benchmark's metric with these parameters, where the benchmark has them."""
@@ -61,6 +69,15 @@ class Measurements:
     def size(self, case: Case) -> int:
         """Return the extent of a case's problem or message; 0 where it has none as one number."""
         return self.catalog.size(case.benchmark, case.parameters) or 0
+
+    def message_bytes(self, one: Summary) -> float:
+        """Return the bytes of a message: a size in bytes, else the declared payload of each rank."""
+        declared = self.catalog[one.benchmark].parameter
+        sizes = self.catalog.of_role(one.benchmark, one.parameters, "size")
+        in_bytes = [float(value) for name, value in sizes.items() if declared[name].unit == "B"]
+        if in_bytes:
+            return in_bytes[0]
+        return one.work.bytes / one.ranks if one.work else 0.0
 
     def hosts(self, case: Case) -> list[str]:
         """Return the host of each rank of a case, from the launch that ran it; empty where none did."""

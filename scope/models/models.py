@@ -7,7 +7,7 @@ from scope.models.computation.linpack_rates import LinpackRates
 from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.ladder.ladder import Ladder
 from scope.models.ladder.limit_lines import Limit
-from scope.models.ladder.operation_parts import OperationParts
+from scope.models.prediction.operation_parts import OperationParts
 from scope.models.prediction.prediction import Prediction
 from scope.models.scaling.applications import Application
 from scope.models.scaling.phases_by_rank import PhasesByRank

@@ -12,8 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scope.catalog.benchmark import Module
 from scope.errors import UsageError
+from scope.format1 import upgrade
 from scope.plan import hpl
-from scope.rundirectory import read_text
+from scope.rundirectory import FORMAT, RunDirectory, format_of, read_text
 from scope.strict import Strict
 
 Binding = Literal["core", "socket", "none"]
@@ -158,9 +159,12 @@ def _read(file: Path) -> dict[str, Any]:
     if file.suffix == hpl.SUFFIX:
         return {"case": hpl.read(file)}
     try:
-        return tomllib.loads(read_text(file))
+        table = tomllib.loads(read_text(file))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file}: not TOML: {error}") from error
+    run = RunDirectory(file.parent)
+    of_a_run = file == run.experiment and run.run.exists()
+    return upgrade.experiment(table) if of_a_run and format_of(run.run) < FORMAT else table
 
 
 def _put(table: dict[str, Any], path: list[str], value: Any) -> None:

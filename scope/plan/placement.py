@@ -48,7 +48,8 @@ class Placement:
     @property
     def words(self) -> list[str]:
         """What people must know of it; how ranks are bound is not worth a word."""
-        return [_WORDS[self.kind]] * (self.kind in _WORDS) + [f"on {self.group}"] * (self.group != ALL)
+        group = [] if self.group == ALL else [f"on {self.group}"]
+        return [_WORDS[self.kind], *group] if self.kind in _WORDS else group
 
     def on_same_hosts(self, kind: Kind) -> Placement:
         """Return a placement of another kind on the same hosts."""

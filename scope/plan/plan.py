@@ -17,6 +17,7 @@ from scope.catalog.benchmark import MODULES, Benchmark, Module
 from scope.catalog.catalog import Catalog
 from scope.catalog.pattern import matches, matches_any
 from scope.errors import UsageError
+from scope.format1 import upgrade
 from scope.plan import sweep
 from scope.plan.case import Batch, Key
 from scope.plan.case import key as key_of
@@ -27,6 +28,7 @@ from scope.plan.sweep import Combination, Source, Value
 from scope.rundirectory import Skipped, read_text, refuse_future
 
 FORMAT = 2
+_FIRST_FORMAT = "# scope plan format=1 "
 MODULE_TIME_S: dict[Module, float] = {"baseline": 130.0, "standard": 1400.0, "advanced": 3600.0}
 """Seconds of sampling and starting when the experiment does not say: with all else 4 minutes, and 25."""
 START_S = 1.5
@@ -145,7 +147,10 @@ def header(seed: int, module: str) -> str:
 
 def read(path: Path) -> Plan:
     """Read `plan.txt`; raises UsageError naming file, line and what is allowed."""
-    first, *lines = read_text(path).splitlines() or [""]
+    text = read_text(path)
+    if text.startswith(_FIRST_FORMAT):
+        text = upgrade.plan(text)
+    first, *lines = text.splitlines() or [""]
     head = re.fullmatch(r"# scope plan format=(\d+) seed=(\d+) module=(\w+)", first)
     if head is None:
         raise UsageError(f"{path}:1: {first[:60]!r}: must be '# scope plan format=N seed=N module=NAME'")

@@ -10,9 +10,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from scope.catalog.catalog import Catalog
 from scope.errors import UsageError
+from scope.format1 import upgrade
 from scope.plan.case import Batch
 from scope.plan.plan import read as read_plan
-from scope.rundirectory import Run, RunDirectory, explain, read_json, refuse_future
+from scope.rundirectory import FORMAT, Run, RunDirectory, explain, format_of, read_json, refuse_future
 from scope.samples.records import CaseRecord, EndRecord, LaunchRecord, Origin, Record
 from scope.samples.samples import CaseSamples, CutLine, Samples, SamplesKey, join
 
@@ -27,6 +28,7 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     """
     run = RunDirectory(run_directory)
     read_json(run.run, Run)
+    old = format_of(run.run) < FORMAT
     launches: dict[tuple[int, int], LaunchRecord] = {}
     ends: list[EndRecord] = []
     cases: list[CaseSamples] = []
@@ -34,7 +36,7 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     planned = _planned_batches(run.plan)
     for number, line, ended in _lines(run.samples):
         where = f"{run.samples}:{number}"
-        record = _parse(where, line, may_be_cut=not ended)
+        record = _parse(where, line, may_be_cut=not ended, old=old)
         if record is None:
             cut_line = CutLine(number, len(line), line[:60].decode("utf-8", "replace"))
         elif isinstance(record, LaunchRecord):
@@ -67,21 +69,21 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
             yield index + 1, line, index < len(lines) - 1
 
 
-def _parse(where: str, line: bytes, may_be_cut: bool) -> LaunchRecord | CaseRecord | EndRecord | None:
+def _parse(where: str, line: bytes, may_be_cut: bool, old: bool) -> LaunchRecord | CaseRecord | EndRecord | None:
     """Validate one line; None when it was cut."""
     try:
-        return _RECORD.validate_json(line)
-    except ValidationError as error:
+        return _RECORD.validate_python(upgrade.record(json.loads(line))) if old else _RECORD.validate_json(line)
+    except ValueError as error:  # also pydantic's ValidationError
         try:
             raw = json.loads(line)
         except ValueError as not_json:
             if may_be_cut:
                 return None
             raise UsageError(f"{where}: not JSON, and not the last line: {not_json}") from not_json
-        # A future format may know other keys; its number is the reason to tell, not the key.
+        # A future format may have other keys: its number is the reason to report, not the key.
         if isinstance(raw, dict) and "format" in raw:
             refuse_future(where, raw["format"])
-        raise UsageError(f"{where}: {explain(error)}") from error
+        raise UsageError(f"{where}: {explain(error) if isinstance(error, ValidationError) else error}") from error
 
 
 def _planned_batches(plan: Path) -> dict[int, Batch]:

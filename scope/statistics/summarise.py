@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from scope.catalog.benchmark import Definition, Metric
 from scope.catalog.catalog import Catalog
+from scope.catalog.catalog import read as read_catalog
+from scope.rundirectory import OutdatedError, RunDirectory, read_json
+from scope.samples.reader import read as read_samples
 from scope.samples.samples import CaseSamples, Floats, Samples, Times
 from scope.statistics.definitions import comparable, grain, observed, series_of, times_under
 from scope.statistics.figures import Figures, as_rate, describe
-from scope.statistics.summary import Summary
+from scope.statistics.summary import Summaries, Summary
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,16 @@ class Collected:
 
     figures: Figures
     invalid_share: float
+
+
+def read_summaries(run: Path) -> list[Summary]:
+    """Return the statistics of a run: from its file; derived in memory where that is of an earlier format."""
+    directory = RunDirectory(run)
+    try:
+        return read_json(directory.statistics, Summaries).summaries
+    except OutdatedError:
+        catalog = read_catalog(directory.benchmarks)
+        return summarise(read_samples(run, catalog), catalog)
 
 
 def summarise(samples: Samples, catalog: Catalog) -> list[Summary]:

@@ -1,9 +1,8 @@
-"""Rungs of ladders on which much is lost: what several kinds of finding look for."""
+"""Rungs of ladders on which much is lost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import NamedTuple
 
 from scope.findings.finding import Evidence
@@ -11,8 +10,8 @@ from scope.findings.run.context import Context
 from scope.models.ladder.ladder import Ladder, Rung
 
 
-class Lossy(NamedTuple):
-    """A rung, the one below it, and their ladder."""
+class Loss(NamedTuple):
+    """A rung, the best one of the layer below it, and their ladder."""
 
     ladder: Ladder
     below: Rung
@@ -20,7 +19,7 @@ class Lossy(NamedTuple):
 
     @property
     def retained(self) -> float:
-        """Share of the rung below."""
+        """Share of the layer below."""
         return self.rung.retained or 0.0
 
     @property
@@ -31,18 +30,27 @@ class Lossy(NamedTuple):
 
     @property
     def evidence(self) -> list[Evidence]:
-        """Both rungs' figures."""
+        """The figures of both rungs."""
         return [Evidence(what=one.name, value=one.value or 0.0, unit=one.unit) for one in (self.below, self.rung)]
 
 
-def lossy(context: Context, quantity: str, layers: tuple[str, ...], worth_a_line: float) -> Iterator[Lossy]:
-    """Yield the rungs that certainly retain less than a share of the rung below, the first ladder of each path."""
+def losses(context: Context, quantity: str, layers: tuple[str, ...], tolerated: float) -> Iterator[Loss]:
+    """Yield the rungs that certainly retain less than a share of the layer below; per path, its first ladder."""
     seen: set[tuple[str, str]] = set()
     for ladder in context.models.ladders:
         if ladder.quantity != quantity:
             continue
-        for below, rung in pairwise(ladder.rungs):
-            sure = rung.retained is not None and (rung.retained_high or rung.retained) < worth_a_line
-            if rung.layer in layers and sure and (ladder.path, rung.layer) not in seen:
+        for rung in ladder.rungs:
+            sure = rung.retained is not None and (rung.retained_high or rung.retained) < tolerated
+            below = _below(ladder, rung)
+            if rung.layer in layers and sure and below is not None and (ladder.path, rung.layer) not in seen:
                 seen.add((ladder.path, rung.layer))
-                yield Lossy(ladder, below, rung)
+                yield Loss(ladder, below, rung)
+
+
+def _below(ladder: Ladder, rung: Rung) -> Rung | None:
+    """Return the best rung of the layer below: the one that `retained` refers to."""
+    first = next(index for index, one in enumerate(ladder.rungs) if one.layer == rung.layer)
+    known = [one for one in ladder.rungs[:first] if one.layer == ladder.rungs[first - 1].layer and one.value]
+    better = max if ladder.quantity != "latency_s" else min
+    return better(known, key=lambda one: one.value or 0.0, default=None)

@@ -77,9 +77,8 @@ def _slow(candidates: list[tuple[tuple[int, ...], float, list[float]]]) -> list[
         for (members, _, repeated), excess in zip(candidates, deviation, strict=True)
         if excess > THRESHOLD * spread and _certain(np.array(repeated) - middles, len(candidates))
     ]
-    return sorted(
-        (effect for effect in found if effect.excess.value > SMALLEST_EXCESS), key=lambda e: -e.excess.value
-    )
+    large = [effect for effect in found if effect.excess.value > SMALLEST_EXCESS]
+    return sorted(large, key=lambda effect: -effect.excess.value)
 
 
 def _certain(excess: Floats, tests: int) -> bool:

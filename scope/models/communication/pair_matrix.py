@@ -17,7 +17,7 @@ from scope.statistics.estimate import Estimate
 from scope.strict import Strict
 
 PATTERN: Pattern = "pair_matrix"
-"""Of benchmarks whose parameters are a message size, `load`, and `round`, in which ranks i + j = round (mod p) meet."""
+"""Its benchmarks have a message size, a `load`, and a `round`, in which ranks with i + j = round (mod p) meet."""
 
 Kind = tuple[int, str, Batch, Origin]
 """Message bytes, load, batch and origin of a matrix."""

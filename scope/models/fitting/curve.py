@@ -103,9 +103,8 @@ def curves(summaries: list[Summary], catalog: Catalog) -> list[Curve]:
             [group for group in _over(together, "message_bytes", and_ranks=True) if _varies(group, _ranks)],
         ),
     ]
-    return [_curve(group, variable, catalog) for variable, groups in over for group in groups] + _observed(
-        headlines, catalog
-    )
+    found = [_curve(group, variable, catalog) for variable, groups in over for group in groups]
+    return found + _observed(headlines, catalog)
 
 
 def _observed(headlines: list[Summary], catalog: Catalog) -> list[Curve]:

@@ -6,6 +6,7 @@ against the best one of the layer below.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import log
@@ -18,7 +19,7 @@ from scope.machine.machine import Machine
 from scope.models.fitting.ratios import ratio
 from scope.models.ladder.limits import TCP_IP_TIMESTAMPS, Frame, asymptotic_bytes_per_s, message_time_s
 from scope.models.ladder.memory_copy import fastest_copy, not_measured
-from scope.models.ladder.paths import FRAMES, Path, paths
+from scope.models.ladder.paths import Path, paths
 from scope.models.measurements import Measurements, On
 from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
@@ -27,6 +28,7 @@ from scope.strict import Strict
 Layer = Literal["limit", "frames", "node", "network", "mpi", "operation", "algorithm", "application", "storage"]
 Quantity = Literal["bandwidth_bytes_per_s", "latency_s", "flops_per_s"]
 Exchange = Literal["ping-pong", "stream"]
+Program = Literal["algorithm", "application"]
 EXCHANGES: dict[Exchange, Literal["ping_pong", "stream"]] = {"ping-pong": "ping_pong", "stream": "stream"}
 """The ways of exchanging messages, and the pattern of each."""
 
@@ -59,7 +61,7 @@ class Ladder(Strict):
     """For example `shared memory inside a host`, `TCP over the loopback`, `eth0 between hosts`."""
     quantity: Quantity
     exchange: Literal["ping-pong", "stream", ""] = ""
-    """How messages are exchanged: one and its echo, or a window of them in one direction; empty without messages."""
+    """How messages are exchanged: one and its echo, or a window in one direction; empty without messages."""
     message_bytes: int | None
     rungs: list[Rung]
     """From the limit upwards."""
@@ -157,9 +159,8 @@ def _frames(
     """Yield raw frames where they were measured (root only): what the wire gives before any protocol."""
     if path.inside:
         return
-    for on in measurements.standing(EXCHANGES[exchange], "network", unit, free=["protocol"]):
-        raw = on.summary.parameters.get("protocol") == FRAMES
-        if raw and path.placed(on.summary) and measurements.size(on.summary) == message_bytes:
+    for on in measurements.standing(EXCHANGES[exchange], "frames", unit):
+        if path.placed(on.summary) and measurements.size(on.summary) == message_bytes:
             yield _measured("frames", on.summary)
 
 
@@ -219,9 +220,7 @@ def _transfer(several: list[On], message_bytes: int) -> Step:
     )
 
 
-def _communication(
-    level: Literal["algorithm", "application"], path: Path, measurements: Measurements
-) -> list[Step]:
+def _communication(level: Program, path: Path, measurements: Measurements) -> list[Step]:
     """Take of each program the case with the most bytes on the fewest ranks: its bytes over its communication."""
     found: dict[str, list[Summary]] = {}
     for on in measurements.standing("communication", level, "s"):
@@ -234,9 +233,7 @@ def _communication(
     ]
 
 
-def _program_step(
-    level: Literal["algorithm", "application"], largest: Summary, measurements: Measurements
-) -> Step:
+def _program_step(level: Program, largest: Summary, measurements: Measurements) -> Step:
     moved = largest.work.bytes if largest.work else 0.0
     shared = _sharing(largest.ranks, measurements.machine)
     return Step(
@@ -329,9 +326,7 @@ def _largest_plain(s: Summary, measurements: Measurements) -> tuple[object, ...]
     return catalog.size_key(s.benchmark, s.parameters), -len(catalog.differences(s.benchmark, s.parameters))
 
 
-def _against_one_process(
-    level: Literal["algorithm", "application"], chosen: Summary, one: Summary, measurements: Measurements
-) -> Ladder:
+def _against_one_process(level: Program, chosen: Summary, one: Summary, measurements: Measurements) -> Ladder:
     processors = sum(len(host.processor.usable) for host in measurements.machine.hosts)
     workers = min(chosen.ranks, processors) if processors else chosen.ranks
     steps = [
@@ -368,17 +363,30 @@ def _inside_a_node(
 
 
 def _fastest(measurements: Measurements, pattern: Pattern, layer: str, unit: str) -> dict[str, Summary]:
-    """Return the highest rate of each benchmark on a layer, on one rank, of the problem that it has by default."""
+    """Return the highest rate of each benchmark on a layer, on one rank; of memory that of the largest arrays.
+
+    What several benchmarks of the pattern can choose, such as the precision, is as by default.
+    """
     catalog = measurements.catalog
+    declaring = Counter(
+        parameter.name
+        for benchmark in {place.benchmark.name for place in catalog.standing(pattern)}
+        for parameter in catalog[benchmark].parameters
+        if parameter.role == "problem"
+    )
     best: dict[str, Summary] = {}
+    sizes: dict[str, int] = {}
     for on in measurements.standing(pattern, layer, unit):
         s = on.summary
         defaults = catalog.defaults(s.benchmark)
-        problem = catalog.of_role(s.benchmark, s.parameters, "problem")
-        if s.ranks != 1 or any(defaults.get(name, value) != value for name, value in problem.items()):
+        shared = {name: value for name, value in s.parameters.items() if declaring[name] > 1}
+        if s.ranks != 1 or any(defaults[name] != value for name, value in shared.items()):
             continue
-        if s.benchmark not in best or s.estimate.value > best[s.benchmark].estimate.value:
-            best[s.benchmark] = s
+        # Arrays in a cache are no memory.
+        size = measurements.size(s) if pattern == "memory" else 0
+        known = best.get(s.benchmark)
+        if known is None or (size, s.estimate.value) > (sizes[s.benchmark], known.estimate.value):
+            best[s.benchmark], sizes[s.benchmark] = s, size
     return best
 
 

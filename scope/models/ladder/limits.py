@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 
 IP_HEADER_BYTES = 20
-IPV6_HEADER_BYTES = 40
 UDP_HEADER_BYTES = 8
 TCP_HEADER_BYTES = 20
 TCP_TIMESTAMPS_BYTES = 12
 """The timestamps option with its padding, which Linux sends by default."""
-VLAN_TAG_BYTES = 4
-"""IEEE 802.1Q: between the addresses and the type, beyond the MTU."""
 DATAGRAM_BYTES = 16
 """What Scope's own UDP datagrams and raw frames carry to number themselves (`network.latency`, Rules)."""
 
@@ -51,8 +48,6 @@ TCP_IP = Protocol("TCP/IP", IP_HEADER_BYTES + TCP_HEADER_BYTES)
 TCP_IP_TIMESTAMPS = Protocol("TCP/IP with timestamps", TCP_IP.header_bytes + TCP_TIMESTAMPS_BYTES)
 TCP_IP_ACKNOWLEDGED = Protocol("TCP/IP, every packet acknowledged", TCP_IP.header_bytes, acknowledged=True)
 UDP_IP = Protocol("UDP/IP", IP_HEADER_BYTES + UDP_HEADER_BYTES)
-TCP_IPV6 = Protocol("TCP/IPv6", IPV6_HEADER_BYTES + TCP_HEADER_BYTES)
-UDP_IPV6 = Protocol("UDP/IPv6", IPV6_HEADER_BYTES + UDP_HEADER_BYTES)
 
 MEASURED = {
     "tcp": TCP_IP_TIMESTAMPS,
@@ -60,15 +55,6 @@ MEASURED = {
     "ethernet": Protocol("Ethernet, numbered", DATAGRAM_BYTES),
 }
 """The headers that the protocols of the `network.*` benchmarks put on a wire."""
-
-
-def tagged(frame: Frame) -> Frame:
-    """Return a frame with a VLAN tag: four bytes of header more, and a shortest frame longer by as much."""
-    return replace(
-        frame,
-        header_bytes=frame.header_bytes + VLAN_TAG_BYTES,
-        minimum_bytes=frame.minimum_bytes + VLAN_TAG_BYTES,
-    )
 
 
 def message_wire_bytes(message_bytes: int, protocol: Protocol, frame: Frame = Frame()) -> int:
@@ -97,16 +83,3 @@ def throughput_bytes_per_s(
 def asymptotic_bytes_per_s(rate_bits_per_s: float, protocol: Protocol, frame: Frame = Frame()) -> float:
     """Return the payload per second of full packets: 1.219 MB/s raw and 1.186 MB/s for TCP/IP at 10 Mbit/s."""
     return throughput_bytes_per_s(rate_bits_per_s, frame.mtu_bytes - protocol.header_bytes, protocol, frame)
-
-
-def half_performance_bytes(protocol: Protocol, frame: Frame = Frame()) -> float:
-    """Return n_1/2 within one packet: the payload that reaches half of the asymptotic throughput (table A.2)."""
-    full = frame.mtu_bytes - protocol.header_bytes
-    share = full / message_wire_bytes(full, protocol, frame) / 2
-    padding_ends = max(
-        0, frame.minimum_bytes - frame.header_bytes - frame.check_sequence_bytes - protocol.header_bytes
-    )
-    # Beyond the padding a packet costs a fixed overhead and its payload.
-    overhead = message_wire_bytes(padding_ends, protocol, frame) - padding_ends
-    inside_padding = share * message_wire_bytes(0, protocol, frame)
-    return inside_padding if inside_padding <= padding_ends else share * overhead / (1 - share)

@@ -9,9 +9,6 @@ from scope.plan.case import Case
 from scope.plan.placement import Placement
 from scope.samples.records import LaunchRecord
 
-FRAMES = "ethernet"
-"""The value of a network benchmark's parameter `protocol` at which it sends raw frames."""
-
 
 @dataclass(frozen=True)
 class Path:

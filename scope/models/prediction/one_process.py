@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from scope.catalog.benchmark import Value
+from scope.catalog.benchmark import Phase, Value
 from scope.models.fitting.draws import DRAWS, draw
-from scope.models.prediction.costs.steps import Costs, Phase, Problem, Work
+from scope.models.measurements import Measurements
+from scope.models.prediction.costs.steps import Costs, Problem, Work
 from scope.models.prediction.measured_costs import NotMeasuredError
-from scope.models.scaling.speedup import NOTHING_ALONE, SIZES, size_of
 from scope.samples.samples import Floats
 from scope.statistics.summary import Summary
 
@@ -23,18 +23,14 @@ Rates = tuple[Floats, Floats]
 class OneProcess:
     """Phase times of an algorithm's runs on one process."""
 
-    def __init__(self, costs: Costs, summaries: list[Summary], origin: str = "measured") -> None:
+    def __init__(self, costs: Costs, measurements: Measurements, origin: str = "measured") -> None:
         self._costs = costs
+        self._catalog = measurements.catalog
         self._random = np.random.default_rng(SEED)
         self._summaries = [
             s
-            for s in summaries
-            if s.benchmark == costs.benchmark
-            and s.ranks == 1
-            and s.primary
-            and s.valid
-            and s.origin == origin
-            and s.median is not None
+            for s in measurements.summaries
+            if (s.benchmark, s.ranks, s.origin) == (costs.benchmark, 1, origin) and s.is_headline
         ]
         self._rates: dict[tuple[object, ...], Rates | None] = {}
 
@@ -55,8 +51,8 @@ class OneProcess:
             if phase != "compute":
                 return np.zeros(1 + DRAWS), ""
             raise NotMeasuredError(
-                f"{self._costs.benchmark} with {_words(changed)} was not measured on one process: "
-                "what its computation costs is not known"
+                f"{self._costs.benchmark} with {self._words(changed)} was not measured on one process: "
+                "the cost of its computation is not known"
             )
         sizes, per_unit_s = rates
         if not sizes[0] <= work.like <= sizes[-1]:
@@ -66,7 +62,7 @@ class OneProcess:
         return work.units * _interpolated(np.log(sizes), per_unit_s, float(np.log(max(work.like, 1.0)))), beyond
 
     def _of(self, problem: Problem, phase: Phase) -> Rates | None:
-        wanted = {name: value for name, value in problem.parameters.items() if name not in NOTHING_ALONE}
+        wanted = self._effective(problem.parameters)
         key = (phase, *sorted((name, str(value)) for name, value in wanted.items()))
         if key not in self._rates:
             self._rates[key] = self._measured(wanted, phase, lambda n: self._costs.units(phase, n, problem))
@@ -75,15 +71,22 @@ class OneProcess:
     def _measured(self, wanted: dict[str, Value], phase: Phase, units: Callable[[float], float]) -> Rates | None:
         by_size: dict[int, Summary] = {}
         for one in self._summaries:
-            size = size_of(one.parameters)
-            given = {name: value for name, value in one.parameters.items() if name not in (*SIZES, *NOTHING_ALONE)}
-            if one.metric == f"{phase}_s" and given == wanted and size:
+            size = self._catalog.size(one.benchmark, one.parameters)
+            if one.metric == f"{phase}_s" and self._effective(one.parameters) == wanted and size:
                 by_size.setdefault(size, one)
         if not by_size:
             return None
         sizes = sorted(by_size)
         drawn = np.array([draw(by_size[size], self._random) / units(size) for size in sizes])
         return np.array(sizes, dtype=np.float64), drawn
+
+    def _effective(self, parameters: Mapping[str, Value]) -> dict[str, Value]:
+        """Return the parameters but the size that have an effect on one process."""
+        without = {*self._catalog.of_role(self._costs.benchmark, parameters, "size", "parallel")}
+        return {name: value for name, value in parameters.items() if name not in without}
+
+    def _words(self, problem: Problem) -> str:
+        return " ".join(f"{name}={value}" for name, value in sorted(self._effective(problem.parameters).items()))
 
 
 def _interpolated(places: Floats, values: Floats, place: float) -> Floats:
@@ -93,9 +96,3 @@ def _interpolated(places: Floats, values: Floats, place: float) -> Floats:
     right = int(np.clip(np.searchsorted(places, place), 1, places.size - 1))
     share = float(np.clip((place - places[right - 1]) / (places[right] - places[right - 1]), 0.0, 1.0))
     return np.asarray(values[right - 1] * (1 - share) + values[right] * share, dtype=np.float64)
-
-
-def _words(problem: Problem) -> str:
-    return " ".join(
-        f"{name}={value}" for name, value in sorted(problem.parameters.items()) if name not in NOTHING_ALONE
-    )

@@ -12,29 +12,84 @@ import pkgutil
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Literal
 
 import numpy as np
 
 import scope.models.prediction.costs
+from scope.catalog.benchmark import Phase, Value
+from scope.catalog.catalog import PROGRAM_LEVELS, Catalog
 from scope.errors import UsageError
-from scope.machine.machine import Machine
 from scope.models.fitting.draws import DRAWS, estimate
-from scope.models.fitting.oversubscription import crowded
-from scope.models.prediction.costs.steps import Collective, Costs, Messages, Phase, Problem, Work
-from scope.models.prediction.measured_costs import LowerLevels, NotMeasuredError
+from scope.models.measurements import Measurements
+from scope.models.prediction.costs.declared import Declared
+from scope.models.prediction.costs.steps import Costs, Messages, Problem, Work
+from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
 from scope.models.prediction.one_process import OneProcess
-from scope.models.scaling.speedup import SIZES, is_total, size_of
-from scope.samples.records import LaunchRecord
+from scope.models.scaling.speedup import totals
+from scope.plan.case import Case
 from scope.samples.samples import Floats
 from scope.statistics.estimate import Estimate
-from scope.statistics.summary import Case, Summary
+from scope.statistics.summary import Summary
+from scope.strict import Strict
 
 COMMUNICATION: tuple[Phase, ...] = ("distribute", "exchange", "collect")
 
 
+class PredictedPoint(Strict):
+    """What the phase formulas say of one case, beside what was measured where it was."""
+
+    size: int
+    ranks: int
+    grid: dict[str, Value]
+    """Extents of the process grid; 0: as the algorithm chooses by itself."""
+    compute_s: Estimate
+    communicate_s: Estimate
+    """Distribution, exchange and collection, the root's handling of them included."""
+    total_s: Estimate
+    speedup: Estimate
+    """Against what one process takes."""
+    role: Literal["input", "validated", "predicted"]
+    """Input: the one process from which the rates are taken; validated: measured, and no input; else predicted."""
+    measured_compute_s: float | None = None
+    measured_communicate_s: float | None = None
+    measured_total_s: Estimate | None = None
+    error: float | None = None
+    """Predicted over measured total, less one; only of validated points."""
+    oversubscribed: bool = False
+    """More processes than processors: their waiting for one is not predicted, and the error is not counted."""
+    beyond: list[str] = []
+    """What was extrapolated: sizes or messages outside what the lower levels measured."""
+
+
+class Prediction(Strict):
+    """An algorithm's phase formulas with what the lower levels say, held against all that was measured."""
+
+    subject: Case
+    """The case without size and grid; its `ranks` is the largest number."""
+    origin: Literal["simulated"] = "simulated"
+    """Of what is predicted; what it is held against was measured."""
+    source: str
+    parameters_from: list[str]
+    """The measurements that the formulas are evaluated with."""
+    points: list[PredictedPoint]
+    median_error: float | None
+    """Median absolute error of the validated points with a processor for each process; None without any."""
+    reason: str = ""
+    """Why nothing could be predicted, or validated."""
+
+
+def all_costs(catalog: Catalog) -> dict[str, Costs]:
+    """Return the costs of every program by its benchmark: those with a file, and those that declare their own."""
+    declared: dict[str, Costs] = {
+        one.name: Declared(one) for one in catalog if one.level in PROGRAM_LEVELS and one.costs
+    }
+    return declared | _costs_with_a_file()
+
+
 @cache
-def all_costs() -> dict[str, Costs]:
-    """Return the costs of every algorithm by its benchmark, by walking the package."""
+def _costs_with_a_file() -> dict[str, Costs]:
+    """Return the costs that need more than expressions, by walking the package."""
     modules = [
         importlib.import_module(f"scope.models.prediction.costs.{info.name}")
         for info in pkgutil.iter_modules(scope.models.prediction.costs.__path__)
@@ -72,19 +127,13 @@ class Seconds:
 
 
 class Predictor:
-    """One algorithm over one transport, with the parameters that a run gives."""
+    """One program over one transport, with the parameters that a run gives."""
 
-    def __init__(
-        self,
-        costs: Costs,
-        summaries: list[Summary],
-        machine: Machine,
-        launches: list[LaunchRecord],
-        transport: str = "default",
-    ) -> None:
+    def __init__(self, costs: Costs, measurements: Measurements, transport: str = "default") -> None:
         self._costs = costs
-        self._below = LowerLevels(summaries, machine, launches, transport)
-        self._one = OneProcess(costs, summaries)
+        self._catalog = measurements.catalog
+        self._below = MeasuredCosts(measurements, transport)
+        self._one = OneProcess(costs, measurements)
 
     def seconds(self, problem: Problem, outside: bool | None = None) -> Seconds:
         """Evaluate the formulas; raises NotMeasuredError where the run lacks a parameter.
@@ -107,7 +156,7 @@ class Predictor:
                     continue
                 time_s, name, far = self._below.messages(step, outside)
             else:
-                time_s, name, far = self._collective(step, outside)
+                time_s, name, far = self._below.collective(step, outside)
             if isinstance(step, Messages) and step.hidden:
                 hidden = hidden + time_s
             else:
@@ -121,11 +170,13 @@ class Predictor:
         if reason := self._costs.refuses(problem):
             raise UsageError(f"{self._costs.benchmark}: {reason}")
         seconds = self.seconds(problem, outside)
-        one = self.seconds(replace(problem, ranks=1, parameters=problem.parameters | {"rows": 0}), outside=False)
+        grid = self._catalog.grid(self._costs.benchmark, problem.parameters)
+        alone = replace(problem, ranks=1, parameters=problem.parameters | dict.fromkeys(grid, 0))
+        one = self.seconds(alone, outside=False)
         return PredictedPoint(
             size=problem.size,
             ranks=problem.ranks,
-            rows=int(problem.parameters.get("rows", 0)),
+            grid=grid,
             compute_s=estimate(seconds.compute_s),
             communicate_s=estimate(seconds.communicate_s),
             total_s=estimate(seconds.total_s),
@@ -137,53 +188,52 @@ class Predictor:
             ],
         )
 
-    def _collective(self, step: Collective, outside: bool) -> tuple[Floats, str, str]:
-        return self._below.collective(step, outside)
 
-
-def predictions(summaries: list[Summary], machine: Machine, launches: list[LaunchRecord]) -> list[Prediction]:
-    """Predict every algorithm at every point that was measured, and hold the two against each other."""
+def predictions(measurements: Measurements) -> list[Prediction]:
+    """Predict every program at every point that was measured, and hold the two against each other."""
+    costs = all_costs(measurements.catalog)
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
-    for one in summaries:
-        if is_total(one) and one.benchmark in all_costs() and one.origin == "measured":
-            groups[(one.benchmark, *_given(one), one.transport)].append(one)
+    for one in totals(measurements):
+        if one.benchmark in costs and one.origin == "measured":
+            groups[(one.benchmark, *_given(one, measurements), one.transport)].append(one)
     several = [groups[key] for key in sorted(groups, key=str) if any(s.ranks > 1 for s in groups[key])]
-    return [_prediction(group, summaries, machine, launches) for group in several]
+    return [_prediction(group, costs[group[0].benchmark], measurements) for group in several]
 
 
-def _given(summary: Summary) -> tuple[tuple[str, object], ...]:
-    return tuple(sorted((k, v) for k, v in summary.parameters.items() if k not in (*SIZES, "rows")))
+def _given(one: Summary, measurements: Measurements) -> tuple[tuple[str, object], ...]:
+    left_out = _varying(one, measurements)
+    return tuple(sorted((k, v) for k, v in one.parameters.items() if k not in left_out))
 
 
-def _prediction(
-    group: list[Summary], summaries: list[Summary], machine: Machine, launches: list[LaunchRecord]
-) -> Prediction:
+def _varying(one: Case, measurements: Measurements) -> set[str]:
+    """Return the parameters over which a prediction is made: the size and the extents of the grid."""
+    catalog = measurements.catalog
+    sizes = catalog.of_role(one.benchmark, one.parameters, "size")
+    return {*sizes, *catalog.grid(one.benchmark, one.parameters)}
+
+
+def _prediction(group: list[Summary], costs: Costs, measurements: Measurements) -> Prediction:
     first = group[0]
-    predictor = Predictor(all_costs()[first.benchmark], summaries, machine, launches, first.transport)
-    crowds = crowded(machine, launches)
+    predictor = Predictor(costs, measurements, first.transport)
     points: list[PredictedPoint] = []
     names: list[str] = []
     reasons: list[str] = []
-    for one in sorted(group, key=lambda s: (size_of(s.parameters) or 0, s.ranks)):
-        problem = problem_of(one)
-        outside = _apart(one, launches)
+    for one in sorted(group, key=lambda s: (measurements.size(s), s.ranks)):
+        problem = problem_of(one, measurements.catalog)
+        outside = len(set(measurements.hosts(one))) > 1
         try:
             point = predictor.point(problem, outside)
             names += predictor.seconds(problem, outside).names
         except (NotMeasuredError, UsageError) as error:
             reasons.append(str(error))
             continue
-        points.append(_beside(point, one, summaries, (one.ranks, one.transport, one.placement) in crowds))
+        points.append(_beside(point, one, measurements))
     errors = [abs(p.error) for p in points if p.error is not None and not p.oversubscribed]
     return Prediction(
-        subject=Case(
-            benchmark=first.benchmark,
-            parameters={k: v for k, v in first.parameters.items() if k not in (*SIZES, "rows")},
-            ranks=max(s.ranks for s in group),
-            transport=first.transport,
-            placement=first.placement,
+        subject=first.without(
+            measurements.catalog, *_varying(first, measurements), ranks=max(s.ranks for s in group)
         ),
-        source=all_costs()[first.benchmark].source,
+        source=costs.source,
         parameters_from=list(_once(names)),
         points=points,
         median_error=float(np.median(errors)) if errors else None,
@@ -191,30 +241,19 @@ def _prediction(
     )
 
 
-def problem_of(summary: Summary) -> Problem:
+def problem_of(one: Case, catalog: Catalog) -> Problem:
     """Return what a measured case computes."""
-    parameters = {name: value for name, value in summary.parameters.items() if name not in SIZES}
-    return Problem(size_of(summary.parameters) or 0, summary.ranks, parameters)
+    sizes = catalog.of_role(one.benchmark, one.parameters, "size")
+    parameters = {name: value for name, value in one.parameters.items() if name not in sizes}
+    return Problem(catalog.size(one.benchmark, one.parameters) or 0, one.ranks, parameters)
 
 
-def _apart(summary: Summary, launches: list[LaunchRecord]) -> bool:
-    """Say whether the processes of a measured case stood on several hosts."""
-    place = (summary.ranks, summary.transport, summary.placement)
-    return any(
-        len({p.host for p in launch.processes}) > 1
-        for launch in launches
-        if (launch.ranks, launch.transport, launch.placement) == place
-    )
-
-
-def _beside(point: PredictedPoint, total: Summary, summaries: list[Summary], over: bool) -> PredictedPoint:
+def _beside(point: PredictedPoint, total: Summary, measurements: Measurements) -> PredictedPoint:
     """Put what was measured beside what is predicted."""
     phases = {
         s.metric: s.median
-        for s in summaries
-        if s.metric in ("compute_s", "communicate_s")
-        and (s.benchmark, s.parameters, s.ranks, s.transport, s.placement, s.origin)
-        == (total.benchmark, total.parameters, total.ranks, total.transport, total.placement, total.origin)
+        for s in measurements.summaries
+        if s.metric in ("compute_s", "communicate_s") and s.samples_key == total.samples_key
     }
     is_input = total.ranks == 1
     return point.model_copy(
@@ -222,9 +261,9 @@ def _beside(point: PredictedPoint, total: Summary, summaries: list[Summary], ove
             "role": "input" if is_input else "validated",
             "measured_compute_s": phases.get("compute_s"),
             "measured_communicate_s": phases.get("communicate_s"),
-            "measured_total_s": Estimate(value=total.median or 0.0, low=total.ci_low, high=total.ci_high),
-            "error": None if is_input else point.total_s.value / (total.median or 1.0) - 1,
-            "oversubscribed": over,
+            "measured_total_s": total.estimate,
+            "error": None if is_input else point.total_s.value / total.estimate.value - 1,
+            "oversubscribed": measurements.is_oversubscribed(total),
         }
     )
 

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scope.models.communication.panel_traffic import Crossing, busy_s, crossings, product_of, sent_bytes
+from scope.models.communication.panel_traffic import PRODUCTS, Crossing, busy_s, crossings, product_of, sent_bytes
 from scope.models.published.reference import Arrangement, MatrixProduct, Reference
 from scope.models.published.reproduction import Row
 from scope.samples.records import LaunchRecord
 from scope.samples.samples import CaseSamples, Samples
 from scope.statistics.summary import Summary
-from scope.statistics.values import identity
 from scope.topology.topology import Topology
 
 UNIT = "Gflop/s"
@@ -54,15 +53,13 @@ class Measured:
 
 def measured(summaries: Sequence[Summary], samples: Samples, topology: Topology) -> list[Measured]:
     """Return every product of a run that has a time, with what it sent from group to group."""
-    launches = {(one.ranks, one.transport, one.placement): one for one in samples.launches}
+    launches = {one.batch: one for one in samples.launches}
     cases = samples.by_case()
     found = []
     for one in summaries:
-        launch = launches.get((one.ranks, one.transport, one.placement))
-        if one.metric != "time_s" or not (one.primary and one.valid and one.median) or launch is None:
-            continue
-        if "grid_order" in one.parameters:
-            found.append(Measured(one, told(one, launch, topology), counted(cases[identity(one)], topology)))
+        launch = launches.get(one.batch)
+        if one.benchmark in PRODUCTS and one.metric == "time_s" and one.is_headline and launch is not None:
+            found.append(Measured(one, told(one, launch, topology), counted(cases[one.samples_key], topology)))
     return found
 
 

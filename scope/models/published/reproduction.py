@@ -8,15 +8,13 @@ from typing import Literal
 
 from scope.catalog.benchmark import Value
 from scope.errors import UsageError
-from scope.machine.machine import Machine
-from scope.models.fitting.oversubscription import crowded
+from scope.models.measurements import Measurements
 from scope.models.prediction.costs.steps import Problem
 from scope.models.prediction.costs.strassen import ROUNDS
 from scope.models.prediction.measured_costs import NotMeasuredError
-from scope.models.prediction.prediction import PredictedPoint, Predictor, all_costs
+from scope.models.prediction.prediction import PredictedPoint, Predictor, all_costs, problem_of
 from scope.models.published.reference import Column, Reference, Single
-from scope.models.scaling.speedup import SIZES, Speedup, size_of
-from scope.samples.records import LaunchRecord
+from scope.models.scaling.speedup import Speedup
 from scope.statistics.summary import Summary
 from scope.strict import Strict
 
@@ -46,10 +44,8 @@ class Row(Strict):
 class Known:
     """What a run says, to be asked for figures at a published experiment's points."""
 
-    summaries: list[Summary]
+    measurements: Measurements
     speedups: list[Speedup]
-    machine: Machine
-    launches: list[LaunchRecord]
     sizes: Mapping[int, int]
     """The size that stands for each published one."""
     _predictors: dict[str, Predictor] = field(default_factory=dict)
@@ -61,18 +57,16 @@ class Known:
     def summary(
         self, benchmark: str, parameters: Mapping[str, Value], size: int, ranks: int, metric: str = "time_s"
     ) -> Summary | None:
-        """Return what was measured at a published point; on one process the order of messages does not matter."""
-        wanted = {k: v for k, v in parameters.items() if ranks > 1 or k not in ("schedule", "exchange")}
+        """Return what was measured at a published point; on one process parallel parameters have no effect."""
+        catalog = self.measurements.catalog
+        without = catalog.of_role(benchmark, parameters, "parallel") if ranks == 1 else {}
+        wanted = {name: value for name, value in parameters.items() if name not in without}
         return next(
             (
                 s
-                for s in self.summaries
-                if (s.benchmark, s.metric, s.ranks) == (benchmark, metric, ranks)
-                and s.primary
-                and s.valid
-                and s.median is not None
-                and s.transport == "default"
-                and size_of(s.parameters) == self.here(size)
+                for s in self.measurements.headlines
+                if (s.benchmark, s.metric, s.ranks, s.transport) == (benchmark, metric, ranks, "default")
+                and self.measurements.size(s) == self.here(size)
                 and wanted.items() <= s.parameters.items()
             ),
             None,
@@ -88,14 +82,15 @@ class Known:
     def predicted(
         self, benchmark: str, parameters: Mapping[str, Value], size: int, ranks: int
     ) -> PredictedPoint | None:
-        """Return what the lower levels of the run predict there; None where they lack a parameter."""
-        alone = self.summary(benchmark, {k: v for k, v in parameters.items() if k != "schedule"}, size, 1)
-        if alone is None or benchmark not in all_costs():
+        """Return what the measured costs predict there; None where the run lacks a parameter."""
+        catalog = self.measurements.catalog
+        one = self.summary(benchmark, parameters, size, 1)
+        costs = all_costs(catalog).get(benchmark)
+        if one is None or costs is None:
             return None
-        costs = all_costs()[benchmark]
         if benchmark not in self._predictors:
-            self._predictors[benchmark] = Predictor(costs, self.summaries, self.machine, self.launches)
-        given = {k: v for k, v in alone.parameters.items() if k not in SIZES} | dict(parameters)
+            self._predictors[benchmark] = Predictor(costs, self.measurements)
+        given = problem_of(one, catalog).parameters | dict(parameters)
         problem = Problem(self.here(size), ranks, given)
         if costs.refuses(problem):
             return None
@@ -105,13 +100,20 @@ class Known:
             return None
 
     def over(self, ranks: int) -> bool:
-        """Say whether so many processes had fewer processors."""
-        return any(crowd[0] == ranks for crowd in crowded(self.machine, self.launches))
+        """Return whether so many processes had fewer processors."""
+        return any(batch[0] == ranks for batch in self.measurements.oversubscribed)
 
     @property
     def counts(self) -> list[int]:
         """The numbers of processes that algorithms were run on."""
-        return sorted({s.ranks for s in self.summaries if s.benchmark.startswith("algorithm.") and s.ranks > 1})
+        catalog = self.measurements.catalog
+        return sorted(
+            {
+                s.ranks
+                for s in self.measurements.summaries
+                if s.ranks > 1 and catalog[s.benchmark].level == "algorithm"
+            }
+        )
 
 
 def rows(reference: Reference, known: Known) -> list[Row]:

@@ -15,10 +15,28 @@ from scope.models.fitting.draws import estimate
 from scope.models.fitting.fit import Point
 from scope.samples.samples import Floats
 from scope.statistics.estimate import Estimate
+from scope.strict import Strict
 
 FEWEST_COUNTS = 3
 WORST_ERROR = 0.3
 """A law that misses a quarter of its points by more describes nothing."""
+
+
+class Amdahl(Strict):
+    """T(n) = T_ser + T_par / n + alpha (n - 1), fitted to the times of one size."""
+
+    serial_s: Estimate
+    parallel_s: Estimate
+    per_process_s: Estimate
+    """alpha: what each further process costs."""
+    serial_share: Estimate
+    """T_ser / (T_ser + T_par)."""
+    critical_ranks: Estimate | None
+    """Where the time is shortest, sqrt(T_par / alpha); None where it cannot be told, and `reason` says why."""
+    reason: str
+    relative_error: float | None
+    """Median absolute relative residual; None where there are no more points than costs: nothing tests the law."""
+    points: list[Point]
 
 
 def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:

@@ -10,76 +10,110 @@ from collections import defaultdict
 
 import numpy as np
 
-from scope.machine.machine import Machine
 from scope.models.fitting.draws import draw
-from scope.models.fitting.oversubscription import crowded
+from scope.models.measurements import Measurements
 from scope.models.scaling import amdahl
-from scope.models.scaling.speedup import APPLICATION, place
-from scope.samples.records import LaunchRecord
+from scope.models.scaling.speedup import place
+from scope.plan.case import Case
+from scope.samples.records import Origin
 from scope.statistics.estimate import Estimate
-from scope.statistics.summary import Case, Summary
+from scope.statistics.summary import Summary
+from scope.strict import Strict
 
 FEWEST_COUNTS = 2
-NEEDED = ("time_s", "mops_per_s", "compute_s", "communicate_s", "idle_s", "memory_bytes")
+COMPUTE, COMMUNICATE, IDLE, MEMORY = "compute_s", "communicate_s", "idle_s", "memory_bytes"
+"""The metrics that applications have in common; without the first two one is left out."""
+OPERATIONS = "Mop/s"
+"""Unit of a rate that counts what a suite calls an operation."""
 SEED = 13
 
 Metrics = dict[str, Summary]
-Crowds = set[tuple[int, str, str]]
 
 
-def applications(summaries: list[Summary], machine: Machine, launches: list[LaunchRecord]) -> list[Application]:
-    """Return each application and class that was measured, by each way and over each transport.
+class ApplicationPoint(Strict):
+    """An application on one number of processes. Times are of the slowest process in each part."""
+
+    ranks: int
+    memory_bytes: float | None
+    """Of the largest process; None where the application does not say."""
+    messages: float
+    """Sent by all processes, counted without a clock; a collective counts as its point-to-point messages."""
+    message_bytes: float
+    """In all of them together."""
+    time_s: Estimate
+    compute_s: Estimate
+    communicate_s: Estimate
+    idle_s: Estimate | None
+    oversubscribed: bool
+    """More processes than processors somewhere: no point of the law of computation."""
+
+
+class Application(Strict):
+    """What an application computes and sends, and its law of computation a0 / p (Tessera, NetFinity, sec. 3.1)."""
+
+    subject: Case
+    """Its `ranks` is the largest number of processes."""
+    origin: Origin
+    iterations: float
+    operations: float
+    """By the suite's own count."""
+    computation_s: Estimate | None
+    """a0."""
+    deviation: float | None
+    """The largest |n t(n) / a0 - 1| of a point with a processor for each process."""
+    reason: str
+    """Why there is no law; empty when there is one."""
+    points: list[ApplicationPoint]
+
+
+def applications(measurements: Measurements) -> list[Application]:
+    """Return each application and class that was measured, by each method and over each transport.
 
     A number of processes on which it failed, or that says nothing of its phases, is left out.
     """
-    crowds = crowded(machine, launches)
-    return [_application(counts, crowds) for counts in _measured(summaries).values()]
+    return [_application(counts, measurements) for counts in _measured(measurements).values()]
 
 
-def _measured(summaries: list[Summary]) -> dict[tuple[str, ...], dict[int, Metrics]]:
+def _measured(measurements: Measurements) -> dict[tuple[object, ...], dict[int, Metrics]]:
     """Return the metrics of each application by number of processes, in reading order."""
-    found: dict[tuple[str, ...], dict[int, Metrics]] = defaultdict(lambda: defaultdict(dict))
-    for one in summaries:
-        if one.benchmark.startswith(APPLICATION) and one.primary and one.valid and one.median is not None:
-            found[_key(one)][one.ranks][one.metric] = one
+    catalog = measurements.catalog
+    found: dict[tuple[object, ...], dict[int, Metrics]] = defaultdict(lambda: defaultdict(dict))
+    for one in measurements.summaries:
+        if catalog[one.benchmark].level == "application" and one.is_headline:
+            found[_key(one, measurements)][one.ranks][one.metric] = one
     whole = {
-        key: {ranks: each for ranks, each in sorted(counts.items()) if all(name in each for name in NEEDED)}
+        key: {
+            ranks: each
+            for ranks, each in sorted(counts.items())
+            if {COMPUTE, COMMUNICATE, catalog.time_metric(str(key[0]))} <= set(each)
+        }
         for key, counts in sorted(found.items())
     }
     return {key: counts for key, counts in whole.items() if counts}
 
 
-def _key(one: Summary) -> tuple[str, ...]:
-    given = dict(one.parameters)
-    size = str(given.pop("class", ""))
-    others = [f"{name}={value}" for name, value in sorted(given.items())]
-    return (
-        one.benchmark,
-        f"{'SWABC'.find(size)}",
-        " ".join(others),
-        one.transport,
-        str(place(one)),
-        one.origin,
-    )
+def _key(one: Summary, measurements: Measurements) -> tuple[object, ...]:
+    catalog = measurements.catalog
+    sizes = catalog.of_role(one.benchmark, one.parameters, "size")
+    others = [f"{name}={value}" for name, value in sorted(one.parameters.items()) if name not in sizes]
+    order = catalog.size_key(one.benchmark, one.parameters)
+    return (one.benchmark, order, " ".join(others), one.transport, str(place(one)), one.origin)
 
 
-def _application(counts: dict[int, Metrics], crowds: Crowds) -> Application:
-    times = {ranks: metrics["time_s"] for ranks, metrics in counts.items()}
+def _application(counts: dict[int, Metrics], measurements: Measurements) -> Application:
+    times = {ranks: _time(metrics, measurements) for ranks, metrics in counts.items()}
     last = times[max(times)]
-    points = [_point(metrics, _crowded(metrics["time_s"], crowds)) for metrics in counts.values()]
-    fair = [ranks for ranks, one in times.items() if not _crowded(one, crowds)]
-    law, deviation, reason = _law({ranks: counts[ranks]["compute_s"] for ranks in fair})
+    points = [
+        _point(times[ranks], metrics, measurements.is_oversubscribed(times[ranks]))
+        for ranks, metrics in counts.items()
+    ]
+    fair = [ranks for ranks, one in times.items() if not measurements.is_oversubscribed(one)]
+    law, deviation, reason = _law({ranks: counts[ranks][COMPUTE] for ranks in fair})
     return Application(
-        subject=Case(
-            benchmark=last.benchmark,
-            parameters=last.parameters,
-            ranks=last.ranks,
-            transport=last.transport,
-            placement=last.placement,
-        ),
+        subject=last.case,
         origin=last.origin,
         iterations=last.work.steps if last.work else 0.0,
-        operations=_operations(last, counts[last.ranks]["mops_per_s"]),
+        operations=_operations(last, counts[last.ranks]),
         computation_s=law,
         deviation=deviation,
         reason=reason,
@@ -87,27 +121,29 @@ def _application(counts: dict[int, Metrics], crowds: Crowds) -> Application:
     )
 
 
-def _operations(time: Summary, rate: Summary) -> float:
-    """Return what the rate counts: where that are no floating-point operations, rate times time."""
-    counted = time.work.flops if time.work else 0.0
-    return counted or 1e6 * _median(rate) * _median(time)
+def _time(metrics: Metrics, measurements: Measurements) -> Summary:
+    first = next(iter(metrics.values()))
+    return metrics[measurements.catalog.time_metric(first.benchmark) or ""]
 
 
-def _crowded(one: Summary, crowds: Crowds) -> bool:
-    return (one.ranks, one.transport, one.placement) in crowds
+def _operations(time: Summary, metrics: Metrics) -> float:
+    """Return the floating-point operations; where the suite counts others, its rate times the time."""
+    if time.work and time.work.flops:
+        return time.work.flops
+    rate = next((one for one in metrics.values() if one.unit == OPERATIONS), None)
+    return 1e6 * rate.estimate.value * time.estimate.value if rate else 0.0
 
 
-def _point(metrics: Metrics, over: bool) -> ApplicationPoint:
-    whole = metrics["time_s"]
+def _point(whole: Summary, metrics: Metrics, over: bool) -> ApplicationPoint:
     return ApplicationPoint(
         ranks=whole.ranks,
-        memory_bytes=_median(metrics["memory_bytes"]),
+        memory_bytes=metrics[MEMORY].median if MEMORY in metrics else None,
         messages=whole.work.messages if whole.work else 0.0,
         message_bytes=whole.work.bytes if whole.work else 0.0,
-        time_s=_bounds(whole),
-        compute_s=_bounds(metrics["compute_s"]),
-        communicate_s=_bounds(metrics["communicate_s"]),
-        idle_s=_bounds(metrics["idle_s"]),
+        time_s=whole.estimate,
+        compute_s=metrics[COMPUTE].estimate,
+        communicate_s=metrics[COMMUNICATE].estimate,
+        idle_s=metrics[IDLE].estimate if IDLE in metrics else None,
         oversubscribed=over,
     )
 
@@ -122,11 +158,3 @@ def _law(computing: dict[int, Summary]) -> tuple[Estimate | None, float | None, 
     counts = np.array(list(computing), dtype=np.float64)
     law = amdahl.inverse(counts, drawn_s)
     return law, float(np.abs(counts * drawn_s[:, 0] / law.value - 1).max()), ""
-
-
-def _median(one: Summary) -> float:
-    return float(one.median or 0.0)
-
-
-def _bounds(one: Summary) -> Estimate:
-    return Estimate(value=_median(one), low=one.ci_low, high=one.ci_high)

@@ -8,39 +8,69 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from scope.catalog.benchmark import Value
-from scope.machine.machine import Machine
+from scope.catalog.catalog import PROGRAM_LEVELS
 from scope.models.fitting.draws import draw
-from scope.models.fitting.oversubscription import crowded
-from scope.models.fitting.ratios import Figure, ratio
+from scope.models.fitting.ratios import ratio
+from scope.models.measurements import Measurements
 from scope.models.scaling import amdahl
 from scope.models.scaling.amdahl import Amdahl
-from scope.samples.records import LaunchRecord
+from scope.plan.case import Case
+from scope.samples.records import Origin
 from scope.samples.samples import Floats
 from scope.statistics.estimate import Estimate
-from scope.statistics.summary import Case, Summary
+from scope.statistics.summary import Summary
+from scope.strict import Strict
 
-SIZES = ("size", "elements", "n")
-"""What says how much an algorithm has to do."""
-_ON_GRIDS = ("grid_rows", "grid_columns", "broadcast", "swap", "look_ahead")
-WAYS = ("variant", "rows", "exchange", "schedule", "block", "panel", *_ON_GRIDS)
-"""What says how it is done: the result is the same. All other parameters say what is computed."""
-NOTHING_ALONE = ("rows", "exchange", "schedule", *_ON_GRIDS)
-"""Of them, what makes no difference to one process."""
-APPLICATION = "application."
 SEED = 7
 
-Crowds = set[tuple[int, str, str]]
+
+class SpeedupPoint(Strict):
+    """A program on one number of processes."""
+
+    ranks: int
+    grid: dict[str, Value]
+    """Extents of the process grid, the fastest that was measured; 0: as the algorithm chooses by itself."""
+    time_s: Estimate
+    speedup: Estimate | None
+    """Against the same method on one process; None where that was not measured."""
+    efficiency: Estimate | None
+    speedup_of_best: Estimate | None
+    """Against the fastest way to do the same on one process."""
+    oversubscribed: bool
+    """More processes than processors somewhere: no point of any model."""
+    superlinear: bool
+    """The speed-up's interval lies above the number of processes."""
 
 
-def speedups(summaries: list[Summary], machine: Machine, launches: list[LaunchRecord]) -> list[Speedup]:
-    """Return the speed-ups of everything that was measured on more than one process, one for each size."""
-    times = [s for s in summaries if is_total(s)]
-    crowds = crowded(machine, launches)
+class Speedup(Strict):
+    """What more processes give a program at one size."""
+
+    subject: Case
+    """The case without the grid; its `ranks` is the largest number."""
+    origin: Origin
+    size: int
+    """0 where it is no number, as an NPB class."""
+    sequential_baseline: str
+    """The case on one process that the speed-up is against; empty where it was not measured."""
+    best_sequential: str
+    """The fastest case on one process that computes the same."""
+    best_sequential_s: Estimate | None
+    points: list[SpeedupPoint]
+    effective_ranks: Estimate | None
+    """The measured number with the largest efficiency times speed-up."""
+    amdahl: Amdahl | None
+    reason: str
+    """Why there is no fit; empty when there is one."""
+
+
+def speedups(measurements: Measurements) -> list[Speedup]:
+    """Return the speed-ups of every program that was measured on more than one process, one for each size."""
+    times = totals(measurements)
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
     for one in times:
-        groups[(*problem(one), _way(one), one.transport, place(one), one.origin)].append(one)
+        groups[(*without_grid(one, measurements), one.transport, place(one), one.origin)].append(one)
     several = [group for group in groups.values() if max(s.ranks for s in group) > 1]
-    return sorted((_speedup(group, times, crowds) for group in several), key=_order)
+    return sorted((_speedup(group, times, measurements) for group in several), key=_order)
 
 
 def _order(one: Speedup) -> tuple[object, ...]:
@@ -48,86 +78,75 @@ def _order(one: Speedup) -> tuple[object, ...]:
     return (subject.benchmark, subject.transport, subject.placement, one.size, str(subject.parameters))
 
 
-def is_total(summary: Summary) -> bool:
-    """Say whether this is the whole time of an algorithm at a size, or of an application."""
-    sized = summary.benchmark.startswith("algorithm.") and size_of(summary.parameters) is not None
-    return (
-        (sized or summary.benchmark.startswith(APPLICATION))
-        and summary.metric == "time_s"
-        and summary.primary
-        and summary.valid
-        and bool(summary.median)
+def totals(measurements: Measurements) -> list[Summary]:
+    """Return the times of whole programs: of algorithms and applications."""
+    catalog = measurements.catalog
+    metrics = {one.name: catalog.time_metric(one.name) for one in catalog if one.level in PROGRAM_LEVELS}
+    return [one for one in measurements.headlines if metrics.get(one.benchmark) == one.metric]
+
+
+def without_grid(case: Case, measurements: Measurements) -> tuple[object, ...]:
+    """Return the benchmark and all its parameters but for the extents of its process grid; hashable."""
+    grid = measurements.catalog.grid(case.benchmark, case.parameters)
+    return (case.benchmark, *sorted((k, str(v)) for k, v in case.parameters.items() if k not in grid))
+
+
+def sequential_baseline(one: Summary, times: Iterable[Summary], measurements: Measurements) -> Summary | None:
+    """Return the same problem and method on one process: over the same transport where it was measured so."""
+    catalog = measurements.catalog
+    wanted = catalog.sequential(one.benchmark, one.parameters)
+    same = [
+        s
+        for s in times
+        if s.ranks == 1
+        and s.origin == one.origin
+        and s.benchmark == one.benchmark
+        and catalog.sequential(s.benchmark, s.parameters) == wanted
+    ]
+    kept = without_grid(one, measurements)
+    return min(
+        same, key=lambda s: (without_grid(s, measurements) != kept, s.transport != one.transport), default=None
     )
 
 
-def size_of(parameters: dict[str, Value]) -> int | None:
-    """Return the size of a problem; None where it has none."""
-    return next((int(parameters[name]) for name in SIZES if name in parameters), None)
+def best_sequential(one: Summary, times: Iterable[Summary], measurements: Measurements) -> Summary | None:
+    """Return the fastest case on one process that computes the same, by whichever member of the family."""
+    catalog = measurements.catalog
+    wanted = catalog.problem(one.benchmark, one.parameters)
+    same = [
+        s
+        for s in times
+        if s.ranks == 1 and s.origin == one.origin and catalog.problem(s.benchmark, s.parameters) == wanted
+    ]
+    return min(same, key=lambda s: s.estimate.value, default=None)
 
 
-def family(benchmark: str) -> str:
-    """Return what an algorithm computes: `matmul` for `algorithm.matmul_cannon`.
-
-    An application is its own, and so is a part of ScaLAPACK.
-    """
-    if benchmark.startswith((APPLICATION, "algorithm.scalapack_")):
-        return benchmark
-    return benchmark.partition(".")[2].partition("_")[0]
-
-
-def problem(case: Case) -> tuple[object, ...]:
-    """Return what is computed, whichever way."""
-    given = tuple(sorted((name, value) for name, value in case.parameters.items() if name not in WAYS))
-    return family(case.benchmark), given
-
-
-def alone(one: Summary, times: Iterable[Summary]) -> Summary | None:
-    """Return the time of the same way on one process: over the same transport where it was measured so."""
-
-    def way(summary: Summary) -> tuple[object, ...]:
-        return (*problem(summary), _way(summary, NOTHING_ALONE), summary.origin)
-
-    same = [s for s in times if s.ranks == 1 and way(s) == way(one)]
-    return min(same, key=lambda s: (_way(s) != _way(one), s.transport != one.transport), default=None)
-
-
-def _way(case: Case, but: Sequence[str] = ("rows",)) -> tuple[object, ...]:
-    """Return how it is done, but for the grid."""
-    parameters = case.parameters
-    return (case.benchmark, *((name, parameters[name]) for name in WAYS if name in parameters and name not in but))
-
-
-def place(summary: Case) -> tuple[bool, str]:
+def place(case: Case) -> tuple[bool, str]:
     """Tell apart what stands apart by choice; how processes are bound follows from their number."""
-    kind, _, group = summary.placement.partition(":")
-    return kind == "node", group
+    return case.placement.one_per_host, case.placement.group
 
 
-def _speedup(group: list[Summary], times: list[Summary], crowds: Crowds) -> Speedup:
+def _speedup(group: list[Summary], times: list[Summary], measurements: Measurements) -> Speedup:
     random = np.random.default_rng(SEED)
-    one = alone(group[0], times)
-    others = [s for s in times if s.ranks == 1 and problem(s) == problem(group[0]) and s.origin == group[0].origin]
-    best = min(others, key=lambda s: s.median or 0.0, default=None)
+    catalog = measurements.catalog
+    first = group[0]
+    one = sequential_baseline(first, times, measurements)
+    best = best_sequential(first, times, measurements)
     chosen = _fastest(([one] if one else []) + [s for s in group if s.ranks > 1])
-    points = [_point(s, one, best, crowds) for s in chosen]
+    points = [_point(s, one, best, measurements) for s in chosen]
     fair = [s for s, point in zip(chosen, points, strict=True) if not point.oversubscribed]
     ranks = np.array([s.ranks for s in fair], dtype=np.float64)
     drawn_s = np.array([draw(s, random) for s in fair])
     law: Amdahl | str = amdahl.fit(ranks, drawn_s)
-    last = group[0]
     return Speedup(
-        subject=Case(
-            benchmark=last.benchmark,
-            parameters={name: value for name, value in last.parameters.items() if name != "rows"},
-            ranks=max(s.ranks for s in chosen),
-            transport=last.transport,
-            placement=last.placement,
+        subject=first.without(
+            catalog, *catalog.grid(first.benchmark, first.parameters), ranks=max(s.ranks for s in chosen)
         ),
-        origin=last.origin,
-        size=size_of(last.parameters) or 0,
-        alone=one.label if one else "",
-        best_alone=best.label if best else "",
-        best_alone_s=_bounds(_figure(best)) if best else None,
+        origin=first.origin,
+        size=measurements.size(first),
+        sequential_baseline=one.label if one else "",
+        best_sequential=best.label if best else "",
+        best_sequential_s=best.estimate if best else None,
         points=points,
         effective_ranks=_effective(ranks, drawn_s) if one else None,
         amdahl=None if isinstance(law, str) else law,
@@ -140,30 +159,33 @@ def _fastest(group: Sequence[Summary]) -> list[Summary]:
     by_ranks: dict[int, Summary] = {}
     for one in group:
         known = by_ranks.get(one.ranks)
-        if known is None or (one.median or 0.0) < (known.median or 0.0):
+        if known is None or one.estimate.value < known.estimate.value:
             by_ranks[one.ranks] = one
     return [by_ranks[ranks] for ranks in sorted(by_ranks)]
 
 
-def _point(summary: Summary, one: Summary | None, best: Summary | None, crowds: Crowds) -> SpeedupPoint:
-    over = (summary.ranks, summary.transport, summary.placement) in crowds
-    speedup = ratio(_figure(one), _figure(summary)) if one else None
-    if one is summary:
-        speedup = Figure(1.0, 1.0, 1.0)
-    of_best = ratio(_figure(best), _figure(summary)) if best else None
-    if best is summary:
-        of_best = Figure(1.0, 1.0, 1.0)
+def _point(
+    summary: Summary, one: Summary | None, best: Summary | None, measurements: Measurements
+) -> SpeedupPoint:
+    over = measurements.is_oversubscribed(summary)
+    speedup = _ratio(one, summary)
     sure = speedup is not None and speedup.low is not None and speedup.low > summary.ranks
     return SpeedupPoint(
         ranks=summary.ranks,
-        rows=int(summary.parameters.get("rows", 0)),
-        time_s=_bounds(_figure(summary)),
-        speedup=_bounds(speedup) if speedup else None,
-        efficiency=_bounds(speedup, 1 / summary.ranks) if speedup else None,
-        speedup_of_best=_bounds(of_best) if of_best else None,
+        grid=measurements.catalog.grid(summary.benchmark, summary.parameters),
+        time_s=summary.estimate,
+        speedup=speedup,
+        efficiency=speedup.scaled(1 / summary.ranks) if speedup else None,
+        speedup_of_best=_ratio(best, summary),
         oversubscribed=over,
         superlinear=sure and not over and summary.ranks > 1,
     )
+
+
+def _ratio(one: Summary | None, summary: Summary) -> Estimate | None:
+    if one is None:
+        return None
+    return Estimate.exact(1.0) if one is summary else ratio(one.estimate, summary.estimate)
 
 
 def _effective(ranks: Floats, drawn_s: Floats) -> Estimate | None:
@@ -180,13 +202,3 @@ def _effective(ranks: Floats, drawn_s: Floats) -> Estimate | None:
     return Estimate(
         value=float(best[0]), low=min(float(low), float(best[0])), high=max(float(high), float(best[0]))
     )
-
-
-def _figure(summary: Summary) -> Figure:
-    return Figure(float(summary.median or 0.0), summary.ci_low, summary.ci_high)
-
-
-def _bounds(figure: Figure, factor: float = 1.0) -> Estimate:
-    low = None if figure.low is None else figure.low * factor
-    high = None if figure.high is None else figure.high * factor
-    return Estimate(value=figure.value * factor, low=low, high=high)

@@ -1,35 +1,46 @@
-"""Cases of algorithms and applications as findings look at them: all metrics together, a processor per rank."""
+"""Cases of algorithms and applications as findings need them: all metrics of a case together."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scope.catalog.benchmark import Value
 from scope.findings.finding import Evidence
 from scope.findings.run.context import Context
-from scope.findings.run.measurement.oversubscription import crowded
-from scope.models.scaling.speedup import SIZES, size_of
+from scope.samples.samples import SamplesKey
 from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 
 
 @dataclass(frozen=True)
-class AlgorithmCase:
-    """One case of an algorithm, with its headline figures by metric."""
+class ProgramCase:
+    """One case of an algorithm or application, with its headline figures by metric."""
 
+    context: Context
     total: Summary
-    figures: dict[str, Summary]
+    """The time of the whole."""
+    figures: Mapping[str, Summary]
 
     @property
     def size(self) -> int:
-        """Order of the matrix or grid, or elements."""
-        return size_of(self.total.parameters) or 0
+        """The extent of the problem; 0 where it is no number, as an NPB class."""
+        return self.context.measurements.size(self.total)
 
     @property
     def kind(self) -> tuple[tuple[str, Value], ...]:
-        """What was chosen, but for size and grid."""
-        return tuple(sorted((k, v) for k, v in self.total.parameters.items() if k not in (*SIZES, "rows")))
+        """All parameters but the size, where it is a number, and the extents of the process grid."""
+        catalog, total = self.context.catalog, self.total
+        left_out = set(catalog.grid(total.benchmark, total.parameters))
+        if catalog.size(total.benchmark, total.parameters) is not None:
+            left_out |= set(catalog.of_role(total.benchmark, total.parameters, "size"))
+        return tuple(sorted((k, v) for k, v in total.parameters.items() if k not in left_out))
+
+    @property
+    def name(self) -> str:
+        """What people call it, without the ranks: `Cannon's algorithm, matrix order 360`."""
+        return self.context.catalog.described(self.total.benchmark, self.total.parameters)
 
     def seconds(self, metric: str) -> float:
         """Return a median; 0 where it was not observed."""
@@ -37,48 +48,51 @@ class AlgorithmCase:
         return found.median or 0.0 if found else 0.0
 
     def certainly_exceeds(self, metric: str, other: str) -> bool:
-        """Say whether the interval of one metric lies above that of another."""
+        """Return whether the interval of one metric lies above that of another."""
         one, two = self.figures.get(metric), self.figures.get(other)
         return bool(
             one and two and one.ci_low is not None and two.ci_high is not None and one.ci_low > two.ci_high
         )
 
     def evidence(self, *metrics: str) -> list[Evidence]:
-        """Return medians as evidence."""
-        return [
-            Evidence(what=f"{name} of {self.total.label}", value=self.seconds(name), unit=self.figures[name].unit)
-            for name in metrics
-            if name in self.figures
-        ]
+        """Return the medians of metrics as evidence."""
+        return self.context.evidence(*(self.figures[name] for name in metrics if name in self.figures))
+
+    @property
+    def where(self) -> dict[str, str | int | float]:
+        """Where it is: benchmark, size, ranks, transport and layer."""
+        size: dict[str, str | int | float] = {"size": self.size} if self.size else {}
+        return {
+            "benchmark": self.total.benchmark,
+            **size,
+            "ranks": self.total.ranks,
+            "transport": self.total.transport,
+            "layer": self.context.catalog[self.total.benchmark].level,
+        }
 
 
-def algorithm_cases(context: Context) -> list[AlgorithmCase]:
-    """Return the cases of all algorithms that have a time, but for those with more processes than processors."""
-    return _cases(context, "algorithm.")
+def algorithm_cases(context: Context) -> list[ProgramCase]:
+    """Return the cases of all algorithms that have a time, unless processes had to share processors."""
+    return _cases(context, "algorithm")
 
 
-def application_cases(context: Context) -> list[AlgorithmCase]:
+def application_cases(context: Context) -> list[ProgramCase]:
     """Return the same of all applications."""
-    return _cases(context, "application.")
+    return _cases(context, "application")
 
 
-def _cases(context: Context, level: str) -> list[AlgorithmCase]:
-    crowds = crowded(context)
-    groups: dict[tuple[object, ...], dict[str, Summary]] = defaultdict(dict)
+def _cases(context: Context, level: str) -> list[ProgramCase]:
+    times = {one.name: context.catalog.time_metric(one.name) for one in context.catalog if one.level == level}
+    groups: dict[SamplesKey, dict[str, Summary]] = defaultdict(dict)
     for one in context.headlines:
-        if one.benchmark.startswith(level) and (one.ranks, one.transport, one.placement) not in crowds:
-            key = (one.label, one.placement, one.origin)
-            groups[key][one.metric] = one
-    return [AlgorithmCase(group["time_s"], group) for group in groups.values() if "time_s" in group]
+        if one.benchmark in times and not context.shares_processors(one):
+            groups[one.samples_key][one.metric] = one
+    found = [(times[next(iter(group.values())).benchmark] or "", group) for group in groups.values()]
+    return [ProgramCase(context, group[time], group) for time, group in found if time in group]
 
 
-def words(kind: tuple[tuple[str, Value], ...]) -> str:
-    """Write what was chosen: `variant=plain`."""
-    return " ".join(f"{name}={value}" for name, value in kind)
-
-
-def written(bounds: Estimate, digits: int = 0) -> str:
+def written(estimate: Estimate, digits: int = 0) -> str:
     """Write a count with its interval."""
-    if bounds.low is None or bounds.high is None:
-        return f"{bounds.value:.{digits}f}"
-    return f"{bounds.value:.{digits}f} [{bounds.low:.{digits}f}, {bounds.high:.{digits}f}]"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.{digits}f}"
+    return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"

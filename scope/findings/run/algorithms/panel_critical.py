@@ -1,21 +1,22 @@
-"""The processes of a LINPACK spend much of the time on its panels, which few of them factor at a time."""
+"""The panels of a LINPACK are on its critical path: few processes factor them while the others wait."""
 
 from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.algorithms.cases import AlgorithmCase, algorithm_cases
+from scope.findings.run.algorithms.cases import ProgramCase, algorithm_cases
 from scope.findings.run.context import Context
 
+BENCHMARK = "algorithm.linpack"
 LARGEST_SHARE = 0.25
 PARTS = ("panel_s", "broadcast_s")
 
 
 def find(context: Context) -> list[Finding]:
-    """Find, for each number of processes, whether panels hold the largest LINPACK up."""
-    largest: dict[tuple[object, ...], AlgorithmCase] = {}
+    """Find for each number of processes whether panels delay the largest LINPACK."""
+    largest: dict[tuple[object, ...], ProgramCase] = {}
     for case in algorithm_cases(context):
-        if case.total.benchmark != "algorithm.linpack" or case.total.ranks == 1:
+        if case.total.benchmark != BENCHMARK or case.total.ranks == 1:
             continue
         key = (case.total.ranks, case.total.transport)
         known = largest.get(key)
@@ -24,8 +25,8 @@ def find(context: Context) -> list[Finding]:
     return [_finding(case, part) for case in largest.values() if (part := _longest(case)) is not None]
 
 
-def _longest(case: AlgorithmCase) -> str | None:
-    """Return the part that certainly takes more of the whole than it may; of two the longer."""
+def _longest(case: ProgramCase) -> str | None:
+    """Return the part that certainly exceeds its share of the whole; of two the longer."""
     whole = case.total.ci_high
     over = [
         part
@@ -36,7 +37,7 @@ def _longest(case: AlgorithmCase) -> str | None:
     return max(over, key=case.seconds) if over else None
 
 
-def _finding(case: AlgorithmCase, part: str) -> Finding:
+def _finding(case: ProgramCase, part: str) -> Finding:
     total = case.total
     share = case.seconds(part) / (total.median or 1.0)
     what = "factoring panels" if part == "panel_s" else "waiting for panels"
@@ -48,18 +49,12 @@ def _finding(case: AlgorithmCase, part: str) -> Finding:
             f"LINPACK of {case.size} equations on {total.ranks} ranks spends {share:.0%} of "
             f"{units.quantity(total.median, 's')} {what}"
         ),
-        where={
-            "benchmark": total.benchmark,
-            "size": case.size,
-            "ranks": total.ranks,
-            "transport": total.transport,
-            "layer": "algorithm",
-        },
+        where=case.where,
         evidence=case.evidence("time_s", "panel_s", "broadcast_s", "swap_s", "update_s"),
         advice=(
             ("" if ahead else "Use look_ahead=1. ")
-            + "Try smaller blocks and more equations; a grid with fewer rows needs fewer messages for each pivot, "
-            "one with fewer columns fewer for each panel."
+            + "Try smaller blocks and more equations. A grid with fewer rows needs fewer messages per pivot, one "
+            "with fewer columns fewer per panel."
         ),
         lost=share,
     )

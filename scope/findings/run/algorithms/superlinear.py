@@ -1,11 +1,11 @@
-"""An algorithm is more than p times as fast on p processes."""
+"""A program is more than p times as fast on p processes."""
 
 from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.algorithms.cases import AlgorithmCase, algorithm_cases, application_cases, words, written
-from scope.findings.run.context import Context, figure
+from scope.findings.run.algorithms.cases import ProgramCase, algorithm_cases, application_cases, written
+from scope.findings.run.context import Context
 from scope.findings.run.node.cache_knee import data_caches
 from scope.machine.machine import Cache
 from scope.models.prediction.prediction import all_costs
@@ -13,15 +13,18 @@ from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.statistics.summary import Summary
 
 LESS = 0.97
-"""All processes together compute certainly less than one when their sum is below this share of its time."""
+"""All processes together certainly compute less than one where their sum is below this share of its time."""
+MEMORY = {"node.memory_latency": ("access_s", 1), "node.stream": ("bandwidth_bytes_per_s", 3)}
+"""What shows the caches: metric and number of arrays."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find for each algorithm and variant the speed-up that exceeds its number of processes by most."""
+    """Find for each program and method the speed-up that exceeds its number of processes by most."""
     best: dict[tuple[object, ...], tuple[Speedup, SpeedupPoint]] = {}
     for one in context.models.speedups:
         for point in one.points:
-            chosen = {k: v for k, v in one.subject.parameters.items() if k not in ("size", "elements")}
+            sizes = context.catalog.of_role(one.subject.benchmark, one.subject.parameters, "size")
+            chosen = {k: v for k, v in one.subject.parameters.items() if k not in sizes}
             key = (one.subject.benchmark, str(sorted(chosen.items())), one.subject.transport)
             known = best.get(key)
             if point.superlinear and (known is None or _efficiency(point) > _efficiency(known[1])):
@@ -34,93 +37,91 @@ def _efficiency(point: SpeedupPoint) -> float:
     return point.efficiency.value if point.efficiency else 0.0
 
 
-def _finding(context: Context, one: Speedup, point: SpeedupPoint, cases: list[AlgorithmCase]) -> Finding:
-    many = next((c for c in cases if _is(c, one, point.ranks, point.rows)), None)
-    alone = next((c for c in cases if c.total.label == one.alone), None)
-    kind = many.kind if many else ()
+def _finding(context: Context, one: Speedup, point: SpeedupPoint, cases: list[ProgramCase]) -> Finding:
+    many = next((c for c in cases if _is(c, one, point)), None)
+    sequential = next((c for c in cases if c.total.label == one.sequential_baseline), None)
     speedup = written(point.speedup, 2) if point.speedup else ""
-    of_size = f" of size {one.size}" if one.size else ""
+    name = context.catalog.described(one.subject.benchmark, one.subject.parameters)
     return Finding(
         code="super-linear",
         severity="information",
         title=(
-            f"{one.subject.benchmark} {words(kind)}{of_size} is {speedup} times as fast on "
-            f"{point.ranks} processes as on one: {_why(one, point, many, alone, data_caches(context))}"
+            f"{name} is {speedup} times as fast on {point.ranks} processes as on one: "
+            f"{_why(context, one, point, many, sequential, data_caches(context))}"
         ),
         where={
             "benchmark": one.subject.benchmark,
             "size": one.size,
             "ranks": point.ranks,
             "transport": one.subject.transport,
-            "layer": one.subject.benchmark.partition(".")[0],
+            "layer": context.benchmark(one.subject).level,
         },
         evidence=[
             *(many.evidence("compute_s", "time_s") if many else []),
-            *(alone.evidence("compute_s", "time_s") if alone else []),
+            *(sequential.evidence("compute_s", "time_s") if sequential else []),
             *_memory(context, one, point),
         ],
         advice=(
-            "The gain is that of the caches, not of the processors alone: one process would gain as well from "
-            "working in blocks. Hold the speed-up against the best serial version, too."
+            "The gain is due to the caches, not to the processors alone: cache blocking would help one process as "
+            "well. Compare with the best sequential version, too."
         ),
     )
 
 
-def _is(case: AlgorithmCase, one: Speedup, ranks: int, rows: int) -> bool:
+def _is(case: ProgramCase, one: Speedup, point: SpeedupPoint) -> bool:
     total = case.total
-    mine = {name: value for name, value in total.parameters.items() if name != "rows"}
-    return (total.benchmark, mine, total.ranks, int(total.parameters.get("rows", 0)), total.transport) == (
+    return (total.benchmark, total.parameters, total.ranks, total.transport) == (
         one.subject.benchmark,
-        one.subject.parameters,
-        ranks,
-        rows,
+        one.subject.parameters | point.grid,
+        point.ranks,
         one.subject.transport,
     )
 
 
 def _why(
+    context: Context,
     one: Speedup,
     point: SpeedupPoint,
-    many: AlgorithmCase | None,
-    alone: AlgorithmCase | None,
+    many: ProgramCase | None,
+    sequential: ProgramCase | None,
     caches: list[Cache],
 ) -> str:
-    """Hold the computation of all processes against that of one: less in all is the caches' doing."""
-    if many is None or alone is None or not alone.seconds("compute_s"):
+    """Compare the computation of all processes with that of one: less in total is the effect of caches."""
+    if many is None or sequential is None or not sequential.seconds("compute_s"):
         return "its phases were not observed"
-    share = point.ranks * many.seconds("compute_s") / alone.seconds("compute_s")
+    share = point.ranks * many.seconds("compute_s") / sequential.seconds("compute_s")
     if share > LESS:
-        return "the computation takes as long in all; one process loses the time elsewhere"
-    costs = all_costs().get(one.subject.benchmark)
-    if costs is None:
-        return f"all together compute only {units.share(share)} of its time"
+        return "the total computation takes as long; one process loses the time elsewhere"
+    costs = all_costs(context.catalog).get(one.subject.benchmark)
+    if costs is None or not costs.touched_bytes(one.size):
+        return f"all processes together compute for only {units.share(share)} of its time"
     whole = costs.touched_bytes(one.size)
     holding = [cache for cache in caches if whole / point.ranks <= cache.size_bytes < whole]
-    fits = f", which fits into the level {holding[0].level} cache" if holding else ""
+    fits = f", which fit into the level {holding[0].level} cache" if holding else ""
     return (
-        f"all together compute only {units.share(share)} of its time, each on "
+        f"all processes together compute for only {units.share(share)} of its time, each on "
         f"{units.quantity(whole / point.ranks, 'B')} instead of {units.quantity(whole, 'B')}{fits}"
     )
 
 
 def _memory(context: Context, one: Speedup, point: SpeedupPoint) -> list[Evidence]:
-    """Return the sets that are worked on, and what the node's memory does with sets of that size."""
-    costs = all_costs().get(one.subject.benchmark)
-    if costs is None:
+    """Return the working sets, and what the node's memory does with sets of that size."""
+    costs = all_costs(context.catalog).get(one.subject.benchmark)
+    if costs is None or not costs.touched_bytes(one.size):
         return []
     whole = costs.touched_bytes(one.size)
     found = [
-        Evidence(what="worked on by one process", value=whole, unit="B"),
-        Evidence(what=f"worked on by each of {point.ranks}", value=whole / point.ranks, unit="B"),
+        Evidence(what="working set of one process", value=whole, unit="B"),
+        Evidence(what=f"working set of each of {point.ranks}", value=whole / point.ranks, unit="B"),
     ]
-    for benchmark, metric in (("node.memory_latency", "access_s"), ("node.stream", "bandwidth_bytes_per_s")):
-        known = [s for s in context.headlines if s.benchmark == benchmark and s.metric == metric and s.ranks == 1]
-        arrays = 3 if benchmark == "node.stream" else 1
-        near = {s.label: s for size in (whole, whole / point.ranks) if (s := _nearest(known, size / arrays))}
-        found += [figure(s) for s in near.values()]
+    for benchmark, (metric, arrays) in MEMORY.items():
+        known = [s for s in context.measurements.of(benchmark, metric) if s.ranks == 1]
+        near = {
+            s.key: s for size in (whole, whole / point.ranks) if (s := _nearest(context, known, size / arrays))
+        }
+        found += context.evidence(*near.values())
     return found
 
 
-def _nearest(known: list[Summary], size: float) -> Summary | None:
-    sized = [s for s in known if float(s.parameters.get("array_bytes", 0)) > 0]
-    return min(sized, key=lambda s: abs(float(s.parameters["array_bytes"]) - size), default=None)
+def _nearest(context: Context, known: list[Summary], size: float) -> Summary | None:
+    return min(known, key=lambda s: abs(context.measurements.size(s) - size), default=None)

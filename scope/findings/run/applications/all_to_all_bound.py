@@ -1,22 +1,22 @@
-"""A program that turns its data round between all processes spends more time on that than on computing."""
+"""An application spends more time in its all-to-all exchanges than in computing."""
 
 from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.algorithms.cases import AlgorithmCase, application_cases, words
+from scope.findings.run.algorithms.cases import ProgramCase, application_cases
 from scope.findings.run.context import Context
 
 ALL_TO_ALL = {"application.npb_is": "keys", "application.npb_ft": "transpose"}
-"""The applications whose every exchange is an all-to-all, and what it carries."""
+"""The applications all of whose exchanges are all-to-alls, and what these carry."""
 
 
 def find(context: Context) -> list[Finding]:
     """Find for each such application the most processes on which its all-to-alls outweigh computation.
 
-    Waiting for the others is not counted: it may have other causes.
+    Waiting for other processes does not count: it may have other causes.
     """
-    bound: dict[tuple[object, ...], AlgorithmCase] = {}
+    bound: dict[tuple[object, ...], ProgramCase] = {}
     for case in application_cases(context):
         total = case.total
         if total.benchmark in ALL_TO_ALL and case.certainly_exceeds("exchange_s", "compute_s"):
@@ -26,7 +26,7 @@ def find(context: Context) -> list[Finding]:
     return [_finding(case) for case in bound.values()]
 
 
-def _finding(case: AlgorithmCase) -> Finding:
+def _finding(case: ProgramCase) -> Finding:
     total = case.total
     exchange, compute, sent = (case.seconds(name) for name in ("exchange_s", "compute_s", "exchange_bytes"))
     rate = sent / exchange
@@ -35,24 +35,18 @@ def _finding(case: AlgorithmCase) -> Finding:
         code="all-to-all-bound",
         severity="advice",
         title=(
-            f"{total.benchmark} {words(case.kind)} on {total.ranks} processes sends from all to all for "
-            f"{units.quantity(exchange, 's')} and computes for {units.quantity(compute, 's')}: "
-            f"{units.quantity(rate, 'B/s')} per process"
+            f"{case.name} on {total.ranks} processes spends {units.quantity(exchange, 's')} in all-to-all "
+            f"exchanges and {units.quantity(compute, 's')} computing: {units.quantity(rate, 'B/s')} per process"
         ),
-        where={
-            "benchmark": total.benchmark,
-            "ranks": total.ranks,
-            "transport": total.transport,
-            "layer": "application",
-        },
+        where=case.where,
         evidence=[
             *case.evidence("exchange_s", "compute_s", "idle_s", "time_s", "exchange_bytes"),
             Evidence(what=f"rate of the {ALL_TO_ALL[total.benchmark]} per process", value=rate, unit="B/s"),
         ],
         advice=(
-            "Compare the rate with mpi.alltoall of as many bytes: where that is as slow, the network's bisection "
-            "or the library's all-to-all is the limit (`scope topology`, `scope run mpi.alltoall`); the fewer "
-            "processes a host has, the more of its link each gets."
+            "Compare the rate with mpi.alltoall of as many bytes: where that is as slow, the bisection bandwidth "
+            "of the network or the library's algorithm is the limit (`scope topology`, `scope run mpi.alltoall`). "
+            "With fewer processes on a host each gets more of its link."
         ),
         lost=min(share, 1.0),
     )

@@ -1,4 +1,4 @@
-"""One rank is late in every iteration, and all others wait for it."""
+"""One rank arrives late in every iteration, and all others wait for it."""
 
 from __future__ import annotations
 
@@ -6,52 +6,50 @@ import numpy as np
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, label
-from scope.findings.run.measurement.oversubscription import crowded
+from scope.findings.run.context import Context
+from scope.plan.case import Case
 from scope.samples.samples import CaseSamples, Floats
 
 FEWEST_ITERATIONS = 10
-"""What comes last in a single exchange says nothing of the next."""
+"""The last rank of a single exchange says nothing about the next."""
 FEWEST_RANKS = 3
 """Of two, one is always last."""
 LATE = 0.8
-"""Share of the exchanges to which it came last of all; with equals it is a matter of chance."""
+"""Share of the exchanges to which it arrives last; among equals that is a matter of chance."""
 WAITED = 0.05
 """Share of the time that the others wait."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find the ranks that come last to most exchanges of every launch while the others wait; their worst case.
+    """Find the ranks that arrive last at most exchanges of every launch while the others wait; their worst case.
 
-    Only algorithms that iterate are looked at: the process that gets its part last is rightly last in the first
-    step.
+    Only iterative programs count: in the first step the process that gets its part last arrives last.
     """
-    crowds = crowded(context)
     worst: dict[tuple[str, int], tuple[float, float, CaseSamples]] = {}
     for launches in context.samples.by_case().values():
         first = launches[0]
-        if (first.ranks, first.transport, first.placement) in crowds or not _iterates(first):
+        if context.shares_processors(first.case) or not _iterates(first.case):
             continue
-        seen = [found for case in launches if case.ok and (found := _late(case)) is not None]
+        seen = [found for one in launches if one.ok and (found := _late(one)) is not None]
         ranks = {rank for rank, _, _ in seen}
         if len(ranks) != 1 or len(seen) != len(launches):
             continue
         rank = ranks.pop()
         share, waited = (float(np.median([each[i] for each in seen])) for i in (1, 2))
-        known = worst.get((first.benchmark, rank))
+        known = worst.get((first.case.benchmark, rank))
         if known is None or waited > known[1]:
-            worst[first.benchmark, rank] = (share, waited, first)
+            worst[first.case.benchmark, rank] = (share, waited, first)
     return [_finding(context, rank, *each) for (_, rank), each in worst.items()]
 
 
-def _iterates(case: CaseSamples) -> bool:
+def _iterates(case: Case) -> bool:
     return int(case.parameters.get("iterations", 0)) >= FEWEST_ITERATIONS and case.ranks >= FEWEST_RANKS
 
 
-def _late(case: CaseSamples) -> tuple[int, float, float] | None:
-    """Return the rank that is late in a launch, its share of exchanges, and the share of the time others wait."""
-    for times in case.times:
-        last, idle = times.observed.get("last_share"), times.observed.get("idle_s")
+def _late(samples: CaseSamples) -> tuple[int, float, float] | None:
+    """Return the late rank of a launch, its share of exchanges, and the share of the time that others wait."""
+    for times in samples.times:
+        last, idle = times.observed.get("last_arrival_share"), times.observed.get("idle_s")
         if last is None or idle is None or not times.counted.any():
             continue
         shares: Floats = np.median(last[:, times.counted], axis=1)
@@ -63,37 +61,38 @@ def _late(case: CaseSamples) -> tuple[int, float, float] | None:
     return None
 
 
-def _finding(context: Context, rank: int, share: float, waited: float, case: CaseSamples) -> Finding:
-    host = _host(context, case, rank)
+def _finding(context: Context, rank: int, share: float, waited: float, samples: CaseSamples) -> Finding:
+    case = samples.case
+    host = _host(context, samples, rank)
     return Finding(
         code="late-rank",
         severity="warning",
         title=(
-            f"Rank {rank}{f' on {host}' if host else ''} comes last to {units.share(share)} of the exchanges of "
-            f"{case.benchmark}; the others wait {units.share(waited)} of the time for it"
+            f"Rank {rank}{f' on {host}' if host else ''} arrives last at {units.share(share)} of the exchanges of "
+            f"{case.label}; the others wait for it during {units.share(waited)} of the time"
         ),
         where={
             "benchmark": case.benchmark,
             "rank": rank,
             "ranks": case.ranks,
-            "layer": "algorithm",
+            "layer": context.benchmark(case).level,
             **({"host": host} if host else {}),
         },
         evidence=[
-            Evidence(what=f"exchanges of {label(case)} to which rank {rank} came last", value=units.share(share)),
-            Evidence(what="share of the time that the others wait", value=units.share(waited)),
+            Evidence(what=f"exchanges at which rank {rank} arrived last", value=units.share(share)),
+            Evidence(what="share of the time during which the others wait", value=units.share(waited)),
         ],
         advice=(
-            "It has more to do or a slower processor: look at the phases by rank. If its computation takes longer "
-            "than that of its equals, something else runs on its processor, or the host is slow; if not, its part "
-            "of the problem is larger or has more neighbours."
+            "It has more work or a slower processor: compare the phases by rank. If its computation takes longer "
+            "than that of its peers, another process uses its processor, or the host is slow; if not, its part of "
+            "the problem is larger or has more neighbours."
         ),
         lost=waited,
     )
 
 
-def _host(context: Context, case: CaseSamples, rank: int) -> str:
+def _host(context: Context, samples: CaseSamples, rank: int) -> str:
     for launch in context.samples.launches:
-        if (launch.launch, launch.attempt) == (case.launch, case.attempt):
+        if (launch.launch, launch.attempt) == (samples.launch, samples.attempt):
             return next((process.host for process in launch.processes if process.rank == rank), "")
     return ""

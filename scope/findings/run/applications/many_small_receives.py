@@ -1,4 +1,4 @@
-"""A program that receives very many short messages, one after another, spends its time on receiving them."""
+"""An application that receives very many short messages one after another spends its time receiving them."""
 
 from __future__ import annotations
 
@@ -6,106 +6,93 @@ from math import log
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.algorithms.cases import AlgorithmCase, application_cases, words
-from scope.findings.run.context import Context, figure
-from scope.models.fitting.ratios import Figure, ratio
+from scope.findings.run.algorithms.cases import ProgramCase, application_cases
+from scope.findings.run.context import Context
+from scope.models.fitting.ratios import ratio
+from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 
 WAVES = {"application.npb_lu": "a row or a column of each plane from the neighbours before"}
-"""The applications whose processes pass such messages on, and what each holds."""
+"""The applications whose processes pass on such messages, and what each message contains."""
 SHORT_BYTES = 4096
-"""A mean message up to which latency, and not the rate, decides."""
+"""Mean message size up to which latency dominates, not bandwidth."""
 MUCH = 0.25
-"""Share of the whole time from which on receiving is worth a word."""
+"""Share of the whole time above which receiving is worth a line."""
 SLOW = 2.0
-"""How many times the ping-pong's figure a receive takes that something else than latency must explain."""
+"""A receive that takes so many times the ping-pong needs another explanation than latency."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find for each such application the fewest processes on which it certainly is long in its receives.
+    """Find for each such application the fewest processes on which receives certainly take much of its time.
 
-    Tessera, Benchmarking of a commercial Linux cluster, sec. 3.1: over the faster of two networks LU was four
-    times as long in its messages, of about 1 KB, as over the slower one; so a receive is held against the
-    ping-pong of the same run. Waiting for a process that still computes is not counted.
+    Tessera, Benchmarking of a commercial Linux cluster, sec. 3.1: over the faster of two networks LU spent four
+    times as long in its messages of about 1 KB as over the slower one. So a receive is compared with the ping-pong
+    of the same run. Waiting for a process that still computes does not count.
     """
-    bound: dict[tuple[object, ...], tuple[AlgorithmCase, Figure]] = {}
+    bound: dict[tuple[object, ...], tuple[ProgramCase, Estimate]] = {}
     for case in application_cases(context):
         total = case.total
         if total.benchmark not in WAVES or not 0 < _message_bytes(case) <= SHORT_BYTES:
             continue
-        share = ratio(_figure(case.figures["exchange_s"]), _figure(total))
+        share = ratio(case.figures["exchange_s"].estimate, total.estimate)
         if share.low is not None and share.low > MUCH:
             key = (total.benchmark, case.kind, total.transport, total.placement)
             if key not in bound or bound[key][0].total.ranks > total.ranks:
                 bound[key] = (case, share)
-    return [_finding(case, share, _ping_pong(context, case)) for case, share in bound.values()]
+    return [_finding(context, case, share, _ping_pong(context, case)) for case, share in bound.values()]
 
 
-def _figure(one: Summary) -> Figure:
-    return Figure(one.median or 0.0, one.ci_low, one.ci_high)
-
-
-def _message_bytes(case: AlgorithmCase) -> float:
-    """Return the mean message; 0 where none is sent."""
+def _message_bytes(case: ProgramCase) -> float:
+    """Return the mean message size; 0 where none is sent."""
     sent = case.seconds("exchange_messages")
     return case.seconds("exchange_bytes") / sent if sent and case.seconds("waits") else 0.0
 
 
-def _ping_pong(context: Context, case: AlgorithmCase) -> Summary | None:
-    """Return the one whose message is nearest, by a factor; None where none is within a factor of four."""
+def _ping_pong(context: Context, case: ProgramCase) -> Summary | None:
+    """Return the ping-pong with the nearest message size; None where none is within a factor of four."""
     size = _message_bytes(case)
 
     def apart(one: Summary) -> float:
-        return abs(log(max(1, int(one.parameters["message_bytes"])) / size))
+        return abs(log(max(1, context.measurements.size(one)) / size))
 
     found = [
-        s
-        for s in context.headlines
-        if s.benchmark == "mpi.latency"
-        and s.metric == "latency_s"
-        and s.transport == case.total.transport
-        and s.median
-        and apart(s) <= log(4)
+        one
+        for one in context.measurements.calling("MPI_Send")
+        if one.transport == case.total.transport and apart(one) <= log(4)
     ]
     return min(found, key=apart, default=None)
 
 
-def _finding(case: AlgorithmCase, share: Figure, ping: Summary | None) -> Finding:
+def _finding(context: Context, case: ProgramCase, share: Estimate, ping: Summary | None) -> Finding:
     total = case.total
     waits, size = case.seconds("waits"), _message_bytes(case)
     each_s = case.seconds("exchange_s") / waits
-    beside = ratio(Figure(each_s), Figure(ping.median)) if ping and ping.median else None
-    slow = beside is not None and beside.value > SLOW
-    held = f", {beside.value:.1f} times the ping-pong's figure" if beside else ""
+    beside = each_s / ping.estimate.value if ping else None
+    slow = beside is not None and beside > SLOW
+    compared = f", {beside:.1f} times the ping-pong" if beside else ""
     advice = (
-        "Let a message carry several planes where the program can, or use fewer processes: each receive costs a "
-        "latency, whatever it holds. "
+        "Combine several planes into one message where the program can, or use fewer processes: each receive "
+        "costs a latency, whatever its size. "
     )
     if slow:
         advice += (
-            "Latency alone does not explain these receives: look at how the library receives short messages over "
-            "this path (eager limit, progress by polling or by interrupts), and compare transports."
+            "Latency alone does not explain these receives: check how the library receives short messages on this "
+            "path (eager limit, polling or interrupts), and compare transports."
         )
     return Finding(
         code="many-small-receives",
         severity="warning" if slow else "advice",
         title=(
-            f"{total.benchmark} {words(case.kind)} on {total.ranks} processes waits {waits:.0f} times for "
-            f"{units.quantity(size, 'B')}, {WAVES[total.benchmark]}: "
-            f"{units.share(share.value, share.low, share.high)} of its time, "
-            f"{units.quantity(each_s, 's')} each{held}"
+            f"{case.name} on {total.ranks} processes waits {waits:.0f} times for {units.quantity(size, 'B')}, "
+            f"{WAVES[total.benchmark]}: {units.share(share.value, share.low, share.high)} of its time, "
+            f"{units.quantity(each_s, 's')} each{compared}"
         ),
-        where={
-            "benchmark": total.benchmark,
-            "ranks": total.ranks,
-            "transport": total.transport,
-            "layer": "application",
-        },
+        where=case.where,
         evidence=[
             *case.evidence("time_s", "exchange_s", "idle_s", "waits", "exchange_messages", "exchange_bytes"),
-            Evidence(what="mean message", value=size, unit="B"),
-            Evidence(what="of its exchanges, for each wait", value=each_s, unit="s"),
-            *([figure(ping)] if ping else []),
+            Evidence(what="mean message size", value=size, unit="B"),
+            Evidence(what="time in exchanges per wait", value=each_s, unit="s"),
+            *(context.evidence(ping) if ping else []),
         ],
         advice=advice.strip(),
         lost=min(share.value, 1.0),

@@ -1,4 +1,4 @@
-"""A second core of a host computes an application no faster than the first alone."""
+"""An application computes hardly faster on two cores of a host than on one."""
 
 from __future__ import annotations
 
@@ -6,70 +6,51 @@ from collections import defaultdict
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.algorithms.cases import AlgorithmCase, application_cases, words
+from scope.findings.run.algorithms.cases import ProgramCase, application_cases
 from scope.findings.run.context import Context
-from scope.models.fitting.ratios import Figure, ratio
-from scope.statistics.summary import Summary
+from scope.models.fitting.ratios import ratio
+from scope.statistics.estimate import Estimate
 
 LITTLE = 1.2
-"""Speed-up of computation by a second core below which it is hardly worth having; two are expected."""
+"""Speed-up of computation by a second core that is hardly worth having; 2 is expected."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find applications whose computation, without messages and waiting, two cores of a host hardly share.
+    """Find applications whose computation, without messages and waiting, gains little from a second core.
 
-    Each of two processes has half of the work: where it takes as long as the whole on one, they hold each other
-    up, as a rule in the memory that both read (`node.stream` tells).
+    Each of two processes has half of the work: where that takes as long as the whole on one, they compete, as a
+    rule for the memory that both read (`node.stream` shows it).
     """
-    groups: dict[tuple[object, ...], dict[int, AlgorithmCase]] = defaultdict(dict)
+    groups: dict[tuple[object, ...], dict[int, ProgramCase]] = defaultdict(dict)
     for case in application_cases(context):
         total = case.total
         if total.ranks in (1, 2) and "compute_s" in case.figures:
             groups[total.benchmark, case.kind, total.placement][total.ranks] = case
     found = []
     for pair in groups.values():
-        if 1 in pair and 2 in pair and _on_one_host(context, pair[2].total):
-            gained = ratio(_computing(pair[1]), _computing(pair[2]))
+        if 1 in pair and 2 in pair and len(set(context.measurements.hosts(pair[2].total))) == 1:
+            gained = ratio(pair[1].figures["compute_s"].estimate, pair[2].figures["compute_s"].estimate)
             if gained.high is not None and gained.high < LITTLE:
                 found.append(_finding(pair[1], pair[2], gained))
     return found
 
 
-def _computing(case: AlgorithmCase) -> Figure:
-    one = case.figures["compute_s"]
-    return Figure(one.median or 0.0, one.ci_low, one.ci_high)
-
-
-def _on_one_host(context: Context, total: Summary) -> bool:
-    launches = [
-        launch
-        for launch in context.samples.launches
-        if (launch.ranks, launch.transport, launch.placement) == (total.ranks, total.transport, total.placement)
-    ]
-    return all(len({process.host for process in launch.processes}) == 1 for launch in launches)
-
-
-def _finding(alone: AlgorithmCase, both: AlgorithmCase, gained: Figure) -> Finding:
-    total = both.total
+def _finding(one: ProgramCase, both: ProgramCase, gained: Estimate) -> Finding:
     low, high = gained.low or gained.value, gained.high or gained.value
     return Finding(
         code="second-core",
         severity="advice",
         title=(
-            f"{total.benchmark} {words(both.kind)} computes {gained.value:.2f} [{low:.2f}, {high:.2f}] times "
-            f"as fast on two cores as on one: {units.quantity(alone.seconds('compute_s'), 's')} and "
+            f"{both.name} computes only {gained.value:.2f} [{low:.2f}, {high:.2f}] times as fast on two cores as "
+            f"on one: {units.quantity(one.seconds('compute_s'), 's')} and "
             f"{units.quantity(both.seconds('compute_s'), 's')}"
         ),
-        where={
-            "benchmark": total.benchmark,
-            "ranks": total.ranks,
-            "transport": total.transport,
-            "layer": "application",
-        },
-        evidence=[*alone.evidence("compute_s", "time_s"), *both.evidence("compute_s", "time_s", "idle_s")],
+        where=both.where,
+        evidence=[*one.evidence("compute_s", "time_s"), *both.evidence("compute_s", "time_s", "idle_s")],
         advice=(
-            "`scope run node.stream` says whether one core already takes the memory's bandwidth: then spread such "
-            "programs over hosts, one process each. Else look for two processes on one core (`scope doctor`)."
+            "`scope run node.stream` shows whether one core already saturates the memory: then spread such "
+            "programs over hosts, one process each. Otherwise check that the two processes do not share a core "
+            "(`scope doctor`)."
         ),
         lost=max(0.0, 1 - gained.value / 2),
     )

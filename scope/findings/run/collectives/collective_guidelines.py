@@ -1,6 +1,6 @@
-"""The guidelines of collectives: what each must not be slower than. Träff, Gropp & Thakur 2010, sec. 3 and 4.
+"""Performance guidelines of collectives (Träff, Gropp & Thakur 2010, sec. 3 and 4).
 
-Where a composition needs a size that was not measured, the next larger one that was stands for it: a program can
+Where a composition needs a size that was not measured, the next larger measured one replaces it: a program can
 always pad.
 """
 
@@ -8,28 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scope.findings.run.collectives.guideline import Comparison, Guideline, Pairs, of, same_place, size
+from scope.findings.run.collectives.guideline import Calls, Comparison, Guideline, Pairs, same_place, size
 from scope.statistics.summary import Summary
 
-PLAIN = {"mpi.scatter": "mpi.scatterv", "mpi.gather": "mpi.gatherv", "mpi.allgather": "mpi.allgatherv"} | {
-    "mpi.alltoall": "mpi.alltoallv",
-    "mpi.reduce_scatter_block": "mpi.reduce_scatter",
+VARIABLE = {
+    "MPI_Scatter": "MPI_Scatterv",
+    "MPI_Gather": "MPI_Gatherv",
+    "MPI_Allgather": "MPI_Allgatherv",
+    "MPI_Alltoall": "MPI_Alltoallv",
+    "MPI_Reduce_scatter_block": "MPI_Reduce_scatter",
 }
-"""Collectives of equal blocks, and those that take a length for each process."""
-
-
-def blocking(times: list[Summary], benchmark: str) -> list[Summary]:
-    """Return the blocking calls with root 0, equal blocks and sums."""
-    return of(times, benchmark, call="blocking", root=0, blocks="equal", operator="sum")
+"""Collectives of equal blocks, and those with a length for each process."""
 
 
 def _no_slower(left: str, right: str, then: str | None = None, gathered: str = "") -> Pairs:
-    """Compare at equal sizes; the one called `gathered` carries the blocks of all processes."""
+    """Compare routines at equal sizes; the one called `gathered` carries the blocks of all processes."""
 
-    def pairs(times: list[Summary]) -> Iterator[Comparison]:
-        rights = blocking(times, right)
-        thens = blocking(times, then) if then else []
-        for one in blocking(times, left):
+    def pairs(calls: Calls) -> Iterator[Comparison]:
+        rights = calls.of(right)
+        thens = calls.of(then) if then else []
+        for one in calls.of(left):
             other = _counterpart(one, rights, many=right == gathered)
             second = _counterpart(one, thens, many=then == gathered)
             if other is not None and (then is None or second is not None):
@@ -44,7 +42,6 @@ def _counterpart(one: Summary, others: list[Summary], many: bool) -> Summary | N
         other
         for other in others
         if one.ranks > 1
-        and (one.ranks, one.placement) == (other.ranks, other.placement)
         and same_place(one, other)
         and size(other) >= wanted
         and (many or size(other) == wanted or not wanted)
@@ -52,17 +49,17 @@ def _counterpart(one: Summary, others: list[Summary], many: bool) -> Summary | N
     return min(fitting, key=size, default=None)
 
 
-def _plain_against_lengths(times: list[Summary]) -> Iterator[Comparison]:
-    for plain, with_lengths in PLAIN.items():
-        yield from _no_slower(plain, with_lengths)(times)
+def _equal_against_variable(calls: Calls) -> Iterator[Comparison]:
+    for equal, variable in VARIABLE.items():
+        yield from _no_slower(equal, variable)(calls)
 
 
 def _calls(left: str, right: str) -> Pairs:
-    """Compare two ways of calling the same collective."""
+    """Compare two kinds of calls of the same collective."""
 
-    def pairs(times: list[Summary]) -> Iterator[Comparison]:
-        others = {but_for(s, "call"): s for s in times if s.parameters.get("call") == right}
-        for one in times:
+    def pairs(calls: Calls) -> Iterator[Comparison]:
+        others = {but_for(s, "call"): s for s in calls.times if s.parameters.get("call") == right}
+        for one in calls.times:
             other = others.get(but_for(one, "call"))
             if one.parameters.get("call") == left and one.ranks > 1 and other is not None:
                 yield Comparison(one, other)
@@ -71,13 +68,13 @@ def _calls(left: str, right: str) -> Pairs:
 
 
 def but_for(s: Summary, parameter: str) -> tuple[object, ...]:
-    """Return what a summary shares with those that differ from it in one parameter alone."""
+    """Return what summaries have in common that differ in one parameter only."""
     parameters = tuple(sorted((name, str(value)) for name, value in s.parameters.items() if name != parameter))
     return (s.benchmark, parameters, s.ranks, s.transport, s.placement, s.origin, s.metric)
 
 
 def but_for_the_ranks(s: Summary) -> tuple[object, ...]:
-    """Return what a summary shares with those of other numbers of processes."""
+    """Return what summaries have in common that differ in the number of processes only."""
     parameters = tuple(sorted((name, str(value)) for name, value in s.parameters.items()))
     return (s.benchmark, parameters, s.transport, s.placement, s.origin, s.metric)
 
@@ -86,48 +83,48 @@ COLLECTIVE_GUIDELINES = [
     Guideline(
         "allreduce",
         "MPI_Allreduce",
-        "MPI_Reduce and MPI_Bcast in turn",
-        _no_slower("mpi.allreduce", "mpi.reduce", "mpi.broadcast"),
+        "MPI_Reduce followed by MPI_Bcast",
+        _no_slower("MPI_Allreduce", "MPI_Reduce", "MPI_Bcast"),
     ),
-    Guideline("reduce", "MPI_Reduce", "MPI_Allreduce", _no_slower("mpi.reduce", "mpi.allreduce")),
-    Guideline("reduce by scan", "MPI_Reduce", "MPI_Scan", _no_slower("mpi.reduce", "mpi.scan")),
+    Guideline("reduce", "MPI_Reduce", "MPI_Allreduce", _no_slower("MPI_Reduce", "MPI_Allreduce")),
+    Guideline("reduce by scan", "MPI_Reduce", "MPI_Scan", _no_slower("MPI_Reduce", "MPI_Scan")),
     Guideline(
         "allgather",
         "MPI_Allgather",
-        "MPI_Gather and MPI_Bcast in turn",
-        _no_slower("mpi.allgather", "mpi.gather", "mpi.broadcast", gathered="mpi.broadcast"),
+        "MPI_Gather followed by MPI_Bcast",
+        _no_slower("MPI_Allgather", "MPI_Gather", "MPI_Bcast", gathered="MPI_Bcast"),
     ),
-    Guideline("gather", "MPI_Gather", "MPI_Allgather", _no_slower("mpi.gather", "mpi.allgather")),
+    Guideline("gather", "MPI_Gather", "MPI_Allgather", _no_slower("MPI_Gather", "MPI_Allgather")),
     Guideline(
         "scatter",
         "MPI_Scatter",
         "MPI_Bcast of all blocks",
-        _no_slower("mpi.scatter", "mpi.broadcast", gathered="mpi.broadcast"),
+        _no_slower("MPI_Scatter", "MPI_Bcast", gathered="MPI_Bcast"),
     ),
     Guideline(
         "allgather by all-to-all",
         "MPI_Allgather",
         "MPI_Alltoall",
-        _no_slower("mpi.allgather", "mpi.alltoall"),
+        _no_slower("MPI_Allgather", "MPI_Alltoall"),
     ),
     Guideline(
         "reduce-scatter",
         "MPI_Reduce_scatter_block",
-        "MPI_Reduce and MPI_Scatter in turn",
-        _no_slower("mpi.reduce_scatter_block", "mpi.reduce", "mpi.scatter", gathered="mpi.reduce"),
+        "MPI_Reduce followed by MPI_Scatter",
+        _no_slower("MPI_Reduce_scatter_block", "MPI_Reduce", "MPI_Scatter", gathered="MPI_Reduce"),
     ),
     Guideline(
         "barrier by allreduce",
         "MPI_Barrier",
         "the smallest MPI_Allreduce",
-        _no_slower("mpi.barrier", "mpi.allreduce"),
+        _no_slower("MPI_Barrier", "MPI_Allreduce"),
     ),
-    Guideline("equal blocks", "a collective of equal blocks", "the one with lengths", _plain_against_lengths),
-    Guideline("blocking", "a blocking call", "the non-blocking one and a wait", _calls("blocking", "nonblocking")),
+    Guideline("equal blocks", "a collective of equal blocks", "its variant with lengths", _equal_against_variable),
+    Guideline("blocking", "a blocking call", "the nonblocking call and a wait", _calls("blocking", "nonblocking")),
     Guideline(
         "persistent",
         "a persistent call",
-        "the non-blocking one and a wait",
+        "the nonblocking call and a wait",
         _calls("persistent", "nonblocking"),
     ),
 ]

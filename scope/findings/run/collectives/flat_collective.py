@@ -1,4 +1,4 @@
-"""A collective sends its payload over a slow trunk more often than once."""
+"""A collective sends its payload over a slow trunk more than once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from scope.findings.run.context import Context
 from scope.statistics.summary import Summary
 from scope.topology.topology import Group, Topology
 
-ONCE = ("mpi.broadcast", "mpi.reduce", "mpi.allreduce")
+ONCE = ("MPI_Bcast", "MPI_Reduce", "MPI_Allreduce")
 """Collectives whose payload has to cross every trunk once (and back at the same time)."""
 SLOW_SHARE = 0.5
-"""A trunk is slow that carries less than this share of what one host below it can send."""
+"""A trunk is slow if it carries less than this share of what one host below it can send."""
 TOO_OFTEN = 1.5
 BETTER = "collectives"
 
@@ -19,23 +19,23 @@ BETTER = "collectives"
 def find(context: Context) -> list[Finding]:
     """Find collectives that take longer than a topology-aware one or than crossing the slowest trunk.
 
-    The worst of each benchmark is told. Where no topology-aware one was measured, small messages do not count:
-    they are bound by latency, and only where crossing takes most of what is needed is the trunk to blame.
+    Only the worst case of each benchmark is reported. Where no topology-aware collective was measured, small
+    messages do not count: they are limited by latency, not by the trunk.
     """
     if context.topology is None:
         return []
     worst: dict[str, tuple[float, Finding]] = {}
     for summary in context.headlines:
-        if summary.benchmark not in ONCE or summary.metric != "time_s" or summary.transport.startswith(BETTER):
+        if not context.calls(summary, *ONCE) or summary.unit != "s" or summary.transport.startswith(BETTER):
             continue
-        for finding in _held(context, context.topology, summary):
+        for finding in _compared(context, context.topology, summary):
             if finding.lost is not None and finding.lost > worst.get(summary.benchmark, (0.0, finding))[0]:
                 worst[summary.benchmark] = (finding.lost, finding)
     return [finding for _, finding in worst.values()]
 
 
-def _held(context: Context, topology: Topology, summary: Summary) -> list[Finding]:
-    hosts = _hosts(context, summary)
+def _compared(context: Context, topology: Topology, summary: Summary) -> list[Finding]:
+    hosts = context.measurements.hosts(summary)
     better = _better(context, summary)
     trunk = _slowest_trunk(topology, hosts, shared=better is not None)
     message_bytes = int(summary.parameters.get("message_bytes", 0))
@@ -52,34 +52,26 @@ def _held(context: Context, topology: Topology, summary: Summary) -> list[Findin
         Finding(
             code="flat-collective",
             severity="warning",
-            title=f"{summary.benchmark} of {units.quantity(message_bytes, 'B')} on {summary.ranks} processes took "
-            f"{seconds}; one that crosses the trunk of {trunk.name} once {how} {units.quantity(gained, 's')}",
+            title=f"{summary.label} takes {seconds}; crossing the trunk of {trunk.name} only once {how} "
+            f"{units.quantity(gained, 's')}",
             where={"benchmark": summary.benchmark, "group": trunk.name, "layer": "mpi"},
             evidence=[
                 Evidence(what=summary.label, value=summary.median, unit="s"),
                 Evidence(what=f"its payload over the trunk of {trunk.name}, once", value=crossing_s, unit="s"),
-                Evidence(what="so often it could have crossed meanwhile", value=summary.median / crossing_s),
+                Evidence(what="number of crossings in the measured time", value=summary.median / crossing_s),
                 *([Evidence(what=better.label, value=gained, unit="s")] if better else []),
             ],
-            advice="Number ranks cluster by cluster, and run the program over the topology-aware collectives "
+            advice="Number ranks cluster by cluster, and use the topology-aware collectives "
             "(docs/how-to/collectives.md).",
             lost=1 - gained / summary.median,
         )
     ]
 
 
-def _hosts(context: Context, summary: Summary) -> list[str]:
-    """Return the hosts of a case's processes, the first rank's first."""
-    for launch in context.samples.launches:
-        if (launch.ranks, launch.transport) == (summary.ranks, summary.transport):
-            return [process.host for process in sorted(launch.processes, key=lambda process: process.rank)]
-    return []
-
-
 def _slowest_trunk(topology: Topology, hosts: list[str], shared: bool) -> Group | None:
-    """Return the group with the slowest uplink that parts the hosts and is slow for one of those inside.
+    """Return the group with the slowest uplink that separates the hosts and is slow for one host inside.
 
-    `shared`: one that is slow only when those inside send at once does, too.
+    `shared`: an uplink that is slow only when all hosts inside send at once counts, too.
     """
     known = [host for host in dict.fromkeys(hosts) if host in topology.group_of]
     parting = [
@@ -112,7 +104,7 @@ def _across(topology: Topology, trunk: Group, hosts: list[str]) -> tuple[str, st
 
 
 def _better(context: Context, summary: Summary) -> Summary | None:
-    """Return the same case over topology-aware collectives, the fastest that was measured."""
+    """Return the fastest measurement of the same case over topology-aware collectives."""
     same = [
         other
         for other in context.headlines

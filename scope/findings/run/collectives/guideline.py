@@ -1,4 +1,4 @@
-"""What a performance guideline says, and how it picks what it compares.
+"""Performance guidelines: what must not be slower than what.
 
 After Träff, Gropp & Thakur 2010, "Self-consistent MPI performance guidelines" (IEEE TPDS 21 (5), 698-709): a call
 must not be slower than a program that does the same with other calls.
@@ -6,11 +6,12 @@ must not be slower than a program that does the same with other calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from scope.catalog.catalog import Catalog
 from scope.samples.samples import Floats
 from scope.statistics.summary import Summary
 
@@ -26,12 +27,12 @@ class Comparison:
 
     @property
     def bound_s(self) -> float:
-        """What the left side must not exceed."""
+        """The bound of the left side."""
         return self.times * (self.right.median or 0.0) + ((self.then.median or 0.0) if self.then else 0.0)
 
     @property
     def bound_of_launches_s(self) -> Floats:
-        """The same for each launch; of a sum, launches are taken in their order."""
+        """The same for each launch; the launches of a sum are added in their order."""
         right: Floats = self.times * np.array(self.right.launch_medians, dtype=np.float64)
         if self.then is None:
             return right
@@ -41,12 +42,33 @@ class Comparison:
         return both
 
 
-Pairs = Callable[[list[Summary]], Iterator[Comparison]]
+@dataclass(frozen=True)
+class Calls:
+    """The times of MPI calls, by routine."""
+
+    times: list[Summary]
+    catalog: Catalog
+
+    def of(self, routine: str, free: Iterable[str] = ()) -> list[Summary]:
+        """Return the times of a routine as a plain program calls it; the `free` parameters may have any value."""
+        return [
+            one
+            for bound in self.catalog.bound_to(routine)
+            for one in self.times
+            if one.benchmark == bound.benchmark.name and bound.holds(one.parameters, free)
+        ]
+
+    def of_benchmark(self, name: str) -> list[Summary]:
+        """Return the times of a benchmark."""
+        return [one for one in self.times if one.benchmark == name]
+
+
+Pairs = Callable[[Calls], Iterator[Comparison]]
 
 
 @dataclass(frozen=True)
 class Guideline:
-    """What must not be slower than what, in words, and where that is found among summaries of times."""
+    """What must not be slower than what, in words, and the pairs to compare."""
 
     name: str
     left: str
@@ -59,28 +81,13 @@ def size(summary: Summary) -> int:
     return int(summary.parameters.get("message_bytes", 0))
 
 
-def of(times: list[Summary], benchmark: str, **parameters: str | int) -> list[Summary]:
-    """Return the summaries of a benchmark with these parameters, where it has them."""
-    return [
-        s
-        for s in times
-        if s.benchmark == benchmark
-        and all(s.parameters.get(name, value) == value for name, value in parameters.items())
-    ]
-
-
 def same_place(left: Summary, right: Summary) -> bool:
-    """Say whether two were measured over the same transport, by as many processes that were placed alike."""
-    return (left.transport, left.origin, left.ranks, left.placement) == (
-        right.transport,
-        right.origin,
-        right.ranks,
-        right.placement,
-    )
+    """Return whether two were measured on as many processes, over the same transport and in the same place."""
+    return (left.batch, left.origin) == (right.batch, right.origin)
 
 
 def slowest_pair(left: Summary, pairs: list[Summary]) -> Summary | None:
-    """Return the slowest of the pairs that a call of many processes may be made of: those of two hosts if any."""
+    """Return the slowest of the messages that a call of many processes may be made of."""
     return max(
         (pair for pair in pairs if (left.transport, left.origin) == (pair.transport, pair.origin)),
         key=lambda pair: pair.median or 0.0,

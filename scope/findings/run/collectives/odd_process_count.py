@@ -1,4 +1,4 @@
-"""A collective of a number of processes that is no power of two takes longer than of the next larger power."""
+"""A collective takes longer than on the next larger power of two processes."""
 
 from __future__ import annotations
 
@@ -8,30 +8,25 @@ from math import ceil, log2
 from scope import units
 from scope.findings.finding import Finding
 from scope.findings.run.collectives.collective_guidelines import but_for_the_ranks
-from scope.findings.run.context import Context, excess_of, figure
-from scope.findings.run.measurement.oversubscription import crowded
+from scope.findings.run.context import Context, certainly_longer, excess_of
 from scope.findings.settings import setting
 from scope.statistics.summary import Summary
 
 SMALLEST_EXCESS = 0.1
-"""Above the time of more processes; a model of steps says that it takes no longer."""
+"""Over the time of more processes; with logarithmic steps there is none."""
 LARGE_EXCESS = 0.5
 
 
 def find(context: Context) -> list[Finding]:
     """Find the worst case of each collective whose interval lies above that of the next larger power of two.
 
-    Fewer processes hold no more data, so that any time above is the algorithm's. Where the times are equal, the
-    intervals of six launches each lie apart in this order once in 924; they must be 10 % apart, too.
+    Fewer processes hold no more data, so the excess is due to the algorithm. With equal times, the intervals of
+    six launches each are disjoint in this order once in 924; they must also be 10 % apart.
     """
-    crowds = crowded(context)
     times = [
         s
         for s in context.headlines
-        if s.unit == "s"
-        and s.definition == "global"
-        and s.ci_low is not None
-        and (s.ranks, s.transport, s.placement) not in crowds
+        if s.unit == "s" and s.definition == "global" and s.ci_low is not None and not context.shares_processors(s)
     ]
     worst: dict[str, tuple[Summary, Summary]] = {}
     for odd, power in _pairs(times):
@@ -46,9 +41,7 @@ def _pairs(times: list[Summary]) -> Iterator[tuple[Summary, Summary]]:
     for odd in times:
         larger = 2 ** ceil(log2(odd.ranks))
         power = by_key.get((but_for_the_ranks(odd), larger))
-        if larger == odd.ranks or power is None or odd.ci_low is None or power.ci_high is None:
-            continue
-        if odd.ci_low > power.ci_high and excess_of(odd, power) > SMALLEST_EXCESS:
+        if larger != odd.ranks and power is not None and certainly_longer(odd, power, SMALLEST_EXCESS):
             yield odd, power
 
 
@@ -57,19 +50,16 @@ def _finding(context: Context, odd: Summary, power: Summary) -> Finding:
     return Finding(
         code="odd-process-count",
         severity="warning" if excess > LARGE_EXCESS else "advice",
-        title=(
-            f"{odd.benchmark} takes {units.share(excess)} longer on {odd.ranks} processes than on {power.ranks}: "
-            f"{odd.label}"
-        ),
+        title=(f"{odd.label} takes {units.share(excess)} longer than on {power.ranks} ranks"),
         where={
             "benchmark": odd.benchmark,
             "ranks": odd.ranks,
             "message_bytes": int(odd.parameters.get("message_bytes", 0)),
             "layer": "mpi",
         },
-        evidence=[figure(odd), figure(power)],
+        evidence=context.evidence(odd, power),
         advice=(
-            f"The library's algorithm wants a power of two: run such programs on {power.ranks} or "
+            f"The library's algorithm favours powers of two: run such programs on {power.ranks} or "
             f"{power.ranks // 2} processes, or {setting(context.mpi, 'collective algorithm')}."
         ),
         lost=excess / (1 + excess),

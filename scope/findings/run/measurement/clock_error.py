@@ -1,4 +1,4 @@
-"""The clocks of the hosts differ by more than what was measured with them allows."""
+"""The synchronised clocks of the hosts differ too much for the times measured with them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 
 TOLERATED = 0.1
-"""Share of a collective's time that the clocks may be apart."""
+"""Share of a collective's time by which the clocks may differ."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find collectives (global definition) whose times are not long beside the largest clock error seen."""
+    """Find collectives (global definition) whose times are too short for the largest clock error seen."""
     hosts = max((launch.clock_synchronization.hosts for launch in context.samples.launches), default=1)
     errors = [launch.clock_synchronization.error_s for launch in context.samples.launches]
     errors += [launch.clock_synchronization.error_at_end_s or 0.0 for launch in context.samples.launches]
@@ -30,14 +30,14 @@ def find(context: Context) -> list[Finding]:
             code="clock-error",
             severity="warning",
             title=(
-                f"The synchronised clocks were up to {units.quantity(worst, 's')} apart, more than "
-                f"{units.share(TOLERATED)} of the time of {len(touched)} collectives"
+                f"The synchronised clocks differed by up to {units.quantity(worst, 's')}, more than "
+                f"{units.share(TOLERATED)} of the time of {len(touched)} collective cases"
             ),
             where={"hosts": hosts, "benchmark": ", ".join(sorted({s.benchmark for s in touched}))},
             evidence=[
                 Evidence(what="largest clock error of any launch", value=worst, unit="s"),
                 Evidence(what=shortest.label, value=shortest.median or 0.0, unit="s"),
             ],
-            advice="For these cases read the definitions that need no common clock: max_rank and streaming.",
+            advice="For these cases use the definitions that need no common clock: max_rank and streaming.",
         )
     ]

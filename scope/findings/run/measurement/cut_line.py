@@ -1,4 +1,4 @@
-"""The last line of the samples was cut."""
+"""The last line of the samples is incomplete."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ def find(context: Context) -> list[Finding]:
         Finding(
             code="cut-line",
             severity="warning",
-            title=f"Line {cut.line} of samples.jsonl is cut after {cut.length} bytes: the case that ran is lost",
+            title=f"Line {cut.line} of samples.jsonl ends after {cut.length} bytes: the case that was running is "
+            "lost",
             where={"line": cut.line},
-            evidence=[Evidence(what="it begins with", value=cut.start)],
-            advice="`scope run --resume DIRECTORY` keeps the rest and measures that case again.",
+            evidence=[Evidence(what="beginning of the line", value=cut.start)],
+            advice="`scope run --resume DIRECTORY` measures that case again and keeps all others.",
         )
     ]

@@ -1,4 +1,4 @@
-"""An emulated link does not do what it was declared to do."""
+"""An emulated link does not have its declared rate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scope.machine.machine import EmulatedCluster, EmulatedLink
 
 
 def find(context: Context) -> list[Finding]:
-    """Find links of the lab that were measured off their declared rate; one finding for all of them."""
+    """Find links of the lab whose measured rate differs from the declared one; one finding for all of them."""
     lab = context.machine.lab
     off = [link for link in lab.links if not faithful(link)] if lab else []
     if lab is None or not off:
@@ -19,7 +19,7 @@ def find(context: Context) -> list[Finding]:
         Finding(
             code="emulation-unfaithful",
             severity="warning",
-            title=f"In the lab the {worst.link} carried {_amount(worst)} than declared: emulated figures are of "
+            title=f"In the lab the {worst.link} carried {_amount(worst)} than declared: the results are those of "
             "another network",
             where={"layer": "network", "lab": lab.name},
             evidence=[Evidence(what=link.link, value=f"{link.deviation:+.1%}") for link in off],
@@ -34,10 +34,10 @@ def _amount(link: EmulatedLink) -> str:
 
 def _advice(lab: EmulatedCluster, link: EmulatedLink) -> str:
     if lab.faults:
-        return f"It was asked for: {', '.join(lab.faults)}. `scope lab fault --clear` mends it."
+        return f"Faults were injected: {', '.join(lab.faults)}. `scope lab fault --clear` removes them."
     if lacks_processors(link):
         return (
-            f"The processors were {link.processor_share:.0%} busy while it was measured: the emulation lacks"
+            f"The processors were {link.processor_share:.0%} busy during that measurement: the emulation lacks"
             " computing power. Use a quieter or larger machine, lower rates, or fewer hosts."
         )
-    return "Look at what else shapes the link (`scope lab status`), mend it, and check it anew: `scope lab check`."
+    return "Find what else shapes the link (`scope lab status`), and check it again: `scope lab check`."

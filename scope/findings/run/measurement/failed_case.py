@@ -1,40 +1,41 @@
-"""Cases that gave wrong data, died, or did not end."""
+"""Cases that returned wrong data, crashed, or did not end."""
 
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, label
-from scope.samples.records import Arrival
+from scope.findings.run.context import Context
+from scope.samples.records import RankState
 from scope.samples.samples import CaseSamples
 
-_HAPPENED = {"failed": "gave wrong data", "crashed": "crashed", "timeout": "did not end and was stopped"}
+_HAPPENED = {"failed": "returned wrong data", "crashed": "crashed", "timeout": "did not end and was terminated"}
 _ADVICE = {
-    "failed": "Data were changed on the way or computed wrongly: suspect the library, the driver, the link or "
-    "memory; run the case again with another MPI (`scope run --mpi NAME`) and on other hosts.",
-    "crashed": "Its last words are in `{folder}/stderr.txt`.",
-    "timeout": "What it was doing is in the evidence and in `{folder}/stderr.txt`; `--case-limit SECONDS` gives "
-    "it more time.",
+    "failed": "Data was corrupted in transit or computed wrongly: suspect the library, the driver, the link or "
+    "memory. Run the case again with another MPI (`scope run --mpi NAME`) and on other hosts.",
+    "crashed": "Its last output is in `{folder}/stderr.txt`.",
+    "timeout": "The evidence and `{folder}/stderr.txt` show what each rank was doing; `--case-limit SECONDS` "
+    "allows it more time.",
 }
 
 
 def find(context: Context) -> list[Finding]:
-    """Find every case that failed in some attempt; one finding per case and way of failing."""
+    """Find every case that failed in some attempt; one finding per case and kind of failure."""
     groups: dict[tuple[object, ...], list[CaseSamples]] = {}
-    for case in context.samples.failures:
-        if case.status in _HAPPENED:
-            groups.setdefault((case.identity, case.status), []).append(case)
-    return [_finding(context, cases) for cases in groups.values()]
+    for failed in context.samples.failures:
+        if failed.status in _HAPPENED:
+            groups.setdefault((failed.key, failed.status), []).append(failed)
+    return [_finding(context, several) for several in groups.values()]
 
 
-def _finding(context: Context, cases: list[CaseSamples]) -> Finding:
-    case = cases[0]
-    absent = [arrival for arrival in case.arrivals if not arrival.arrived]
-    launches = sorted({failed.launch for failed in cases})
-    succeeded = any(other.ok for other in context.samples.cases if other.identity == case.identity)
+def _finding(context: Context, several: list[CaseSamples]) -> Finding:
+    first = several[0]
+    case = first.case
+    absent = [state for state in first.rank_states if not state.arrived]
+    launches = sorted({failed.launch for failed in several})
+    succeeded = any(other.ok for other in context.samples.cases if other.key == first.key)
     return Finding(
         code="failed-case",
         severity="error",
-        title=f"{label(case)}: {_HAPPENED[case.status]}{_who(absent)}",
+        title=f"{case.label}: {_HAPPENED[first.status]}{_who(absent)}",
         where={
             "benchmark": case.benchmark,
             "ranks": case.ranks,
@@ -43,19 +44,19 @@ def _finding(context: Context, cases: list[CaseSamples]) -> Finding:
             **_located(absent),
         },
         evidence=[
-            Evidence(what="reason", value=case.reason or case.status),
-            Evidence(what=f"launches in which it {_HAPPENED[case.status]}", value=len(launches)),
+            Evidence(what="reason", value=first.reason or first.status),
+            Evidence(what=f"launches in which it {_HAPPENED[first.status]}", value=len(launches)),
             Evidence(
                 what="the same case in other launches", value="succeeded" if succeeded else "never succeeded"
             ),
-            *(Evidence(what=_place(a), value=_doing(a)) for a in absent[:8]),
+            *(Evidence(what=_place(state), value=_doing(state)) for state in absent[:8]),
         ],
-        advice=_ADVICE[case.status].format(folder=f"launches/{case.launch:04d}-{case.attempt}"),
+        advice=_ADVICE[first.status].format(folder=f"launches/{first.launch:04d}-{first.attempt}"),
         lost=1.0 if not succeeded else None,
     )
 
 
-def _who(absent: list[Arrival]) -> str:
+def _who(absent: list[RankState]) -> str:
     if not absent:
         return ""
     first = f"rank {absent[0].rank} on {absent[0].host}"
@@ -63,19 +64,19 @@ def _who(absent: list[Arrival]) -> str:
     return f"; {first}{others} did not arrive"
 
 
-def _located(absent: list[Arrival]) -> dict[str, str | int | float]:
+def _located(absent: list[RankState]) -> dict[str, str | int | float]:
     if not absent:
         return {}
-    hosts = sorted({arrival.host for arrival in absent})
-    return {"host": ", ".join(hosts), "rank": ", ".join(str(arrival.rank) for arrival in absent)}
+    hosts = sorted({state.host for state in absent})
+    return {"host": ", ".join(hosts), "rank": ", ".join(str(state.rank) for state in absent)}
 
 
-def _place(arrival: Arrival) -> str:
-    return f"rank {arrival.rank} on {arrival.host} (process {arrival.pid})"
+def _place(state: RankState) -> str:
+    return f"rank {state.rank} on {state.host} (process {state.pid})"
 
 
-def _doing(arrival: Arrival) -> str:
+def _doing(state: RankState) -> str:
     return (
-        f"{arrival.state}, in {arrival.stage}, repetition {arrival.repetition}, "
-        f"last sign {arrival.last_sign_s:.1f} s before the end"
+        f"{state.state}, in {state.stage}, repetition {state.repetition}, "
+        f"last heartbeat {state.last_heartbeat_s:.1f} s before termination"
     )

@@ -1,4 +1,4 @@
-"""The processors may run below their speed to save energy."""
+"""The frequency governor may keep the processors below their nominal clock."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def find(context: Context) -> list[Finding]:
             where={"host": ", ".join(names)},
             evidence=[Evidence(what="governor", value=governor)],
             advice=(
-                "Short cases may be timed before the processor has sped up. As root: `cpupower frequency-set -g "
-                "performance`; on a batch system ask for it, for example `srun --cpu-freq=performance`."
+                "Short cases may end before the clock has risen. As root: `cpupower frequency-set -g "
+                "performance`; on a batch system request it, for example `srun --cpu-freq=performance`."
             ),
         )
         for governor, names in hosts.items()

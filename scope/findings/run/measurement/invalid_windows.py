@@ -1,4 +1,4 @@
-"""Repetitions that some rank began too late for its window."""
+"""Repetitions that some rank started too late for its window."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def _finding(name: str, late: list[Summary]) -> Finding:
     return Finding(
         code="late-windows",
         severity="warning",
-        title=f"{name}: up to {units.share(worst[0].invalid_share)} of the repetitions began late on some rank "
-        f"in {len(late)} case{'s' if len(late) > 1 else ''}; they are not counted",
+        title=f"{name}: up to {units.share(worst[0].invalid_share)} of the repetitions started late on some rank "
+        f"in {len(late)} case{'s' if len(late) > 1 else ''}; they are excluded",
         where={"benchmark": name, "ranks": worst[0].ranks},
         evidence=[Evidence(what=f"late repetitions of {s.label}", value=s.invalid_share) for s in worst[:5]],
-        advice="Something keeps a rank from its processor: look for other processes, interrupts or too few "
+        advice="Something keeps a rank off its processor: look for other processes, interrupts or too few "
         "processors. `sampling.synchronization=dissemination` needs no windows.",
     )

@@ -1,4 +1,4 @@
-"""Something else was running."""
+"""Other processes were running before the run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 
 QUIET = 0.25
-"""Share of the processors that may be busy before the run; half a process is always tolerated."""
+"""Share of the processors that may be busy before the run; a load of 0.5 is always tolerated."""
 
 
 def find(context: Context) -> list[Finding]:
@@ -26,10 +26,10 @@ def find(context: Context) -> list[Finding]:
         Finding(
             code="machine-busy",
             severity="warning" if worst.load >= len(worst.processor.usable) else "advice",
-            title=f"{worst.load:.1f} processes were running on {worst.name} before the run began",
+            title=f"{worst.name} had a load of {worst.load:.1f} before the run began",
             where={"host": names},
             evidence=[Evidence(what=f"one-minute load of {host.name}", value=host.load) for host in busy],
-            advice="Repeat on a quiet machine (a build that has just ended counts for a minute), or reserve it; "
-            "the intervals show how much it mattered.",
+            advice="Repeat the run on a quiet or reserved machine (a build that has just ended still counts for a "
+            "minute); the intervals show how much it mattered.",
         )
     ]

@@ -1,4 +1,4 @@
-"""What was asked for or planned and has no result: skipped, unavailable, or never reached."""
+"""Cases without a result: skipped, unavailable, or never reached."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from scope.findings.run.context import Context
 
 
 def find(context: Context) -> list[Finding]:
-    """Find skipped and unavailable cases, one finding per reason, and the planned cases that nobody reached."""
+    """Find skipped and unavailable cases, one finding per reason, and planned cases that were never reached."""
     reasons: dict[str, list[str]] = {}
     for skipped in context.run.skipped:
         reasons.setdefault(skipped.reason, []).append(f"{skipped.benchmark} {skipped.case}".strip())
     for launches in context.samples.by_case().values():
-        case = launches[0]
-        if case.status == "unavailable":
-            reasons.setdefault(case.reason, []).append(case.benchmark)
+        first = launches[0]
+        if first.status == "unavailable":
+            reasons.setdefault(first.reason, []).append(first.case.benchmark)
     found = [_skipped(reason, cases) for reason, cases in reasons.items()]
     missing, planned = _not_reached(context)
     if missing:
@@ -26,7 +26,7 @@ def _not_reached(context: Context) -> tuple[list[str], int]:
     """Return the planned cases that have no record in their launch, and how many were planned."""
     if context.plan is None:
         return [], 0
-    seen = {(case.launch, case.position) for case in context.samples.cases}
+    seen = {(one.launch, one.position) for one in context.samples.cases}
     planned = [
         (launch.number, position, case.benchmark)
         for launch in context.plan.launches
@@ -47,7 +47,7 @@ def _skipped(reason: str, cases: list[str]) -> Finding:
             Evidence(what="cases", value=len(cases)),
             *(Evidence(what="case", value=name) for name in names[:8]),
         ],
-        advice="Nothing is wrong with the others; the reason says what these need.",
+        advice="All other cases are unaffected; the reason says what these need.",
     )
 
 
@@ -56,9 +56,9 @@ def _unreached(context: Context, missing: list[str], planned: int) -> Finding:
     return Finding(
         code="unfinished-run",
         severity="warning",
-        title=f"{len(missing)} of {planned} planned cases have no sample: the run is {context.run.status}",
+        title=f"{len(missing)} of {planned} planned cases have no samples: the run is {context.run.status}",
         where={"benchmark": ", ".join(names)},
         evidence=[Evidence(what=f"missing cases of {name}", value=missing.count(name)) for name in names],
-        advice="`scope run --resume DIRECTORY` measures them and nothing else.",
+        advice="`scope run --resume DIRECTORY` measures only these.",
         lost=len(missing) / planned,
     )

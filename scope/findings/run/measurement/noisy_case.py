@@ -1,4 +1,4 @@
-"""Cases whose median never became as certain as was asked."""
+"""Cases whose median never reached the target precision."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context, one_of_each_case
 from scope.statistics.summary import Summary
 
+NOISE = "node.noise"
+"""It measures what makes other cases noisy."""
 WIDE = 0.1
-"""Half width of the final interval over the median from which on a figure is not to be trusted."""
+"""Half width of the final interval over the median above which a figure cannot be trusted."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find cases whose interval became tight in no launch; one finding per benchmark."""
+    """Find cases that reached the target precision in no launch; one finding per benchmark."""
     benchmarks: dict[str, list[Summary]] = {}
     for summary in one_of_each_case(context.headlines):
-        # What node.noise measures is what makes other cases noisy.
-        if summary.tight_share == 0 and summary.benchmark != "node.noise":
+        if summary.converged_share == 0 and summary.benchmark != NOISE:
             benchmarks.setdefault(summary.benchmark, []).append(summary)
     everything = one_of_each_case(context.headlines)
     counts = {name: sum(s.benchmark == name for s in everything) for name in benchmarks}
@@ -26,11 +27,11 @@ def find(context: Context) -> list[Finding]:
 def _finding(name: str, noisy: list[Summary], count: int) -> Finding:
     worst = sorted(noisy, key=lambda s: -(s.relative_interval or 1.0))
     wide = worst[0].relative_interval
-    spread = f"up to ±{units.share(wide)} after all launches" if wide is not None else "no interval at all"
+    spread = f"up to ±{units.share(wide)} over all launches" if wide is not None else "no interval at all"
     return Finding(
         code="noisy-case",
         severity="warning" if wide is None or wide > WIDE else "information",
-        title=f"{name}: {len(noisy)} of {count} cases never became as certain as asked ({spread})",
+        title=f"{name}: {len(noisy)} of {count} cases did not reach the target precision ({spread})",
         where={"benchmark": name, "layer": name.split(".")[0]},
         evidence=[
             Evidence(
@@ -39,6 +40,6 @@ def _finding(name: str, noisy: list[Summary], count: int) -> Finding:
             )
             for s in worst[:5]
         ],
-        advice="Give them more time (`scope run --time SECONDS` or `--budget SECONDS`) and more launches "
-        "(`--launches`), and look for what else runs on the machine.",
+        advice="Allow more time (`scope run --time SECONDS` or `--budget SECONDS`) and more launches "
+        "(`--launches`), and look for other processes on the machine.",
     )

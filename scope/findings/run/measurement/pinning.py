@@ -1,4 +1,4 @@
-"""Processes were not held where they were wanted."""
+"""Processes were not bound as requested, or share a processor."""
 
 from __future__ import annotations
 
@@ -6,37 +6,36 @@ from collections import Counter
 
 from scope.findings.finding import Evidence, Finding, Severity
 from scope.findings.run.context import Context
-from scope.findings.run.measurement.oversubscription import crowded, usable
+from scope.models.measurements import usable
 from scope.samples.records import LaunchRecord
 
 
 def find(context: Context) -> list[Finding]:
-    """Find launches whose processes were to be bound but may move, were not bound, or share a processor."""
+    """Find launches whose processes were not bound although requested, were not bound, or share a processor."""
     if context.machine.lab is not None:
-        return []  # all its hosts share these processors: nothing is to be bound
-    crowds = crowded(context)
+        return []  # all its hosts share these processors: there is nothing to bind
     free = [
         launch
         for launch in context.samples.launches
-        if (launch.ranks, launch.transport, launch.placement) not in crowds
-        # A host with one processor binds by itself.
-        and all((usable(context, p.host) or 2) > 1 for p in launch.processes)
+        if launch.batch not in context.measurements.oversubscribed
+        # On a host with one processor there is nothing to bind.
+        and all((usable(context.machine, p.host) or 2) > 1 for p in launch.processes)
     ]
-    ignored = [launch for launch in free if launch.placement == "core" and _loose(context, launch)]
-    unbound = [launch for launch in free if launch.placement == "none" and _loose(context, launch)]
+    ignored = [launch for launch in free if str(launch.placement) == "core" and _loose(context, launch)]
+    unbound = [launch for launch in free if str(launch.placement) == "none" and _loose(context, launch)]
     stacked = [launch for launch in free if _stacked(context, launch)]
     found = []
     if stacked:
         found.append(_stacked_finding(context, stacked))
     if ignored:
-        found.append(_loose_finding("warning", "were to be bound to cores, but may move", ignored))
+        found.append(_loose_finding("warning", "were not bound to cores although requested and may move", ignored))
     if unbound:
         found.append(_loose_finding("advice", "were not bound and may move", unbound))
     return found
 
 
 def _threads_of_a_core(context: Context, host: str) -> int:
-    """Return how many processors one core shows: a process bound to a core may use all of them."""
+    """Return the hardware threads per core: a process bound to a core may use all of them."""
     facts = context.host(host)
     return max(facts.processor.threads // max(facts.processor.cores, 1), 1) if facts else 1
 
@@ -70,7 +69,7 @@ def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) 
         ],
         advice=(
             "Bind them: `scope run --binding core` (mpiexec --bind-to core). Where the site forbids it, more "
-            "launches (`--launches`) show what it costs."
+            "launches (`--launches`) show the effect."
         ),
     )
 
@@ -86,7 +85,7 @@ def _stacked_finding(context: Context, launches: list[LaunchRecord]) -> Finding:
         where={"host": host, "ranks": launches[0].ranks, "launch": launches[0].launch},
         evidence=[Evidence(what=f"processes on {where}", value=len(ranks))],
         advice=(
-            "Their messages wait for the scheduler (multiples of some milliseconds). Several launchers count from "
-            "processor 0 on every host: use `scope run --binding none`, or bind by hand."
+            "Their messages wait for the operating system's scheduler (milliseconds). Concurrent launchers each "
+            "start at processor 0 of a host: use `scope run --binding none`, or bind explicitly."
         ),
     )

@@ -1,4 +1,4 @@
-"""The clock is not fit for the times that were measured."""
+"""The clock is not suitable for the measured times."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import numpy as np
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, label
+from scope.findings.run.context import Context
 from scope.samples.records import Clock
+from scope.samples.samples import SamplesKey
 
+TIMER = "node.timer"
+"""It times the clock itself."""
 LARGEST_SHARE = 0.05
-"""Of a repetition that may be the clock's resolution or overhead."""
+"""Of a repetition that may be due to the resolution or overhead of the clock."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find clocks that go backwards, are no register timers, or are coarse beside what they timed."""
+    """Find clocks that go backwards, are no register timers, or are too coarse for the times."""
     clocks = [launch.clock for launch in context.samples.launches]
     found = []
     if backwards := [clock for clock in clocks if not clock.monotonic]:
@@ -30,19 +33,19 @@ def find(context: Context) -> list[Finding]:
 def _coarse_cases(context: Context) -> list[tuple[float, str, Clock]]:
     """Return (share, case, clock) of the cases whose typical repetition the clock can hardly resolve."""
     clocks = {(launch.launch, launch.attempt): launch.clock for launch in context.samples.launches}
-    worst: dict[tuple[object, ...], tuple[float, str, Clock]] = {}
-    for case in context.samples.cases:
-        clock = clocks.get((case.launch, case.attempt))
-        if clock is None or not case.ok or case.benchmark == "node.timer":
+    worst: dict[SamplesKey, tuple[float, str, Clock]] = {}
+    for one in context.samples.cases:
+        clock = clocks.get((one.launch, one.attempt))
+        if clock is None or not one.ok or one.case.benchmark == TIMER:
             continue
-        for times in case.times:
+        for times in one.times:
             elapsed = times.elapsed_s[:, times.counted]
             if elapsed.size:
                 typical = max(float(np.median(elapsed.max(axis=0))), 1e-12)
                 share = max(clock.resolution_s, clock.overhead_s) / typical
-                if share > LARGEST_SHARE and share > worst.get(case.identity, (0.0,))[0]:
-                    name = f"{label(case)}: {units.quantity(typical, 's')}, {times.cadence}"
-                    worst[case.identity] = (share, name, clock)
+                if share > LARGEST_SHARE and (one.key not in worst or share > worst[one.key][0]):
+                    name = f"{one.case.label}: {units.quantity(typical, 's')}, {times.cadence}"
+                    worst[one.key] = (share, name, clock)
     return sorted(worst.values(), key=lambda entry: -entry[0])
 
 
@@ -53,8 +56,8 @@ def _backwards(clocks: list[Clock], launches: int) -> Finding:
         title=f"The clock {clocks[0].source} went backwards in {len(clocks)} of {launches} launches",
         where={"layer": "node"},
         evidence=[Evidence(what="clock", value=clocks[0].source)],
-        advice="No time of these launches can be trusted. Check `/sys/devices/system/clocksource/clocksource0/"
-        "current_clocksource` and the host's firmware.",
+        advice="The times of these launches cannot be trusted. Check "
+        "`/sys/devices/system/clocksource/clocksource0/current_clocksource` and the firmware of the host.",
     )
 
 
@@ -62,13 +65,13 @@ def _fallback(clock: Clock) -> Finding:
     return Finding(
         code="timer-fallback",
         severity="information",
-        title=f"No register timer could be used: {clock.fallback_reason}",
+        title=f"No register timer is available: {clock.fallback_reason}",
         where={"layer": "node"},
         evidence=[
             Evidence(what="clock", value=clock.source),
             Evidence(what="cost of a start/stop pair", value=clock.overhead_s, unit="s"),
         ],
-        advice="Times are right but dearer to take; node.timer says by how much.",
+        advice="The times are correct, but reading the clock costs more; node.timer shows how much.",
     )
 
 
@@ -77,12 +80,12 @@ def _coarse(cases: list[tuple[float, str, Clock]]) -> Finding:
     return Finding(
         code="timer-coarse",
         severity="warning",
-        title=f"The clock's own cost or step is up to {units.share(share)} of a repetition in {len(cases)} cases",
+        title=f"Clock resolution or overhead reaches {units.share(share)} of a repetition in {len(cases)} cases",
         where={"layer": "node"},
         evidence=[
             Evidence(what="resolution of the clock", value=clock.resolution_s, unit="s"),
             Evidence(what="cost of a start/stop pair (subtracted)", value=clock.overhead_s, unit="s"),
             *(Evidence(what=f"share of one repetition of {name}", value=share) for share, name, _ in cases[:5]),
         ],
-        advice="Trust the looped definitions (streaming) of these cases more than single operations.",
+        advice="For these cases prefer the definition streaming, which times many operations together.",
     )

@@ -1,4 +1,4 @@
-"""A library changes its protocol at some message size, and the time steps."""
+"""A library changes its protocol at some message size, and the time jumps."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from scope.findings.settings import how_to_set, setting
 from scope.models.fitting.fit import Breakpoint, Fit
 
 SMALLEST_STEP = 0.1
-"""Share of the time; smaller steps are not worth a line."""
+"""Share of the time; smaller jumps are not worth a line."""
 LARGE_STEP = 0.25
 
 
 def find(context: Context) -> list[Finding]:
-    """Find breaks of chosen fits whose step is certain (its interval excludes zero) and worth knowing."""
+    """Find breakpoints of chosen fits with a certain jump (its interval excludes zero) that matters."""
     return [
         _finding(context, fit, point)
         for fit in context.models.fits
@@ -25,27 +25,28 @@ def find(context: Context) -> list[Finding]:
 
 
 def step_share(fit: Fit, point: Breakpoint) -> float:
-    """Return the step over the time that the protocol before would have taken."""
+    """Return the jump over the time without it."""
     after = next(p.fitted for p in fit.points if p.x == point.first_after)
-    before = after - point.jump_s
-    return point.jump_s / before if before > 0 else float("inf")
+    before = after - point.jump_s.value
+    return point.jump_s.value / before if before > 0 else float("inf")
 
 
 def _is_certain(point: Breakpoint) -> bool:
-    low, high = point.jump_low_s, point.jump_high_s
+    low, high = point.jump_s.low, point.jump_s.high
     return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
     share = step_share(fit, point)
     last, first = units.size(point.last_before), units.size(point.first_after)
-    low, high = sorted((abs(point.jump_low_s or 0), abs(point.jump_high_s or 0)))
-    step = units.interval(abs(point.jump_s), low, high, "s")
-    word = "dearer" if point.jump_s > 0 else "cheaper"
+    jump = point.jump_s
+    low, high = sorted((abs(jump.low or 0), abs(jump.high or 0)))
+    step = units.interval(abs(jump.value), low, high, "s")
+    word = "longer" if jump.value > 0 else "less"
     return Finding(
         code="protocol-switch",
         severity="advice" if abs(share) >= LARGE_STEP else "information",
-        title=f"{fit.subject.label}: messages above {last} are {step} ({units.share(abs(share))}) {word}"
+        title=f"{fit.subject.label}: messages above {last} take {step} ({units.share(abs(share))}) {word}"
         + _named(point),
         where={
             "benchmark": fit.subject.benchmark,
@@ -55,7 +56,7 @@ def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
             "first_after_bytes": int(point.first_after),
         },
         evidence=[
-            Evidence(what=f"fitted step at {first}", value=point.jump_s, unit="s"),
+            Evidence(what=f"fitted jump at {first}", value=jump.value, unit="s"),
             *(Evidence(what=f"the library's {one.name}", value=one.value, unit="B") for one in point.settings),
             *([_agreement(point.agreement)] if point.agreement is not None else []),
             Evidence(what=f"BIC of {fit.model}: {fit.reason}", value=fit.bic),
@@ -66,7 +67,7 @@ def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
             ),
         ],
         advice=_advice(context, fit, point, last, first),
-        lost=share / (1 + share) if point.jump_s > 0 else None,
+        lost=share / (1 + share) if jump.value > 0 else None,
     )
 
 
@@ -78,19 +79,17 @@ def _named(point: Breakpoint) -> str:
 
 
 def _agreement(share: float) -> Evidence:
-    return Evidence(what="launches that break between the same sizes", value=units.share(share))
+    return Evidence(what="launches with a break between the same sizes", value=units.share(share))
 
 
 def _advice(context: Context, fit: Fit, point: Breakpoint, last: str, first: str) -> str:
-    if not fit.subject.benchmark.startswith("mpi."):
-        return (
-            f"Below the library, between {last} and {first}: buffers, packets or pages of the kernel change here."
-        )
+    if context.benchmark(fit.subject).level != "mpi":
+        return f"This is below the library: buffers, packets or pages change between {last} and {first}."
     where = f"The library changes its protocol or algorithm between {last} and {first}"
     how = setting(context.mpi, "eager limit")
     if point.settings:
         named = [f"{how_to_set(context.mpi, one.name)} (now {one.value})" for one in point.settings]
-        how = "what switches there is moved with " + " or ".join(named)
-    if point.jump_s > 0:
-        return f"{where}. A higher limit may keep such messages cheap; {how}."
-    return f"{where}, and the new one is cheaper: try a lower limit; {how}."
+        how = "to move the switch point, set " + " or ".join(named)
+    if point.jump_s.value > 0:
+        return f"{where}. A higher limit may be faster for such messages; {how}."
+    return f"{where}, and the new one is faster: try a lower limit; {how}."

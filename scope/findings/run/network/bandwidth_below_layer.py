@@ -5,28 +5,29 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Finding
 from scope.findings.run.context import Context
-from scope.findings.run.rungs import Lossy, lossy
+from scope.findings.run.rungs import Loss, losses
 from scope.findings.settings import setting
 
-WORTH_A_LINE = 0.7
+TOLERATED = 0.7
+"""Share of the layer below; less is worth a line."""
 MUCH = 0.4
 
 
 def find(context: Context) -> list[Finding]:
-    """Find the network and MPI rungs that certainly retain less than 70 % of the rung below."""
+    """Find the network and MPI rungs that certainly retain less than 70 % of the layer below."""
     layers = ("frames", "network", "mpi")
-    return [_finding(context, found) for found in lossy(context, "bandwidth_bytes_per_s", layers, WORTH_A_LINE)]
+    return [_finding(context, found) for found in losses(context, "bandwidth_bytes_per_s", layers, TOLERATED)]
 
 
-def _finding(context: Context, found: Lossy) -> Finding:
+def _finding(context: Context, found: Loss) -> Finding:
     rung = found.rung
     retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
     return Finding(
         code="bandwidth-below-layer",
         severity="advice" if found.retained >= MUCH else "warning",
         title=(
-            f"{_called(found)} {units.quantity(rung.value, 'B/s')}, {retained} of "
-            f"{units.quantity(found.below.value, 'B/s')} below it ({found.ladder.path})"
+            f"{_subject(found)} {units.quantity(rung.value, 'B/s')}, {retained} of the "
+            f"{units.quantity(found.below.value, 'B/s')} of the layer below ({found.ladder.path})"
         ),
         where=found.where,
         evidence=found.evidence,
@@ -35,29 +36,27 @@ def _finding(context: Context, found: Lossy) -> Finding:
     )
 
 
-def _called(found: Lossy) -> str:
+def _subject(found: Loss) -> str:
     if found.rung.layer == "network":
         return ("A shared-memory queue" if "memory" in found.ladder.path else "TCP") + " delivers"
     return {"mpi": "MPI delivers", "frames": "Raw frames deliver"}[found.rung.layer]
 
 
-def _advice(context: Context, found: Lossy) -> str:
+def _advice(context: Context, found: Loss) -> str:
     inside = "memory" in found.ladder.path
     if found.rung.layer == "frames":
-        return (
-            "Look at the link itself: errors and drops (`ip -s link`), its speed and duplex (`ethtool`), a shaper."
-        )
+        return "Check the link: errors and drops (`ip -s link`), speed and duplex (`ethtool`), traffic shaping."
     if found.rung.layer == "network" and inside:
-        return "Two processes copy slower than one: look where they are placed, and whether they share a cache."
+        return "Two processes copy more slowly than one: check their placement and whether they share a cache."
     if found.rung.layer == "network":
         return (
-            "Look at the socket buffers (`sysctl net.ipv4.tcp_rmem net.ipv4.tcp_wmem`), the MTU (9000 where all "
-            "switches allow it), offloads (`ethtool -k`) and retransmissions (`nstat -az TcpRetransSegs`)."
+            "Check the socket buffers (`sysctl net.ipv4.tcp_rmem net.ipv4.tcp_wmem`), the MTU (9000 where all "
+            "switches support it), offloads (`ethtool -k`) and retransmissions (`nstat -az TcpRetransSegs`)."
         )
     if inside:
         how = setting(context.mpi, "memory copies")
-        return f"Messages are copied more than once or by one core at a time; {how}."
+        return f"Messages are copied more than once, or by one core at a time; {how}."
     return (
-        f"Compare larger socket buffers and another MPI (`scope run --mpi NAME`); "
+        "Compare larger socket buffers and another MPI (`scope run --mpi NAME`); "
         f"{setting(context.mpi, 'network stack')}."
     )

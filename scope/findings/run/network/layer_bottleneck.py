@@ -1,9 +1,9 @@
-"""Which layer holds a network's messages back: the wire, the protocol or the library (Melas 2000, sec. 7.2.7).
+"""Which layer limits the messages of a network: the wire, the protocol or the library (Melas 2000, sec. 7.2.7).
 
-The thesis saw a slow wire saturated whatever stood above it, a fast one left idle by TCP/IP (13 % of Myrinet), and
-a lean protocol move the loss into the library; with a faster wire n_1/2 grew, because start-up stayed. So long
-messages are judged by what each layer retains of the bandwidth below it, short ones by what each adds to the
-start-up, and n_1/2 says where the one ends and the other begins.
+The thesis saw a slow wire saturated by any software, a fast one left idle by TCP/IP (13 % of Myrinet), and a
+lean protocol that moved the loss into the library; with a faster wire n_1/2 grew, because the start-up time
+remained. So long messages are judged by what each layer retains of the bandwidth below it, short ones by what each
+layer adds to the start-up time, and n_1/2 separates the two.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from scope.findings.run.context import Context
 from scope.findings.settings import setting
 from scope.models.fitting.fit import Fit, FittedParameter
 from scope.models.ladder.ladder import Ladder, Rung
+from scope.plan.case import Case
 
 Layer = Literal["wire", "protocol", "library"]
 
@@ -26,7 +27,7 @@ SATURATED = 0.8
 
 @dataclass(frozen=True)
 class Three:
-    """The three rungs that are told apart."""
+    """The three rungs that are compared."""
 
     wire: Rung
     protocol: Rung
@@ -34,7 +35,7 @@ class Three:
 
 
 def find(context: Context) -> list[Finding]:
-    """Find the layer to blame on each path between hosts where the figures tell the layers apart."""
+    """Find the limiting layer on each path between hosts where the figures separate the layers."""
     ladders = context.models.ladders
     found: dict[str, Finding] = {}
     for ladder in ladders:
@@ -58,10 +59,10 @@ def _three(ladder: Ladder) -> Three | None:
 
 
 def _long(three: Three) -> Layer | None:
-    """Judge long messages; None where the intervals do not tell the losses apart."""
+    """Judge long messages; None where the intervals do not separate the losses."""
     wire, protocol, library = (_bounds(rung) for rung in (three.wire, three.protocol, three.library))
     if library[0] > wire[1]:
-        return None  # the library does not go this way
+        return None  # the library uses another path
     if library[0] >= SATURATED * wire[1]:
         return "wire"
     if library[1] >= SATURATED * wire[0]:
@@ -81,9 +82,9 @@ def _bounds(rung: Rung) -> tuple[float, float]:
 
 
 def _short(three: Three) -> tuple[Layer, float] | None:
-    """Return the layer that adds most to the time of the smallest message, and its share of it.
+    """Return the layer that adds most to the time of the smallest message, and its share of that time.
 
-    None where a layer takes less time than the one below it: they did not go the same way.
+    None where a layer takes less time than the one below it: they did not use the same path.
     """
     wire, protocol, library = (rung.value or 0.0 for rung in (three.wire, three.protocol, three.library))
     if not wire <= protocol <= library:
@@ -95,7 +96,7 @@ def _short(three: Three) -> tuple[Layer, float] | None:
 
 def _finding(context: Context, ladder: Ladder, three: Three, layer: Layer, start: Three | None) -> Finding:
     library, wire = three.library.value or 0.0, three.wire.value or 0.0
-    title = f"The {layer} holds long messages back: MPI reaches {units.share(library / wire)} of the wire"
+    title = f"The {layer} limits long messages: MPI reaches {units.share(library / wire)} of the wire"
     rungs = [three.wire, three.protocol, three.library]
     where: dict[str, str | int | float] = {"path": ladder.path, "layer": layer}
     half = _n_half(context, ladder, three.library)
@@ -104,8 +105,8 @@ def _finding(context: Context, ladder: Ladder, three: Three, layer: Layer, start
     short = _short(start) if start is not None else None
     if start is not None and short is not None:
         most, share = short
-        below = f"below {units.quantity(half.value, 'B')}" if half is not None else "short ones"
-        title += f"; {below} it is the {most}, {units.share(share)} of the start-up"
+        below = f"below {units.quantity(half.value, 'B')}" if half is not None else "for short ones"
+        title += f"; {below} it is the {most}, with {units.share(share)} of the start-up time"
         rungs += [start.wire, start.protocol, start.library]
     evidence = [Evidence(what=rung.name, value=rung.value or 0.0, unit=rung.unit) for rung in rungs]
     for rung in (three.protocol, three.library):
@@ -123,33 +124,34 @@ def _finding(context: Context, ladder: Ladder, three: Three, layer: Layer, start
 
 
 def _n_half(context: Context, ladder: Ladder, rung: Rung) -> FittedParameter | None:
-    """Return the fitted n_1/2 of the curve on which a rung stands."""
+    """Return the fitted n_1/2 of the curve of a rung."""
     for fit in context.models.fits:
-        if fit.chosen and _stands_on(fit, ladder, rung):
+        if fit.chosen and _is_of(context, fit, ladder, rung):
             return next((one for one in fit.parameters if one.name == "n_half_bytes"), None)
     return None
 
 
-def _stands_on(fit: Fit, ladder: Ladder, rung: Rung) -> bool:
-    parameters = {**fit.subject.parameters, "message_bytes": ladder.message_bytes or 0}
-    names = sorted(parameters)
-    words = rung.name.split(", ")[0].split(" ")
-    same = words[0] == fit.subject.benchmark and sorted(words[1:]) == [f"{n}={parameters[n]}" for n in names]
-    return same and fit.subject.transport == ("tcp" if "tcp" in rung.name.split(", ")[1:] else "default")
+def _is_of(context: Context, fit: Fit, ladder: Ladder, rung: Rung) -> bool:
+    """Return whether the case of a rung is a point of a curve over message sizes."""
+    subject = fit.subject
+    if fit.variable != "message_bytes" or ladder.message_bytes is None:
+        return False
+    parameters = {**subject.parameters, fit.variable: ladder.message_bytes}
+    return Case.of(context.catalog, subject.benchmark, parameters, subject.batch).label == rung.name
 
 
 def _advice(context: Context, layer: Layer) -> str:
     if layer == "wire":
         return (
-            "Protocol and library leave little to gain; more comes only from a faster link, several links at "
-            "once, or larger frames (MTU 9000)."
+            "Protocol and library leave little to gain; only a faster link, several links at once, or larger "
+            "frames (MTU 9000) help."
         )
     if layer == "protocol":
         return (
             "A faster link alone will not help. Try larger frames (MTU 9000), offloads (`ethtool -k`), larger "
-            "socket buffers, or a library that bypasses the kernel (libfabric, UCX)."
+            "socket buffers, or a kernel-bypass transport (libfabric, UCX)."
         )
     return (
-        "The protocol could carry more than the library asks of it. Compare another MPI (`scope run --mpi NAME`); "
+        "The protocol has capacity that the library does not use. Compare another MPI (`scope run --mpi NAME`); "
         f"{setting(context.mpi, 'network stack')}."
     )

@@ -1,4 +1,4 @@
-"""Two processes on one host talk more slowly than two on different hosts."""
+"""Messages inside a host are slower than messages between hosts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from scipy.stats import mannwhitneyu
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, excess_of, figure
+from scope.findings.run.context import Context, excess_of
 from scope.findings.settings import setting
 from scope.statistics.summary import Summary
 
@@ -16,13 +16,13 @@ FEWEST_LAUNCHES = 4
 
 
 def find(context: Context) -> list[Finding]:
-    """Find benchmarks of a pair whose local case certainly takes longer than the remote one; one for each."""
+    """Find pair benchmarks whose local case certainly takes longer than the remote one; one finding for each."""
     pairs = [s for s in context.headlines if s.ranks == 2 and s.unit == "s" and s.definition != "observed"]
-    remote = {_key(s): s for s in pairs if s.placement == "node"}
+    remote = {_key(s): s for s in pairs if s.placement.one_per_host}
     slower: dict[str, list[tuple[Summary, Summary]]] = {}
     for local in pairs:
         other = remote.get(_key(local))
-        if local.placement != "node" and other is not None and _is_slower(local, other):
+        if not local.placement.one_per_host and other is not None and _is_slower(local, other):
             slower.setdefault(local.benchmark, []).append((local, other))
     return [_finding(context, found) for found in slower.values()]
 
@@ -46,16 +46,15 @@ def _finding(context: Context, found: list[tuple[Summary, Summary]]) -> Finding:
     return Finding(
         code="local-pair-slower",
         severity="warning",
-        title=f"Inside a host {local.label} takes {units.share(excess)} longer than between hosts{many}",
+        title=f"{local.label} takes {units.share(excess)} longer inside a host than between hosts{many}",
         where={"benchmark": local.benchmark, "layer": "mpi"},
         evidence=[
-            figure(local),
-            figure(remote),
+            *context.evidence(local, remote),
             Evidence(what="excess of the local pair", value=excess),
         ],
         advice=(
-            "Messages inside a host should go through memory: see that shared memory is used and that the two "
-            f"processes do not share a core. {setting(context.mpi, 'memory copies')}."
+            "Messages inside a host should go through shared memory: check that the library uses it, and that the "
+            f"two processes do not share a core; {setting(context.mpi, 'memory copies')}."
         ),
         lost=excess / (1 + excess),
     )

@@ -1,4 +1,4 @@
-"""One host is slower than its equals."""
+"""One host is slower than its peers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from scope.findings.run.context import Context
 from scope.samples.samples import CaseSamples, Floats, Times
 
 FEWEST_EQUALS = 4
-"""With fewer hosts nobody can say which of them is the odd one."""
+"""Among fewer hosts an outlier cannot be identified."""
 SMALLEST_LOSS = 0.03
 THRESHOLD = 3.5
 """Robust z score (Iglewicz & Hoaglin 1993, How to Detect and Handle Outliers, sec. 3)."""
 LEAST_SPREAD = 0.01
-"""Hosts that agree to this share are equal; their spread is not taken to be smaller."""
+"""Hosts that agree to this share are equal; a smaller spread is not used."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How one host compares with its equals, over all launches."""
+    """One host beside its peers, over all launches."""
 
     host: str
     excess: float
@@ -37,7 +37,7 @@ class Comparison:
 
 
 def find(context: Context) -> list[Finding]:
-    """Find hosts whose own work took certainly longer than that of hosts of the same kind."""
+    """Find hosts whose own work certainly takes longer than that of hosts of the same kind."""
     found = []
     for group in _equals(context):
         for comparison in compare(_excesses(context, group), group):
@@ -69,7 +69,7 @@ def compare(excesses: list[dict[str, float]], group: list[str]) -> list[Comparis
 
 
 def _equals(context: Context) -> list[list[str]]:
-    """Group the hosts by what makes them equal: processors and memory."""
+    """Group the hosts with equal processors and memory."""
     groups: dict[tuple[object, ...], list[str]] = defaultdict(list)
     for host in context.machine.hosts:
         p = host.processor
@@ -86,9 +86,9 @@ def _excesses(context: Context, group: list[str]) -> list[dict[str, float]]:
         for launch in context.samples.launches
     }
     launches: dict[tuple[int, int], list[dict[str, float]]] = defaultdict(list)
-    for case in context.samples.cases:
-        key = (case.launch, case.attempt)
-        for times, values in _own_work(case):
+    for one in context.samples.cases:
+        key = (one.launch, one.attempt)
+        for times, values in _own_work(context, one):
             hosts = _time_per_host(times, values, places.get(key, {}))
             if set(hosts) >= set(group):
                 middle = float(np.median([hosts[host] for host in group]))
@@ -98,16 +98,16 @@ def _excesses(context: Context, group: list[str]) -> list[dict[str, float]]:
     ]
 
 
-def _own_work(case: CaseSamples) -> list[tuple[Times, Floats]]:
-    """Return what each rank does by itself: the kernels of a node, and the computing phase of an algorithm.
+def _own_work(context: Context, one: CaseSamples) -> list[tuple[Times, Floats]]:
+    """Return the work of each rank by itself: node benchmarks, and the computing phase of programs.
 
-    The time of an exchange says nothing about the host that waits for it.
+    The time of an exchange says nothing about the host that waits.
     """
-    if not case.ok:
+    if not one.ok:
         return []
     own: list[tuple[Times, Floats]] = []
-    for times in case.times:
-        if case.benchmark.startswith("node.") and times.cadence == "isolated":
+    for times in one.times:
+        if context.benchmark(one.case).level == "node" and times.cadence == "isolated":
             own.append((times, times.elapsed_s))
         if "compute_s" in times.observed:
             own.append((times, times.observed["compute_s"]))
@@ -133,13 +133,13 @@ def _finding(context: Context, comparison: Comparison, lost: float) -> Finding:
         code="slow-host",
         severity="warning",
         title=(
-            f"{comparison.host} needs {units.share(slower)} more time for the same work than the other "
+            f"{comparison.host} takes {units.share(slower)} longer for the same work than the other "
             f"{len(comparison.group) - 1} hosts of its kind"
         ),
         where={"host": comparison.host, "layer": "node"},
         evidence=[
             Evidence(what="excess over the typical host, median over launches", value=slower),
-            Evidence(what="robust z score among its equals", value=comparison.score),
+            Evidence(what="robust z score among its peers", value=comparison.score),
             Evidence(what="launches in which it was slower", value=comparison.launches),
             *(
                 [
@@ -151,9 +151,9 @@ def _finding(context: Context, comparison: Comparison, lost: float) -> Finding:
             ),
         ],
         advice=(
-            f"Look on {comparison.host} for other processes (`top`), throttling (`dmesg`, temperatures), the "
-            f"governor, the memory that is fitted (`dmidecode -t memory`) and firmware settings; every job of all "
-            f"hosts waits {units.share(lost)} of its computing time for it."
+            f"Check {comparison.host} for other processes (`top`), throttling (`dmesg`, temperatures), the "
+            "governor, the installed memory (`dmidecode -t memory`) and firmware settings; a job on all hosts "
+            f"loses {units.share(lost)} of its computing time waiting for it."
         ),
         lost=lost,
     )

@@ -1,4 +1,4 @@
-"""A host, a pair of hosts, or the way between two groups of hosts that is slower than its equals."""
+"""A host, a pair of hosts, or the path between two groups of hosts is slower than its peers."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from scope.findings.run.context import Context
 from scope.models.communication.pair_matrix import PairMatrix, Slow
 
 SHORT_BYTES = 1024
-"""Up to here a message takes the time of its processors and its way, beyond it more and more that of its bytes."""
+"""Up to this size latency dominates the time of a message, beyond it increasingly its bytes."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find what stands out in the matrices of pairs, each thing once, in the matrix that shows it most clearly."""
+    """Find the outliers of the pair matrices, each once, in the matrix that shows it most clearly."""
     worst: dict[tuple[str, tuple[str, ...]], tuple[Slow, PairMatrix]] = {}
     for matrix in context.models.pairs:
         for kind, slow in _all(matrix):
             key = (kind, tuple(sorted(slow.members)))
-            if key not in worst or slow.excess > worst[key][0].excess:
+            if key not in worst or slow.excess.value > worst[key][0].excess.value:
                 worst[key] = (slow, matrix)
     matrices = context.models.pairs
     return [_finding(kind, slow, matrix, matrices) for (kind, _), (slow, matrix) in worst.items()]
@@ -33,18 +33,20 @@ def _all(matrix: PairMatrix) -> list[tuple[str, Slow]]:
 
 def _finding(kind: str, slow: Slow, matrix: PairMatrix, matrices: list[PairMatrix]) -> Finding:
     names = ", ".join(slow.members)
-    where = f"{units.size(matrix.message_bytes)}, {'alone' if matrix.load == 'alone' else 'all pairs at once'}"
-    lost = slow.excess / (1 + slow.excess)
+    load = "one pair at a time" if matrix.load == "isolated" else "all pairs at once"
+    where = f"{units.size(matrix.message_bytes)}, {load}"
+    excess = slow.excess
+    lost = excess.value / (1 + excess.value)
     code, title, advice = _words(kind, slow, names, matrices)
     return Finding(
         code=code,
         severity="warning",
-        title=f"{title} {units.share(slow.excess)} more time than the others ({where})",
+        title=f"{title} {units.share(excess.value, excess.low, excess.high)} longer than others ({where})",
         where={"pair" if kind == "pair" else "host": names, "layer": "mpi"},
         evidence=[
-            Evidence(what="excess over its equals", value=slow.excess),
-            Evidence(what="excess, lower end of the 95 % interval over launches", value=slow.low),
-            Evidence(what="excess, upper end", value=slow.high),
+            Evidence(what="excess over its peers", value=excess.value),
+            Evidence(what="excess, lower bound (95 %)", value=excess.low or 0.0),
+            Evidence(what="excess, upper bound (95 %)", value=excess.high or 0.0),
             Evidence(what="launches", value=matrix.launches),
             Evidence(what="processes compared", value=len(matrix.names)),
         ],
@@ -58,16 +60,17 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
     if kind == "pair":
         return (
             "slow-pair",
-            f"Messages between {' and '.join(slow.members)} alone need",
-            "Both are as fast as the others with everybody else: look at what only this pair uses, a route or a "
-            "link of the fabric (`traceroute`, the switch's error counters, adaptive routing).",
+            f"Messages between {' and '.join(slow.members)}, and only these, take",
+            "Both are as fast as others with all other partners: check what only this pair uses, a route or a "
+            "link of the fabric (`traceroute`, error counters of the switch, adaptive routing).",
         )
     if kind == "groups":
         return (
             "slow-link",
-            f"Messages between {names} and all others need",
-            "Inside both groups all is well: the way between them is narrower or longer (an uplink between "
-            "switches, another building). Keep jobs inside a group, or use collectives that know the topology.",
+            f"Messages between {names} and all other hosts take",
+            "Messages inside both groups are as fast as expected: the path between the groups is narrower or "
+            "longer (an uplink between switches, another building). Keep jobs inside a group, or use "
+            "topology-aware collectives.",
         )
     short = [matrix for matrix in matrices if matrix.message_bytes <= SHORT_BYTES]
     long = [matrix for matrix in matrices if matrix.message_bytes > SHORT_BYTES]
@@ -75,15 +78,16 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
     if in_long and short and not in_short:
         return (
             "slow-host-link",
-            f"Long messages from and to {names} need",
-            f"Short messages of {names} are as fast as the others': its link carries less. Compare `ethtool` "
-            "(rate, duplex), cable, PCIe width and the switch port with those of another host.",
+            f"Long messages from and to {names} take",
+            f"Short messages of {names} are as fast as others: its link carries less. Compare `ethtool` (rate, "
+            "duplex), cable, PCIe width and switch port with those of another host.",
         )
     return (
         "slow-host-messages",
-        f"Messages from and to {names} need",
-        f"With every partner, and so it is {names} itself or its link. If the findings also call it slow in its "
-        "own work it is the host (governor, throttling, other processes); else its adapter, driver or interrupts.",
+        f"Messages from and to {names} take",
+        f"This holds for every partner, so {names} itself or its link is slow. If another finding calls its own "
+        "work slow it is the host (governor, throttling, other processes); otherwise its adapter, driver or "
+        "interrupts.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The BLAS chose the kernels of a processor that has shorter vectors than this one."""
+"""The BLAS chose kernels for a processor with shorter vectors than this one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ BITS_OF_CORE = {
     **dict.fromkeys(("haswell", "excavator", "zen"), 256),
     **dict.fromkeys(("skylakex", "cooperlake", "sapphirerapids"), 512),
 }
-"""Widest vectors of the kernels that OpenBLAS has for the x86-64 processors it knows (its kernel/x86_64)."""
+"""Vector width of the kernels that OpenBLAS has for x86-64 processors (its kernel/x86_64)."""
 SUGGESTED = {256: "Haswell", 512: "SkylakeX"}
 
 
 def find(context: Context) -> list[Finding]:
-    """Compare the vectors of the chosen kernels with those of the first host, which chose them."""
+    """Compare the vector width of the chosen kernels with that of the first host, which chose them."""
     blas = context.machine.build.blas if context.machine.build else None
     if blas is None or blas.name != "OpenBLAS" or not context.machine.hosts:
         return []
@@ -30,17 +30,17 @@ def find(context: Context) -> list[Finding]:
         Finding(
             code="blas-older-processor",
             severity="advice",
-            title=f"{blas.name} {blas.version} chose its kernels for {blas.core} with {used} bit vectors; "
-            f"{host.processor.model} has {there} bit",
+            title=f"{blas.name} {blas.version} chose its {blas.core} kernels with {used} bit vectors; "
+            f"{host.processor.model} has {there} bit vectors",
             where={"layer": "node", "host": host.name, "library": blas.library},
             evidence=[
                 Evidence(what="kernels chosen", value=blas.core),
-                Evidence(what="vectors of the kernels", value=used, unit="bit"),
-                Evidence(what="vectors of the processor", value=there, unit="bit"),
+                Evidence(what="vector width of the kernels", value=used, unit="bit"),
+                Evidence(what="vector width of the processor", value=there, unit="bit"),
             ],
-            advice="It does not know this processor by name. Compare "
+            advice="The library does not recognise this processor. Compare "
             f"`OPENBLAS_CORETYPE={SUGGESTED[there]} scope run node.matrix_multiply node.peak`, and set "
-            "the variable where programs run if that is faster, or take a newer library.",
+            "the variable for your programs if that is faster, or use a newer library.",
         )
     ]
 

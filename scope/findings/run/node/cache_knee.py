@@ -1,4 +1,4 @@
-"""The same computation takes longer from some size on: what it works on no longer fits into a cache."""
+"""The same work takes longer from some size on: the working set no longer fits into a cache."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ from itertools import pairwise
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.algorithms.cases import AlgorithmCase, algorithm_cases, words
+from scope.findings.run.algorithms.cases import ProgramCase, algorithm_cases
 from scope.findings.run.context import Context
 from scope.machine.machine import Cache
-from scope.models.fitting.ratios import Figure, ratio
+from scope.models.fitting.ratios import ratio
 from scope.models.prediction.costs.steps import Costs
 from scope.models.prediction.prediction import all_costs, problem_of
+from scope.statistics.estimate import Estimate
 
 SMALLEST_STEP = 1.25
 
 
 def find(context: Context) -> list[Finding]:
-    """Find for each algorithm the largest certain step of one process's time for each unit of work.
+    """Find for each algorithm the largest certain step in the time of one process per unit of work.
 
-    Melas 2000, sec. 7.5.2 and 7.6.1: knees of this kind are the caches, or the memory where it swaps.
+    Melas 2000, sec. 7.5.2 and 7.6.1: such knees are due to caches, or to swapping.
     """
-    curves: dict[tuple[object, ...], list[AlgorithmCase]] = defaultdict(list)
+    all_known = all_costs(context.catalog)
+    curves: dict[tuple[object, ...], list[ProgramCase]] = defaultdict(list)
     for case in algorithm_cases(context):
-        if case.total.ranks == 1 and case.seconds("compute_s") > 0 and case.total.benchmark in all_costs():
+        if case.total.ranks == 1 and case.seconds("compute_s") > 0 and case.total.benchmark in all_known:
             curves[case.total.benchmark, case.kind, case.total.transport].append(case)
     found = []
     for cases in curves.values():
-        costs = all_costs()[cases[0].total.benchmark]
+        costs = all_known[cases[0].total.benchmark]
         ordered = sorted(cases, key=lambda case: case.size)
         steps = [(_step(costs, small, large), small, large) for small, large in pairwise(ordered)]
         certain = [each for each in steps if (each[0].low or 0.0) > SMALLEST_STEP]
@@ -38,36 +40,31 @@ def find(context: Context) -> list[Finding]:
     return found
 
 
-def _step(costs: Costs, small: AlgorithmCase, large: AlgorithmCase) -> Figure:
+def _step(costs: Costs, small: ProgramCase, large: ProgramCase) -> Estimate:
     return ratio(_per_unit(costs, large), _per_unit(costs, small))
 
 
-def _per_unit(costs: Costs, case: AlgorithmCase) -> Figure:
-    compute = case.figures["compute_s"]
-    units_of_work = costs.units("compute", case.size, problem_of(case.total))
-    low = None if compute.ci_low is None else compute.ci_low / units_of_work
-    high = None if compute.ci_high is None else compute.ci_high / units_of_work
-    return Figure((compute.median or 0.0) / units_of_work, low, high)
+def _per_unit(costs: Costs, case: ProgramCase) -> Estimate:
+    work = costs.units("compute", case.size, problem_of(case.total, case.context.catalog))
+    return case.figures["compute_s"].estimate.scaled(1 / work)
 
 
-def _finding(context: Context, costs: Costs, step: Figure, small: AlgorithmCase, large: AlgorithmCase) -> Finding:
+def _finding(context: Context, costs: Costs, step: Estimate, small: ProgramCase, large: ProgramCase) -> Finding:
     before, after = costs.touched_bytes(small.size), costs.touched_bytes(large.size)
     passed = [cache for cache in data_caches(context) if before <= cache.size_bytes < after]
-    grows = f"what it works on grows from {units.quantity(before, 'B')} to {units.quantity(after, 'B')}"
+    grows = f"the working set grows from {units.quantity(before, 'B')} to {units.quantity(after, 'B')}"
     cause = (
         f"{grows}, past the level {passed[-1].level} cache of {units.size(passed[-1].size_bytes)}"
         if passed
         else grows
     )
-    total = large.total
     return Finding(
         code="cache-knee",
         severity="information",
         title=(
-            f"{total.benchmark} {words(large.kind)} takes {step.value:.2f} times as long for the same work at "
-            f"size {large.size} as at {small.size}: {cause}"
+            f"{large.name} takes {step.value:.2f} times as long per unit of work as size {small.size}: {cause}"
         ),
-        where={"benchmark": total.benchmark, "size": large.size, "ranks": 1, "layer": "algorithm"},
+        where=large.where,
         evidence=[
             *small.evidence("compute_s"),
             *large.evidence("compute_s"),
@@ -77,9 +74,9 @@ def _finding(context: Context, costs: Costs, step: Figure, small: AlgorithmCase,
             ),
         ],
         advice=(
-            "Work in blocks that fit into the cache, or along rows of both matrices (`variant=transposed`, "
-            "`variant=tuned`). Speed-ups against one process of such a size are flattered: each of many processes "
-            "has less to keep."
+            "Use blocks that fit into the cache, or traverse rows of both matrices (`variant=transposed`, "
+            "`variant=tuned`). Speed-ups against one process of this size are too favourable: each of many "
+            "processes has a smaller working set."
         ),
         lost=1 - 1 / step.value,
     )

@@ -1,4 +1,4 @@
-"""Fewer than all cores of a host already take all the bandwidth of its memory."""
+"""A part of the cores of a host already saturates its memory."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from dataclasses import dataclass
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context, figure, written
-from scope.findings.run.measurement.oversubscription import crowded
-from scope.models.fitting.ratios import Figure, ratio
+from scope.findings.run.context import Context, written
+from scope.models.fitting.ratios import ratio
+from scope.plan.placement import Placement
+from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 
+STREAM = "node.stream"
 REACHED = 0.95
-"""Share of the bandwidth of all cores from which on the memory is taken to be saturated."""
+"""Share of the bandwidth of all cores above which the memory counts as saturated."""
 FEWER = 0.75
-"""Share of the cores that must be enough: were bandwidth proportional, they would reach this share only."""
+"""Share of the cores that must suffice; with proportional bandwidth they would reach this share only."""
 SHARED = 0.5
 """Share of its own bandwidth below which a core among all of them is starved."""
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """The triad in memory over numbers of cores, fewest first."""
+    """The triad from memory over the number of cores, fewest first."""
 
     points: list[Summary]
 
@@ -32,54 +34,44 @@ class Scaling:
         return self.points[-1]
 
     def enough(self) -> Summary | None:
-        """Return the smallest number of cores that certainly reaches what all do; None if that is nearly all."""
+        """Return the smallest number of cores that certainly saturates the memory; None if that is nearly all."""
         for point in self.points[:-1]:
             if point.ranks <= FEWER * self.whole.ranks and _low(share(point, self.whole)) >= REACHED:
                 return point
         return None
 
-    def per_core(self) -> Figure | None:
-        """Return what a core among all gets of what one alone has; None where one alone was not measured."""
-        alone = self.points[0]
-        if alone.ranks != 1:
-            return None
-        both = share(self.whole, alone)
-        p = self.whole.ranks
-        return Figure(both.value / p, _over(both.low, p), _over(both.high, p))
+    def per_core(self) -> Estimate | None:
+        """Return the share of its own bandwidth that a core among all gets; None where one was not measured."""
+        one = self.points[0]
+        return share(self.whole, one).scaled(1 / self.whole.ranks) if one.ranks == 1 else None
 
 
 def find(context: Context) -> list[Finding]:
-    """Find hosts whose memory a part of their cores saturates; one finding for each kind of host."""
+    """Find hosts whose memory is saturated by a part of their cores; one finding for each kind of host."""
     found = []
     for scaling in _scalings(context):
         enough = scaling.enough()
         each = scaling.per_core()
         if enough is not None:
-            found.append(_saturated(scaling, enough, each))
+            found.append(_saturated(context, scaling, enough, each))
         elif each is not None and each.high is not None and each.high < SHARED:
-            found.append(_starved(scaling, each))
+            found.append(_starved(context, scaling, each))
     return found
 
 
-def share(of: Summary, whole: Summary) -> Figure:
+def share(of: Summary, whole: Summary) -> Estimate:
     """Return one rate over another, with its interval."""
-    return ratio(_rate(of), _rate(whole))
+    return ratio(of.estimate, whole.estimate)
 
 
 def _scalings(context: Context) -> list[Scaling]:
     """Return the largest arrays of the triad, which must exceed every cache, for each placement."""
     caches = [cache.size_bytes for host in context.machine.hosts for cache in host.caches]
-    crowds = crowded(context)
-    groups: dict[str, list[Summary]] = defaultdict(list)
-    for s in context.headlines:
-        if (
-            s.benchmark == "node.stream"
-            and s.metric == "bandwidth_bytes_per_s"
-            and s.parameters["kernel"] == "triad"
-        ):
-            in_memory = 3 * int(s.parameters["array_bytes"]) > max(caches, default=0)
-            if in_memory and (s.ranks, s.transport, s.placement) not in crowds:
-                groups[s.placement].append(s)
+    groups: dict[Placement, list[Summary]] = defaultdict(list)
+    for s in context.measurements.of(STREAM, "bandwidth_bytes_per_s", {"kernel": "triad"}):
+        in_memory = 3 * int(s.parameters["array_bytes"]) > max(caches, default=0)
+        if in_memory and not context.shares_processors(s):
+            groups[s.placement].append(s)
     scalings = []
     for group in groups.values():
         largest = max(int(s.parameters["array_bytes"]) for s in group)
@@ -89,51 +81,43 @@ def _scalings(context: Context) -> list[Scaling]:
     return scalings
 
 
-def _saturated(scaling: Scaling, enough: Summary, each: Figure | None) -> Finding:
+def _saturated(context: Context, scaling: Scaling, enough: Summary, each: Estimate | None) -> Finding:
     cores, whole = enough.ranks, scaling.whole
     reached = share(enough, whole)
     return Finding(
         code="memory-saturated",
         severity="information",
         title=(
-            f"{cores} of {whole.ranks} cores already take "
-            f"{units.share(reached.value, reached.low, reached.high)} of the memory bandwidth of all "
+            f"{cores} of {whole.ranks} cores already reach "
+            f"{units.share(reached.value, reached.low, reached.high)} of the memory bandwidth of all cores "
             f"({written(whole)})"
         ),
-        where={"layer": "node", "benchmark": "node.stream", "ranks": cores, "placement": whole.placement},
-        evidence=[figure(point) for point in scaling.points],
+        where={"layer": "node", "benchmark": STREAM, "ranks": cores, "placement": str(whole.placement)},
+        evidence=context.evidence(*scaling.points),
         advice=(
-            f"Programs that stream through memory gain nothing from more than {cores} of these cores: use the "
+            f"Programs limited by memory bandwidth gain nothing from more than {cores} of these cores: use the "
             "others for work in caches, or spread such programs over more hosts."
         ),
         lost=None if each is None else max(0.0, 1 - each.value),
     )
 
 
-def _starved(scaling: Scaling, each: Figure) -> Finding:
+def _starved(context: Context, scaling: Scaling, each: Estimate) -> Finding:
     whole = scaling.whole
     return Finding(
         code="memory-shared",
         severity="information",
         title=(
-            f"Each of {whole.ranks} cores gets {units.share(each.value, each.low, each.high)} of the memory "
-            "bandwidth that one alone has"
+            f"With all {whole.ranks} cores streaming, each gets {units.share(each.value, each.low, each.high)} of "
+            "the memory bandwidth of a single core"
         ),
-        where={"layer": "node", "benchmark": "node.stream", "ranks": whole.ranks, "placement": whole.placement},
-        evidence=[figure(point) for point in scaling.points],
-        advice="`scope run node.stream --module standard` measures every number of cores and says how many are "
-        "enough.",
+        where={"layer": "node", "benchmark": STREAM, "ranks": whole.ranks, "placement": str(whole.placement)},
+        evidence=context.evidence(*scaling.points),
+        advice="`scope run node.stream --module standard` measures every number of cores and shows how many "
+        "suffice.",
         lost=1 - each.value,
     )
 
 
-def _rate(summary: Summary) -> Figure:
-    return Figure(summary.median or 0.0, summary.ci_low, summary.ci_high)
-
-
-def _low(figure: Figure) -> float:
+def _low(figure: Estimate) -> float:
     return figure.value if figure.low is None else figure.low
-
-
-def _over(value: float | None, divisor: int) -> float | None:
-    return None if value is None else value / divisor

@@ -1,4 +1,4 @@
-"""The cluster is made of several types of node."""
+"""The cluster has several types of node."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.machine.machine import Host
 from scope.machine.node_types import node_types
+from scope.plan.placement import ALL
 
 
 def find(context: Context) -> list[Finding]:
-    """Find a cluster whose hosts differ in processors, caches or memory, and say what each type is."""
+    """Find a cluster whose hosts differ in processors, caches or memory, and describe each type."""
     hosts = context.machine.hosts
     types = [[hosts[position] for position in members] for members in node_types(hosts)]
     if len(types) < 2:
         return []
-    apart = sorted({s.placement.partition(":")[2] for s in context.summaries if ":" in s.placement})
+    apart = sorted({s.placement.group for s in context.summaries} - {ALL})
     advice = (
-        f"Sub-clusters of equal nodes were measured apart ({', '.join(apart)}): read and compare those."
+        f"Sub-clusters of equal nodes were measured separately ({', '.join(apart)}): use those results."
         if apart
-        else "Measure sub-clusters of equal nodes apart: `nodes=types` in a case."
+        else "Measure sub-clusters of equal nodes separately: `nodes=types` in a case."
     )
     return [
         Finding(
             code="node-types",
             severity="advice",
-            title=f"The cluster has {len(types)} types of node; figures over all hosts are those of the slowest",
+            title=f"The cluster has {len(types)} types of node; results on all hosts are limited by the slowest",
             where={"host": ", ".join(host.name for members in types[1:] for host in members), "layer": "node"},
             evidence=[
                 Evidence(what=f"type{number}: {_names(members)}", value=_described(members[0]))

@@ -1,25 +1,25 @@
-"""The operating system, or something else on the host, takes away more than 1 % of a processor."""
+"""The operating system or other activity on the host takes more than 1 % of a processor."""
 
 from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context, figure
-from scope.findings.run.measurement.oversubscription import crowded
+from scope.findings.run.context import Context
+from scope.plan.placement import Placement
 from scope.statistics.summary import Summary
 
+NOISE = "node.noise"
 TOLERATED = 0.01
 
 
 def find(context: Context) -> list[Finding]:
     """Find noise that is certainly above 1 % on the worst rank; one finding for each kind of host."""
-    crowds = crowded(context)
-    worst: dict[str, Summary] = {}
+    worst: dict[Placement, Summary] = {}
     for s in context.headlines:
-        if s.benchmark != "node.noise" or s.metric != "noise_share":
+        if (s.benchmark, s.metric) != (NOISE, "noise_share"):
             continue
         certain = s.ci_low is not None and s.ci_low > TOLERATED
-        if certain and (s.ranks, s.transport, s.placement) not in crowds:
+        if certain and not context.shares_processors(s):
             known = worst.get(s.placement)
             if known is None or (s.median or 0) > (known.median or 0):
                 worst[s.placement] = s
@@ -27,20 +27,18 @@ def find(context: Context) -> list[Finding]:
 
 
 def _finding(context: Context, share: Summary) -> Finding:
-    case = (share.label, share.placement)
-    beside = {s.metric: s for s in context.headlines if (s.label, s.placement) == case and s.metric != "time_s"}
+    beside = {s.metric: s for s in context.headlines if s.key == share.key and s.metric != "time_s"}
     period = beside.get("period_s")
     beat = f", every {units.quantity(period.median, 's')}" if period is not None and period.median else ""
     lost = units.share(share.median, share.ci_low, share.ci_high)
     return Finding(
         code="noise",
         severity="warning" if (share.median or 0) > 5 * TOLERATED else "advice",
-        title=f"{lost} of a processor is lost to interruptions on the worst of {share.ranks} ranks{beat}",
-        where={"layer": "node", "benchmark": "node.noise", "ranks": share.ranks, "placement": share.placement},
-        evidence=[figure(s) for s in beside.values()],
+        title=f"The worst of {share.ranks} ranks loses {lost} of its processor to interruptions{beat}",
+        where={"layer": "node", "benchmark": NOISE, "ranks": share.ranks, "placement": str(share.placement)},
+        evidence=context.evidence(*beside.values()),
         advice="Look for other processes (`top`), daemons and timers (`systemctl list-timers`), interrupts "
-        "(`/proc/interrupts`) and stolen time of a virtual machine; leave a core to the system (core "
-        "specialisation, `isolcpus`, `nohz_full`). An operation of many processes waits for "
-        "each detour of any of them.",
+        "(`/proc/interrupts`) and stolen time of a virtual machine. Leave a core to the system (core "
+        "specialisation, `isolcpus`, `nohz_full`): a collective waits for every detour of each process.",
         lost=share.median,
     )

@@ -1,44 +1,38 @@
-"""The threads of the BLAS, times the processes of a host, are more than its processors."""
+"""The BLAS threads of all processes on a host outnumber its processors."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, label
-from scope.findings.run.measurement.oversubscription import usable
+from scope.findings.run.context import Context
+from scope.models.measurements import usable
 
 VARIABLES = {"OpenBLAS": "OPENBLAS_NUM_THREADS", "MKL": "MKL_NUM_THREADS", "BLIS": "BLIS_NUM_THREADS"}
-"""Each library looks at its own first, and a run sets each that is not set to 1."""
-BENCHMARKS = (
-    "node.matrix_multiply",
-    "node.lapack",
-    "algorithm.linpack",
-    "algorithm.summa",
-    "algorithm.scalapack_",
-)
-"""What spends its time in the BLAS."""
+"""Each library reads its own variable first; a run sets those that are not set to 1."""
+LIBRARIES = {"blas", "lapack", "scalapack"}
+"""Requirements of benchmarks that spend their time in the BLAS."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find the host where most threads of cases that live on the BLAS had to share a processor.
+    """Find the host on which most threads of BLAS cases had to share a processor.
 
-    More processes than processors are another finding (`oversubscription`).
+    More processes than processors is another finding (`oversubscription`).
     """
     blas = context.machine.build.blas if context.machine.build else None
     name = VARIABLES.get(blas.name if blas else "", "OMP_NUM_THREADS")
     given = context.machine.environment.get(name, "")
     threads = max(1, int(given)) if given.isdecimal() else 1
-    worst: tuple[float, str, int, float] | None = None
+    worst: tuple[float, str, int, int] | None = None
     cases: set[str] = set()
     for launch in context.samples.launches:
         ran = {
-            label(case)
-            for case in context.samples.cases
-            if case.launch == launch.launch and case.benchmark.startswith(BENCHMARKS)
+            one.case.label
+            for one in context.samples.cases
+            if one.launch == launch.launch and LIBRARIES & set(context.benchmark(one.case).requires)
         }
         for host, processes in Counter(process.host for process in launch.processes).items():
-            room = usable(context, host)
+            room = usable(context.machine, host)
             if not ran or not room or processes > room or processes * threads <= room:
                 continue
             cases |= ran
@@ -52,7 +46,7 @@ def find(context: Context) -> list[Finding]:
             code="threads-over-cores",
             severity="warning",
             title=(
-                f"{processes} processes of {threads} threads each ({name}) shared {room:g} processors of {host}, "
+                f"{processes} processes with {threads} threads each ({name}) shared {room} processors of {host} "
                 f"in {len(cases)} cases of linear algebra"
             ),
             where={"host": host, "layer": "node", "ranks": processes},
@@ -62,8 +56,8 @@ def find(context: Context) -> list[Finding]:
                 Evidence(what=f"processors usable on {host}", value=room),
             ],
             advice=(
-                f"Threads that wait for a processor hold up all the others of their product: set {name} to "
-                f"{max(1, int(room) // processes)}, or use fewer processes on a host."
+                f"Threads that wait for a processor delay all others of their process: set {name} to "
+                f"{max(1, room // processes)}, or use fewer processes on a host."
             ),
         )
     ]

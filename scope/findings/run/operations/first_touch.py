@@ -1,72 +1,63 @@
-"""An operation takes longer for the pages of its fresh buffers than for everything else."""
+"""The first touch of fresh buffers dominates the time of an operation."""
 
 from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context, figure
-from scope.findings.run.measurement.oversubscription import crowded
-from scope.models.fitting.ratios import Figure, ratio
+from scope.findings.run.context import Context
+from scope.models.fitting.ratios import ratio
+from scope.models.prediction.operation_parts import BUFFERS, FRESH, USED
+from scope.plan.case import key
+from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 
 DOMINATES = 2.0
-"""Fresh buffers certainly take so many times as long as used ones: most of the time is theirs."""
+"""With fresh buffers the operation certainly takes so many times as long: most of the time is the first touch."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find for each operation the size at which fresh memory certainly costs more than half of the time, by most.
+    """Find for each operation the case in which fresh memory certainly costs more than half of the time, by most.
 
     Melas 2000, sec. 7.5.1: demand paging halved the bandwidth of large broadcasts on the BIP cluster.
     """
-    crowds = crowded(context)
     times = {
-        _key(s, str(s.parameters["memory"])): s
+        (s.key, s.metric, s.origin): s
         for s in context.headlines
-        if s.benchmark.startswith("operation.")
-        and s.unit == "s"
-        and "memory" in s.parameters
-        and (s.ranks, s.transport, s.placement) not in crowds
+        if context.benchmark(s).level == "operation" and s.unit == "s" and not context.shares_processors(s)
     }
-    worst: dict[str, tuple[Figure, Summary, Summary]] = {}
-    for cold in times.values():
-        warm = times.get(_key(cold, "warm"))
-        if cold.parameters["memory"] != "cold" or warm is None:
+    worst: dict[str, tuple[Estimate, Summary, Summary]] = {}
+    for fresh in times.values():
+        if fresh.parameters.get(BUFFERS) != FRESH:
             continue
-        excess = ratio(_figure(cold), _figure(warm))
-        known = worst.get(cold.benchmark)
+        other = key(fresh.benchmark, fresh.parameters | {BUFFERS: USED}, fresh.batch)
+        used = times.get((other, fresh.metric, fresh.origin))
+        if used is None:
+            continue
+        excess = ratio(fresh.estimate, used.estimate)
+        known = worst.get(fresh.benchmark)
         if (excess.low or 0.0) > DOMINATES and (known is None or excess.value > known[0].value):
-            worst[cold.benchmark] = (excess, cold, warm)
-    return [_finding(excess, cold, warm) for excess, cold, warm in worst.values()]
+            worst[fresh.benchmark] = (excess, fresh, used)
+    return [_finding(context, *each) for each in worst.values()]
 
 
-def _key(one: Summary, memory: str) -> tuple[object, ...]:
-    others = tuple(sorted((k, v) for k, v in one.parameters.items() if k != "memory"))
-    return (one.benchmark, others, memory, one.metric, one.ranks, one.transport, one.placement, one.origin)
-
-
-def _figure(summary: Summary) -> Figure:
-    return Figure(summary.median or 0.0, summary.ci_low, summary.ci_high)
-
-
-def _finding(excess: Figure, cold: Summary, warm: Summary) -> Finding:
+def _finding(context: Context, excess: Estimate, fresh: Summary, used: Summary) -> Finding:
     share = 1 - 1 / excess.value
     return Finding(
-        code="paging-dominates",
+        code="first-touch-dominates",
         severity="advice",
         title=(
-            f"{cold.benchmark} takes {units.quantity(cold.median, 's')} into fresh memory and "
-            f"{units.quantity(warm.median, 's')} into used: {units.share(share)} of its time goes to pages "
-            f"(size {cold.parameters.get('size', '')}, {cold.ranks} ranks)"
+            f"{fresh.label} takes {units.quantity(fresh.median, 's')} with fresh buffers and "
+            f"{units.quantity(used.median, 's')} with used ones: first touch is {units.share(share)} of its time"
         ),
         where={
-            "benchmark": cold.benchmark,
-            "size": int(cold.parameters.get("size", 0)),
-            "ranks": cold.ranks,
+            "benchmark": fresh.benchmark,
+            "size": context.measurements.size(fresh),
+            "ranks": fresh.ranks,
             "layer": "operation",
         },
-        evidence=[figure(cold), figure(warm)],
+        evidence=context.evidence(fresh, used),
         advice=(
-            "Allocate buffers once and use them again. Where that cannot be, large pages help: "
+            "Allocate buffers once and reuse them. Where that is impossible, huge pages help: "
             "`GLIBC_TUNABLES=glibc.malloc.hugetlb=1` with transparent huge pages set to madvise or always."
         ),
         lost=share,

@@ -1,39 +1,40 @@
-"""An operation of a program reaches only a part of what the library's messages do."""
+"""An operation of a program reaches only a part of the bandwidth of the library's messages."""
 
 from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
-from scope.findings.run.rungs import Lossy, lossy
+from scope.findings.run.rungs import Loss, losses
 from scope.models.ladder.ladder import Rung
-from scope.models.ladder.operation_parts import OperationParts
+from scope.models.prediction.operation_parts import BUFFERS, FRESH, LAYOUT, STRIDED, USED, OperationParts
+from scope.plan.case import key
 
-WORTH_A_LINE = 0.7
-LADDERS = "operation.broadcast"
-"""It stands on the ladders."""
-ALONE = "contention, copies, the library's algorithm"
-TOGETHER = "what warm variants, not measured here, would tell apart"
-"""Names of the rest."""
+TOLERATED = 0.7
+"""Share of the library's bandwidth; less is worth a line."""
 MUCH = 0.3
-"""The thesis found 29 to 63 % (Melas 2000, sec. 7.5): what lies below is worse than its worst cluster."""
+"""The thesis found 29 to 63 % (Melas 2000, sec. 7.5): less than its worst cluster."""
+REST = "contention, copies, the library's algorithm"
+UNKNOWN = "causes that cases with used buffers, not measured here, would separate"
+"""Names of the rest."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find broadcasts that certainly retain less than 70 % of the library's bandwidth, others less than 30 %."""
-    found = lossy(context, "bandwidth_bytes_per_s", ("operation",), WORTH_A_LINE)
-    return [_finding(context, one) for one in found] + [_of_parts(one) for one in _worst(context)]
+    """Find operations on a ladder that retain less than 70 % of the library's bandwidth, others less than 30 %."""
+    found = losses(context, "bandwidth_bytes_per_s", ("operation",), TOLERATED)
+    return [_finding(context, one) for one in found] + [_of_parts(context, one) for one in _worst(context)]
 
 
 def _worst(context: Context) -> list[OperationParts]:
-    """Return the case of each operation but the broadcast that certainly retains least, below 30 %.
+    """Return the case of each operation not on a ladder that certainly retains least, below 30 %.
 
-    One whose warm variant was measured goes before all others: only there can be said why.
+    Cases whose parts are known come first: only these can be explained.
     """
+    on_ladders = {place.benchmark.name for place in context.catalog.standing("transfer")}
     worst: dict[str, OperationParts] = {}
     for one in context.models.operations:
         name, high = one.subject.benchmark, one.retained.high
-        if name == LADDERS or high is None or high >= MUCH:
+        if name in on_ladders or high is None or high >= MUCH:
             continue
         if name not in worst or _rank(one) < _rank(worst[name]):
             worst[name] = one
@@ -41,79 +42,73 @@ def _worst(context: Context) -> list[OperationParts]:
 
 
 def _rank(one: OperationParts) -> tuple[bool, float]:
-    return not _told_apart(one), one.retained.value
+    return not _separated(one), one.retained.value
 
 
-def _told_apart(one: OperationParts) -> bool:
-    strided = one.subject.parameters.get("layout") == "columns"
-    return one.paging_s is not None and (one.packing_s is not None or not strided)
+def _separated(one: OperationParts) -> bool:
+    strided = one.subject.parameters.get(LAYOUT) == STRIDED
+    return one.first_touch_s is not None and (one.packing_s is not None or not strided)
 
 
-def _of_parts(one: OperationParts) -> Finding:
+def _of_parts(context: Context, one: OperationParts) -> Finding:
     retained = units.share(one.retained.value, one.retained.low, one.retained.high)
     parts = {
-        "its messages at the pace of the ping-pong": one.messages_s.value,
-        "pages of fresh memory": one.paging_s,
-        "gathering of columns": one.packing_s,
-        ALONE if _told_apart(one) else TOGETHER: one.rest_s,
+        "messages at the pace of the ping-pong": one.messages_s.value,
+        "first touch of fresh buffers": one.first_touch_s,
+        "packing of columns": one.packing_s,
+        REST if _separated(one) else UNKNOWN: one.rest_s,
     }
     known = {name: value for name, value in parts.items() if value is not None}
     largest = max(list(known)[1:], key=lambda name: known[name])
     return Finding(
         code="operation-below-ping-pong",
         severity="warning",
-        title=(
-            f"{one.subject.label} delivers {retained} of what a ping-pong of its messages does; "
-            f"most goes to {largest}"
-        ),
+        title=f"{one.subject.label} reaches {retained} of the bandwidth of a ping-pong; most is lost to {largest}",
         where={
             "benchmark": one.subject.benchmark,
-            "size": int(one.subject.parameters.get("size", 0)),
+            "size": context.measurements.size(one.subject),
             "ranks": one.subject.ranks,
             "layer": "operation",
         },
         evidence=[Evidence(what=name, value=value, unit="s") for name, value in known.items()],
         advice=(
-            "Use buffers again instead of fresh ones; let rows of a matrix, which lie together, be what is sent; "
-            "overlap what one process has to send to many with work."
+            "Reuse buffers instead of allocating them anew; send rows of a matrix, which are contiguous; overlap "
+            "the messages that one process sends to many with computation."
         ),
         lost=1 - one.retained.value,
     )
 
 
-def _finding(context: Context, found: Lossy) -> Finding:
+def _finding(context: Context, found: Loss) -> Finding:
     rung = found.rung
     retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
-    warm = _same_but_warm(context, rung)
+    used = _with_used_buffers(context, rung)
     return Finding(
         code="operation-below-ping-pong",
         severity="advice" if found.retained >= MUCH else "warning",
         title=(
-            f"Broadcasting a matrix reaches {units.quantity(rung.value, 'B/s')}, {retained} of what the library's "
-            f"messages do ({found.ladder.path})"
+            f"{rung.name} reaches {units.quantity(rung.value, 'B/s')}, {retained} of the bandwidth of the "
+            f"library's messages ({found.ladder.path})"
         ),
         where=found.where,
-        evidence=[*found.evidence, *([warm] if warm else [])],
+        evidence=[*found.evidence, *([used] if used else [])],
         advice=(
-            "Allocate buffers once and use them again: fresh memory is paid for page by page inside the "
-            "operation. Where that cannot be, large pages help: `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` with "
-            "transparent huge pages set to madvise or always."
+            "Allocate buffers once and reuse them: the first touch of fresh pages is part of the operation. Where "
+            "that is impossible, huge pages help: `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` with transparent huge "
+            "pages set to madvise or always."
         ),
         lost=1 - found.retained,
     )
 
 
-def _same_but_warm(context: Context, rung: Rung) -> Evidence | None:
-    """Return the time of the same operation on warm buffers, which tells memory from messages."""
-    label = rung.name.replace("memory=cold", "memory=warm")
-    for summary in context.headlines:
-        if (
-            summary.label == label
-            and label != rung.name
-            and summary.unit == "s"
-            and summary.median
-            and summary.work
-        ):
-            rate = summary.work.bytes / summary.ranks / summary.median
-            return Evidence(what=label, value=rate, unit="B/s")
-    return None
+def _with_used_buffers(context: Context, rung: Rung) -> Evidence | None:
+    """Return the rate of the same operation with used buffers, which separates memory from messages."""
+    times = {one.key: one for one in context.measurements.headlines if one.unit == "s" and one.work}
+    fresh = next((one for one in times.values() if one.label == rung.name), None)
+    if fresh is None or fresh.parameters.get(BUFFERS) != FRESH:
+        return None
+    used = times.get(key(fresh.benchmark, fresh.parameters | {BUFFERS: USED}, fresh.batch))
+    if used is None or used.work is None:
+        return None
+    rate = used.estimate.as_rate(used.work.bytes / used.ranks)
+    return Evidence(what=used.label, value=rate.value, unit="B/s")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
-from scope.models.prediction.costs.steps import DOUBLE_BYTES, Messages, Phase, Problem, Work, refuse_grid
+from scope.catalog.benchmark import Phase
+from scope.models.prediction.costs.steps import DOUBLE_BYTES, Messages, Problem, Work, refuse_grid
 
 
 def units(phase: Phase, size: float) -> float:

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
+from scope.catalog.benchmark import Phase
 from scope.models.prediction.costs.steps import (
     DOUBLE_BYTES,
     Collective,
     Messages,
-    Phase,
     Problem,
     Step,
     Work,
@@ -59,8 +59,8 @@ class Relaxation:
         hidden = problem.parameters.get("exchange") == "overlapped"
         yield Messages("exchange", sweeps * min(rows - 1, 2), DOUBLE_BYTES * width, hidden)
         yield Messages("exchange", sweeps * min(columns - 1, 2), DOUBLE_BYTES * height, hidden)
-        yield Collective("exchange", "mpi.reduce", iterations, DOUBLE_BYTES, problem.ranks)
-        yield Collective("exchange", "mpi.broadcast", iterations, DOUBLE_BYTES, problem.ranks)
+        yield Collective("exchange", "MPI_Reduce", iterations, DOUBLE_BYTES, problem.ranks)
+        yield Collective("exchange", "MPI_Bcast", iterations, DOUBLE_BYTES, problem.ranks)
         yield Messages("collect", problem.ranks - 1, DOUBLE_BYTES * height * width)
 
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import log2
 
-from scope.models.prediction.costs.steps import Collective, Messages, Phase, Problem, Step, Work, ceil_log2
+from scope.catalog.benchmark import Phase
+from scope.models.prediction.costs.steps import Collective, Messages, Problem, Step, Work, ceil_log2
 
 ITEM_BYTES = 4
 SAMPLE_BYTES = 8
@@ -51,7 +52,7 @@ class Sort:
             return
         yield Messages("distribute", ranks - 1, ITEM_BYTES * mine)
         yield Messages("exchange", ranks - 1, SAMPLE_BYTES * ranks)
-        yield Collective("exchange", "mpi.broadcast", 1, SAMPLE_BYTES * (ranks - 1), ranks)
+        yield Collective("exchange", "MPI_Bcast", 1, SAMPLE_BYTES * (ranks - 1), ranks)
         yield Messages("exchange", ranks - 1, ITEM_BYTES)
         yield Messages("exchange", ranks - 1, ITEM_BYTES * mine / ranks)
         # What each process gets comes into fresh memory, as what one process scatters to itself does.

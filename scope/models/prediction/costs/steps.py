@@ -1,15 +1,13 @@
-"""The steps of which an algorithm's time is made: work as one process does it, messages, collectives."""
+"""The steps that make up the time of a program: work at the rate of one process, messages, collectives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isqrt
-from typing import Literal, Protocol
+from typing import Protocol
 
-from scope.catalog.benchmark import Value
-
-Phase = Literal["initialise", "distribute", "compute", "exchange", "collect"]
+from scope.catalog.benchmark import Phase, Value
 
 DOUBLE_BYTES = 8
 
@@ -44,14 +42,13 @@ class Collective:
     """A collective of the library, so many times."""
 
     phase: Phase
-    benchmark: Literal["mpi.broadcast", "mpi.reduce"]
+    routine: str
+    """For example `MPI_Bcast`."""
     times: float
     bytes: float
     ranks: int
     fresh: bool = False
-    """Into buffers that are used for the first time: as `operation.broadcast` does it cold, where that was
-    measured.
-    """
+    """Into buffers that are used for the first time: as an operation on fresh buffers, where that was measured."""
 
 
 Step = Work | Messages | Collective
@@ -74,7 +71,7 @@ class Problem:
     @property
     def grid(self) -> tuple[int, int]:
         """Rows and columns of the processes: as asked, else as square as their number allows."""
-        asked = int(self.parameters.get("rows", 0))
+        asked = int(self.parameters.get("grid_rows", 0))
         rows = asked or max(r for r in range(1, isqrt(self.ranks) + 1) if self.ranks % r == 0)
         return rows, self.ranks // rows
 
@@ -106,9 +103,9 @@ class Costs(Protocol):
 
 def refuse_grid(problem: Problem) -> str:
     """Say why no such grid exists; empty when it does."""
-    rows = int(problem.parameters.get("rows", 0))
+    rows = int(problem.parameters.get("grid_rows", 0))
     if rows and problem.ranks % rows:
-        return f"rows={rows} does not divide {problem.ranks} processes"
+        return f"grid_rows={rows} does not divide {problem.ranks} processes"
     return ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scope import units
-from scope.models.ladder.operation_parts import OperationParts
+from scope.models.prediction.operation_parts import OperationParts
 from scope.report.figure import Figure, Table
 from scope.report.run.contents import Contents
 from scope.report.run.figures.stacked import bars, layout

@@ -1,0 +1,60 @@
+"""Costs that a benchmark declares itself: the steps of `costs` in benchmarks.json, evaluated for a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from scope.catalog.benchmark import Benchmark, Phase, Value
+from scope.catalog.expression import evaluate
+from scope.models.prediction.costs.steps import Collective, Messages, Problem, Step, Work
+
+
+def numbers(settings: Mapping[str, Value]) -> dict[str, float]:
+    """Return the parameters that expressions may name: those that are numbers."""
+    return {name: float(value) for name, value in settings.items() if isinstance(value, int | float)}
+
+
+class Declared:
+    """The costs of one benchmark, as declared."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self.benchmark = benchmark.name
+        self.name = benchmark.name.partition(".")[2]
+        self.source = f"declared by {benchmark.source}"
+        self._steps = benchmark.costs
+        self._size = next(
+            (one.name for one in benchmark.parameters if one.role == "size" and one.type == "integer"), ""
+        )
+        self._ranks = benchmark.ranks
+
+    def units(self, phase: Phase, size: float, problem: Problem) -> float:
+        """Return the units of work that one process has in a phase."""
+        names = self._names(problem) | {self._size: size, "p": 1.0}
+        work = [one for one in self._steps if (one.kind, one.phase) == ("work", phase)]
+        return sum(evaluate(one.count, names) for one in work)
+
+    def touched_bytes(self, size: float) -> float:  # noqa: ARG002 - of the protocol
+        """Return 0: memory is not declared."""
+        return 0.0
+
+    def refuses(self, problem: Problem) -> str:
+        """Say which numbers of ranks the benchmark can use."""
+        if self._ranks.allows(problem.ranks):
+            return ""
+        return f"{problem.ranks} processes: must be {self._ranks.description}"
+
+    def steps(self, problem: Problem) -> Iterator[Step]:
+        """Yield the declared steps in their order; messages and collectives only among several processes."""
+        names = self._names(problem)
+        for one in self._steps:
+            count = evaluate(one.count, names)
+            if one.kind == "work":
+                yield Work(one.phase, count, problem.size)
+            elif problem.ranks > 1 and one.kind == "messages":
+                yield Messages(one.phase, count, evaluate(one.bytes, names), one.hidden)
+            elif problem.ranks > 1:
+                ranks = int(evaluate(one.ranks, names))
+                yield Collective(one.phase, one.routine, count, evaluate(one.bytes, names), ranks)
+
+    def _names(self, problem: Problem) -> dict[str, float]:
+        return numbers(problem.parameters) | {self._size: float(problem.size), "p": float(problem.ranks)}
