@@ -23,7 +23,7 @@ from tests.launch.slurm_cluster import NODES, SlurmCluster
 FIRST, SECOND, _ = NODES
 QUICK = ["--launches", "1", "--seed", "3", "--budget", "0.05", "--interface", "eth0"]
 
-LONG = ["--launches", "3", "--seed", "3", "--budget", "1.5", "--interval", "1e-9", "--binding", "none"]
+LONG = ["--launches", "3", "--seed", "3", "--budget", "1.5", "--precision", "1e-9", "--binding", "none"]
 LONG_CASE = ["--interface", "eth0", "--case", "mpi.latency transport=tcp message_bytes=1Mi placement=node"]
 
 
