@@ -87,7 +87,7 @@ def test_one_host_is_refused(embedded_build: NativeBuild) -> None:
 
 def test_a_host_that_cannot_be_reached_is_one_line(embedded_build: NativeBuild) -> None:
     hosts = (HostSlots("nowhere.invalid", 1), HostSlots("elsewhere.invalid", 1))
-    site = Site(embedded_build.mpi, embedded_build.mpi.launcher, hosts, agent="/bin/false")
+    site = Site(embedded_build.mpi, embedded_build.mpi.launcher, hosts, remote_shell="/bin/false")
     with (
         pytest.raises(ScopeError) as refused,
         started(Cluster(site, [this_host()]), embedded_build.program, True),
