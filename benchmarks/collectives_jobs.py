@@ -11,8 +11,9 @@ from pathlib import Path
 
 from scope.build import collectives, installations
 from scope.build.collectives import CollectivesBuild
-from scope.launch import launcher
+from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import site_of, start_command
+from scope.machine import processors
 from scope.machine.machine import MpiInstallation
 from scope.plan import experiment
 
@@ -26,7 +27,7 @@ class Timer:
     mpi: MpiInstallation
     built: CollectivesBuild
     program: Path
-    site: launcher.Site
+    site: Site
 
     @classmethod
     def made(cls, mpi: str | None, folder: Path) -> Timer:
@@ -54,8 +55,8 @@ class Timer:
         preload = {} if settings is None else {"LD_PRELOAD": str(self.built.library), **settings}
         arguments = [f"{name}={value}" for name, value in preload.items()]
         arguments += [str(self.program), operation, str(message_bytes), str(repetitions + 1), str(loop)]
-        crowded = ranks > (os.cpu_count() or 1)
-        job = launcher.MpiProgram("/usr/bin/env", tuple(arguments), ranks, oversubscribed=crowded, binding="core")
+        oversubscribed = ranks > processors.usable()
+        job = MpiProgram("/usr/bin/env", tuple(arguments), ranks, oversubscribed=oversubscribed, binding="core")
         command = start_command(job, self.site)
         environment = {**os.environ, **command.environment}
         ended = subprocess.run(command.arguments, env=environment, capture_output=True, text=True, timeout=600)

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from scope.build import installations, native
-from scope.launch import launcher
+from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
+from scope.machine import processors
 
 HERE = Path(__file__).resolve().parent
 
@@ -36,10 +37,10 @@ class Pair:
 
     def start(self, program: str, arguments: list[str], ranks: int = 2, folder: Path | None = None) -> str:
         """Run ranks in a folder, pinned unless they are more than the cores, and return what they print."""
-        crowded = ranks > len(os.sched_getaffinity(0))
-        binding = "none" if crowded else "core"
-        job = launcher.MpiProgram(program, tuple(arguments), ranks, binding=binding, oversubscribed=crowded)
-        command = start_command(job, launcher.Site(self.mpi, self.mpi.launcher))
+        oversubscribed = ranks > processors.usable()
+        binding = "none" if oversubscribed else "core"
+        job = MpiProgram(program, tuple(arguments), ranks, binding=binding, oversubscribed=oversubscribed)
+        command = start_command(job, Site(self.mpi, self.mpi.launcher))
         environment = {**os.environ, **command.environment}
         ended = subprocess.run(
             command.arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=True

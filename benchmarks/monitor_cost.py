@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from scope.build import installations, monitor
-from scope.launch import launcher
+from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
 from scope.machine.machine import MpiInstallation
 from scope.statistics.order_statistics import median_interval
@@ -73,8 +73,8 @@ def cost_of_calls(mpi: MpiInstallation, library: Path, folder: Path, rounds: int
 def started(mpi: MpiInstallation, program: Path, folder: Path, preloaded: Path | None) -> str:
     """Return what one pinned process of the program prints."""
     settings = (f"SCOPE_MONITOR={folder}", *((f"LD_PRELOAD={preloaded}",) if preloaded else ()))
-    job = launcher.MpiProgram("/usr/bin/env", (*settings, str(program)), 1, binding="core")
-    command = start_command(job, launcher.Site(mpi, mpi.launcher))
+    job = MpiProgram("/usr/bin/env", (*settings, str(program)), 1, binding="core")
+    command = start_command(job, Site(mpi, mpi.launcher))
     environment = {**os.environ, **command.environment}
     return subprocess.run(
         command.arguments, env=environment, capture_output=True, text=True, check=True, timeout=300

@@ -23,8 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from scope.build import installations, native
-from scope.launch import launcher
+from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
+from scope.machine import processors
 from scope.machine.machine import MpiInstallation
 from scope.statistics.order_statistics import median_interval
 
@@ -111,10 +112,10 @@ def reference_s(mpi: MpiInstallation, program: Path, ranks: int) -> float:
 
 def start(mpi: MpiInstallation, program: str, arguments: list[str], ranks: int) -> str:
     """Run pinned ranks, not pinned where they are more than cores, and return what they print."""
-    crowded = ranks > (os.cpu_count() or 1)
-    binding = "none" if crowded else "core"
-    job = launcher.MpiProgram(program, tuple(arguments), ranks, binding=binding, oversubscribed=crowded)
-    command = start_command(job, launcher.Site(mpi, mpi.launcher))
+    oversubscribed = ranks > processors.usable()
+    binding = "none" if oversubscribed else "core"
+    job = MpiProgram(program, tuple(arguments), ranks, binding=binding, oversubscribed=oversubscribed)
+    command = start_command(job, Site(mpi, mpi.launcher))
     environment = {**os.environ, **command.environment}
     ended = subprocess.run(
         command.arguments, env=environment, capture_output=True, text=True, timeout=LONGEST_S, check=True

@@ -26,7 +26,7 @@ from launches import Pair
 from npb_phase_cost import SWITCH
 from npb_speed import KERNELS
 
-from scope.launch import launcher
+from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
 
 PATIENCE_S = 300
@@ -122,8 +122,8 @@ def own(pair: Pair, kernel: str, problem: str, ranks: int, repetitions: int) -> 
 
 def volume(pair: Pair, ranks: int, program: list[str]) -> Volume:
     """Run a program under the monitor and return what its profile says was sent."""
-    job = launcher.MpiProgram(program[0], tuple(program[1:]), ranks, oversubscribed=True)
-    command = start_command(job, launcher.Site(pair.mpi, pair.mpi.launcher))
+    job = MpiProgram(program[0], tuple(program[1:]), ranks, oversubscribed=True)
+    command = start_command(job, Site(pair.mpi, pair.mpi.launcher))
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "monitored"
         words = [sys.executable, "-m", "scope", "monitor", "--against", "none", "-o", str(run), "--"]

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from scope.cli.analyze import analyze
 from tests import golden_run as golden
 
 ON_THE_MACHINE = {
@@ -51,6 +50,8 @@ def golden_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def golden_run(golden_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The golden run with everything that is derived from it; read only."""
+    from scope.engine.analysis import analyze  # slow to import: most tests do without
+
     run = Path(shutil.copytree(golden_raw, tmp_path_factory.mktemp("derived") / "golden"))
     analyze(run)
     return run

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from scope.cli.analyze import analyze, explain
+from scope.engine.analysis import analyze, explain
 from scope.rundirectory import RunDirectory
 
 DERIVED = ["statistics.json", "models.json", "findings.json"]

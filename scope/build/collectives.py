@@ -7,6 +7,7 @@ from pathlib import Path
 
 from scope.build import cmake
 from scope.machine.machine import MpiInstallation
+from scope.mpi import registry
 
 LIBRARY = "scope-collectives"
 ESTIMATOR = "scope-estimate"
@@ -52,8 +53,6 @@ def source_directory() -> Path:
 def usage(made: CollectivesBuild, mpi: MpiInstallation) -> list[str]:
     """Return the lines with which an MPI program runs under the library."""
     settings = {"LD_PRELOAD": str(made.library), "SCOPE_TOPOLOGY": "topology.toml"}
-    if mpi.name == "openmpi":
-        exported = " ".join(f"-x {name}={value}" for name, value in settings.items())
-    else:
-        exported = " ".join(f"-genv {name} {value}" for name, value in settings.items())
+    family = registry.family_of(mpi.name)
+    exported = " ".join(family.exports(settings)) if family else ""
     return ["scope topology discover -o topology.toml", f"{mpi.launcher or 'mpiexec'} {exported} -n RANKS PROGRAM"]

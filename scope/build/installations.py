@@ -1,4 +1,4 @@
-"""Which MPI installations are here: the one asked for, those on PATH, the one embedded as a wheel."""
+"""The MPI installations of this machine: the one asked for, those on PATH, the one embedded as a wheel."""
 
 from __future__ import annotations
 
@@ -12,39 +12,24 @@ from pathlib import Path
 
 from scope.errors import UsageError
 from scope.machine.machine import MpiInstallation
+from scope.mpi import registry
 
-MACROS = (
-    ("intelmpi", ("I_MPI_VERSION",)),
-    ("mvapich", ("MVAPICH_VERSION",)),
-    ("mvapich", ("MVAPICH2_VERSION",)),
-    ("mpich", ("MPICH_VERSION",)),
-    ("openmpi", ("OMPI_MAJOR_VERSION", "OMPI_MINOR_VERSION", "OMPI_RELEASE_VERSION")),
-)
-"""What an mpi.h defines to name itself; derivatives of MPICH define MPICH_VERSION too and come first."""
-
-BANNERS = (
-    ("openmpi", r"(?:Open MPI|OpenRTE|PRRTE)\D*([\d.]+)"),
-    ("intelmpi", r"Intel\(R\) MPI Library.*?Version ([\d.]+)"),
-    ("mpich", r"HYDRA build details:\s+Version:\s+([\d.\w]+)"),
-)
-"""What a launcher's --version says."""
-
-PATIENCE_S = 30
+TIMEOUT_S = 30
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A compiler wrapper that is here but does not work."""
+    """A compiler wrapper that does not work."""
 
     compiler: Path
     reason: str
 
 
 def find(asked: str | None = None) -> MpiInstallation:
-    """Choose one installation: what is asked for, else the first on PATH, else the embedded one.
+    """Return one installation: the one asked for, else the first on PATH, else the embedded one.
 
     `asked` is a name (`openmpi`, `mpich`, `embedded`) or, with a slash in it, a folder or the path of an mpicxx.
-    Raises UsageError that names what is here when there is no such installation.
+    Raises UsageError that lists the installations when there is no such one.
     """
     if asked is not None and "/" in asked:
         return _asked_for(Path(asked).expanduser())
@@ -66,7 +51,7 @@ def find(asked: str | None = None) -> MpiInstallation:
     failures = "".join(f"; {each.compiler}: {each.reason}" for each in broken)
     what = f"--mpi {asked}: no such MPI" if asked else "no MPI compiler on PATH or beside Scope"
     raise UsageError(
-        f"{what}; usable here: {allowed}{failures}; also allowed: an installation's folder or its mpicxx"
+        f"{what}; usable here: {allowed}{failures}; also allowed: the folder of an installation, or its mpicxx"
     )
 
 
@@ -78,7 +63,7 @@ def survey() -> tuple[list[MpiInstallation], list[Broken]]:
 
 
 def _identified() -> Iterator[MpiInstallation | Broken]:
-    """Yield each installation once, however many names lead to it."""
+    """Yield each installation once, even where several names lead to it."""
     seen: set[tuple[str, str, Path]] = set()
     for compiler, origin in _candidates():
         installation = identify(compiler, origin)
@@ -96,7 +81,7 @@ def _chosen(installation: MpiInstallation, asked: str | None) -> MpiInstallation
 
 
 def identify(compiler: Path, origin: str) -> MpiInstallation | Broken:
-    """Ask a compiler wrapper which MPI it compiles for, and find the launcher of that same MPI."""
+    """Return the MPI that a compiler wrapper compiles for, with the launcher of the same MPI."""
     name, version, reason = _ask_header(compiler)
     if reason:
         return Broken(compiler, reason)
@@ -112,10 +97,12 @@ def identify(compiler: Path, origin: str) -> MpiInstallation | Broken:
 def _asked_for(path: Path) -> MpiInstallation:
     compiler = path / "bin" / "mpicxx" if path.is_dir() else path
     if not os.access(compiler, os.X_OK) or compiler.is_dir():
-        raise UsageError(f"--mpi {path}: {compiler} is no program; give an installation's folder or its mpicxx")
+        raise UsageError(
+            f"--mpi {path}: {compiler} is no program; must be a folder of an installation or an mpicxx"
+        )
     installation = identify(compiler.absolute(), "asked")
     if isinstance(installation, Broken):
-        raise UsageError(f"--mpi {path}: {installation.reason}; give an installation's folder or its mpicxx")
+        raise UsageError(f"--mpi {path}: {installation.reason}; must be a folder of an installation or an mpicxx")
     return installation
 
 
@@ -133,26 +120,22 @@ def _candidates() -> Iterator[tuple[Path, str]]:
 
 
 def _ask_header(compiler: Path) -> tuple[str, str, str]:
-    """Return (name, version, reason why not) from the macros of the mpi.h that the wrapper includes."""
+    """Return name and version by the macros of the wrapper's mpi.h, and why it has none; empty where it has."""
     command = [str(compiler), "-E", "-dM", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-x", "c++", "-"]
     try:
         answer = subprocess.run(
-            command, input="#include <mpi.h>\n", capture_output=True, text=True, timeout=PATIENCE_S
+            command, input="#include <mpi.h>\n", capture_output=True, text=True, timeout=TIMEOUT_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return "", "", f"does not run: {getattr(error, 'strerror', None) or 'no answer'}"
     if answer.returncode != 0:
         return "", "", f"cannot compile: {_first_line(answer.stderr)}"
     macros = dict(re.findall(r"^#define (\w+) (.*?)\s*$", answer.stdout, re.MULTILINE))
-    for name, keys in MACROS:
-        if all(key in macros for key in keys):
-            return name, ".".join(macros[key].strip('"') for key in keys), ""
-    standard = ".".join(macros.get(key, "?") for key in ("MPI_VERSION", "MPI_SUBVERSION"))
-    return "unknown", f"MPI {standard}", ""
+    return *registry.of_header(macros), ""
 
 
 def _launcher(compiler: Path, name: str, version: str) -> str:
-    """Return the mpiexec beside the wrapper that says it is of the same MPI; empty when none does."""
+    """Return the mpiexec beside the wrapper that is of the same MPI; empty when there is none."""
     suffix = compiler.name.removeprefix("mpicxx")
     for candidate in (f"mpiexec{suffix}", f"mpirun{suffix}", "mpiexec", "mpiexec.hydra", "mpirun"):
         launcher = compiler.parent / candidate
@@ -167,16 +150,16 @@ def _belongs(launcher: Path, name: str, version: str) -> bool:
             [str(launcher), "--version"],
             capture_output=True,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
             stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
-    for banner, pattern in BANNERS:
-        if match := re.search(pattern, answer.stdout + answer.stderr):
-            # Intel's launcher and header spell their versions differently; its name is proof enough.
-            return banner == name and (name == "intelmpi" or match[1] == version)
-    return name in ("unknown", "mvapich")
+    recognised = registry.of_launcher(answer.stdout + answer.stderr)
+    if recognised is None:  # a launcher without a banner may belong to an MPI that has none
+        return not registry.named(name).banner
+    implementation, its_version = recognised
+    return implementation.name == name and (implementation.banner_differs or its_version == version)
 
 
 def _first_line(text: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from scope.build import libraries
 from scope.machine.machine import MpiInstallation, Scalapack
+from scope.mpi import registry
 
 PACKAGES = {"openmpi": "libscalapack-openmpi2.2", "mpich": "libscalapack-mpich2.2"}
 """Debian's, by the kind of MPI."""
@@ -56,7 +57,8 @@ def link_mpi_name(program: Path, found: Scalapack) -> None:
 
 
 def _kind(name: str) -> str:
-    return "openmpi" if name == "openmpi" else "mpich"
+    family = registry.family_of(name)
+    return family.name if family else "mpich"
 
 
 @cache

@@ -1,13 +1,13 @@
-"""Many runs of a program: studies over parameters, processes and placements, and what they show together."""
+"""Many runs of a program: studies over parameters, process counts and placements, and their joint analysis."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 HEAD = "campaign.json"
-"""The name of the file that tells a campaign's folder from any other."""
+"""The file that marks the folder of a campaign."""
 
 
 def is_campaign(path: Path) -> bool:
-    """Say whether a folder is that of a campaign, placement or soak."""
+    """Say whether a folder is that of a campaign, a placement study or a soak."""
     return (path / HEAD).is_file()

@@ -1,8 +1,8 @@
-"""Packed against spread: what sharing a node costs a program, and whether it is its computation or its messages.
+"""Packed against spread placement: what sharing a node costs a program, in computation and in communication.
 
 After NetFinity, section 4: the same processes on half the nodes (fixed processes), and twice the processes on the
-same nodes (fixed nodes). Means over the ranks and the runs: the mean time of a rank is its computation and its
-time in MPI, so that both parts add up to the slow-down.
+same nodes (fixed nodes). Figures are means over ranks and runs: the mean time of a rank is its computation plus
+its time in MPI, so that both parts add up to the slow-down.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WALL, COMPUTE, MPI, CPU = range(4)
 
 
 class Layout(Strict):
-    """How the ranks of a study lie."""
+    """How the ranks of a study are placed."""
 
     placement: str
     ranks: int
@@ -40,7 +40,7 @@ class Layout(Strict):
 
 
 class Pairing(Strict):
-    """Two layouts that are to be compared."""
+    """Two layouts to compare."""
 
     fixed: Literal["processes", "nodes"]
     packed: Layout
@@ -60,22 +60,22 @@ class Side(Strict):
 
 
 class Comparison(Strict):
-    """Two layouts of a program against each other."""
+    """Two layouts of a program compared."""
 
     fixed: Literal["processes", "nodes"]
     packed: Side
     spread: Side
     slowdown: Estimate
-    """Packed over spread, less one: 0.44 is 44 % longer."""
+    """Packed over spread, minus one: 0.44 is 44 % longer."""
     by_computation: Estimate
-    """The part of it that computation takes longer."""
+    """The part that is due to computation."""
     by_communication: Estimate
-    """The part of it that MPI takes longer."""
+    """The part that is due to MPI."""
     off_processor: Estimate
-    """How much longer a rank is without a processor, as a share of the spread time."""
+    """How much longer a rank is off-CPU, as a share of the spread time."""
     inflation: Estimate
-    """Computation of all ranks together, packed over spread, less one: what contention costs where the program's
-    work is the same on any number of processes."""
+    """Computation of all ranks together, packed over spread, minus one: the cost of contention where the total
+    work of the program does not depend on the number of processes."""
 
     @property
     def certain(self) -> bool:
@@ -91,22 +91,22 @@ class Comparison(Strict):
 
 
 def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[list[Pairing], list[str]]:
-    """Return what can be compared on hosts with so many slots, and what has to be said about it.
+    """Return what can be compared on hosts with these slots, and notes about it.
 
-    `sockets` counts only on a single host. Raises UsageError where nothing can be compared.
+    `sockets` matters only on a single host. Raises UsageError where nothing can be compared.
     """
     if len(slots) > 1:
         return _over("node", min(slots), len(slots), ranks), []
     if sockets > 1 and slots[0] >= 2 * sockets:
         return _over("socket", slots[0] // sockets, sockets, ranks), []
     if slots[0] < 2:
-        raise UsageError("one host with one usable core: there is nothing to pack; --hosts a:2,b:2 names more")
+        raise UsageError("one host with one usable core: nothing can be packed; --hosts a:2,b:2 names more hosts")
     packed = ranks or slots[0]
     if not 2 <= packed <= slots[0]:
-        raise UsageError(f"--ranks {packed}: must be from 2 to {slots[0]}, the cores of the one host")
+        raise UsageError(f"--ranks {packed}: must be from 2 to {slots[0]}, the cores of this host")
     note = (
-        "One host with one socket: all its cores share one memory, so that a fixed number of processes has nothing"
-        " to be spread over. Only a full node is compared with one process on it."
+        "One host with one socket: all cores share one memory; a fixed number of processes cannot be spread."
+        " Only a full node is compared with a single process on it."
     )
     full, alone = (Layout(placement="packed", ranks=count, nodes=1) for count in (packed, 1))
     return [Pairing(fixed="nodes", packed=full, spread=alone)], [note]
@@ -115,7 +115,7 @@ def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[lis
 def _over(unit: Literal["node", "socket"], each: int, units: int, ranks: int | None) -> list[Pairing]:
     """Return both pairings over hosts, or sockets, that take `each` ranks."""
     if each < 2:
-        raise UsageError("each host takes one rank: there is nothing to pack; --hosts a:2,b:2 gives them slots")
+        raise UsageError("each host takes one rank: nothing can be packed; --hosts a:2,b:2 gives hosts more slots")
     count = ranks or units
     full, wide = -(-count // each), min(count, units)
     if not 2 <= count <= each * units or full == wide:
@@ -133,7 +133,7 @@ def _over(unit: Literal["node", "socket"], each: int, units: int, ranks: int | N
 
 
 def compare(records: Sequence[RunRecord], pairing: Pairing) -> Comparison | str:
-    """Compare two layouts, or say why that cannot be done."""
+    """Return the comparison of two layouts, or why they cannot be compared."""
     layouts = (pairing.packed, pairing.spread)
     sides = [_times(records, layout) for layout in layouts]
     for layout, times in zip(layouts, sides, strict=True):
@@ -144,7 +144,7 @@ def compare(records: Sequence[RunRecord], pairing: Pairing) -> Comparison | str:
         seed = f"{pairing.fixed} {name}"
         return interval(sides, lambda means: figure(means[0].T, means[1].T), seed)
 
-    crowd = pairing.packed.ranks / pairing.spread.ranks
+    ratio = pairing.packed.ranks / pairing.spread.ranks
     return Comparison(
         fixed=pairing.fixed,
         packed=_side(pairing.packed, sides[0]),
@@ -153,7 +153,7 @@ def compare(records: Sequence[RunRecord], pairing: Pairing) -> Comparison | str:
         by_computation=over("compute", lambda p, s: (p[COMPUTE] - s[COMPUTE]) / s[WALL]),
         by_communication=over("mpi", lambda p, s: (p[MPI] - s[MPI]) / s[WALL]),
         off_processor=over("off", lambda p, s: (p[WALL] - p[CPU] - s[WALL] + s[CPU]) / s[WALL]),
-        inflation=over("inflation", lambda p, s: crowd * p[COMPUTE] / s[COMPUTE] - 1),
+        inflation=over("inflation", lambda p, s: ratio * p[COMPUTE] / s[COMPUTE] - 1),
     )
 
 

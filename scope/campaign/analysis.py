@@ -1,4 +1,4 @@
-"""What the runs of a campaign show together: everything that tables, findings and pages are made from."""
+"""What the runs of a campaign show together: the data of all tables, findings and reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scope.strict import Strict
 
 
 class Disturbance(Strict):
-    """A run that did not end well."""
+    """A run that failed."""
 
     number: int
     point: Point
@@ -34,7 +34,7 @@ class Analysis(Strict):
     runs: int
     well: int
     unprofiled: int
-    """Runs that ended well without a profile although the monitor was below them."""
+    """Successful runs without a profile although the monitor was used."""
     unprofiled_reason: str
     disturbances: list[Disturbance]
     configurations: list[Configuration]
@@ -43,7 +43,7 @@ class Analysis(Strict):
     laws: list[Law]
     clusters: Clusters | None
     absent: list[str]
-    """What a campaign's runs cannot tell, and why."""
+    """What the runs cannot show, and why."""
     comparisons: list[Comparison]
     """Of placements."""
     not_compared: list[str]
@@ -51,7 +51,7 @@ class Analysis(Strict):
 
 
 def analyse(head: Head, records: Sequence[RunRecord]) -> Analysis:
-    """Derive everything from the records; `layouts` are pairs to compare and whether their processes are fixed."""
+    """Derive everything from the records of a campaign."""
     study = head.kind == "campaign"
     good = configurations.well(records)
     blind = [record for record in good if head.study.monitored and not record.features]

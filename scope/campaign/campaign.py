@@ -1,4 +1,4 @@
-"""The runs of a campaign, one after the other; a crash loses at most the one in progress."""
+"""The runs of a campaign, one after the other; a crash loses at most the run in progress."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from scope.errors import InterruptedRunError, ScopeError
 from scope.profiles.folder import PROFILES
 
 Listener = Callable[[RunRecord, int, int | None], None]
-"""Told of each run that ended, how many are done, and of how many (None: until the time is over)."""
+"""Is told each run that ended, how many have ended, and how many there are (None: until the time is over)."""
 
 
 def run(folder: CampaignFolder, head: Head, starter: Starter, listener: Listener) -> None:
-    """Do what a campaign still lacks.
+    """Do the runs that have no record.
 
-    Raises InterruptedRunError when asked to stop; the folder is valid and resumable then. A run that fails is
-    recorded and the next one is begun.
+    Raises InterruptedRunError when asked to stop; the folder is then valid and can be resumed. A run that fails is
+    recorded, and the next one begins.
     """
     journal = Journal(folder.records)
     folders.mark(folder, "running")
@@ -35,7 +35,7 @@ def run(folder: CampaignFolder, head: Head, starter: Starter, listener: Listener
     try:
         for planned in _todo(head, journal.records):
             record = one(folder, planned, starter, Path(head.folder))
-            # Thousands of runs of one point: what each routine took is in the profiles of those that are kept.
+            # A soak has thousands of runs: the times of its routines are in the profiles of the runs it keeps.
             journal.add(record.model_copy(update={"routines": {}}) if head.kind == "soak" else record)
             if head.kind == "soak":
                 _tidy(folder, journal.records)
@@ -50,7 +50,7 @@ def one(folder: CampaignFolder, planned: Planned, starter: Starter, directory: P
     """Do one run, started in `directory`, and return its record."""
     study, monitor = starter.study, starter.monitor
     own = folder.run(planned.number)
-    shutil.rmtree(own, ignore_errors=True)  # of a run that a crash cut
+    shutil.rmtree(own, ignore_errors=True)  # of a run that a crash interrupted
     profiles = own / PROFILES
     profiles.mkdir(parents=True)
     command = starter.command(planned, own)
@@ -62,14 +62,14 @@ def one(folder: CampaignFolder, planned: Planned, starter: Starter, directory: P
             found = features.of_folder(own)
         except ScopeError as error:
             reason = reason or str(error)
-    # Only the profiles know how many processes a command started that was not told.
+    # How many ranks a command chose by itself is known from its profiles only.
     ranks = planned.ranks if study.says_ranks else found.ranks or planned.ranks
     return RunRecord(
         **{**dict(planned), "ranks": ranks},
         status=outcome.status,
         reason=reason,
         exit_code=outcome.exit_code,
-        crowded=starter.crowded(planned.ranks),
+        oversubscribed=starter.oversubscribed(planned.ranks),
         started_unix_s=outcome.started_unix_s,
         elapsed_s=outcome.elapsed_s,
         user_s=outcome.user_s,
@@ -80,7 +80,7 @@ def one(folder: CampaignFolder, planned: Planned, starter: Starter, directory: P
 
 
 def soaking(study: Study, seconds: float | None, runs: int | None, done: Sequence[RunRecord]) -> Iterator[Planned]:
-    """Yield the runs of a soak until its time is over, what earlier sittings took included."""
+    """Yield the runs of a soak until its time is over, the time before it was resumed included."""
     (point,) = study.points()
     begin_s, before_s = time.monotonic(), sum(record.elapsed_s for record in done)
     for number in count(len(done) + 1):
@@ -99,6 +99,6 @@ def _todo(head: Head, done: Sequence[RunRecord]) -> Iterable[Planned]:
 
 
 def _tidy(folder: CampaignFolder, records: Sequence[RunRecord]) -> None:
-    """Keep of a soak the runs that went wrong, the first and the last: a day has thousands."""
+    """Keep the failed runs of a soak, the first and the last; a day has thousands."""
     if len(records) > 2 and records[-2].status == "ok":
         shutil.rmtree(folder.run(records[-2].number), ignore_errors=True)

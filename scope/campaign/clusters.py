@@ -1,8 +1,8 @@
-"""Groups of runs that behave alike, as NetFinity's Table 3: how many there are, and what sets them apart.
+"""Groups of runs that behave alike, as in NetFinity's Table 3: how many there are, and what separates them.
 
-The features are standardised; k-means divides them, and the silhouette chooses how often. Whether there is more
-than one group at all is asked first: runs of one broad group can be divided too. As a second opinion HDBSCAN looks
-for groups as dense regions, of any shape, and leaves out runs that belong to none.
+The features are standardised and clustered by k-means; the silhouette chooses the number of groups. A test against
+one broad group decides whether there is more than one at all. As a second opinion HDBSCAN looks for dense regions
+of any shape and leaves out runs that belong to none.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ FEATURES = ("compute_s", "send_s", "receive_s", "exchange_s", "collective_s", "c
 FEWEST_RUNS = 8
 MOST_GROUPS = 8
 FEWEST_MEMBERS = 4
-"""Of a group, on average: else every point would be its own group."""
+"""Of a group, on average; otherwise every configuration would be a group."""
 NULL_DRAWS = 99
 SIGNIFICANCE = 0.05
 STARTS, NULL_STARTS = 10, 3
-"""Of k-means, each from other centres: for the answer, and for each draw of what chance gives."""
+"""Initialisations of k-means: for the data, and for each draw of the null hypothesis."""
 SAMPLED = 2000
-"""Of more runs, so many are asked how well they fit their group."""
+"""Size of the random sample that the silhouette is computed from, where there are more runs."""
 
 Labels = NDArray[np.int64]
 
@@ -39,20 +39,20 @@ class Group(Strict):
 
     runs: int
     points: int
-    """How many different choices of parameters, processes, placement and transport its runs are of."""
+    """Number of different configurations among its runs."""
     mean: dict[str, float]
     deviation: dict[str, float]
     """Standard deviation within the group."""
     chosen: dict[str, list[str]]
-    """Of each factor that varies in the study: the values that this group's runs have."""
+    """The values that its runs have of each factor that varies in the study."""
 
 
 class Separation(Strict):
-    """What a feature or factor has to do with the division."""
+    """How strongly a feature or factor is related to the groups."""
 
     name: str
     share: float
-    """Of a feature: the variance between the groups over all. Of a factor: Cramer's V."""
+    """Of a feature: the share of its variance that is between groups. Of a factor: Cramer's V."""
 
 
 class Clusters(Strict):
@@ -62,7 +62,7 @@ class Clusters(Strict):
     per: str
     """The parameter that the features were divided by; empty: none."""
     of_points: bool
-    """Whether points, with the medians of their runs, were divided; else runs."""
+    """Whether configurations, with the medians of their runs, were clustered; else single runs."""
     runs: int
     groups: list[Group]
     """The largest first; one group is an answer too."""
@@ -71,14 +71,14 @@ class Clusters(Strict):
     silhouettes: dict[int, float]
     """Mean silhouette of each number of groups that was tried, from 2."""
     p_value: float
-    """How often runs of one group look as divided as these: that there is only one is refused below 5 %."""
+    """How often runs of a single group separate as well as these; below 5 % a single group is rejected."""
     dense_groups: int
-    """That HDBSCAN finds."""
+    """Number of groups that HDBSCAN finds."""
     dense_outliers: int
     agreement: float
-    """Adjusted Rand index of both divisions: 1 is the same, 0 what chance gives."""
+    """Adjusted Rand index of both clusterings: 1 for identical ones, 0 by chance."""
     features_apart: list[Separation]
-    """What separates the groups, most of all first; empty of one group."""
+    """What separates the groups, strongest first; empty where there is one group."""
     factors_apart: list[Separation]
 
 
@@ -89,13 +89,13 @@ class _Division:
 
 
 def clusters(records: Sequence[RunRecord], per: str | None = None) -> Clusters | str:
-    """Divide the runs that ended well, or say why they cannot be divided.
+    """Return the groups of the successful runs, or why there are none.
 
     `per` names a parameter: NetFinity divides all features by the number of time steps.
     """
     good = [record for record in well(records) if all(name in record.features for name in FEATURES)]
     if len(good) < FEWEST_RUNS:
-        return f"{len(good)} runs with profiles: groups are looked for among {FEWEST_RUNS} or more"
+        return f"{len(good)} runs with profiles: clustering needs at least {FEWEST_RUNS}"
     parts = _components(good)
     raw = np.array([[np.median([run.features[name] for run in part]) for name in FEATURES] for part in parts])
     if per is not None:
@@ -130,7 +130,7 @@ def clusters(records: Sequence[RunRecord], per: str | None = None) -> Clusters |
 
 
 def _components(good: Sequence[RunRecord]) -> list[list[RunRecord]]:
-    """Return what is divided: the points, whose medians no wild run moves, or of too few points the runs."""
+    """Return what is clustered: configurations, whose medians are robust, or single runs of too few of them."""
     points: dict[str, list[RunRecord]] = {}
     for record in good:
         points.setdefault(record.point.key, []).append(record)
@@ -149,7 +149,7 @@ def divisions(scaled: Floats, starts: int = STARTS) -> dict[int, _Division]:
     different = len(np.unique(scaled.round(9), axis=0))
     sample = min(SAMPLED, len(scaled))
     found = {}
-    with threadpool_limits(1):  # its threads would wait for each other far longer than they compute
+    with threadpool_limits(1):  # its threads would spend more time waiting than computing
         for count in range(2, min(MOST_GROUPS, different - 1, len(scaled) // FEWEST_MEMBERS) + 1):
             labels = KMeans(count, n_init=starts, random_state=0).fit_predict(scaled).astype(np.int64)
             mean = float(silhouette_score(scaled, labels, sample_size=sample, random_state=0))
@@ -158,10 +158,10 @@ def divisions(scaled: Floats, starts: int = STARTS) -> dict[int, _Division]:
 
 
 def _chance(scaled: Floats, silhouette: float) -> float:
-    """Return how often runs of one normal group with the same covariance are divided as well as these.
+    """Return how often runs of one normal group with the same covariance separate as well as these.
 
     The idea of SigClust (Liu, Hayes, Nobel & Marron 2008, JASA 103, 1281-1293), with the silhouette as the measure
-    and the number of groups chosen anew for each draw.
+    and the number of groups chosen again for each draw.
     """
     random = np.random.default_rng(zlib.crc32(b"one group"))
     axes, spread, _ = np.linalg.svd(np.cov(scaled.T).reshape(scaled.shape[1], -1))
@@ -173,12 +173,12 @@ def _chance(scaled: Floats, silhouette: float) -> float:
             max((one.silhouette for one in divisions(runs, NULL_STARTS).values()), default=-1.0) >= silhouette
         )
         if as_good > SIGNIFICANCE * (1 + NULL_DRAWS) - 1:
-            return as_good / drawn  # no further draw could refuse one group any more (Besag & Clifford 1991)
+            return as_good / drawn  # no further draw could reject one group any more (Besag & Clifford 1991)
     return (1 + as_good) / (1 + NULL_DRAWS)
 
 
 def _dense(scaled: Floats) -> Labels:
-    """Return the groups as dense regions (Campello, Moulavi & Sander 2013, PAKDD); -1 for a run of none."""
+    """Return the dense region of each run (Campello, Moulavi & Sander 2013, PAKDD); -1 for none."""
     from sklearn.cluster import HDBSCAN
 
     smallest = max(3, len(scaled) // 20)
@@ -186,7 +186,7 @@ def _dense(scaled: Floats) -> Labels:
 
 
 def _agreement(labels: Labels, dense: Labels) -> float:
-    """Compare two divisions; where density knows no groups at all, it sees one."""
+    """Return the adjusted Rand index of two clusterings."""
     from sklearn.metrics import adjusted_rand_score
 
     return float(adjusted_rand_score(labels, dense))

@@ -1,4 +1,4 @@
-"""Runs of one point together: how long they took, raw and sanitised, and how many went wrong."""
+"""All runs of one configuration: their times, raw and sanitised, and how many failed."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from scope.strict import Strict
 
 
 class Spread(Strict):
-    """A feature over the runs of a point."""
+    """Distribution of a feature over the runs of a configuration."""
 
     median: float
     low: float | None
-    """Of the median's interval between order statistics: 95 % from six runs on, else the range."""
+    """Of the order statistics interval of the median: 95 % from six runs on, else the range."""
     high: float | None
     mean: float
     variation: float | None
     """Coefficient of variation, standard deviation over mean."""
     sanitised_mean: float
-    """Of the runs up to the 99th percentile (NetFinity's view): of fewer than 100 runs, of all."""
+    """Of the runs up to the 99th percentile, as NetFinity does; of all where there are fewer than 100."""
     sanitised_variation: float | None
     maximum: float
 
@@ -34,13 +34,13 @@ class Configuration(Strict):
 
     point: Point
     runs: int
-    """That ended well."""
+    """Successful runs."""
     failed: int
-    """That failed, were wrong or took too long."""
-    crowded: bool
-    """More processes than processors."""
+    """Runs that failed, were wrong or timed out."""
+    oversubscribed: bool
+    """More ranks than processors."""
     features: dict[str, Spread]
-    """Of the runs that ended well: `elapsed_s` of the whole command, and what the profiles say."""
+    """Of the successful runs: `elapsed_s` of the whole command, and the features of the profiles."""
 
 
 def configurations(records: Sequence[RunRecord]) -> list[Configuration]:
@@ -53,7 +53,7 @@ def configurations(records: Sequence[RunRecord]) -> list[Configuration]:
 
 
 def order(point: Point) -> tuple[tuple[bool, float, str], ...]:
-    """Return what points are sorted by: numbers by size, words by letter."""
+    """Return the sort key of a point: numbers by value, words by letter."""
     return tuple(
         (isinstance(value, str), 0.0, value) if isinstance(value, str) else (False, float(value), "")
         for value in (*point.parameters.values(), point.placement, point.transport, point.ranks)
@@ -67,12 +67,12 @@ def numbers(records: Iterable[RunRecord], name: str) -> Floats:
 
 
 def all_features(record: RunRecord) -> dict[str, float]:
-    """Return what is known of a run: what the profiles say, and the clock's view of the command."""
+    """Return the features of a run: those of its profiles, and the elapsed time of the command."""
     return {**record.features, "elapsed_s": record.elapsed_s}
 
 
 def well(records: Iterable[RunRecord]) -> list[RunRecord]:
-    """Return the runs that ended well."""
+    """Return the successful runs."""
     return [record for record in records if record.status == "ok"]
 
 
@@ -83,13 +83,13 @@ def _configuration(group: list[RunRecord]) -> Configuration:
         point=group[0].point,
         runs=len(good),
         failed=len(group) - len(good),
-        crowded=any(record.crowded for record in group),
+        oversubscribed=any(record.oversubscribed for record in group),
         features={name: spread(numbers(good, name)) for name in names},
     )
 
 
 def spread(values: Floats) -> Spread:
-    """Describe at least one value; each is a launch of its own."""
+    """Return the distribution of one value or more; each is an independent launch."""
     figures = describe([np.array([value]) for value in values])
     assert figures.median is not None
     assert figures.mean is not None

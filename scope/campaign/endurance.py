@@ -1,4 +1,4 @@
-"""What a soak shows: errors, wrong results, drift, and memory that grows."""
+"""What a soak shows: errors, wrong results, drift, and memory growth."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ FEWEST_RUNS = 6
 
 
 class Growth(Strict):
-    """How the memory of processes grows within a run, after its first half."""
+    """Growth of the memory of processes within the second half of a run."""
 
     runs: int
     bytes_per_s: Estimate
-    """Median over the runs of the mean over the ranks; an interval from six runs on."""
+    """Median over the runs of the mean over the ranks; with an interval from six runs on."""
     worst_rank: int
-    """That grew most in most runs."""
+    """The rank that grew most in most runs."""
     worst_bytes_per_s: Estimate
     resident_bytes: float
-    """Median of the largest memory of a process."""
+    """Median over the runs of the peak memory of a process."""
     run_s: float
     """Median length of a run."""
 
@@ -44,27 +44,27 @@ class Endurance(Strict):
     runs: int
     well: int
     failed: int
-    """Ended with an error."""
+    """Runs that ended with an error."""
     wrong: int
-    """Ended well, but the check refused what they printed."""
+    """Runs whose output the check rejected."""
     timeouts: int
     failure_share: Estimate
-    """Of all runs that did not end well: exact 95 % interval (Clopper & Pearson 1934)."""
+    """Share of failed, wrong and timed-out runs with its exact 95 % interval (Clopper & Pearson 1934)."""
     span_s: float
-    """From the first begin to the last end."""
+    """From the start of the first run to the end of the last."""
     elapsed_s: Spread | None
     drift: Trend | None
-    """Of the time of a run; None of too few runs."""
+    """Trend of the time of a run; None of too few runs."""
     memory: Trend | None
-    """Of the largest memory of a process, from run to run."""
+    """Trend of the peak memory from run to run."""
     growth: Growth | None
     """Within runs; None without a time series long enough."""
     reasons: dict[str, int]
-    """Why runs did not end well, and how often."""
+    """Why runs failed, and how often."""
 
 
 def endurance(records: Sequence[RunRecord]) -> Endurance:
-    """Return what at least one run shows."""
+    """Return what one run or more show."""
     good = well(records)
     counts = {
         status: sum(record.status == status for record in records) for status in ("failed", "wrong", "timeout")

@@ -1,4 +1,4 @@
-"""One run: started, watched, ended in time, and what became of it."""
+"""One run: started, ended after its time limit, and judged."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pathlib import Path
 
 from scope.campaign.record import Status
 from scope.errors import UsageError
+from scope.launch import processes
 from scope.launch.diagnosis import diagnose
 from scope.launch.launch_environment import launch_environment
 from scope.launch.launcher import Command
 
 MARK = "SCOPE_CAMPAIGN_RUN"
-"""The variable by which the processes of a run are known: it holds the run's folder."""
+"""The environment variable that marks the processes of a run; its value is the run's folder."""
 GRACE_S = 5.0
 """How long a launcher may take to end its ranks itself."""
-KILLED_S = 10.0
-LAST_WORDS_BYTES = 65536
+TAIL_BYTES = 65536
 OUTPUT, ERRORS = "stdout.txt", "stderr.txt"
 
 
@@ -40,10 +40,10 @@ class Outcome:
 
 
 def execute(command: Command, folder: Path, directory: Path, limit_s: float, check: Sequence[str] = ()) -> Outcome:
-    """Run a command in `directory` to its end, what it prints into `folder`, and say how it ended.
+    """Run a command in `directory` to its end, with its output in `folder`, and return how it ended.
 
-    The processors' time is that of the command and of all processes below it that were waited for (wait4): those
-    of this host. Raises UsageError where it cannot be started; a KeyboardInterrupt ends the run and goes on.
+    The processor time is that of the command and of all its descendants on this host that were waited for (wait4).
+    Raises UsageError where the command cannot be started; a KeyboardInterrupt ends the run and is raised again.
     """
     folder.mkdir(parents=True, exist_ok=True)
     started_unix_s, begin_s = time.time(), time.perf_counter()
@@ -70,7 +70,7 @@ def execute(command: Command, folder: Path, directory: Path, limit_s: float, che
             _, waited, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(waited)
     elapsed_s = time.perf_counter() - begin_s
-    _kill(_marked(str(folder)))  # what a launcher left behind would disturb the next run
+    processes.kill(lambda: processes.with_variable(MARK, str(folder)))  # leftovers would disturb the next run
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode
     status, reason = _verdict(in_time, code, folder, limit_s, Checked(check, directory, limit_s))
     return Outcome(
@@ -86,15 +86,15 @@ def execute(command: Command, folder: Path, directory: Path, limit_s: float, che
 
 @dataclass(frozen=True)
 class Checked:
-    """Who says whether what was printed is right."""
+    """The command that decides whether the output of a run is correct."""
 
     words: Sequence[str]
-    """Empty: nobody."""
+    """Empty: there is none."""
     directory: Path
     limit_s: float
 
     def verdict(self, printed: Path) -> tuple[Status, str]:
-        """Let the check read what the program printed."""
+        """Run the check with the output of the program as its input."""
         if not self.words:
             return "ok", ""
         with printed.open("rb") as output:
@@ -109,33 +109,33 @@ class Checked:
                     timeout=self.limit_s,
                 )
             except subprocess.TimeoutExpired:
-                return "wrong", f"its check did not end within {self.limit_s:g} s"
+                return "wrong", f"the check did not end within {self.limit_s:g} s"
             except OSError as error:
                 raise UsageError(f"check = {self.words[0]}: does not start: {error.strerror}") from error
         if said.returncode == 0:
             return "ok", ""
         lines = f"{said.stdout}\n{said.stderr}".split("\n")
         word = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return "wrong", f"its check ended with {said.returncode}" + (f": {word}" if word else "")
+        return "wrong", f"the check ended with {said.returncode}" + (f": {word}" if word else "")
 
 
 def _verdict(in_time: bool, code: int, folder: Path, limit_s: float, check: Checked) -> tuple[Status, str]:
     if not in_time:
-        return "timeout", f"not ended within {limit_s:g} s"
+        return "timeout", f"did not end within {limit_s:g} s"
     if code:
-        said = diagnose(f"{_last_words(folder / ERRORS)}\n{_last_words(folder / OUTPUT)}").text
+        said = diagnose(f"{_tail(folder / ERRORS)}\n{_tail(folder / OUTPUT)}").text
         return "failed", f"exit code {code}: {said}" if said else f"exit code {code}"
     return check.verdict(folder / OUTPUT)
 
 
-def _last_words(path: Path) -> str:
+def _tail(path: Path) -> str:
     with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - LAST_WORDS_BYTES))
+        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
         return file.read().decode(errors="replace")
 
 
 def _ended(pid: int, limit_s: float) -> bool:
-    """Wait for the end of a child, without taking its status; say whether it came in time."""
+    """Wait for the end of a child without reaping it; return whether it ended in time."""
     handle = os.pidfd_open(pid)
     try:
         return bool(select.select([handle], [], [], limit_s)[0])
@@ -144,13 +144,13 @@ def _ended(pid: int, limit_s: float) -> bool:
 
 
 def _end(pid: int, mark: str) -> None:
-    """Ask a command to end its ranks, then end whatever is left of it."""
+    """Ask a command to end its ranks, then kill what is left."""
     try:
         _signal(pid, signal.SIGTERM)
         _ended(pid, GRACE_S)
-    finally:  # even when a person loses patience meanwhile
+    finally:  # also when another Ctrl-C arrives meanwhile
         _signal(pid, signal.SIGKILL)
-        _kill(_marked(mark))
+        processes.kill(lambda: processes.with_variable(MARK, mark))
 
 
 def _signal(group: int, number: signal.Signals) -> None:
@@ -158,38 +158,3 @@ def _signal(group: int, number: signal.Signals) -> None:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
         return
-
-
-def _kill(pids: Sequence[int]) -> None:
-    deadline = time.monotonic() + KILLED_S
-    left = list(pids)
-    while left and time.monotonic() < deadline:
-        for pid in left:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        time.sleep(0.02)
-        left = [pid for pid in left if _alive(pid)]
-
-
-def _marked(folder: str) -> list[int]:
-    """Return the processes of this host that carry a run's mark in their environment, zombies not counted."""
-    wanted = f"{MARK}={folder}".encode()
-    found = []
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit() and int(entry.name) != os.getpid() and _alive(int(entry.name)):
-            try:
-                words = Path(f"/proc/{entry.name}/environ").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if wanted in words:
-                found.append(int(entry.name))
-    return found
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False

@@ -1,7 +1,7 @@
-"""What the profiles of a run say of it, as a handful of numbers.
+"""The features of a run: a handful of numbers from its profiles.
 
-Times are means over the ranks, as NetFinity's are: computation is what lies between the calls, so that compute_s
-and mpi_s add up to wall_s exactly. A wait counts for the operation it waited for.
+Times are means over the ranks, as NetFinity's are: computation is the time between calls, so that compute_s and
+mpi_s add up to wall_s exactly. A wait counts for the operation that it completes.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from scope.samples.samples import Floats
 from scope.strict import Strict
 
 PARTS = {"send": "send_s", "receive": "receive_s", "send and receive": "exchange_s", "collective": "collective_s"}
-"""Which part of the time a kind of routine counts for; all others are `other_mpi_s`."""
+"""The part of the time that each kind of routine counts for; all others are `other_mpi_s`."""
 COUNTED = (*PARTS, "one-sided", "file")
 """The kinds whose calls count as communications."""
 FEWEST_ROWS = 6
-"""Of the second half of a time series, for a slope of memory."""
+"""Rows in the second half of a time series that a slope of memory needs."""
 
 NAMES = {
     "elapsed_s": "time of the command",
@@ -33,24 +33,24 @@ NAMES = {
     "mpi_s": "inside MPI",
     "send_s": "sending",
     "receive_s": "receiving",
-    "exchange_s": "sending and receiving at once",
+    "exchange_s": "combined sending and receiving",
     "collective_s": "collectives",
-    "other_mpi_s": "the rest inside MPI",
-    "cpu_s": "processor's time",
-    "user_s": "processor's time in the program",
-    "system_s": "processor's time in the kernel",
+    "other_mpi_s": "other time inside MPI",
+    "cpu_s": "processor time",
+    "user_s": "processor time in user mode",
+    "system_s": "processor time in the kernel",
     "communications": "communications per process",
     "sent_bytes": "bytes sent per process",
-    "compute_imbalance": "the slowest computation over the mean, less one",
-    "peak_resident_bytes": "largest memory of a process",
-    "memory_slope_bytes_per_s": "growth of memory in the second half, mean over the ranks",
-    "memory_slope_worst_bytes_per_s": "growth of memory of the process that grows most",
-    "memory_slope_worst_rank": "which process that is",
+    "compute_imbalance": "slowest computation over the mean, minus one",
+    "peak_resident_bytes": "peak memory of a process",
+    "memory_slope_bytes_per_s": "memory growth in the second half, mean over the ranks",
+    "memory_slope_worst_bytes_per_s": "memory growth of the process that grows most",
+    "memory_slope_worst_rank": "rank of that process",
 }
 
 
 class Routine(Strict):
-    """What a routine took: NetFinity's "protocol". Means over the ranks."""
+    """Calls, time and bytes of an MPI routine (NetFinity: "protocol"), means over the ranks."""
 
     calls: float
     seconds: float
@@ -59,17 +59,17 @@ class Routine(Strict):
 
 @dataclass(frozen=True)
 class Features:
-    """A run as its profiles tell it."""
+    """The features of a run."""
 
     figures: dict[str, float] = field(default_factory=dict)
-    """By the names of `NAMES`; those that could not be known are absent."""
+    """By the names of `NAMES`; unknown ones are absent."""
     routines: dict[str, Routine] = field(default_factory=dict)
     ranks: int | None = None
-    """How many processes there were; None where nobody told."""
+    """Number of processes; None where it is not known."""
 
 
 def of_folder(folder: Path) -> Features:
-    """Return the features of a run in its folder; ScopeError where no process left a profile that can be read."""
+    """Return the features of the run in a folder; ScopeError where no process left a readable profile."""
     return of_profiles(job(folder).profiles)
 
 
@@ -129,7 +129,7 @@ def _of_one(one: Profile) -> dict[str, float]:
         seconds = float(row["ticks"]) * tick_s
         parts[PARTS.get(kind(one.routine(int(row["operation"]))), "other_mpi_s")] += seconds
         waited_s -= seconds
-    parts["other_mpi_s"] += max(waited_s, 0.0)  # tests and waits that completed nothing
+    parts["other_mpi_s"] += max(waited_s, 0.0)  # tests and waits that completed no operation
     slope = _memory_slope(one)
     return {
         "wall_s": wall_s,
@@ -149,8 +149,8 @@ def _of_one(one: Profile) -> dict[str, float]:
 def _memory_slope(one: Profile) -> float | None:
     """Return the slope of resident memory in bytes/s over the second half of the run; None of too few rows.
 
-    Only the second half: programs allocate as they begin. The median of all pairs' slopes (Theil and Sen) does not
-    heed a single jump.
+    The first half is left out, since programs allocate when they begin. The median of all pairwise slopes (Theil
+    and Sen) ignores a single jump.
     """
     rows = one.tables["timeline"]
     rows = rows[rows["resident_bytes"] > 0]

@@ -1,4 +1,4 @@
-"""The folder of a campaign: the names of its files, and the life of it."""
+"""The folder of a campaign: the names of its files, and what is written when it begins and ends."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from scope.version import VERSION
 Kind = Literal["campaign", "placement", "soak"]
 Status = Literal["running", "finished", "interrupted"]
 LAB_NOTE = (
-    "The hosts are emulated: they share this machine's processors and memory. Times on the wire are those of such"
-    " a cluster; computation is slowed down by all hosts together; neither speed-ups nor memory contention show."
+    "The hosts are emulated: they share the processors and memory of this machine. Network times are those of such"
+    " a cluster; computation is slowed down by all hosts together; speed-ups and memory contention do not show."
 )
 
 
 class Head(Strict):
-    """`campaign.json`: what was asked for, and how far it came."""
+    """`campaign.json`: what was asked for, and its status."""
 
     format: int
     scope_version: str
     kind: Kind
     study: Study
-    """With its seed settled."""
+    """With its seed."""
     words: list[str]
     """The command line."""
     folder: str
-    """Where the runs' commands are started."""
+    """The working directory of the runs."""
     host: str
     lab: str = ""
-    """Title of the emulated cluster it ran in; empty outside of any."""
+    """Title of the lab that the campaign ran in; empty outside of any."""
     pairings: list[Pairing] = []
-    """Of placements: what is compared."""
+    """What a placement study compares."""
     notes: list[str] = []
-    """What has to be said about what this place can show."""
+    """Limits of what can be measured here."""
     soak_s: float | None = None
-    """Of a soak: for how long."""
+    """Duration of a soak."""
     soak_runs: int | None = None
-    """Of a soak: at most so many runs."""
+    """Maximum number of runs of a soak."""
     started_unix_s: float
     status: Status
 
     def runs(self) -> list[Planned]:
-        """Return the runs of a campaign or placement in their order; a soak has no end of its own."""
+        """Return the runs of a campaign or placement study in their order; a soak has no fixed number of runs."""
         if self.kind == "campaign":
             return self.study.runs()
         layouts = [layout for pairing in self.pairings for layout in (pairing.packed, pairing.spread)]
@@ -67,7 +67,7 @@ class Head(Strict):
 
 @dataclass(frozen=True)
 class CampaignFolder:
-    """Where each file stands."""
+    """The paths of its files."""
 
     path: Path
 
@@ -78,26 +78,26 @@ class CampaignFolder:
 
     @property
     def records(self) -> Path:
-        """A line per run."""
+        """The records, one line per run."""
         return self.path / "runs.jsonl"
 
     @property
     def analysis(self) -> Path:
-        """What the runs show together; derived."""
+        """The joint analysis of the runs; derived."""
         return self.path / "analysis.json"
 
     @property
     def findings(self) -> Path:
-        """What was found, worst first; derived."""
+        """The findings, worst first; derived."""
         return self.path / "findings.json"
 
     @property
     def report(self) -> Path:
-        """The page for people; derived."""
+        """The report; derived."""
         return self.path / "report.html"
 
     def run(self, number: int) -> Path:
-        """Return the folder of a run: what it printed, and `profiles`."""
+        """Return the folder of a run: its output, and `profiles`."""
         return self.path / "runs" / f"{number:05d}"
 
 
@@ -116,18 +116,18 @@ def new(kind: Kind, name: str, asked: Path | None) -> CampaignFolder:
 
 
 def begin(folder: CampaignFolder, head: Head) -> None:
-    """Write down what was asked for."""
+    """Write what was asked for."""
     write_json(folder.head, head)
 
 
 def lab_here() -> str:
-    """Return the title of the emulated cluster around this process; empty outside of any."""
+    """Return the title of the lab of this process; empty outside of any."""
     lab = active()
-    return "" if lab is None else lab.description.title or "a lab of one's own"
+    return "" if lab is None else lab.description.title or "an untitled lab"
 
 
 def head_of(kind: Kind, study: Study, words: list[str]) -> Head:
-    """Return the head of a campaign that begins now; a seed is drawn where none was asked for."""
+    """Return the head of a campaign that begins now; a seed is drawn unless one was given."""
     lab = lab_here()
     seed = secrets.randbelow(2**31) if study.seed is None else study.seed
     return Head(
@@ -146,17 +146,17 @@ def head_of(kind: Kind, study: Study, words: list[str]) -> Head:
 
 
 def read(folder: CampaignFolder, kind: Kind | None = None) -> Head:
-    """Read a campaign's head; raises UsageError where it is none, or of another kind than `kind`."""
+    """Read the head of a campaign; UsageError where there is none, or one of another kind than `kind`."""
     if not is_campaign(folder.path):
         raise UsageError(f"{folder.path}: is no campaign: it has no {folder.head.name}")
     head = read_json(folder.head, Head)
     if kind is not None and head.kind != kind:
-        raise UsageError(f"{folder.path}: is a {head.kind}; scope {head.kind} --resume continues it")
+        raise UsageError(f"{folder.path}: is a {head.kind}; scope {head.kind} --resume resumes it")
     return head
 
 
 def mark(folder: CampaignFolder, status: Status) -> None:
-    """Write down how far it came."""
+    """Write the status of a campaign."""
     write_json(folder.head, read_json(folder.head, Head).model_copy(update={"status": status}))
 
 

@@ -1,9 +1,9 @@
-"""The monitor below the runs of a study."""
+"""The monitor under the runs of a study."""
 
 from __future__ import annotations
 
+import logging
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +16,12 @@ from scope.profiles.monitored_run import MONITOR, Monitored, Options
 from scope.rundirectory import FORMAT, write_json
 from scope.version import VERSION
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Monitor:
-    """The library for one MPI, and how it is used."""
+    """The monitor library for one MPI, and its options."""
 
     mpi: MpiInstallation
     library: Path
@@ -27,7 +29,7 @@ class Monitor:
     machine: Machine
 
     def settings(self, folder: Path) -> dict[str, str]:
-        """Return the variables that the processes of a run need; its profiles go into its folder."""
+        """Return the variables that let the processes of a run write their profiles into its folder."""
         return {
             "LD_PRELOAD": ":".join(filter(None, [str(self.library), os.environ.get("LD_PRELOAD", "")])),
             "SCOPE_MONITOR": str(folder / PROFILES),
@@ -35,7 +37,7 @@ class Monitor:
         }
 
     def note(self, folder: Path, command: Sequence[str], outcome: Outcome) -> None:
-        """Write `monitor.json`, so that every command that takes a monitored run takes this one."""
+        """Write `monitor.json`, which makes the folder of a run that of a monitored run."""
         code = outcome.exit_code
         ended = Monitored(
             format=FORMAT,
@@ -61,10 +63,10 @@ class Monitor:
 
 
 def monitor_of(mpi: MpiInstallation, interval_s: float) -> Monitor:
-    """Return the monitor for an MPI; it says so when it has to be compiled first."""
+    """Return the monitor for an MPI; a notice says when it must be compiled first."""
     from scope.build import monitor
 
     if monitor.built(mpi) is None:
-        print(f"compiling the monitor for {mpi.name} {mpi.version} ...", file=sys.stderr, flush=True)
+        logger.info("compiling the monitor for %s %s ...", mpi.name, mpi.version)
     options = Options(interval_s=interval_s, depth=0).checked()
     return Monitor(mpi, monitor.build(mpi), options, discover.machine([discover.this_host()], None))

@@ -1,7 +1,7 @@
-"""Wall-clock against processor's time: the table of GAMMA (Table 1) for one's own program.
+"""Wall-clock time against processor time: GAMMA's Table 1 for any program.
 
-What a process does not spend on a processor it spends waiting: for messages, for the disk, for its turn. An MPI
-library that polls keeps its processor busy while it waits, and then the difference does not show it; `mpi_s` does.
+A process that is off-CPU waits: for messages, for the disk, for its turn. An MPI library that polls keeps its
+processor busy while it waits; the difference then does not show the wait, but `mpi_s` does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scope.strict import Strict
 
 
 class Overhead(Strict):
-    """A row of the table: per process, medians over the runs."""
+    """A row of the table: times per process, medians over the runs."""
 
     point: Point
     runs: int
@@ -32,13 +32,13 @@ class Overhead(Strict):
     ratio: Estimate
     """(a) / (b), of each run."""
     system_s: Estimate
-    """The kernel's part of (b)."""
+    """The part of (b) in the kernel."""
     mpi_s: Estimate | None
-    """Inside MPI, whether the processor was used or not; None without profiles."""
+    """Time inside MPI, on or off a processor; None without profiles."""
 
 
 def overheads(records: Sequence[RunRecord]) -> list[Overhead]:
-    """Return a row for each point that has a run which ended well, in the order of their factors."""
+    """Return a row for each configuration with a successful run, in the order of its factors."""
     groups: dict[str, list[RunRecord]] = {}
     for record in well(records):
         groups.setdefault(record.point.key, []).append(record)
@@ -50,7 +50,7 @@ def _overhead(group: list[RunRecord]) -> Overhead | None:
     profiled = [record for record in group if "cpu_s" in record.features]
     if profiled:
         wall, cpu, system = (numbers(profiled, name) for name in ("wall_s", "cpu_s", "system_s"))
-    else:  # of all ranks and the launcher together, over the ranks
+    else:  # the time of all ranks and the launcher together, divided by the ranks
         each = np.array([[r.elapsed_s, (r.user_s + r.system_s) / r.ranks, r.system_s / r.ranks] for r in group])
         wall, cpu, system = each.T
     if not (cpu > 0).all():

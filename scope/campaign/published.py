@@ -1,4 +1,4 @@
-"""Published studies of programs beside the same study done here."""
+"""Published studies of programs beside the same studies repeated here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scope.models.published.reproduction import Row
 
 @dataclass(frozen=True)
 class Done:
-    """A study that was done on one network."""
+    """A study that was repeated on one network."""
 
     head: Head
     records: list[RunRecord]
@@ -27,12 +27,12 @@ class Done:
 
     @property
     def ranks(self) -> int:
-        """The most processes that a run ended well with."""
+        """The largest number of processes of a successful run."""
         return max((record.ranks for record in well(self.records)), default=0)
 
 
 def done(path: Path, transport: str) -> Done:
-    """Read what was done over a transport of a study."""
+    """Read the runs over one transport of a study."""
     folder = CampaignFolder(path)
     head = folders.read(folder)
     records = [record for record in read(folder.records) if record.transport == transport]
@@ -40,7 +40,7 @@ def done(path: Path, transport: str) -> Done:
 
 
 def rows(study: StudyOf, found: Mapping[str, Done]) -> list[Row]:
-    """Return the published figures in their order, each with ours; `found` is by network."""
+    """Return the published figures in their order, each beside ours; `found` is by network."""
     return [_row(figure, study, found) for figure in study.figure]
 
 
@@ -72,12 +72,12 @@ def _row(figure: StudyFigure, study: StudyOf, found: Mapping[str, Done]) -> Row:
 
 def _why(figure: StudyFigure, one: Done | None) -> str:
     if figure.quantity == "serial_share":
-        return "Amdahl's law needs three numbers of processes with a processor for each"
+        return "Amdahl's law needs three numbers of processes that are not oversubscribed"
     return "; ".join(one.analysis.not_compared) if one else ""
 
 
 def _value(figure: StudyFigure, one: Done | None, ranks: int) -> float | None:
-    """Return our figure: a median over the runs, or what the analysis derived from them."""
+    """Return our figure: a median over the runs, or a result of their analysis."""
     if one is None:
         return None
     if figure.quantity == "serial_share":

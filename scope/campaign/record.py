@@ -1,4 +1,4 @@
-"""What is known of runs that were done: one line of `runs.jsonl` each, appended and flushed when it ends."""
+"""The records of runs: one line of `runs.jsonl` each, appended and flushed when the run ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
 from scope.campaign.features import Routine
 from scope.campaign.study import Planned, Point
@@ -15,43 +15,44 @@ from scope.errors import ScopeError, UsageError
 from scope.rundirectory import explain, read_text
 
 Status = Literal["ok", "failed", "wrong", "timeout"]
-"""Wrong: it ended well, but the study's check refused what it printed."""
+"""Wrong: the run succeeded, but the check of the study rejected its output."""
 
 
 class RunRecord(Planned):
-    """One run that has ended."""
+    """A run that has ended."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     status: Status
     reason: str = ""
     exit_code: int | None = None
-    """128 + the signal's number where one ended it; None where it was ended for its time."""
-    crowded: bool = False
-    """More processes than processors: its times are those of waiting for one, and no point of a law."""
+    """128 plus the number of the signal that ended the run; None where it timed out."""
+    oversubscribed: bool = Field(False, validation_alias=AliasChoices("oversubscribed", "crowded"))
+    """More ranks than processors: its times contain waiting for a processor and are no point of a law.
+    Campaigns of format 1 spell it `crowded`."""
     started_unix_s: float
     elapsed_s: float
-    """Of the whole command, launcher included."""
+    """Elapsed time of the whole command, launcher included."""
     user_s: float
-    """Processors' time of the command and all processes below it on this host."""
+    """Processor time of the command and all its descendants on this host."""
     system_s: float
     features: dict[str, float] = Field({})
-    """From the profiles: see `scope.campaign.features`; empty where there are none."""
+    """From the profiles, see `scope.campaign.features`; empty without profiles."""
     routines: dict[str, Routine] = Field({})
 
     @property
     def point(self) -> Point:
-        """What was chosen."""
+        """Its configuration."""
         return Point(
             parameters=self.parameters, ranks=self.ranks, placement=self.placement, transport=self.transport
         )
 
 
 class Journal:
-    """The records of a folder."""
+    """The records of a campaign."""
 
     def __init__(self, path: Path) -> None:
-        """Take the records that are there; a last line that was cut is removed, its run will be done again."""
+        """Read the records; an incomplete last line is removed, and its run will be repeated."""
         self.path = path
         self.records = read(path)
         if path.exists():
@@ -60,7 +61,7 @@ class Journal:
                 os.truncate(path, len(whole[0]) + len(whole[1]))
 
     def add(self, record: RunRecord) -> None:
-        """Write one down; it is on disk when this returns."""
+        """Write a record; it is on disk when this returns."""
         try:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record.model_dump(), allow_nan=False, ensure_ascii=False) + "\n")
@@ -72,7 +73,7 @@ class Journal:
 
 
 def read(path: Path) -> list[RunRecord]:
-    """Return the complete records of a file in the order of the runs; none where there is no file."""
+    """Return the complete records of a file in the order of the runs; none without a file."""
     if not path.exists():
         return []
     found = []

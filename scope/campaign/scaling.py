@@ -1,4 +1,4 @@
-"""How times grow with processes and with parameters: which terms the data ask for, and how sure that is."""
+"""How times grow with processes and with parameters: the terms that the data support, with intervals."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from scope.statistics.estimate import Estimate
 from scope.strict import Strict
 
 FEATURES = ("wall_s", "compute_s", "mpi_s", "elapsed_s")
-"""What is modelled; the last only where no profile tells the first."""
+"""What is modelled; the last one only where no profile has the first."""
 FEWEST_COUNTS = 3
 FEWEST_SIZES = 4
 WORST_ERROR = 0.3
-"""A law that misses a quarter of its points by more describes nothing."""
+"""A law that misses a quarter of its points by more than this is rejected."""
 SEED = 11
 
 Columns = dict[str, Floats]
@@ -48,19 +48,19 @@ class LawPoint(Strict):
 
 
 class Law(Strict):
-    """One feature over one factor, everything else held."""
+    """One feature as a function of one factor, all other factors constant."""
 
     feature: str
     variable: str
     held: Point
-    """With the variable blotted out."""
+    """The configuration without the variable."""
     terms: list[Term]
     chosen_share: float
-    """In how many of the draws the data chose the very same terms."""
+    """Share of the draws in which the data chose the same terms."""
     relative_error: float
-    """Median of the points' relative errors; with as many terms as points it says nothing."""
+    """Median of the relative errors of the points; meaningless with as many terms as points."""
     reason: str
-    """Why the law describes nothing, where it does not; empty where it does."""
+    """Why the law is rejected; empty where it is not."""
     points: list[LawPoint]
     inverse_alone_s: Estimate | None = None
     """a0 of a0 / p fitted alone, as NetFinity does for computation; None for anything else."""
@@ -68,7 +68,7 @@ class Law(Strict):
 
 
 class SpeedupLaw(Strict):
-    """Amdahl's law with communication over the process counts of otherwise equal points."""
+    """Amdahl's law with communication, over the process counts of otherwise equal configurations."""
 
     held: Point
     law: Amdahl | None
@@ -78,37 +78,37 @@ class SpeedupLaw(Strict):
 def laws(records: Sequence[RunRecord]) -> list[Law]:
     """Return the laws over the number of processes and over each parameter that is a number.
 
-    Runs with more processes than processors are points of no law over processes.
+    Oversubscribed runs are no points of a law over processes.
     """
     good = well(records)
     return [
         law
         for variable in _variables(good)
-        for group in _groups(_fair(good) if variable == "ranks" else good, variable)
+        for group in _groups(_not_oversubscribed(good) if variable == "ranks" else good, variable)
         for law in _laws(group, variable)
     ]
 
 
 def without_law(records: Sequence[RunRecord], found: Sequence[Law]) -> list[str]:
-    """Say of each factor that varies and has no law how many values were there and how many are needed."""
+    """Return for each factor that varies without a law how many values it has and how many a law needs."""
     good = well(records)
-    told = []
+    missing = []
     for variable in _variables(good):
         if any(law.variable == variable for law in found):
             continue
         processes = variable == "ranks"
-        groups = _groups(_fair(good) if processes else good, variable)
+        groups = _groups(_not_oversubscribed(good) if processes else good, variable)
         most = max((len({record.point.factors[variable] for record in group}) for group in groups), default=1)
         fewest = FEWEST_COUNTS if processes else FEWEST_SIZES
-        where = " with a processor for every process" if processes else ""
-        told.append(f"No law over {variable}: {most} different values{where}, {fewest} are needed")
-    return told
+        where = " without oversubscription" if processes else ""
+        missing.append(f"No law over {variable}: {most} different values{where}; at least {fewest} are needed")
+    return missing
 
 
 def speedup_laws(records: Sequence[RunRecord]) -> list[SpeedupLaw]:
-    """Return Amdahl's law for each group of points that differ in the number of processes alone."""
+    """Return Amdahl's law for each group of configurations that differ only in the number of processes."""
     found = []
-    for group in _groups(_fair(well(records)), "ranks"):
+    for group in _groups(_not_oversubscribed(well(records)), "ranks"):
         ranks, drawn_s = _drawn(group, "ranks", _wall(group))
         if ranks.size < FEWEST_COUNTS:
             continue
@@ -118,8 +118,8 @@ def speedup_laws(records: Sequence[RunRecord]) -> list[SpeedupLaw]:
     return found
 
 
-def _fair(records: Sequence[RunRecord]) -> list[RunRecord]:
-    return [record for record in records if not record.crowded]
+def _not_oversubscribed(records: Sequence[RunRecord]) -> list[RunRecord]:
+    return [record for record in records if not record.oversubscribed]
 
 
 def _wall(group: Sequence[RunRecord]) -> str:
@@ -127,7 +127,7 @@ def _wall(group: Sequence[RunRecord]) -> str:
 
 
 def _variables(records: Sequence[RunRecord]) -> list[str]:
-    """Return what varies and is a number, the processes first."""
+    """Return the factors that vary and are numbers, the number of processes first."""
     names = dict.fromkeys(["ranks", *(name for record in records for name in record.parameters)])
     return [
         name
@@ -138,7 +138,7 @@ def _variables(records: Sequence[RunRecord]) -> list[str]:
 
 
 def _groups(records: Sequence[RunRecord], variable: str) -> Iterator[list[RunRecord]]:
-    """Yield the runs that differ in the variable alone, where it takes two values at least."""
+    """Yield groups of runs that differ only in the variable, which has at least two values in each."""
     groups: dict[str, list[RunRecord]] = {}
     for record in sorted(records, key=lambda record: order(record.point)):
         groups.setdefault(record.point.without(variable).key, []).append(record)
@@ -164,7 +164,7 @@ def _laws(group: Sequence[RunRecord], variable: str) -> Iterator[Law]:
     for feature in features:
         x, drawn_s = _drawn(group, variable, feature)
         if variable == "ranks":
-            # On one process there is nobody to talk to: the law of the time in MPI begins at two.
+            # One process does not communicate: the law of the time in MPI begins at two.
             kept = drawn_s[:, 0] > 0 if feature != "mpi_s" else (drawn_s[:, 0] > 0) & (x > 1)
             fewest, hypotheses = FEWEST_COUNTS, of_processes
         else:
@@ -174,7 +174,7 @@ def _laws(group: Sequence[RunRecord], variable: str) -> Iterator[Law]:
 
 
 def of_processes(x: Floats) -> list[Columns]:
-    """Return every selection of what processes divide, repeat, combine in a tree or do one after the other."""
+    """Return every selection of work that processes divide, repeat, combine in a tree or do one by one."""
     columns = {"1/p": 1 / x, "1": np.ones_like(x), "log2 p": np.log2(x), "p": x}
     return [
         {name: columns[name] for name in some}
@@ -187,7 +187,7 @@ def of_processes(x: Floats) -> list[Columns]:
 def of_sizes(x: Floats) -> list[Columns]:
     """Return a constant, a term, or both, for the terms n^i log2^j n of the performance model normal form.
 
-    Calotoiu, Hoefler, Poke and Wolf 2013 (SC'13, sec. 3): few exponents suffice for what programs do.
+    Calotoiu, Hoefler, Poke and Wolf 2013 (SC'13, sec. 3): few exponents suffice for real programs.
     """
     log = np.log2(x)
     terms: Columns = {}
@@ -215,7 +215,7 @@ def law(
 ) -> Law:
     """Choose the terms by Schwarz's criterion among those whose coefficients are not negative, and fit them.
 
-    `drawn_s` has the shape (points, 1 + draws): medians, then draws of them. Every draw chooses anew; the
+    `drawn_s` has the shape (points, 1 + draws): medians, then draws of them. Every draw chooses its own terms; the
     intervals are those of the chosen terms over all draws.
     """
     sigma_s = drawn_s[:, 0] * np.hypot(drawn_s[:, 1:].std(axis=1) / drawn_s[:, 0], TOLERANCE)
@@ -236,7 +236,7 @@ def law(
         terms=[Term(name=name, seconds=estimate(cost)) for name, cost in zip(chosen, costs, strict=True)],
         chosen_share=float((best[1:] == best[0]).mean()),
         relative_error=float(np.median(errors)),
-        reason=f"a quarter of the points lie {miss:.0%} or more away" if miss > WORST_ERROR else "",
+        reason=f"a quarter of the points deviate by {miss:.0%} or more" if miss > WORST_ERROR else "",
         points=[
             LawPoint(x=float(at), measured_s=estimate(drawn), fitted_s=float(fitted))
             for at, drawn, fitted in zip(x, drawn_s, fitted_s, strict=True)
@@ -247,7 +247,7 @@ def law(
 
 
 def curve(found: Law, x: Floats) -> Floats:
-    """Return what a law says at some values of its variable, in seconds."""
+    """Return the values of a law at some values of its variable, in seconds."""
     hypotheses = of_processes if found.variable == "ranks" else of_sizes
     columns = {name: column for terms in hypotheses(x) for name, column in terms.items()}
     values = [term.seconds.value * columns[term.name] for term in found.terms]
@@ -266,7 +266,7 @@ def _design(columns: Columns) -> Floats:
 
 
 def _criterion(design: Floats, target: Floats) -> Floats:
-    """Return the criterion of each draw, chi square + k ln n; infinite where a coefficient is negative."""
+    """Return chi square + k ln n of each draw; infinite where a coefficient is negative."""
     solution = np.linalg.pinv(design) @ target
     rest = ((target - design @ solution) ** 2).sum(axis=0)
     criterion = rest + design.shape[1] * np.log(design.shape[0])
@@ -274,6 +274,6 @@ def _criterion(design: Floats, target: Floats) -> Floats:
 
 
 def _distinguishable(columns: Sequence[Floats]) -> bool:
-    """Say whether data on these points can tell columns apart (condition of the scaled columns below 100)."""
+    """Say whether these points distinguish the columns (condition of the scaled columns below 100)."""
     design = np.column_stack([column / max(float(np.linalg.norm(column)), 1e-300) for column in columns])
     return bool(np.linalg.cond(design) < 100)

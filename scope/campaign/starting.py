@@ -1,4 +1,4 @@
-"""How a run of a study is started: its words, its hosts, the monitor below it."""
+"""How a run of a study is started: its command, its hosts, the monitor under it."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from scope.lab.active import active
 from scope.launch.cluster import Cluster, probe_cluster
 from scope.launch.launcher import Command, HostSlots, MpiProgram
 from scope.launch.site import site_of, start_command
+from scope.machine import processors
 from scope.profiles.program import located, recognise
 
 
 @dataclass(frozen=True)
 class Starter:
-    """Knows how the runs of one study are started here."""
+    """Starts the runs of one study."""
 
     study: Study
     cluster: Cluster | None
-    """None where the command starts its ranks itself."""
+    """None where the command starts its own ranks."""
     monitor: Monitor | None
-    """None where the study wants none."""
+    """None where the study is not monitored."""
 
     @property
     def slots(self) -> tuple[int, ...]:
-        """How many ranks each host takes; none where only the command knows."""
+        """Ranks of each host; empty where only the command knows them."""
         return self.cluster.place.slots if self.cluster else ()
 
-    def crowded(self, ranks: int) -> bool:
-        """Say whether so many ranks have fewer processors, as far as that can be known."""
-        here = len(os.sched_getaffinity(0))
+    def oversubscribed(self, ranks: int) -> bool:
+        """Say whether so many ranks share processors, as far as that is known."""
         if active() is not None:
-            return ranks > here
+            return ranks > processors.usable()
         return bool(self.slots) and ranks > sum(self.slots)
 
     def command(self, run: Planned, folder: Path) -> Command:
-        """Return how `run` is started; its folder is where its profiles go."""
+        """Return how `run` is started; its profiles go into `folder`."""
         environment = {name: filled([text], run, folder)[0] for name, text in self.study.environment.items()}
         settings = self.monitor.settings(folder) if self.monitor else {}
         if self.cluster is None:
@@ -48,9 +48,9 @@ class Starter:
             if self.monitor is None:
                 return Command(words, environment)
             program = recognise(words, self.monitor.mpi.compiler, {**os.environ, **environment}, Path.cwd())
-            told, further = program.monitored(settings)
-            return Command(told, {**environment, **further})
-        # `env` sets the variables on the ranks' own hosts: a launcher need not load what is preloaded.
+            monitored, further = program.monitored(settings)
+            return Command(monitored, {**environment, **further})
+        # `env` sets the variables on the hosts of the ranks: the launcher itself must not preload anything.
         variables = [f"{name}={value}" for name, value in {**environment, **settings}.items()]
         words = [*variables, *filled(self.study.program, run, folder)]
         return self._placed(MpiProgram("env", tuple(words), run.ranks, run.transport), run.placement)
@@ -74,7 +74,7 @@ class Starter:
 
 
 def packed(hosts: tuple[HostSlots, ...], ranks: int) -> tuple[HostSlots, ...]:
-    """Return the first hosts whose slots hold the ranks; all where there are too few."""
+    """Return the first hosts with slots for all ranks; all hosts where there are too few slots."""
     room = 0
     for position, host in enumerate(hosts):
         room += host.slots or 1
@@ -84,10 +84,9 @@ def packed(hosts: tuple[HostSlots, ...], ranks: int) -> tuple[HostSlots, ...]:
 
 
 def starter(study: Study, where: str) -> Starter:
-    """Look at what a study needs to be started here.
+    """Return what starts the runs of a study here.
 
-    Raises UsageError beginning with `where` for what cannot be: no launcher, more ranks than there is room for, a
-    command that does not exist.
+    Raises UsageError beginning with `where` when that is not possible: no launcher, too few slots, no command.
     """
     if study.command:
         return Starter(study, None, _monitor_of_command(study) if study.monitored else None)
@@ -99,13 +98,13 @@ def starter(study: Study, where: str) -> Starter:
     room, most = sum(cluster.place.slots), max(study.ranks)
     if most > room and not study.launcher.oversubscribe:
         raise UsageError(
-            f"{where}: ranks = {most}: there is room for {room}; launcher.oversubscribe = true allows more"
+            f"{where}: ranks = {most}: there are {room} slots; launcher.oversubscribe = true allows more ranks"
         )
     return Starter(study, cluster, monitor_of(mpi, study.interval_s) if study.monitored else None)
 
 
 def _monitor_of_command(study: Study) -> Monitor:
-    """Return the monitor for the MPI of a command that starts its ranks itself."""
+    """Return the monitor for the MPI of a command that starts its own ranks."""
     first = study.runs()[0]
     words = filled(study.command, first, Path.cwd())
     program = recognise(words, study.mpi, {**os.environ, **study.environment}, Path.cwd())

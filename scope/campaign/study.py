@@ -37,16 +37,16 @@ from scope.strict import Strict
 
 Value = bool | int | float | str
 Placement = Literal["packed", "spread", "free"]
-"""Hosts filled one after the other; ranks dealt out over hosts; as the launcher likes."""
+"""Fill hosts one after the other; spread ranks over all hosts; leave it to the launcher."""
 Transport = Literal["default", "tcp"]
 WORD = re.compile(r"\{([A-Za-z_]\w*)\}")
 OWN_WORDS = ("ranks", "placement", "transport", "repetition", "run")
-"""What a command may name besides its parameters; `run` is the folder of the run."""
+"""What a command may use besides its parameters; `run` is the folder of the run."""
 MOST_RUNS = 100_000
 
 
 class Point(Strict):
-    """What is chosen before a run: runs of one point differ by chance only."""
+    """The configuration of a run: runs of one point differ only by chance."""
 
     parameters: dict[str, Value] = {}
     ranks: int = 1
@@ -55,17 +55,17 @@ class Point(Strict):
 
     @property
     def key(self) -> str:
-        """The point as a text that equal points share."""
+        """The same text for equal points."""
         return json.dumps(self.model_dump(), sort_keys=True)
 
     @property
     def factors(self) -> dict[str, Value]:
-        """Everything that was chosen, by name."""
+        """All choices by name."""
         chosen: dict[str, Value] = dict(self.parameters)
         return chosen | {"ranks": self.ranks, "placement": self.placement, "transport": self.transport}
 
     def without(self, name: str) -> Point:
-        """Return the point with one factor blotted out, so that points which differ in it alone become equal."""
+        """Return the point without one factor, so that points which differ only in that factor become equal."""
         if name in self.parameters:
             rest = {key: value for key, value in self.parameters.items() if key != name}
             return self.model_copy(update={"parameters": rest})
@@ -73,10 +73,10 @@ class Point(Strict):
 
 
 class Planned(Point):
-    """One run to be done."""
+    """One run to do."""
 
     number: int
-    """Its place in the random order, from 1."""
+    """Its position in the random order, from 1."""
     repetition: int
     """From 1."""
 
@@ -86,29 +86,29 @@ class Study(Strict):
 
     name: str = Field("study", pattern=r"^[\w.-]{1,60}$")
     program: list[str] = []
-    """The words of a program that Scope starts on its ranks; a text is split as a shell does."""
+    """The words of a program whose ranks Scope starts; a string is split as by a shell."""
     command: list[str] = []
-    """Instead: the words of a command that starts its ranks itself."""
+    """Instead: the words of a command that starts its own ranks."""
     parameters: dict[str, list[Value]] = {}
     ranks: list[int] = [1]
     placement: list[Placement] = ["free"]
     transport: list[Transport] = ["default"]
     per: str | None = None
-    """A parameter, such as the number of time steps: groups are looked for in what falls to one of them."""
+    """A parameter, such as the number of time steps, by which features are divided before clustering."""
     repetitions: int = Field(5, ge=1, le=10_000)
     seed: int | None = Field(None, ge=0, lt=2**31)
-    """Of the random order; None draws one."""
+    """Seed of the random order; None draws one."""
     limit_s: float = Field(3600.0, gt=0, le=30 * 86400)
-    """After so many seconds a run is ended and counts as failed."""
+    """Seconds after which a run is ended and counts as failed."""
     check: list[str] = []
-    """A command that reads what the program printed and ends with 0 when that is right."""
+    """A command that reads the output of a run and exits with 0 when that is correct."""
     environment: dict[str, str] = {}
     monitored: bool = True
-    """Without the monitor only the clock and the processors' time of a run are known."""
+    """Without the monitor only elapsed time and processor time are known."""
     interval_s: float = Field(0.1, gt=0, le=3600)
-    """Of a row of the monitor's time series."""
+    """Seconds per row of the monitor's time series."""
     mpi: str | None = None
-    """openmpi, mpich, embedded, a folder or an mpicxx, as everywhere."""
+    """openmpi, mpich, embedded, a folder of an installation, or an mpicxx."""
     launcher: Launcher = Launcher()
 
     @field_validator("program", "command", "check", mode="before")
@@ -166,7 +166,7 @@ class Study(Strict):
 
     @property
     def says_ranks(self) -> bool:
-        """Whether the number of processes is the study's to say: not that of a command that is not told it."""
+        """Whether the study sets the number of processes; a command that does not use {ranks} sets its own."""
         return not self.command or "ranks" in self._named()
 
     def _refuse_words(self) -> None:
@@ -183,9 +183,7 @@ class Study(Strict):
         if self.command:
             for name, values in self._own_factors():
                 if len(values) > 1 and name not in named:
-                    raise ValueError(
-                        f"{name} = {values}: a command that starts its ranks itself must use {{{name}}}"
-                    )
+                    raise ValueError(f"{name} = {values}: a command that starts its own ranks must use {{{name}}}")
 
     def points(self) -> Iterator[Point]:
         """Yield every combination of values."""
@@ -196,14 +194,14 @@ class Study(Strict):
                 yield Point(parameters=chosen, ranks=ranks, placement=placement, transport=transport)
 
     def runs(self) -> list[Planned]:
-        """Return all runs in their random order, which `seed` decides."""
+        """Return all runs in their random order, which follows from the seed."""
         return ordered(list(self.points()), self.repetitions, self.seed)
 
 
 def ordered(points: list[Point], repetitions: int, seed: int | None) -> list[Planned]:
     """Return the runs of some points in a random order.
 
-    Each repetition of all points is shuffled by itself, so that what drifts over hours meets all points alike.
+    Each repetition of all points is shuffled separately, so that a drift over hours affects all points alike.
     """
     random = np.random.default_rng(seed)
     drawn = [
@@ -228,7 +226,7 @@ def _text(value: Value) -> str:
 
 
 def read(file: Path, changes: Mapping[str, Any] | None = None) -> Study:
-    """Read a study and put what the command line says over it; None changes nothing.
+    """Read a study and override it with `changes`; None changes nothing.
 
     Raises UsageError naming file, key, value and what is allowed.
     """
@@ -263,13 +261,13 @@ def _explain(error: ValidationError) -> str:
 
 
 def named(words: Sequence[str]) -> str:
-    """Return a study's name after its program; of a whole command after the first program below its launcher."""
+    """Return the name of a study by its program; for a whole command by the first program after the launcher."""
     further = (word for word in words[1:] if shutil.which(word))
     program = next(further, words[0]) if starts_ranks(words) else words[0]
     return re.sub(r"[^\w.-]", "_", program.rpartition("/")[2])[:60] or "study"
 
 
 def starts_ranks(words: Sequence[str]) -> bool:
-    """Whether a command begins with a launcher of ranks."""
+    """Whether a command begins with an MPI launcher."""
     first = words[0].rpartition("/")[2]
     return bool(LAUNCHERS.fullmatch(first)) or first == "srun"

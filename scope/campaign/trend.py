@@ -10,7 +10,7 @@ from scope.strict import Strict
 
 FEWEST = 6
 MOST = 1000
-"""Of more points neighbours are put together: all pairs of a day's runs would fill the memory."""
+"""Above this number neighbouring points are merged: all pairs of a day's runs would fill the memory."""
 CONFIDENCE = 0.95
 
 
@@ -30,22 +30,21 @@ class Trend(Strict):
 
     @property
     def certain(self) -> bool:
-        """Whether the interval excludes a steady course."""
+        """Whether the interval excludes no change."""
         return self.low > 0 or self.high < 0
 
     @property
     def over_span(self) -> float:
-        """How much the series changes from its begin to its end, in its unit."""
+        """Change of the series from its beginning to its end, in its unit."""
         return self.per_hour * self.span_s / 3600
 
 
 def trend(what: str, unit: str, time_s: Floats, values: Floats) -> Trend | None:
     """Return the median of all pairs' slopes with its interval; None for fewer than six points or no time between.
 
-    Theil 1950 and Sen 1968 (JASA 63, 1379-1389): no law of errors is assumed and a few wild runs do not matter.
-    The interval takes the runs as independent. Values that follow one another hold less than they seem to: it is
-    widened by sqrt((1 + r) / (1 - r)) with r their first autocorrelation about the line, where that is positive
-    (Zwiers & von Storch 1995, Journal of Climate 8, 336-351).
+    Theil 1950 and Sen 1968 (JASA 63, 1379-1389): no distribution of errors is assumed, and outliers do not matter.
+    The interval assumes independent runs. For autocorrelated values it is widened by sqrt((1 + r) / (1 - r)), where
+    r is the lag-one autocorrelation of the residuals, if positive (Zwiers & von Storch 1995, J. Climate 8, 336)
     """
     if values.size < FEWEST or np.ptp(time_s) <= 0:
         return None
@@ -72,6 +71,6 @@ def trend(what: str, unit: str, time_s: Floats, values: Floats) -> Trend | None:
 
 
 def _together(values: Floats) -> Floats:
-    """Return the medians of so many neighbours at a time that at most `MOST` are left."""
+    """Return the medians of groups of neighbours, at most `MOST` of them."""
     each = -(-values.size // MOST)
     return np.array([np.median(values[begin : begin + each]) for begin in range(0, values.size, each)])

@@ -140,10 +140,17 @@ def command(
     import sys
 
     from scope.engine import run as runs
-    from scope.engine.options import JobOptions, LauncherOptions, RunOptions, SamplingOptions, refuse_settings
+    from scope.engine.options import (
+        JobOptions,
+        LauncherOptions,
+        RunOptions,
+        SamplingOptions,
+        experiment_and_patterns,
+        refuse_settings,
+    )
     from scope.errors import UsageError
 
-    file, patterns = _experiment_and_patterns(what or [])
+    file, patterns = experiment_and_patterns(what or [])
     options = RunOptions(
         experiment=file,
         only=patterns or None,
@@ -260,12 +267,3 @@ def _policy(max_jobs: int, nice: int, max_wait_s: float) -> QueuePolicy:
         if value < least:
             raise UsageError(f"--{name} {value:g}: must be at least {least}")
     return QueuePolicy(max_jobs, nice, max_wait_s)
-
-
-def _experiment_and_patterns(what: list[str]) -> tuple[Path | None, list[str]]:
-    from scope.errors import UsageError
-
-    files = [word for word in what if word.endswith((".toml", ".dat"))]
-    if len(files) > 1:
-        raise UsageError(f"{files[1]}: must be one experiment at a time, besides {files[0]}")
-    return Path(files[0]) if files else None, [word for word in what if word not in files]

@@ -63,7 +63,7 @@ def _show_run(run: Path, patterns: list[str], every: bool, json: bool, hpl: bool
     elif hpl:
         _print_hpl(shown)
     elif top500:
-        _print_top500(run, shown)
+        _print_top500(run)
     else:
         from scope.report.terminal.console import console
 
@@ -114,14 +114,15 @@ def _print_hpl(summaries: list[Summary]) -> None:
         typer.echo(line)
 
 
-def _print_top500(run: Path, summaries: list[Summary]) -> None:
+def _print_top500(run: Path) -> None:
     from scope.errors import UsageError
     from scope.machine.machine import Machine
-    from scope.models.computation.linpack_rates import BENCHMARK, linpack_rates
+    from scope.models.computation.linpack_rates import BENCHMARK
+    from scope.models.derive import read_models
     from scope.report.run import top500
     from scope.rundirectory import RunDirectory, read_json
 
-    rates = linpack_rates(summaries)
+    rates = read_models(run).linpack
     if rates is None:
         raise UsageError(f"--top500: the run must have valid cases of {BENCHMARK}")
     for line in top500.lines(rates, read_json(RunDirectory(run).machine, Machine)):

@@ -39,7 +39,7 @@ def analyze(run: Path) -> None:
     machine = read_json(directory.machine, Machine)
     summaries = summarise(samples, catalog)
     write_json(directory.statistics, Summaries(format=FORMAT, summaries=summaries))
-    models = derive(summaries, machine, samples)
+    models = derive(summaries, machine, samples, catalog)
     write_json(directory.models, models)
     plan = read_plan(directory.plan) if directory.plan.exists() else None
     topology = read_topology(directory.topology) if directory.topology.exists() else None

@@ -135,6 +135,14 @@ def launcher_keys(options: LauncherOptions | JobOptions) -> dict[str, Any]:
     return _dotted("launcher", options)
 
 
+def experiment_and_patterns(what: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """Tell the experiment's file from patterns of benchmarks; UsageError where there is more than one file."""
+    files = [word for word in what if word.endswith((".toml", ".dat"))]
+    if len(files) > 1:
+        raise UsageError(f"{files[1]}: must be one experiment at a time, besides {files[0]}")
+    return Path(files[0]) if files else None, [word for word in what if word not in files]
+
+
 def selection(text: str) -> dict[str, Any]:
     """Read a case such as `mpi.latency message_bytes=0,1Ki`; UsageError for a word that is no `key=value`."""
     benchmark, _, rest = text.strip().partition(" ")

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scope.catalog.benchmark import Value
+from scope.catalog.catalog import Catalog
+from scope.engine.results import Run
 from scope.errors import UsageError
 from scope.models.prediction.costs.steps import Problem
 from scope.models.prediction.measured_costs import NotMeasuredError
 from scope.models.prediction.prediction import PredictedPoint, Prediction, Predictor, all_costs
-from scope.report.run import contents as run_contents
-from scope.report.run.contents import Contents
-from scope.samples.reader import read as read_samples
 
 
 @dataclass(frozen=True)
@@ -45,25 +43,25 @@ def predict(run: Path, options: PredictOptions) -> Predicted:
 
     Raises UsageError where nothing measured can validate the prediction, or where no number of processes fits.
     """
-    contents = run_contents.read(run)
-    benchmark = _benchmark(options.algorithm)
+    known = Run(run)
+    benchmark = _benchmark(options.algorithm, known.benchmarks)
     if options.n < 1:
         raise UsageError(f"--n {options.n}: must be at least 1")
-    validation = _validation(contents, benchmark, options.parameters, options.transport, run)
-    rows = {"rows": options.grid_rows} if options.grid_rows else {}
+    validation = _validation(known, benchmark, options.parameters, options.transport)
+    rows = {"grid_rows": options.grid_rows} if options.grid_rows else {}
     parameters = validation.subject.parameters | rows
     most = max(point.ranks for point in validation.points if point.error is not None)
     wanted = [Problem(options.n, count, parameters) for count in options.ranks]
-    points = [_marked(point, most) for point in _points(contents, benchmark, options.transport, wanted)]
+    points = [_marked(point, most) for point in _points(known, benchmark, options.transport, wanted)]
     if not points:
         counts = ",".join(map(str, options.ranks))
         raise UsageError(f"--ranks {counts}: {options.algorithm} cannot run on any of these")
     return Predicted(validation, points)
 
 
-def _benchmark(algorithm: str) -> str:
+def _benchmark(algorithm: str, catalog: Catalog) -> str:
     """Return the name of a benchmark that has a cost model."""
-    known = {costs.name: costs.benchmark for costs in all_costs().values()}
+    known = {costs.name: costs.benchmark for costs in all_costs(catalog).values()}
     if algorithm in known.values():
         return algorithm
     if algorithm not in known:
@@ -71,13 +69,11 @@ def _benchmark(algorithm: str) -> str:
     return known[algorithm]
 
 
-def _validation(
-    contents: Contents, benchmark: str, given: Mapping[str, str], transport: str, run: Path
-) -> Prediction:
+def _validation(known: Run, benchmark: str, given: Mapping[str, str], transport: str) -> Prediction:
     """Return the validation of what is asked for; of several that fit, the one nearest to the defaults."""
     mine = [
         one
-        for one in contents.models.predictions
+        for one in known.models.predictions
         if one.subject.benchmark == benchmark and one.subject.transport == transport
     ]
     fitting = [one for one in mine if all(str(one.subject.parameters.get(k)) == v for k, v in given.items())]
@@ -86,27 +82,22 @@ def _validation(
         words = " ".join([benchmark, *(f"{key}={value}" for key, value in given.items())])
         reason = next((f" ({one.reason})" for one in fitting if one.reason), "")
         raise UsageError(
-            f"{run}: no measured point to validate {words} against{reason}: "
+            f"{known.path}: no measured point to validate {words} against{reason}: "
             f"run `scope run mpi.latency {benchmark}` first, on one process and on several"
         )
-    defaults = _defaults(contents, benchmark)
+    declared = known.benchmarks.get(benchmark)
+    defaults = {one.name: one.default for one in declared.parameters} if declared else {}
     return max(validated, key=lambda one: sum(defaults.get(k) == v for k, v in one.subject.parameters.items()))
 
 
-def _defaults(contents: Contents, benchmark: str) -> dict[str, Value]:
-    known = contents.benchmarks.get(benchmark)
-    return {one.name: one.default for one in known.parameters} if known else {}
-
-
-def _points(contents: Contents, benchmark: str, transport: str, wanted: Iterable[Problem]) -> list[PredictedPoint]:
+def _points(known: Run, benchmark: str, transport: str, wanted: Iterable[Problem]) -> list[PredictedPoint]:
     """Predict each problem, leaving out numbers of processes that the algorithm cannot use."""
-    costs = all_costs()[benchmark]
-    launches = read_samples(contents.directory.path).launches
-    predictor = Predictor(costs, contents.summaries, contents.machine, launches, transport)
+    costs = all_costs(known.benchmarks)[benchmark]
+    predictor = Predictor(costs, known.measurements, transport)
     try:
         return [predictor.point(problem) for problem in wanted if not costs.refuses(problem)]
     except NotMeasuredError as error:
-        raise UsageError(f"{contents.directory.path}: {error}") from error
+        raise UsageError(f"{known.path}: {error}") from error
 
 
 def _marked(point: PredictedPoint, most: int) -> PredictedPoint:

@@ -11,6 +11,7 @@ from scope.engine import published_study
 from scope.engine.directories import make_latest, new_directory
 from scope.engine.options import COMMAND_LINE, LauncherOptions, launcher_keys, selection
 from scope.engine.progress import RunProgress, silent
+from scope.engine.results import Run
 from scope.engine.run import run_experiment
 from scope.errors import ScopeError, UsageError
 from scope.lab.active import active
@@ -23,10 +24,6 @@ from scope.models.published.reproduction import Known, Row
 from scope.models.published.reproduction import rows as reproduced
 from scope.plan.experiment import Experiment, resolve
 from scope.plan.placement import Placement
-from scope.report.run import contents as run_contents
-from scope.report.run.contents import Contents
-from scope.rundirectory import RunDirectory
-from scope.samples.reader import read as read_samples
 from scope.topology.estimate import LIBRARY, LIMIT, estimate
 from scope.topology.topology import read as read_topology
 
@@ -127,39 +124,33 @@ def _rows(reference: Reference, folder: Path, full: bool) -> list[Row]:
     """Return the published figures beside those of a run."""
     if reference.study is not None:
         return published_study.rows(reference, folder)
-    contents = run_contents.read(folder)
+    run = Run(folder)
+    summaries = list(run.statistics)
     if reference.broadcast:
-        return _broadcasts(reference, folder, contents)
+        return _broadcasts(reference, run)
     if reference.product:
-        return _products(reference, folder, contents, full)
+        return _products(reference, run, full)
     if reference.growth:
-        return growth.rows(reference, contents.models.fits, contents.summaries[0].origin)
+        return growth.rows(reference, run.models.fits, summaries[0].origin)
     if reference.rate:
-        return rates.rows(reference, contents.summaries)
+        return rates.rows(reference, summaries)
     if reference.share:
-        return times.rows(reference, contents.summaries)
+        return times.rows(reference, summaries)
     if reference.linpack:
-        return linpack.rows(reference, contents.summaries)
-    known = Known(
-        contents.summaries,
-        contents.models.speedups,
-        contents.machine,
-        read_samples(folder).launches,
-        reference.scale(full).sizes,
-    )
-    return reproduced(reference, known)
+        return linpack.rows(reference, summaries)
+    return reproduced(reference, Known(run.measurements, run.models.speedups, reference.scale(full).sizes))
 
 
-def _broadcasts(reference: Reference, folder: Path, contents: Contents) -> list[Row]:
+def _broadcasts(reference: Reference, run: Run) -> list[Row]:
     """Return published broadcasts beside those of a run and beside what its topology allows."""
-    found = broadcasts.measured(contents.summaries)
-    topology = RunDirectory(folder).topology
-    if not found or contents.machine.build is None or not topology.is_file():
-        raise UsageError(f"{folder}: must be a run of mpi.broadcast on several hosts, with its topology.toml")
+    found = broadcasts.measured(list(run.statistics))
+    topology = run.directory.topology
+    if not found or run.machine.build is None or not topology.is_file():
+        raise UsageError(f"{run.path}: must be a run of mpi.broadcast on several hosts, with its topology.toml")
     largest = next(iter(found.values()))
-    launch = next(one for one in read_samples(folder).launches if one.ranks == largest.ranks)
+    launch = next(one for one in run.raw_samples.launches if one.ranks == largest.ranks)
     hosts = [process.host for process in sorted(launch.processes, key=lambda process: process.rank)]
-    mpi, size = contents.machine.build.mpi, int(largest.parameters["message_bytes"])
+    mpi, size = run.machine.build.mpi, int(largest.parameters["message_bytes"])
     estimates = estimate(collectives.build(mpi).estimator, topology, "broadcast", size, hosts, mpi.name)
     by_transport = {f"collectives.broadcast.{name}": one.seconds for name, one in estimates.items()}
     by_transport["default"] = estimates[LIBRARY].seconds
@@ -174,10 +165,10 @@ def _broadcasts(reference: Reference, folder: Path, contents: Contents) -> list[
     return broadcasts.rows(reference, known)
 
 
-def _products(reference: Reference, folder: Path, contents: Contents, full: bool) -> list[Row]:
+def _products(reference: Reference, run: Run, full: bool) -> list[Row]:
     """Return published matrix products beside those of a run, with the bytes that crossed each trunk."""
-    topology = RunDirectory(folder).topology
+    topology = run.directory.topology
     if not topology.is_file():
-        raise UsageError(f"{folder}: must be a run on several groups of hosts, with its topology.toml")
-    found = products.measured(contents.summaries, read_samples(folder), read_topology(topology))
+        raise UsageError(f"{run.path}: must be a run on several groups of hosts, with its topology.toml")
+    found = products.measured(list(run.statistics), run.raw_samples, read_topology(topology))
     return products.rows(reference, reference.scale(full).sizes, found)

@@ -22,14 +22,15 @@ from scope.launch.cluster import Cluster, probe_cluster
 from scope.launch.site import site_of
 from scope.launch.supervision.supervisor import Limits
 from scope.machine.machine import NativeBuild
-from scope.models.computation.linpack_rates import LinpackRates, linpack_rates
+from scope.models.computation.linpack_rates import LinpackRates
+from scope.models.derive import read_models
 from scope.plan import experiment as asking
 from scope.plan import hpl
 from scope.plan import plan as planning
 from scope.plan.experiment import Experiment, Selection, resolve
 from scope.plan.placement import Placement
 from scope.plan.plan import Plan
-from scope.report.run.contents import located, read_summaries
+from scope.report.run.contents import located
 from scope.report.terminal import tuning as tables
 from scope.report.terminal.console import console
 from scope.rundirectory import FORMAT, RunDirectory, read_json, write_json, write_text
@@ -115,7 +116,7 @@ class Tuned:
     @property
     def rates(self) -> LinpackRates | None:
         """What LINPACK reached; None without a valid case."""
-        return linpack_rates([summary for summary in read_summaries(self.directory.path) if summary.primary])
+        return read_models(self.directory.path).linpack
 
 
 def tune(

@@ -1,4 +1,4 @@
-"""What a user's own mpiexec must be told inside a lab, so that `mpiexec --host a1,b1 ./app` works as on a cluster.
+"""The environment of a user's own mpiexec inside a lab, so that `mpiexec --host a1,b1 ./app` works as on a cluster.
 
 Without it launchers would look for ssh, messages could take the unshaped network or memory that all hosts share,
 and the first rank of every host would be bound to the same processor.
@@ -7,27 +7,16 @@ and the first rank of every host would be bound to the same processor.
 from __future__ import annotations
 
 from scope.lab.active import INTERFACE, MANAGEMENT
+from scope.mpi.implementation import Conditions
+from scope.mpi.registry import FAMILIES
+
+EMULATED = Conditions(shared_kernel=True, one_host=False, interface=INTERFACE)
 
 
-def variables(agent: str) -> dict[str, str]:
-    """Return variables for Open MPI 4 and 5, and for MPICH over libfabric and UCX; `agent` stands in for ssh."""
-    return {
-        "OMPI_MCA_plm_rsh_agent": agent,
-        "PRTE_MCA_plm_ssh_agent": agent,
-        "HYDRA_LAUNCHER": "ssh",
-        "HYDRA_LAUNCHER_EXEC": agent,
-        "OMPI_MCA_oob_tcp_if_include": MANAGEMENT,
-        "PRTE_MCA_prte_if_include": MANAGEMENT,
-        "OMPI_MCA_pml": "ob1",
-        "OMPI_MCA_btl": "tcp,self,vader",
-        "OMPI_MCA_btl_tcp_if_include": INTERFACE,
-        "OMPI_MCA_hwloc_base_binding_policy": "none",
-        "PRTE_MCA_hwloc_default_binding_policy": "none",
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-        "MPIR_CVAR_CH4_NETMOD": "ofi",
-        "FI_PROVIDER": "tcp",
-        "FI_TCP_IFACE": INTERFACE,
-        "UCX_TLS": "tcp,self",
-        "UCX_NET_DEVICES": INTERFACE,
-        "MPIR_CVAR_POLLS_BEFORE_YIELD": "10",
+def variables(remote_shell: str) -> dict[str, str]:
+    """Return the variables of every MPI family; `remote_shell` replaces ssh."""
+    steering = {name: value for family in FAMILIES for name, value in family.environment(EMULATED).items()}
+    launching = {
+        name: value for family in FAMILIES for name, value in family.launching(remote_shell, MANAGEMENT).items()
     }
+    return steering | launching

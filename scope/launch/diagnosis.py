@@ -85,4 +85,4 @@ def _sentence(who: str, pid: int | None, number: int) -> str:
     except ValueError:
         name = "unknown"
     process = f" (pid {pid})" if pid else ""
-    return f"{who}{process} killed by signal {number} ({name})"
+    return f"{who}{process} was killed by signal {number} ({name})"

@@ -44,6 +44,9 @@ class MpiFamily(Protocol):
     def environment(self, conditions: Conditions) -> dict[str, str]:
         """Return the variables that every rank needs under these conditions."""
 
+    def launching(self, remote_shell: str, control_interface: str) -> dict[str, str]:
+        """Return the variables that tell its launchers how to reach other hosts, and to bind no rank."""
+
     def exports(self, variables: Mapping[str, str]) -> list[str]:
         """Return the launcher's arguments that set variables on all ranks."""
 

@@ -42,16 +42,21 @@ class MpichFamily:
             variables["FI_TCP_IFACE"] = LOOPBACK
         return variables
 
+    def launching(self, remote_shell: str, control_interface: str) -> dict[str, str]:
+        """Return the variables of hydra, which finds its way by itself and binds no rank."""
+        del control_interface
+        return {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": remote_shell}
+
     def exports(self, variables: Mapping[str, str]) -> list[str]:
         """Return hydra's `-genv NAME VALUE`."""
         return [word for name, value in variables.items() for word in ("-genv", name, value)]
 
 
-FAMILY = MpichFamily()
+MPICH_FAMILY = MpichFamily()
 INTEL_MPI = MpiImplementation(
     name="intelmpi",
     title="Intel MPI",
-    family=FAMILY,
+    family=MPICH_FAMILY,
     version_macros=(("I_MPI_VERSION",),),
     banner=r"Intel\(R\) MPI Library.*?Version ([\d.]+)",
     banner_differs=True,
@@ -60,13 +65,13 @@ INTEL_MPI = MpiImplementation(
 MVAPICH = MpiImplementation(
     name="mvapich",
     title="MVAPICH",
-    family=FAMILY,
+    family=MPICH_FAMILY,
     version_macros=(("MVAPICH_VERSION",), ("MVAPICH2_VERSION",)),
 )
 MPICH = MpiImplementation(
     name="mpich",
     title="MPICH",
-    family=FAMILY,
+    family=MPICH_FAMILY,
     version_macros=(("MPICH_VERSION",),),
     banner=r"HYDRA build details:\s+Version:\s+([\d.\w]+)",
 )

@@ -29,15 +29,27 @@ class OpenMpiFamily:
             parameters["btl_tcp_if_include"] = interface
         return {f"OMPI_MCA_{name}": value for name, value in parameters.items()}
 
+    def launching(self, remote_shell: str, control_interface: str) -> dict[str, str]:
+        """Return the parameters of ORTE (OMPI_MCA_*) and PRRTE (PRTE_MCA_*)."""
+        return {
+            "OMPI_MCA_plm_rsh_agent": remote_shell,
+            "PRTE_MCA_plm_ssh_agent": remote_shell,
+            "OMPI_MCA_oob_tcp_if_include": control_interface,
+            "PRTE_MCA_prte_if_include": control_interface,
+            "OMPI_MCA_hwloc_base_binding_policy": "none",
+            "PRTE_MCA_hwloc_default_binding_policy": "none",
+        }
+
     def exports(self, variables: Mapping[str, str]) -> list[str]:
         """Return mpirun's `-x NAME=VALUE`."""
         return [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
 
 
+OPEN_MPI_FAMILY = OpenMpiFamily()
 OPEN_MPI = MpiImplementation(
     name="openmpi",
     title="Open MPI",
-    family=OpenMpiFamily(),
+    family=OPEN_MPI_FAMILY,
     version_macros=(("OMPI_MAJOR_VERSION", "OMPI_MINOR_VERSION", "OMPI_RELEASE_VERSION"),),
     banner=r"(?:Open MPI|OpenRTE|PRRTE)\D*([\d.]+)",
 )

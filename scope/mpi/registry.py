@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping
 
 from scope.mpi.implementation import MpiFamily, MpiImplementation
-from scope.mpi.mpich import INTEL_MPI, MPICH, MVAPICH
-from scope.mpi.openmpi import OPEN_MPI
+from scope.mpi.mpich import INTEL_MPI, MPICH, MPICH_FAMILY, MVAPICH
+from scope.mpi.openmpi import OPEN_MPI, OPEN_MPI_FAMILY
 
 IMPLEMENTATIONS = (OPEN_MPI, INTEL_MPI, MVAPICH, MPICH)
 """Derivatives of MPICH define its macros too and come before it."""
+FAMILIES: tuple[MpiFamily, ...] = (OPEN_MPI_FAMILY, MPICH_FAMILY)
 UNKNOWN = "unknown"
 
 

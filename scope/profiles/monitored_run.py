@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +29,8 @@ MONITOR = "monitor.json"
 PATIENCE_S = 10.0
 """A command that was asked to end is killed after so much time."""
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
+
+logger = logging.getLogger(__name__)
 
 Stream = int | IO[bytes] | None
 """Where a stream of the command leads: None leaves it as that of this process."""
@@ -189,7 +191,7 @@ def _library(program: Program) -> Path:
 
     mpi = program.mpi
     if monitor.built(mpi) is None:
-        print(f"compiling the monitor for {mpi.name} {mpi.version} ...", file=sys.stderr, flush=True)
+        logger.info("compiling the monitor for %s %s ...", mpi.name, mpi.version)
     return monitor.build(mpi)
 
 

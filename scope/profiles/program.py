@@ -13,21 +13,11 @@ from pathlib import Path
 from scope.build import installations
 from scope.errors import UsageError
 from scope.machine.machine import MpiInstallation
+from scope.mpi import registry
+from scope.mpi.implementation import MpiFamily, MpiImplementation
 
 LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun)([.-]\w+)*$")
 """Names of programs that start MPI processes and hand variables on when they are told to."""
-LIBRARIES = {
-    "libmpi.so.40": "openmpi",
-    "libmpi.so.20": "openmpi",
-    "libmpi.so.12": "mpich",
-    "libmpich.so.12": "mpich",
-    "libmpi_ilp64.so.12": "intelmpi",
-}
-"""The names that programs know MPI libraries by; derivatives of MPICH share its name."""
-ALIKE = {"mpich": ("mpich", "intelmpi", "mvapich"), "openmpi": ("openmpi",), "intelmpi": ("intelmpi",)}
-"""Installations whose programs look for the same library."""
-_EXPORT = {"openmpi": ("-x", "{}={}"), **dict.fromkeys(ALIKE["mpich"], ("-genv", "{}", "{}"))}
-"""How a launcher is told a variable of the processes."""
 _LINKED = re.compile(r"^\s*(\S+) => (.+?)(?: \(0x[0-9a-f]+\))?$", re.MULTILINE)
 _PATIENCE_S = 20
 
@@ -41,27 +31,18 @@ class Program:
     """Place of the launcher among the words; None where there is none, or one that hands on what it has."""
     mpi: MpiInstallation
     """Of the program."""
-    family: str = ""
-    """Whose launcher it is: `openmpi`, `mpich` or another; empty where that is not known."""
+    family: MpiFamily | None = None
+    """Of its launcher; None where there is none, or an unknown one."""
 
     def monitored(self, settings: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
         """Return the words and the further variables with which the processes get these settings.
 
         A launcher that can be told is told, so that it is not monitored itself and other hosts get them too.
         """
-        form = _EXPORT.get(self.family)
-        if self.launcher is None or form is None:
+        if self.launcher is None or self.family is None:
             return list(self.words), dict(settings)
-        told = []
-        for name, value in settings.items():
-            flag, *rest = form
-            told += [flag, *(_filled(rest, name, value))]
         place = self.launcher + 1
-        return [*self.words[:place], *told, *self.words[place:]], {}
-
-
-def _filled(forms: Sequence[str], name: str, value: str) -> list[str]:
-    return [forms[0].format(name, value)] if len(forms) == 1 else [name, value]
+        return [*self.words[:place], *self.family.exports(settings), *self.words[place:]], {}
 
 
 @dataclass(frozen=True)
@@ -89,7 +70,8 @@ def recognise(
     if first is None:
         raise UsageError(f"{command[0]}: no such command; must be a program on PATH or a path")
     launcher, start = _launcher(command, environment, directory)
-    family = _family(start)
+    owner = _implementation(start)
+    family = owner.family if owner else None
     if asked is not None:
         return Program(tuple(command), launcher, installations.find(asked), family)
     linked = next(
@@ -101,9 +83,9 @@ def recognise(
         None,
     )
     mpi = _of_library(linked, start) if linked else _of_launcher(start)
-    if linked and family and mpi.name not in ALIKE.get(family, (family,)):
+    if linked and owner and registry.family_of(mpi.name) is not family:
         raise UsageError(
-            f"{command[launcher or 0]}: is the launcher of {family}, and {linked.program} uses {mpi.name};"
+            f"{command[launcher or 0]}: is the launcher of {owner.name}, but {linked.program} uses {mpi.name};"
             " a program must be started by its own MPI"
         )
     return Program(tuple(command), launcher, mpi, family)
@@ -131,7 +113,7 @@ def linked_with(program: Path, environment: Mapping[str, str]) -> Linked | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     for soname, path in _LINKED.findall(answer.stdout):
-        if soname in LIBRARIES:
+        if registry.of_library(soname):
             return Linked(program, soname, Path(path) if path.startswith("/") else None)
     return None
 
@@ -146,10 +128,10 @@ def _launcher(
     return None, None
 
 
-def _family(launcher: Path | None) -> str:
-    """Ask a launcher whose it is."""
+def _implementation(launcher: Path | None) -> MpiImplementation | None:
+    """Return the implementation of a launcher; None where it does not say."""
     if launcher is None:
-        return ""
+        return None
     try:
         answer = subprocess.run(
             [str(launcher), "--version"],
@@ -159,18 +141,18 @@ def _family(launcher: Path | None) -> str:
             stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    said = answer.stdout + answer.stderr
-    return next((name for name, pattern in installations.BANNERS if re.search(pattern, said)), "")
+        return None
+    recognised = registry.of_launcher(answer.stdout + answer.stderr)
+    return recognised[0] if recognised else None
 
 
 def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
     """Return the installation whose library a program uses."""
-    family = LIBRARIES[linked.soname]
-    alike = [one for one in _known(launcher, linked.library) if one.name in ALIKE[family]]
+    names = registry.of_library(linked.soname)
+    alike = [one for one in _known(launcher, linked.library) if one.name in names]
     if not alike:
         raise UsageError(
-            f"{linked.program}: uses {linked.soname} ({family}), and no compiler of that MPI is here for its"
+            f"{linked.program}: uses {linked.soname} ({' or '.join(names)}), and no compiler of that MPI is here for its"
             " monitor; --mpi FOLDER names an installation"
         )
     for one in alike:

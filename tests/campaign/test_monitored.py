@@ -116,7 +116,7 @@ def test_calls_and_bytes_are_those_of_the_program(runs: tuple[Path, list[RunReco
         assert record.routines["MPI_Irecv"].calls == faces
         assert record.routines["MPI_Allreduce"].calls == 5
         assert record.features["compute_s"] + record.features["mpi_s"] == pytest.approx(record.features["wall_s"])
-        assert record.crowded == (ranks > 2)
+        assert record.oversubscribed == (ranks > 2)
 
 
 def test_every_run_is_a_monitored_run(runs: tuple[Path, list[RunRecord]]) -> None:

@@ -81,14 +81,14 @@ def test_a_factor_without_a_law_is_told_with_what_it_lacks() -> None:
     assert without_law(records, laws(records)) == []
 
 
-def test_amdahl_has_its_serial_share_and_crowded_counts_take_no_part() -> None:
+def test_amdahl_has_its_serial_share_and_oversubscribed_counts_take_no_part() -> None:
     def serial(point: Mapping[str, Value], random: np.random.Generator) -> dict[str, float]:
         p = int(point["ranks"])
         wall = noisy(1.0 * 0.23 + 0.77 / p, random, 0.003) if p < 16 else 9.0
         return {"compute_s": wall, "mpi_s": 0.0, "wall_s": wall}
 
     records = [
-        record.model_copy(update={"crowded": record.ranks == 16})
+        record.model_copy(update={"oversubscribed": record.ranks == 16})
         for record in study(COUNTS, serial, repetitions=8)
     ]
     (found,) = speedup_laws(records)

@@ -13,7 +13,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 def test_it_prints_predictions_and_their_validation(golden_run: Path, capsys: Capture) -> None:
-    words = ["--algorithm", "cannon", "--size", "512", "--ranks", "1..4,16,64"]
+    words = ["--algorithm", "cannon", "--n", "512", "--ranks", "1..4,16,64"]
     assert dispatch("predict", [str(golden_run), *words]) == 0
     output = capsys.readouterr().out
     assert "algorithm.matmul_cannon variant=plain: predicted" in output
@@ -24,7 +24,7 @@ def test_it_prints_predictions_and_their_validation(golden_run: Path, capsys: Ca
 
 
 def test_json_has_every_figure_with_its_interval(golden_run: Path, capsys: Capture) -> None:
-    words = ["--algorithm", "cannon", "--size", "512", "--ranks", "4", "--variant", "transposed", "--json"]
+    words = ["--algorithm", "cannon", "--n", "512", "--ranks", "4", "--variant", "transposed", "--json"]
     assert dispatch("predict", [str(golden_run), *words]) == 0
     output = capsys.readouterr().out
     answer = json.loads(output)
@@ -44,14 +44,14 @@ def test_json_has_every_figure_with_its_interval(golden_run: Path, capsys: Captu
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--algorithm", "canon", "--size", "1"], "--algorithm canon: must be one of cannon, relaxation, sort"),
-        (["--algorithm", "cannon", "--size", "0"], "--size 0: must be at least 1"),
-        (["--algorithm", "cannon", "--size", "many"], "--size many: must be an integer"),
-        (["--algorithm", "cannon", "--size", "8", "--ranks", "4..1"], "--ranks 4..1: must be numbers"),
-        (["--algorithm", "cannon", "--size", "8", "--with", "x"], "--with x: must be key=value"),
-        (["--algorithm", "sort", "--size", "1Mi"], "no measured point to validate algorithm.sort_psrs against"),
-        (["--algorithm", "cannon", "--size", "8", "--variant", "tuned"], "matmul_cannon variant=tuned against"),
-        (["--algorithm", "cannon", "--size", "8", "--transport", "tcp"], "no measured point to validate"),
+        (["--algorithm", "canon", "--n", "1"], "--algorithm canon: must be one of cannon, relaxation, sort"),
+        (["--algorithm", "cannon", "--n", "0"], "--n 0: must be at least 1"),
+        (["--algorithm", "cannon", "--n", "many"], "--n many: must be an integer"),
+        (["--algorithm", "cannon", "--n", "8", "--ranks", "4..1"], "--ranks 4..1: must be numbers"),
+        (["--algorithm", "cannon", "--n", "8", "--with", "x"], "--with x: must be key=value"),
+        (["--algorithm", "sort", "--n", "1Mi"], "no measured point to validate algorithm.sort_psrs against"),
+        (["--algorithm", "cannon", "--n", "8", "--variant", "tuned"], "matmul_cannon variant=tuned against"),
+        (["--algorithm", "cannon", "--n", "8", "--transport", "tcp"], "no measured point to validate"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_one_line(golden_run: Path, capsys: Capture, words: list[str], says: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scope.cli import dispatch
-from scope.cli.reproduce import fitting
+from scope.engine.reproduce import fitting
 from scope.models.published.reference import load
 from tests.cli.scope_command import scope
 

@@ -88,7 +88,7 @@ def test_wrong_data_is_exit_code_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (["--case-limit", "-1"], ["--case-limit -1", "more than 0"]),
         (["--mpi", "lam"], ["--mpi lam", "usable here"]),
         (["--mpiexec", "/nowhere/mpiexec"], ["launcher.mpiexec = /nowhere/mpiexec", "no such program"]),
-        (["--agent", "/nowhere/ssh"], ["launcher.agent = /nowhere/ssh", "no such program"]),
+        (["--remote-shell", "/nowhere/ssh"], ["launcher.remote_shell = /nowhere/ssh", "no such program"]),
         (["--hosts", "a:0"], ["launcher.hosts = a:0", "name:slots"]),
         (["--hostfile", "gone"], ["gone: does not exist"]),
         (["gone.toml"], ["gone.toml: does not exist"]),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.cli.analyze import analyze
+from scope.engine.analysis import analyze
 from tests import golden_run as golden
 from tests.cli.scope_command import scope
 from tests.comparison.runs import summary, write

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +12,10 @@ from typing import Any
 import pytest
 
 from scope.build import collectives
-from scope.launch import launcher
 from scope.launch.launch_environment import launch_environment
+from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
+from scope.machine import processors
 from scope.machine.machine import MpiInstallation
 from tests.installed_mpi import embedded, embedded_build, mpi  # noqa: F401
 
@@ -120,8 +120,8 @@ def job(tmp_path: Path, compiled: Callable[[MpiInstallation, str], Path]) -> Job
         assignments = [f"{name}={value}" for name, value in settings.items()]
         started = program or compiled(installation, source)
         arguments = (*assignments, str(started), *words)
-        asked = launcher.MpiProgram("/usr/bin/env", arguments, ranks, oversubscribed=ranks > (os.cpu_count() or 1))
-        command = start_command(asked, launcher.Site(installation, installation.launcher))
+        asked = MpiProgram("/usr/bin/env", arguments, ranks, oversubscribed=ranks > processors.usable())
+        command = start_command(asked, Site(installation, installation.launcher))
         with launch_environment(command.environment) as variables:
             ended = subprocess.run(
                 command.arguments, env=variables, capture_output=True, text=True, timeout=timeout

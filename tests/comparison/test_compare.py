@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.cli.analyze import analyze
 from scope.comparison.compare import compare, decide
 from scope.comparison.effect import Effect
 from scope.comparison.page import render
+from scope.engine.analysis import analyze
 from scope.errors import UsageError
 from tests import golden_run as golden
 from tests.comparison.runs import drawn, summary, write

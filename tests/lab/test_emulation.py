@@ -322,7 +322,7 @@ def test_ranks_talk_over_the_emulated_wire(
     assert machine["lab"]["name"] == small.state.name
     findings = json.loads((tmp_path / "run" / "findings.json").read_text())["findings"]
     assert not {"no-pinning", "shared-processor"} & {found["code"] for found in findings}, "nothing is to be bound"
-    assert mpi.compiler in json.loads((small.folder / "state.json").read_text())["proven"], "seen on the wire"
+    assert mpi.compiler in json.loads((small.folder / "state.json").read_text())["verified"], "seen on the wire"
     (case,) = (one for one in samples(tmp_path / "run") if one.get("benchmark") == "algorithm.summa")
     sent = sent_bytes(product_of(case["benchmark"], case["parameters"], 3))
     counts = case["series"][0]["observed"]
@@ -355,21 +355,23 @@ def test_a_users_own_launch_crosses_the_wire_and_is_monitored(
 def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded: MpiInstallation) -> None:
     """Told to use the launchers' network, as it would by itself, it is found out."""
     script = (
-        "import sys; from dataclasses import replace; from scope.launch import launcher, wire\n"
+        "from scope.launch import wire; from scope.launch.site import site_of\n"
         "from scope.build import installations; from scope.plan import experiment\n"
         "mpi = installations.find('embedded'); site = site_of(mpi, experiment.Launcher(), 'the test')\n"
-        "from scope.launch.cluster import run_once_per_host; from scope.launch.launchers import openmpi\n"
-        "openmpi.settings = lambda job, site: {'pml': 'ob1', 'btl': 'tcp,self', 'btl_tcp_if_include': 'eth1'}\n"
-        "wire.prove(site, run_once_per_host)"
+        "from scope.launch.cluster import run_once_per_host; from scope.mpi.openmpi import OpenMpiFamily\n"
+        "settings = {'pml': 'ob1', 'btl': 'tcp,self', 'btl_tcp_if_include': 'eth1'}\n"
+        "variables = {f'OMPI_MCA_{name}': value for name, value in settings.items()}\n"
+        "OpenMpiFamily.environment = lambda self, conditions: variables\n"
+        "wire.verify(site, run_once_per_host)"
     )
     state = small.folder / "state.json"
     kept = state.read_text()
-    state.write_text(json.dumps({**json.loads(kept), "proven": []}))
+    state.write_text(json.dumps({**json.loads(kept), "verified": []}))
     try:
         done = small.run("a1", [sys.executable, "-c", script], timeout=120)
     finally:
         state.write_text(kept)
-    assert re.search(r"ScopeError: openmpi \S+ goes around the wire of lab .*eth1 2\d{5} B", done.stderr), (
+    assert re.search(r"ScopeError: openmpi \S+ bypasses the network of lab .*eth1 2\d{5} B", done.stderr), (
         done.stderr
     )
 

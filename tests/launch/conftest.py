@@ -15,17 +15,19 @@ from typing import Any
 import pytest
 
 from scope.build import registry
-from scope.cli.run import selection
+from scope.engine.options import selection
 from scope.launch import processes
-from scope.launch import progress as progress_file
-from scope.launch.site import site_of, start_command
+from scope.launch.cluster import Cluster
+from scope.launch.site import site_of
+from scope.launch.supervision import progress as progress_file
 from scope.launch.supervision.progress import Slot
 from scope.launch.supervision.supervisor import Limits, Supervisor
+from scope.machine.discover import this_host
 from scope.machine.machine import NativeBuild
 from scope.plan import experiment as asking
 from scope.plan import plan as planning
 from scope.plan.place import Place
-from scope.plan.plan import Case, Launch, Plan
+from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.rundirectory import RunDirectory
 from tests.installed_mpi import build, embedded, embedded_build, ending_mpi, mpi  # noqa: F401
 
@@ -64,7 +66,7 @@ class Trial:
     def endless(self, plan: Plan, benchmark: str) -> Plan:
         """Let the cases of one benchmark sample until a fault or a limit ends them."""
 
-        def changed(case: Case) -> Case:
+        def changed(case: PlannedCase) -> PlannedCase:
             return replace(case, sampling=ENDLESS) if case.benchmark == benchmark else case
 
         launches = (replace(launch, cases=tuple(map(changed, launch.cases))) for launch in plan.launches)
@@ -75,7 +77,7 @@ class Trial:
         supervisor = Supervisor(
             run=self.run,
             program=self.build.program,
-            command=lambda job: start_command(job, site),
+            command=Cluster(site, [this_host()]).start,
             place=self.place,
             limits=self.limits,
             time_s=time_s,
@@ -87,11 +89,11 @@ class Trial:
         if self.harm:
             threading.Thread(target=self.harm, args=(launch, attempt), daemon=True).start()
 
-    def case_ended(self, launch: Launch, case: Case, status: str) -> None:
+    def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         self.heard.append(f"{case.benchmark} {status}")
 
-    def launch_ended(self, launch: Launch, trouble: str) -> None:
-        self.heard.append(f"ended {trouble}".strip())
+    def launch_ended(self, launch: Launch, failure: str) -> None:
+        self.heard.append(f"ended {failure}".strip())
 
     def records(self, kind: str = "case") -> list[dict[str, Any]]:
         lines = [json.loads(line) for line in self.run.samples.read_text().splitlines()]
@@ -127,7 +129,7 @@ class Trial:
     def survivors(self) -> list[int]:
         """Return the processes of this run that are still there."""
         arguments = [f"--progress={folder / 'progress'}" for folder in self.run.launches.iterdir()]
-        return [pid for argument in arguments for pid in processes.with_argument(argument)]
+        return [process.pid for argument in arguments for process in processes.with_argument(argument)]
 
 
 @pytest.fixture

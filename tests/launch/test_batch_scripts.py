@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from scope.errors import UsageError
-from scope.launch import job, scheduler
+from scope.launch import scheduler, schedulers
+from scope.launch.jobs import batch_job
 from scope.launch.launcher import HostSlots
 from scope.launch.scheduler import Request
 from scope.launch.schedulers import lsf, pbs, slurm
@@ -98,7 +99,7 @@ def test_named_nodes() -> None:
     assert "#BSUB -n 2" in lsf.SCHEDULER.directives(named)
 
 
-@pytest.mark.parametrize("system", scheduler.every().values(), ids=lambda system: str(system.name))
+@pytest.mark.parametrize("system", schedulers.all_schedulers().values(), ids=lambda system: str(system.name))
 def test_a_script_begins_a_run_and_takes_it_up_when_it_was_begun(
     system: scheduler.Scheduler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,7 +111,7 @@ def test_a_script_begins_a_run_and_takes_it_up_when_it_was_begun(
     folder = tmp_path / "a folder"
     (folder / "run").mkdir(parents=True)
     request = Request("x", folder, folder / "output.txt", time_limit_s=600)
-    text = scheduler.script(system, request, folder / "run", ["run", "x.toml", "--output", "a run"])
+    text = schedulers.script(system, request, folder / "run", ["run", "x.toml", "--output", "a run"])
     directives = [line for line in text.splitlines() if line.startswith(EVERYWHERE)]
     assert text.splitlines()[1 : 1 + len(directives)] == directives
     (tmp_path / "script").write_text(text)
@@ -163,10 +164,10 @@ def test_mpiexec_takes_the_hosts_of_the_job(tmp_path: Path, monkeypatch: pytest.
 
     assert hosts() == (HostSlots("a", 2), HostSlots("b", 2))
     assert hosts(hosts=["b", "a:1"]) == (HostSlots("b", 2), HostSlots("a", 1))
-    with pytest.raises(UsageError, match=r"launcher\.hosts = c: is no host of job 7; must be of a, b"):
+    with pytest.raises(UsageError, match=r"launcher\.hosts = c: is no host of job 7; must be one of a, b"):
         hosts(hosts=["a", "c"])
     monkeypatch.setenv(scheduler.END, str(int(time.time()) + 100))
-    deadline = scheduler.deadline(40)
+    deadline = schedulers.deadline(40)
     assert deadline is not None
     assert 55 < deadline.unix_s - time.time() < 61
     assert "stopped 40 s (launcher.time_margin_s) before the end of PBS job 7" in deadline.why
@@ -178,9 +179,9 @@ def test_a_dry_submission_writes_the_script_and_submits_nothing(tmp_path: Path) 
     assert answer.code == 0, answer
     script = tmp_path / "run" / "job" / "script.sh"
     assert answer.output == script.read_text()
-    assert f"nothing was submitted; by hand: bsub < {script}" in answer.errors
+    assert f"nothing was submitted; to submit it yourself: bsub < {script}" in answer.errors
     assert '#BSUB -n 3\n#BSUB -R "span[ptile=1]"\n#BSUB -m "a1 a2 b"\n#BSUB -x\n#BSUB -W 10\n' in answer.output
-    experiment = job.recall(RunDirectory(tmp_path / "run"), {"launcher.partition": "long"})
+    experiment = batch_job.experiment_of(RunDirectory(tmp_path / "run"), {"launcher.partition": "long"})
     assert experiment.case[0].benchmark == "node.timer"
     assert (experiment.launcher.nodelist, experiment.launcher.partition) == (["a[1-2],b"], "long")
 

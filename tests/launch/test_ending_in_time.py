@@ -9,9 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from scope.launch.scheduler import Deadline
-from scope.launch.site import site_of, start_command
-from scope.launch.supervision.supervisor import InterruptedRunError, OutOfTimeError, Supervisor
+from scope.errors import InterruptedRunError, OutOfTimeError
+from scope.launch.cluster import Cluster
+from scope.launch.schedulers import Deadline
+from scope.launch.site import site_of
+from scope.launch.supervision.supervisor import Supervisor
+from scope.machine.discover import this_host
 from scope.plan import experiment as asking
 from scope.plan.plan import Launch, Plan
 from tests.launch.conftest import Trial
@@ -22,7 +25,7 @@ def supervisor(trial: Trial) -> Supervisor:
     return Supervisor(
         run=trial.run,
         program=trial.build.program,
-        command=lambda job: start_command(job, site),
+        command=Cluster(site, [this_host()]).start,
         place=trial.place,
         limits=trial.limits,
     )
@@ -73,5 +76,5 @@ def test_ranks_that_die_before_the_run_is_told_to_end_are_not_blamed(trial: Tria
 
     trial.harm = harm
     with pytest.raises(InterruptedRunError):
-        replace(supervisor(trial), farewell_s=10.0).supervise(endless(trial), trial)
+        replace(supervisor(trial), job_end_s=10.0).supervise(endless(trial), trial)
     assert "mpi.latency" not in {record["benchmark"] for record in trial.records()}

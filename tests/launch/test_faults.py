@@ -44,7 +44,7 @@ def test_binding_is_as_placement_says(any_trial: Trial) -> None:
     plan = any_trial.plan("mpi.barrier ranks=2 placement=core,none")
     assert any_trial.supervise(plan)
     for launch in any_trial.records("launch"):
-        bound = {len(process["cores"]) for process in launch["processes"]}
+        bound = {len(process["processors"]) for process in launch["processes"]}
         assert (bound == {1}) == (launch["placement"] == "core")
 
 
@@ -69,7 +69,7 @@ def test_a_killed_rank_costs_its_case_alone(any_trial: Trial) -> None:
     assert lost["status"] == "crashed"
     assert "signal 9" in lost["reason"]
     assert os.uname().nodename in lost["reason"]
-    assert [arrival["rank"] for arrival in lost["arrivals"] if not arrival["arrived"]] == [1]
+    assert [arrival["rank"] for arrival in lost["rank_states"] if not arrival["arrived"]] == [1]
     assert any_trial.record(KEPT)["status"] == "ok"
     assert any_trial.record(OTHER)["status"] == "ok"
     assert any_trial.survivors() == []
@@ -82,8 +82,8 @@ def test_a_stopped_rank_is_named_and_the_rest_goes_on(any_trial: Trial) -> None:
     lost = any_trial.record(LOST)
     assert lost["status"] == "timeout"
     assert f"did not arrive: rank 1 on {os.uname().nodename} (stopped)" in lost["reason"]
-    assert [(each["rank"], each["arrived"]) for each in lost["arrivals"]] == [(0, True), (1, False)]
-    assert lost["arrivals"][1]["last_sign_s"] > 1
+    assert [(each["rank"], each["arrived"]) for each in lost["rank_states"]] == [(0, True), (1, False)]
+    assert lost["rank_states"][1]["last_heartbeat_s"] > 1
     assert any_trial.record(KEPT)["status"] == "ok"
     assert any_trial.record(OTHER)["status"] == "ok"
     assert any_trial.survivors() == []
@@ -95,8 +95,8 @@ def test_a_rank_that_sleeps_is_the_one_that_did_not_arrive(trial: Trial, monkeyp
     assert not trial.supervise(trial.plan("mpi.barrier ranks=2", "mpi.latency"))
     lost = trial.record("mpi.barrier")
     assert lost["status"] == "timeout"
-    assert [each["rank"] for each in lost["arrivals"] if not each["arrived"]] == [1]
-    assert lost["arrivals"][1]["state"] == "sleeping"
+    assert [each["rank"] for each in lost["rank_states"] if not each["arrived"]] == [1]
+    assert lost["rank_states"][1]["state"] == "sleeping"
     assert trial.record("mpi.latency")["status"] == "ok"
 
 
@@ -109,7 +109,7 @@ def test_what_killed_a_launch_is_not_tried_again(trial: Trial) -> None:
     assert statuses.count(("mpi.barrier", "unavailable")) == 2
     assert statuses.count(("mpi.latency", "ok")) == 3
     reasons = {record["reason"] for record in trial.records() if record["status"] == "unavailable"}
-    assert reasons == {"not tried again: crashed in launch 1"}
+    assert reasons == {"not repeated: crashed in launch 1"}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_what_killed_a_launch_is_not_tried_again(trial: Trial) -> None:
     [
         ("corrupt-payload:mpi.latency", "mpi.latency message_bytes=1Ki"),
         ("corrupt-payload:mpi.broadcast", "mpi.broadcast message_bytes=1Ki"),
-        ("wrong-result:algorithm.matmul_cannon", "algorithm.matmul_cannon ranks=1 size=120"),
+        ("wrong-result:algorithm.matmul_cannon", "algorithm.matmul_cannon ranks=1 n=120"),
         ("corrupt-payload:network.latency", "network.latency message_bytes=1Ki"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scope.errors import ScopeError
-from scope.launch import errands
+from scope.launch.jobs import host_jobs
 from scope.launch.jobs.host_jobs import HostJob, HostJobs, QueuePolicy, pairs
 from scope.launch.schedulers.slurm import JobState, Node
 from scope.rundirectory import RunDirectory
@@ -35,19 +35,19 @@ class Played:
         alive = (job for number, job in self.jobs.items() if number not in self.cancelled)
         return [hosts for hosts, end in alive if end > self.now]
 
-    def submit(self, errand: HostJob) -> str:
+    def submit(self, job: HostJob) -> str:
         taken = {host for hosts in self.running() for host in hosts}
-        assert taken.isdisjoint(errand.hosts)
-        assert all(self.others.get(host, 0.0) <= self.now for host in errand.hosts)
-        self.hands.append(errand.hosts)
+        assert taken.isdisjoint(job.hosts)
+        assert all(self.others.get(host, 0.0) <= self.now for host in job.hosts)
+        self.hands.append(job.hosts)
         number = str(len(self.jobs) + 1)
-        waits = errand.hosts in self.stuck
-        self.stuck.discard(errand.hosts)
-        self.jobs[number] = (errand.hosts, float("inf") if waits else self.now + self.lasts)
+        waits = job.hosts in self.stuck
+        self.stuck.discard(job.hosts)
+        self.jobs[number] = (job.hosts, float("inf") if waits else self.now + self.lasts)
         self.most = max(self.most, len(self.running()))
         return number
 
-    def look(self, number: str) -> JobState:
+    def state_of(self, number: str) -> JobState:
         _, end = self.jobs[number]
         if number in self.cancelled:
             return JobState("CANCELLED")
@@ -71,10 +71,10 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Any:
             queue.now += 1.0
             assert queue.now < 10000, "it never ends"
 
-        monkeypatch.setattr(errands.time, "sleep", sleep)
-        monkeypatch.setattr(errands.time, "monotonic", lambda: queue.now)
-        to_do = [HostJob("--".join(group), group, RunDirectory(Path("/nowhere"))) for group in groups]
-        return HostJobs(queue, None, to_do, QueuePolicy(**policy), queue.submit, lambda _line: None)  # type: ignore[arg-type]
+        monkeypatch.setattr(host_jobs.time, "sleep", sleep)
+        monkeypatch.setattr(host_jobs.time, "monotonic", lambda: queue.now)
+        jobs = [HostJob("--".join(group), group, RunDirectory(Path("/nowhere"))) for group in groups]
+        return HostJobs(queue, None, jobs, QueuePolicy(**policy), queue.submit, lambda _line: None)  # type: ignore[arg-type]
 
     return played
 
@@ -95,14 +95,14 @@ def test_all_pairs_of_eight_take_seven_rounds(play: Any) -> None:
     queue = Played(hosts)
     done = play(queue, list(pairs(hosts)))
     done.run()
-    assert (len(done.ended), done.to_do, queue.most) == (28, [], 4)
+    assert (len(done.ended), done.waiting, queue.most) == (28, [], 4)
     assert queue.now <= 7 * (queue.lasts + 1)
 
 
 def test_no_more_jobs_at_once_than_allowed(play: Any) -> None:
     hosts = [f"n{number}" for number in range(9)]
     queue = Played(hosts)
-    done = play(queue, [(host,) for host in hosts], at_once=2)
+    done = play(queue, [(host,) for host in hosts], max_jobs=2)
     done.run()
     assert (len(done.ended), queue.most) == (9, 2)
 
@@ -112,25 +112,25 @@ def test_busy_hosts_are_left_alone_and_named(play: Any) -> None:
     done = play(queue, [("a",), ("b",), ("c",)])
     done.run()
     assert queue.hands == [("a",), ("c",)]
-    assert [done.why_not(errand) for errand in done.to_do] == ["b (allocated)"]
+    assert [done.why_not(job) for job in done.waiting] == ["b (allocated)"]
 
 
-def test_patience_waits_for_hosts_that_become_free(play: Any) -> None:
+def test_hosts_that_become_idle_in_time_are_waited_for(play: Any) -> None:
     queue = Played(["a", "b"], others={"b": 50.0})
-    done = play(queue, [("a",), ("b",)], patience_s=100)
+    done = play(queue, [("a",), ("b",)], max_wait_s=100)
     done.run()
-    assert (done.to_do, queue.hands) == ([], [("a",), ("b",)])
-    impatient = play(Played(["a", "b"], others={"b": 50.0}), [("a",), ("b",)], patience_s=20)
-    impatient.run()
-    assert [errand.name for errand in impatient.to_do] == ["b"]
+    assert (done.waiting, queue.hands) == ([], [("a",), ("b",)])
+    hasty = play(Played(["a", "b"], others={"b": 50.0}), [("a",), ("b",)], max_wait_s=20)
+    hasty.run()
+    assert [job.name for job in hasty.waiting] == ["b"]
 
 
 def test_a_job_that_would_wait_is_withdrawn_and_tried_again(play: Any) -> None:
     queue = Played(["a", "b"], stuck={("a",)})
-    done = play(queue, [("a",), ("b",)], queued_s=5)
+    done = play(queue, [("a",), ("b",)], max_pending_s=5)
     done.run()
     assert queue.cancelled == ["1"]
-    assert (queue.hands, done.to_do) == ([("a",), ("b",), ("a",)], [])
+    assert (queue.hands, done.waiting) == ([("a",), ("b",), ("a",)], [])
 
 
 def test_an_interruption_leaves_nothing_in_the_queue(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,10 +138,10 @@ def test_an_interruption_leaves_nothing_in_the_queue(play: Any, monkeypatch: pyt
     done = play(queue, [("a",), ("b",)])
 
     def interrupted(_seconds: float) -> None:
-        monkeypatch.setattr(errands.time, "sleep", lambda _seconds: None)
+        monkeypatch.setattr(host_jobs.time, "sleep", lambda _seconds: None)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(errands.time, "sleep", interrupted)
+    monkeypatch.setattr(host_jobs.time, "sleep", interrupted)
     with pytest.raises(KeyboardInterrupt):
         done.run()
     assert queue.cancelled == ["1", "2"]
@@ -149,15 +149,15 @@ def test_an_interruption_leaves_nothing_in_the_queue(play: Any, monkeypatch: pyt
 
 def test_a_controller_that_is_away_for_a_moment_does_no_harm(play: Any) -> None:
     queue = Played(["a"])
-    answers = queue.look
+    answers = queue.state_of
     silent = iter([True, True, False])
 
-    def look(number: str) -> JobState:
+    def state_of(number: str) -> JobState:
         if next(silent, False):
             raise ScopeError("scontrol: no answer")
         return answers(number)
 
-    queue.look = look  # type: ignore[method-assign]
+    queue.state_of = state_of  # type: ignore[method-assign]
     done = play(queue, [("a",)])
     done.run()
     assert len(done.ended) == 1

@@ -61,7 +61,7 @@ class Cluster:
 
     def run(self, folder: Path, mpi: MpiInstallation, *words: str) -> Answer:
         agent = str(self.folder / "agent")
-        fixed = ["--mpi", mpi.compiler, "--agent", agent, "--interface", "eth0", "--binding", "none"]
+        fixed = ["--mpi", mpi.compiler, "--remote-shell", agent, "--interface", "eth0", "--binding", "none"]
         return self.scope(
             folder, "run", *fixed, "--launches", "1", "--seed", "3", "--budget", "0.2", "-o", "run", *words
         )
@@ -162,9 +162,18 @@ def test_a_rank_that_stops_on_the_other_host_is_named(
 ) -> None:
     command = [
         *(str(cluster.folder / "enter"), FIRST, str(SCOPE), "run", "--mpi", embedded_build.mpi.compiler),
-        *("--agent", str(cluster.folder / "agent"), "--interface", "eth0", "--binding", "none", "-o", "run"),
+        *(
+            "--remote-shell",
+            str(cluster.folder / "agent"),
+            "--interface",
+            "eth0",
+            "--binding",
+            "none",
+            "-o",
+            "run",
+        ),
         *("--hosts", f"{FIRST}:1,{SECOND}:1", "--launches", "1", "--seed", "3", "--case-limit", "4"),
-        *("--budget", "60", "--interval", "1e-9", "--case", "mpi.latency transport=tcp message_bytes=100001"),
+        *("--budget", "60", "--precision", "1e-9", "--case", "mpi.latency transport=tcp message_bytes=100001"),
     ]
     running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     run = tmp_path / "run"

@@ -21,7 +21,7 @@ def test_other_transports_are_left_alone(embedded: MpiInstallation) -> None:
 def test_the_ranks_load_the_library_and_not_the_launcher(embedded: MpiInstallation) -> None:
     site = replace(site_of(embedded, experiment.Launcher(), "the test"), topology=Path("/t.toml"))
     job = preloaded(MpiProgram("program", ("--one",), 2, transport="collectives.broadcast.flat_binomial"), site)
-    assert (job.program, job.transport, job.arguments[-2:]) == ("env", "default", ("program", "--one"))
+    assert (job.path, job.transport, job.arguments[-2:]) == ("env", "default", ("program", "--one"))
     settings = dict(word.split("=", 1) for word in job.arguments[:-2])
     assert settings["SCOPE_TOPOLOGY"] == "/t.toml"
     assert settings["SCOPE_COLLECTIVES"] == "broadcast=flat_binomial"

@@ -14,12 +14,14 @@ import pytest
 from pydantic import TypeAdapter
 
 from scope.errors import ScopeError, UsageError
-from scope.launch import arrivals, processes
-from scope.launch import progress as progress_file
+from scope.launch import processes
 from scope.launch.diagnosis import Death, diagnose
+from scope.launch.supervision import progress as progress_file
 from scope.launch.supervision.journal import Journal
 from scope.launch.supervision.progress import Slot, Watch
-from scope.samples.records import Arrival
+from scope.launch.supervision.rank_states import missing_ranks, rank_states
+from scope.rundirectory import RunDirectory
+from scope.samples.records import RankState
 
 PRTE = """--------------------------------------------------------------------------
 prterun noticed that process rank 1 with PID 12122 on node vm exited on
@@ -40,13 +42,13 @@ MPIDI_UCX_comm_addr_exchange(159).....:  ucx function returned with failed statu
 @pytest.mark.parametrize(
     ("output", "death"),
     [
-        (PRTE, Death("rank 1 on vm (pid 12122) died of signal 9 (SIGKILL)", 1, "vm", 12122, 9)),
-        (ORTE, Death("rank 3 on n7 died of signal 11 (SIGSEGV)", 3, "n7", None, 11)),
-        (HYDRA, Death("a rank on vm (pid 12241) died of signal 9 (SIGKILL)", None, "vm", 12241, 9)),
+        (PRTE, Death("rank 1 on vm (pid 12122) was killed by signal 9 (SIGKILL)", 1, "vm", 12122, 9)),
+        (ORTE, Death("rank 3 on n7 was killed by signal 11 (SIGSEGV)", 3, "n7", None, 11)),
+        (HYDRA, Death("a rank on vm (pid 12241) was killed by signal 9 (SIGKILL)", None, "vm", 12241, 9)),
         (STACK, Death("ucx function returned with failed status(Destination is unreachable)")),
         ("scope-measure: /x: No space left on device\n", Death("/x: No space left on device")),
         ("one\ntwo: cannot open shared object\n", Death("two: cannot open shared object")),
-        ("", Death("it said nothing")),
+        ("", Death("it printed nothing")),
     ],
 )
 def test_last_words_are_understood(output: str, death: Death) -> None:
@@ -72,9 +74,9 @@ def judge(
 ) -> list[int]:
     quiet = {each.rank: 0.1 for each in slots} | (silence or {})
     running = {each.rank: "running" for each in slots} | (states or {})
-    judged = arrivals.judge(ranks, {each.rank: each for each in slots}, quiet, running, death)
+    judged = rank_states(ranks, {each.rank: each for each in slots}, quiet, running, death)
     for each in judged:
-        TypeAdapter(Arrival).validate_python(each.record())
+        TypeAdapter(RankState).validate_python(each.record())
     return [each.rank for each in judged if not each.arrived]
 
 
@@ -117,8 +119,8 @@ def test_the_first_to_die_is_named_by_the_launcher() -> None:
 
 
 def test_missing_ranks_are_named_but_not_a_thousand() -> None:
-    judged = arrivals.judge(20, {0: slot(0)}, {0: 0.0}, {0: "running"})
-    text = arrivals.missing(judged)
+    judged = rank_states(20, {0: slot(0)}, {0: 0.0}, {0: "running"})
+    text = missing_ranks(judged)
     assert text.startswith("did not arrive: rank 1 on unknown (unknown), ")
     assert text.endswith("and 11 more")
 
@@ -141,58 +143,115 @@ def test_a_sign_of_life_is_timed_by_the_watcher(tmp_path: Path) -> None:
     assert watch.seen_s == {0: 11.0}
 
 
-def line(**keys: Any) -> str:
-    case = {"record": "case", "launch": 1, "attempt": 1, "benchmark": "b", "parameters": {}, "ranks": 2}
-    return json.dumps({**case, "status": "ok", **keys}) + "\n"
+CASE = {
+    "record": "case",
+    "launch": 1,
+    "attempt": 1,
+    "benchmark": "b",
+    "parameters": {},
+    "ranks": 2,
+    "status": "ok",
+}
+LAUNCH = {"record": "launch", "launch": 1, "attempt": 1, "transport": "tcp", "placement": "core"}
+END = {"record": "end", "launch": 1, "attempt": 1}
 
 
-LAUNCH = (
-    json.dumps({"record": "launch", "launch": 1, "attempt": 1, "transport": "tcp", "placement": "core"}) + "\n"
-)
+def line(record: dict[str, Any], **keys: Any) -> str:
+    return json.dumps({**record, **keys}) + "\n"
 
 
-def journal(folder: Path) -> Journal:
-    return Journal(folder / "samples.jsonl", folder / "samples.cut.jsonl")
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    return RunDirectory(tmp_path)
 
 
-def test_the_journal_reads_on_where_it_was(tmp_path: Path) -> None:
-    book = journal(tmp_path)
-    assert not book.read()
-    with (tmp_path / "samples.jsonl").open("a") as file:
-        file.write(LAUNCH + line(position=0) + line(position=1)[:20])
+def sampled(position: int, elapsed_s: list[float]) -> str:
+    """Return the record of a case with samples of one rank, four operations per repetition."""
+    series = [{"elapsed_s": [elapsed_s], "operations": 4}]
+    return line(
+        CASE, position=position, series=series, stopped="precision", relative_interval=0.01, duration_s=0.5
+    )
+
+
+def test_the_journal_reads_on_where_it_was(run: RunDirectory) -> None:
+    journal = Journal(run)
+    assert not journal.read()
+    with run.journal.open("a") as file:
+        file.write(line(LAUNCH) + line(CASE, position=0) + line(CASE, position=1)[:20])
         file.flush()
-        assert book.read()
-        assert book.statuses == {(1, 0): "ok"}
-        assert not book.read()
-        file.write(line(position=1, status="failed")[20:])
-    assert book.read()
-    assert book.statuses == {(1, 0): "ok", (1, 1): "failed"}
-    assert book.failed
+        assert journal.read()
+        assert journal.statuses == {(1, 0): "ok"}
+        assert not journal.read()
+        file.write(line(CASE, position=1, status="failed")[20:])
+    assert journal.read()
+    assert journal.statuses == {(1, 0): "ok", (1, 1): "failed"}
+    assert journal.failed
 
 
-def test_half_a_line_is_moved_aside_once(tmp_path: Path) -> None:
-    (tmp_path / "samples.jsonl").write_text(LAUNCH + line(position=0) + '{"record": "ca')
-    book = journal(tmp_path)
-    book.mend()
-    book.mend()
-    assert (tmp_path / "samples.jsonl").read_text() == LAUNCH + line(position=0)
-    assert (tmp_path / "samples.cut.jsonl").read_text() == '{"record": "ca\n'
-    with (tmp_path / "samples.jsonl").open("a") as file:
+def test_a_resumed_run_rebuilds_the_journal_from_its_samples(run: RunDirectory) -> None:
+    run.journal.write_text("stale")
+    run.samples.write_text(line(LAUNCH) + sampled(0, [4.0, 8.0, 12.0]) + line(END) + '{"record": "ca')
+    journal = Journal.rebuilt(run)
+    assert (journal.statuses, journal.ended) == ({(1, 0): "ok"}, {(1, 1)})
+    (seen,) = journal.seen.values()
+    assert (seen.medians_s, seen.durations_s, seen.converged, seen.relative_interval) == ([2.0], [0.5], True, 0.01)
+    assert run.cut_samples.read_text() == '{"record": "ca\n'
+    assert run.journal.read_text().count("\n") == 3
+    assert Journal.rebuilt(run) == journal
+    assert Journal.read_only(run).statuses == journal.statuses
+
+
+def test_a_record_that_a_killed_launch_did_not_enter_is_entered(run: RunDirectory) -> None:
+    run.samples.write_text(line(LAUNCH) + sampled(0, [4.0]))
+    journal = Journal.rebuilt(run)
+    before = run.samples.stat().st_size
+    with run.samples.open("a") as file:
+        file.write(line(LAUNCH, attempt=2) + sampled(1, [4.0]) + '{"re')
+    with run.journal.open("a") as file:
+        file.write(line(LAUNCH, attempt=2) + '{"record":"case","pos')
+    journal.complete(before)
+    assert journal.statuses == {(1, 0): "ok", (1, 1): "ok"}
+    assert set(journal.opened) == {(1, 1), (1, 2)}
+    assert run.cut_samples.read_text() == '{"re\n'
+    assert [json.loads(each)["record"] for each in run.journal.read_text().splitlines()] == [
+        "launch",
+        "case",
+        "launch",
+        "case",
+    ]
+    journal.complete(before)
+    assert run.journal.read_text().count("\n") == 4
+
+
+def test_a_finished_run_without_a_journal_is_read_from_its_samples(run: RunDirectory) -> None:
+    run.samples.write_text(line(LAUNCH) + line(CASE, position=0, status="crashed"))
+    assert Journal.read_only(run).failed
+    assert not run.journal.exists()
+
+
+def test_half_a_line_is_moved_aside_once(run: RunDirectory) -> None:
+    whole = line(LAUNCH) + line(CASE, position=0)
+    run.samples.write_text(whole + '{"record": "ca')
+    Journal.rebuilt(run)
+    Journal.rebuilt(run)
+    assert run.samples.read_text() == whole
+    assert run.cut_samples.read_text() == '{"record": "ca\n'
+    with run.samples.open("a") as file:
         file.write('{"re')
-    book.mend()
-    assert (tmp_path / "samples.cut.jsonl").read_text() == '{"record": "ca\n{"re\n'
+    Journal.rebuilt(run)
+    assert run.cut_samples.read_text() == '{"record": "ca\n{"re\n'
 
 
-def test_a_line_that_is_no_record_is_named(tmp_path: Path) -> None:
-    (tmp_path / "samples.jsonl").write_text(LAUNCH + "rubbish\n")
-    with pytest.raises(UsageError, match=r"samples\.jsonl:2: b'rubbish': is no record"):
-        journal(tmp_path).read()
+def test_a_line_that_is_no_record_is_named(run: RunDirectory) -> None:
+    run.samples.write_text(line(LAUNCH) + "rubbish\n")
+    with pytest.raises(UsageError, match=r"samples\.jsonl: 'rubbish\\n': is no record"):
+        Journal.rebuilt(run)
 
 
-def test_a_journal_that_cannot_be_written_is_named() -> None:
-    book = Journal(Path("/dev/full"), Path("/dev/null"))
-    with pytest.raises(ScopeError, match="/dev/full: cannot be written"):
-        book.append(json.loads(line(position=0)))
+def test_samples_that_cannot_be_written_are_named(run: RunDirectory) -> None:
+    run.samples.symlink_to("/dev/full")
+    with pytest.raises(ScopeError, match=r"samples\.jsonl: cannot be written"):
+        Journal(run).append({**CASE, "position": 0})
 
 
 def test_only_processes_with_the_argument_are_ended() -> None:
@@ -200,13 +259,13 @@ def test_only_processes_with_the_argument_are_ended() -> None:
     mine = subprocess.Popen([sys.executable, "-c", code, "--progress=/mine"], start_new_session=True)
     other = subprocess.Popen([sys.executable, "-c", code, "--progress=/mine/too"], start_new_session=True)
     try:
-        assert processes.with_argument("--progress=/mine") == [mine.pid]
+        assert [each.pid for each in processes.with_argument("--progress=/mine")] == [mine.pid]
         assert processes.state(mine.pid, "--progress=/mine") in ("sleeping", "running")
         os.kill(mine.pid, signal.SIGSTOP)
         while processes.state(mine.pid, "--progress=/mine") != "stopped":
             pass
         assert processes.state(other.pid, "--progress=/mine") == "gone"
-        processes.end(mine, "--progress=/mine")
+        processes.end(mine, lambda: processes.with_argument("--progress=/mine"))
         assert mine.poll() is not None
         assert other.poll() is None
     finally:

@@ -23,7 +23,7 @@ from tests.launch.slurm_cluster import NODES, SlurmCluster
 FIRST, SECOND, _ = NODES
 QUICK = ["--launches", "1", "--seed", "3", "--budget", "0.05", "--interface", "eth0"]
 
-LONG = ["--launches", "3", "--seed", "3", "--budget", "1.5", "--interval", "1e-9", "--binding", "none"]
+LONG = ["--launches", "3", "--seed", "3", "--budget", "1.5", "--precision", "1e-9", "--binding", "none"]
 LONG_CASE = ["--interface", "eth0", "--case", "mpi.latency transport=tcp message_bytes=1Mi placement=node"]
 
 
@@ -76,7 +76,8 @@ def test_inside_a_job_ranks_fill_its_hosts(
     assert places(run) == {"node": [FIRST, SECOND], **crowd}
     if bound:
         cores = {
-            line["placement"]: [rank["cores"] for rank in line["processes"]] for line in records(run, "launch")
+            line["placement"]: [rank["processors"] for rank in line["processes"]]
+            for line in records(run, "launch")
         }
         assert all(len(each) == 1 for ranks in cores.values() for each in ranks)
         assert cores["core"][0] != cores["core"][1]

@@ -160,20 +160,20 @@ def test_the_end_of_a_job_is_asked_where_it_does_not_tell(tmp_path: Path, monkey
 
 
 def test_a_job_is_seen_waiting_running_and_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def look(text: str) -> JobState:
+    def state(text: str) -> JobState:
         play(tmp_path, monkeypatch, scontrol=text)
-        return SCHEDULER.look("7")
+        return SCHEDULER.state_of("7")
 
-    waits = look("JobId=7 JobState=PENDING Reason=Resources Dependency=(null) ExitCode=0:0")
-    assert (waits.waiting, waits.over, waits.hopeless) == (True, False, False)
-    assert look("JobState=PENDING Reason=ReqNodeNotAvail,_UnavailableNodes:n1 ExitCode=0:0").hopeless
-    runs = look("JobState=RUNNING Reason=None ExitCode=0:0")
-    assert (runs.waiting, runs.over, runs.hopeless) == (False, False, False)
-    ended = look("JobState=FAILED Reason=NonZeroExitCode ExitCode=124:0")
-    assert (ended.over, ended.exit_code) == (True, 124)
-    assert look("!slurm_load_jobs error: Invalid job id specified") == JobState("GONE")
+    waits = state("JobId=7 JobState=PENDING Reason=Resources Dependency=(null) ExitCode=0:0")
+    assert (waits.pending, waits.ended, waits.stuck) == (True, False, False)
+    assert state("JobState=PENDING Reason=ReqNodeNotAvail,_UnavailableNodes:n1 ExitCode=0:0").stuck
+    runs = state("JobState=RUNNING Reason=None ExitCode=0:0")
+    assert (runs.pending, runs.ended, runs.stuck) == (False, False, False)
+    ended = state("JobState=FAILED Reason=NonZeroExitCode ExitCode=124:0")
+    assert (ended.ended, ended.exit_code) == (True, 124)
+    assert state("!slurm_load_jobs error: Invalid job id specified") == JobState("GONE")
     with pytest.raises(ScopeError, match="Unable to contact slurm controller"):
-        look("!slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
+        state("!slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
 
 
 def test_a_refusal_names_the_key_it_speaks_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +201,7 @@ def test_srun_names_who_died() -> None:
         "srun: Terminating StepId=7.0\n"
     )
     assert (death.rank, death.host, death.signal) == (1, "node1", signal.SIGSEGV)
-    assert death.text == "rank 1 on node1 died of signal 11 (SIGSEGV)"
+    assert death.text == "rank 1 on node1 was killed by signal 11 (SIGSEGV)"
     death = diagnose("srun: error: node1: tasks 0-1: Exited with exit code 16\n")
     assert (death.rank, death.signal) == (0, None)
     assert death.text == "rank 0 on node1: Exited with exit code 16"

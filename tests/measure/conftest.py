@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,9 +10,10 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from scope.launch import launcher
 from scope.launch.launch_environment import launch_environment
+from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
+from scope.machine import processors
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.samples.records import CaseRecord, LaunchRecord, Record
 from tests.installed_mpi import build, embedded, embedded_build  # noqa: F401
@@ -43,8 +43,8 @@ def start(
     program: str, installation: MpiInstallation, ranks: int, options: list[str], **environment: str
 ) -> tuple[int, str]:
     """Start the ranks, oversubscribed where they are more than cores, and wait for their end."""
-    job = launcher.MpiProgram(program, tuple(options), ranks, oversubscribed=ranks > (os.cpu_count() or 1))
-    command = start_command(job, launcher.Site(installation, installation.launcher))
+    job = MpiProgram(program, tuple(options), ranks, oversubscribed=ranks > processors.usable())
+    command = start_command(job, Site(installation, installation.launcher))
     with launch_environment({**command.environment, **environment}) as variables:
         ended = subprocess.run(command.arguments, env=variables, capture_output=True, text=True, timeout=120)
     return ended.returncode, ended.stderr

@@ -9,9 +9,8 @@ import pytest
 
 from scope.build.registry import BenchmarkDescription
 from scope.machine.machine import Machine
-from scope.models.scaling.applications import Application
 from scope.models.models import Models
-from scope.models.scaling.applications import applications
+from scope.models.scaling.applications import Application, applications
 from scope.models.scaling.speedup import speedups
 from scope.report.run.applications import characterisation, law, times
 from scope.samples.records import LaunchRecord, Work

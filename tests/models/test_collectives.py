@@ -4,8 +4,7 @@ from math import ceil, log2
 import numpy as np
 import pytest
 
-from scope.models.fitting.fit import Fit
-from scope.models.fitting.fit import NotFitted
+from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.fitting.model import fit_all
 from scope.statistics.summary import Summary
 from tests.models.curves import noisy, summary

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from scope.models.computation.half_performance import MODEL
-from scope.models.fitting.fit import Fit
-from scope.models.fitting.fit import NotFitted
 from scope.models.fitting.curve import Curve, curves
+from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.fitting.model import fit_all
 from scope.samples.records import Work
 from scope.statistics.summary import Summary

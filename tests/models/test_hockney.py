@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from scope.models.communication.hockney import MODEL
-from scope.models.fitting.fit import Fit
-from scope.models.fitting.fit import NotFitted
 from scope.models.fitting.curve import Curve, curves
+from scope.models.fitting.fit import Fit, NotFitted
 from tests.models.curves import noisy, summary
 
 SIZES = [0, 64, 1024, 4096, 16384, 65536, 262144, 1048576]

@@ -5,14 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.cli.analyze import analyze
+from scope.engine.analysis import analyze
 from scope.machine.machine import Machine
-from scope.models.ladder.ladder import Ladder
-from scope.models.models import Models
-from scope.models.ladder.ladder import Rung
+from scope.models.ladder.ladder import Ladder, Rung
 from scope.models.ladder.ladder import ladders as build_ladders
 from scope.models.ladder.limits import TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
 from scope.models.ladder.memory_copy import NOT_MEASURED, copied_bytes, fastest_copy
+from scope.models.models import Models
 from scope.rundirectory import RunDirectory, read_json
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary

@@ -3,8 +3,7 @@ from typing import Any
 import pytest
 
 from scope.models.communication.library_settings import name_breaks
-from scope.models.fitting.fit import Breakpoint
-from scope.models.fitting.fit import Fit
+from scope.models.fitting.fit import Breakpoint, Fit
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Case
 

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from scope.models.communication.loggp import MODEL
-from scope.models.fitting.fit import Fit
-from scope.models.fitting.fit import NotFitted
 from scope.models.fitting.curve import curves
+from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.fitting.model import fit_all
 from scope.statistics.summary import Summary
 from tests.models.curves import noisy, summary

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from scope.models.communication.piecewise_hockney import MODEL
-from scope.models.fitting.fit import Fit
-from scope.models.fitting.fit import NotFitted
 from scope.models.fitting.curve import curves
+from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.fitting.model import fit_all
 from scope.models.fitting.segmentation import FEWEST_POINTS, best_divisions, line_cost
 from tests.models.curves import noisy, summary

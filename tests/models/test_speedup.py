@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from scope.machine.machine import Machine
-from scope.models.scaling.amdahl import Amdahl
-from scope.models.scaling.speedup import Speedup
-from scope.models.scaling.amdahl import critical_count, fit, nonnegative
-from scope.models.scaling.speedup import speedups
+from scope.models.scaling.amdahl import Amdahl, critical_count, fit, nonnegative
+from scope.models.scaling.speedup import Speedup, speedups
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from tests import golden_run as golden

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from scope.build import monitor
-from scope.launch import launcher
 from scope.launch.launch_environment import launch_environment
+from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
+from scope.machine import processors
 from scope.machine.machine import MpiInstallation
 from scope.profiles import profile
 from scope.profiles.profile import Profile
@@ -90,8 +90,8 @@ def run(tmp_path_factory: pytest.TempPathFactory, compiled: Callable[[MpiInstall
         # Only the ranks get the library, not what starts them.
         arguments = (*(f"{name}={value}" for name, value in settings.items()),)
         arguments += (str(program or compiled(installation)), *words)
-        asked = launcher.MpiProgram("/usr/bin/env", arguments, ranks, oversubscribed=ranks > (os.cpu_count() or 1))
-        command = start_command(asked, launcher.Site(installation, installation.launcher))
+        asked = MpiProgram("/usr/bin/env", arguments, ranks, oversubscribed=ranks > processors.usable())
+        command = start_command(asked, Site(installation, installation.launcher))
         with launch_environment(command.environment) as variables:
             ended = subprocess.run(
                 command.arguments, env=variables, capture_output=True, text=True, timeout=100, cwd=folder

@@ -68,10 +68,10 @@ def test_another_format_is_refused_with_those_there_are() -> None:
 
 
 def test_a_folder_without_profiles_is_refused(tmp_path: Path) -> None:
-    from scope.cli.export import chrome, exported
+    from scope.engine.export import exported
 
     synthetic.write(tmp_path, synthetic.processes(1))
-    with pytest.raises(UsageError, match="nothing was traced"):
-        chrome([tmp_path])
+    with pytest.raises(UsageError, match="has no trace"):
+        exported([tmp_path], "chrome")
     with pytest.raises(UsageError, match="csv, extrap, hatchet, chrome"):
         exported([tmp_path], "xml")

@@ -9,13 +9,12 @@ import pytest
 
 from scope.cli import show
 from scope.errors import UsageError
-from scope.models.scaling.applications import Application
-from scope.models.scaling.applications import ApplicationPoint
-from scope.statistics.estimate import Estimate
+from scope.models.scaling.applications import Application, ApplicationPoint
 from scope.report.run import applications
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.report.run.figures import computation
+from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Case
 
 NAME = "application.npb_lu"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.cli.analyze import analyze
+from scope.engine.analysis import analyze
 from scope.report.run import page
 from tests.report import browser
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from scope.models.communication.pair_matrix import PairMatrix
-from scope.models.communication.pair_matrix import Slow
+from scope.models.communication.pair_matrix import PairMatrix, Slow
 from scope.report.run import contents, page
 from scope.report.run.figures import curves, pairs
 from scope.report.run.figures import surfaces as reliefs

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from scope.cli.analyze import analyze
+from scope.engine.analysis import analyze
 from scope.errors import UsageError
 from scope.report import wording
 from scope.report.figure import number

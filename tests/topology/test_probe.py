@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from scope.errors import ScopeError, UsageError
-from scope.launch import launcher
 from scope.launch.cluster import Cluster
 from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import HostSlots, Site
+from scope.launch.launcher import HostSlots, MpiProgram, Site
 from scope.launch.site import start_command
 from scope.machine.discover import this_host
 from scope.machine.machine import NativeBuild
@@ -26,7 +25,7 @@ def converse(
     build: NativeBuild, ranks: int, *questions: str, **environment: str
 ) -> tuple[int, list[dict[str, Any]]]:
     """Ask the probe, end it, and return the exit code and what it said."""
-    job = launcher.MpiProgram(build.program, ("--action=probe",), ranks, oversubscribed=True)
+    job = MpiProgram(build.program, ("--action=probe",), ranks, oversubscribed=True)
     command = start_command(job, Site(build.mpi, build.mpi.launcher))
     asked = "".join(f"{question}\n" for question in (*questions, "end"))
     with launch_environment({**command.environment, **environment}) as variables:

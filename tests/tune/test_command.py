@@ -15,7 +15,20 @@ from scope.plan.experiment import resolve
 from tests.cli.scope_command import scope
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
-SMALL = ["--n", "300", "--blocks", "32,64", "--tries", "2", "--launches", "1", "--ranks", "2", "--mpi", "embedded"]
+SMALL = [
+    "--n",
+    "300",
+    "--blocks",
+    "32,64",
+    "--trials",
+    "2",
+    "--launches",
+    "1",
+    "--ranks",
+    "2",
+    "--mpi",
+    "embedded",
+]
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +118,7 @@ def test_a_data_sheet_of_the_run(tuned: Path, capsys: pytest.CaptureFixture[str]
         (["linpack", "--memory-fraction", "1.5"], "--memory-fraction 1.5: must be more than 0 and at most 0.95"),
         (["linpack", "--seconds", "0"], "--seconds 0: must be more than 0"),
         (["linpack", "--seconds", "nan"], "--seconds nan: must be more than 0"),
-        (["linpack", "--tries", "0"], "--tries 0: must be from 1 to 1000"),
+        (["linpack", "--trials", "0"], "--trials 0: must be from 1 to 1000"),
         (["linpack", "--ranks", "0"], "--ranks 0: must be from 1 to 1000000"),
         (["linpack", "--resume", "nowhere"], "nowhere: does not exist; a run directory is allowed"),
         (

@@ -1,4 +1,4 @@
-"""Small MPI programs that studies and reproductions run: one source file each, compiled when first asked for."""
+"""Small MPI programs of published studies: one source file each, compiled when first used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent
 
 
 def names() -> list[str]:
-    """Return the programs there are."""
+    """Return the names of all programs."""
     return sorted(path.stem for path in FOLDER.glob("*.cpp"))
 
 

@@ -1,7 +1,7 @@
 """The journal of a run: one short line for each launch, case and end, read while cases are measured.
 
 The native program appends a line to `journal.jsonl` once the record in `samples.jsonl` is on the disk, and so
-does the supervisor for records of its own. The samples are the truth: the journal is rebuilt from them when a run is
+does the supervisor for its own records. The samples are the truth: the journal is rebuilt from them when a run is
 resumed, and completed from them after a launch that did not end by itself.
 """
 

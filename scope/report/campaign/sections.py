@@ -92,7 +92,7 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
         name for name in HEADS if any(name in each.features and each.features[name].maximum > 0 for each in found)
     ]
     time = "wall_s" if any("wall_s" in each.features for each in found) else "elapsed_s"
-    crowd = any(each.crowded for each in found)
+    crowd = any(each.oversubscribed for each in found)
     columns = [
         *map(_head, varying),
         "runs",
@@ -117,7 +117,7 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
                 units.quantity(spread.sanitised_mean, "s") if spread else "",
                 _share(spread.sanitised_variation) if spread else "",
                 *(_median(each.features.get(name), name) for name in names),
-                *([CROWDED if each.crowded else ""] if crowd else []),
+                *([CROWDED if each.oversubscribed else ""] if crowd else []),
             ]
         )
     what = "from MPI_Init to MPI_Finalize, per process" if time == "wall_s" else "of the whole command"
