@@ -12,7 +12,7 @@ from scope.statistics import bootstrap
 from scope.statistics.estimate import Estimate
 
 FEWEST = 4
-"""Runs of each group for an interval: the draws of three are too few to hold the truth."""
+"""Runs of each group that an interval needs: with three its coverage is too low."""
 
 
 def medians(values: Floats, random: np.random.Generator, count: int = bootstrap.DRAWS) -> Floats:
