@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from scope.errors import ScopeError, UsageError
+from scope.strict import Strict
 
 FORMAT = 1
 """Version of the files of a run directory; a reader refuses a higher one."""
@@ -19,10 +20,8 @@ FORMAT = 1
 T = TypeVar("T")
 
 
-class Skipped(BaseModel):
+class Skipped(Strict):
     """A case that was not tried."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     benchmark: str
     case: str
@@ -30,10 +29,8 @@ class Skipped(BaseModel):
     reason: str
 
 
-class Run(BaseModel):
+class Run(Strict):
     """`run.json`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int
     scope_version: str

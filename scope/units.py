@@ -7,6 +7,7 @@ whole multiples of 1024 are written in KiB, MiB, GiB, because that is what was c
 from __future__ import annotations
 
 import math
+import re
 
 _TIME = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")]
 _DECIMAL = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")]
@@ -30,6 +31,8 @@ _BASE = {
 }
 _SIZES = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
 _COUNTS = {"", "1"}
+_FACTORS = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
+SUFFIXES = "Ki, Mi and Gi"
 
 
 def scale(unit: str, magnitude: float) -> tuple[float, str]:
@@ -98,6 +101,23 @@ def size(count: float) -> str:
         if whole and whole % factor == 0:
             return f"{whole // factor} {name}"
     return f"{whole} B"
+
+
+def parsed(text: str) -> int | float:
+    """Read a number as people type it: `1024`, `1Ki`, `0.5Mi`; raises ValueError for anything else."""
+    match = re.fullmatch(r"([+-]?(?:\d{1,18}(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(Ki|Mi|Gi)?", text)
+    if match is None:
+        raise ValueError(f"{text!r}: must be a number; {SUFFIXES} may follow")
+    number = float(match[1]) if set(match[1]) & set(".eE") else int(match[1])
+    return number * _FACTORS[match[2] or ""]
+
+
+def whole(text: str) -> int:
+    """Read an integer as people type it: `1024`, `-1`, `1Ki`; raises ValueError for anything else."""
+    number = parsed(text)
+    if not isinstance(number, int):
+        raise ValueError(f"{text!r}: must be an integer; {SUFFIXES} may follow")
+    return number
 
 
 def digits(value: float) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from scope.errors import ScopeError
 from scope.rundirectory import explain
+from scope.strict import Strict
 
 PATIENCE_S = 60
 
@@ -22,13 +23,7 @@ series."""
 Module = Literal["baseline", "standard", "advanced"]
 
 
-class Description(BaseModel):
-    """A part of the registry's answer; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ParameterDescription(Description):
+class ParameterDescription(Strict):
     """One parameter of a benchmark."""
 
     name: str
@@ -41,7 +36,7 @@ class ParameterDescription(Description):
     meaning: str
 
 
-class MetricDescription(Description):
+class MetricDescription(Strict):
     """One figure that is derived from a benchmark's samples."""
 
     name: str
@@ -52,14 +47,14 @@ class MetricDescription(Description):
     """The definition of time behind the headline figure; others are reported beside it."""
 
 
-class Sweep(Description):
+class Sweep(Strict):
     """Cases that a module runs: `ranks=2 transport=default,tcp mode=standard message_bytes=0,1024`."""
 
     module: Module
     cases: str
 
 
-class BenchmarkDescription(Description):
+class BenchmarkDescription(Strict):
     """One registered benchmark."""
 
     name: str

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from scope.campaign.configurations import well
 from scope.campaign.record import RunRecord
@@ -19,18 +18,13 @@ from scope.campaign.resampling import interval
 from scope.errors import UsageError
 from scope.models.fit import Bounds
 from scope.samples.samples import Floats
+from scope.strict import Strict
 
 PARTS = ("wall_s", "compute_s", "mpi_s", "cpu_s")
 WALL, COMPUTE, MPI, CPU = range(4)
 
 
-class Part(BaseModel):
-    """A part of an analysis; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Layout(Part):
+class Layout(Strict):
     """How the ranks of a study lie."""
 
     placement: str
@@ -45,7 +39,7 @@ class Layout(Part):
         return f"{self.ranks} rank{'' if self.ranks == 1 else 's'} on {self.nodes} {self.unit}{several}"
 
 
-class Pairing(Part):
+class Pairing(Strict):
     """Two layouts that are to be compared."""
 
     fixed: Literal["processes", "nodes"]
@@ -53,7 +47,7 @@ class Pairing(Part):
     spread: Layout
 
 
-class Side(Part):
+class Side(Strict):
     """One of two layouts."""
 
     words: str
@@ -65,7 +59,7 @@ class Side(Part):
     mpi_s: Bounds
 
 
-class Comparison(Part):
+class Comparison(Strict):
     """Two layouts of a program against each other."""
 
     fixed: Literal["processes", "nodes"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict
-
 from scope.campaign import allocation, clusters, configurations, endurance, overhead, scaling
 from scope.campaign.allocation import Comparison
 from scope.campaign.clusters import Clusters
@@ -17,12 +15,11 @@ from scope.campaign.record import RunRecord
 from scope.campaign.scaling import Law, SpeedupLaw
 from scope.campaign.study import Point
 from scope.rundirectory import FORMAT
+from scope.strict import Strict
 
 
-class Disturbance(BaseModel):
+class Disturbance(Strict):
     """A run that did not end well."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     number: int
     point: Point
@@ -30,10 +27,8 @@ class Disturbance(BaseModel):
     reason: str
 
 
-class Analysis(BaseModel):
+class Analysis(Strict):
     """`analysis.json`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int
     runs: int

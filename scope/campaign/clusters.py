@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
 from scope.campaign.configurations import well
 from scope.campaign.record import RunRecord
 from scope.samples.samples import Floats
+from scope.strict import Strict
 
 FEATURES = ("compute_s", "send_s", "receive_s", "exchange_s", "collective_s", "communications", "sent_bytes")
 FEWEST_RUNS = 8
@@ -34,13 +34,7 @@ SAMPLED = 2000
 Labels = NDArray[np.int64]
 
 
-class Part(BaseModel):
-    """A part of a study's analysis; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Group(Part):
+class Group(Strict):
     """One group: its centroid in the features' own units."""
 
     runs: int
@@ -53,7 +47,7 @@ class Group(Part):
     """Of each factor that varies in the study: the values that this group's runs have."""
 
 
-class Separation(Part):
+class Separation(Strict):
     """What a feature or factor has to do with the division."""
 
     name: str
@@ -61,7 +55,7 @@ class Separation(Part):
     """Of a feature: the variance between the groups over all. Of a factor: Cramer's V."""
 
 
-class Clusters(Part):
+class Clusters(Strict):
     """The groups of a study's runs."""
 
     features: list[str]

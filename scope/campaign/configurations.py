@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from scope.campaign.record import RunRecord
 from scope.campaign.study import Point
 from scope.samples.samples import Floats
 from scope.statistics.figures import describe
+from scope.strict import Strict
 
 
-class Spread(BaseModel):
+class Spread(Strict):
     """A feature over the runs of a point."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     median: float
     low: float | None
@@ -31,10 +29,8 @@ class Spread(BaseModel):
     maximum: float
 
 
-class Configuration(BaseModel):
+class Configuration(Strict):
     """One point of a study."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     point: Point
     runs: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 from scipy import stats
 
 from scope.campaign.configurations import Spread, numbers, spread, well
@@ -14,17 +13,12 @@ from scope.campaign.trend import Trend, trend
 from scope.models.fit import Bounds
 from scope.samples.samples import Floats
 from scope.statistics.order_statistics import median_interval
+from scope.strict import Strict
 
 FEWEST_RUNS = 6
 
 
-class Part(BaseModel):
-    """A part of a soak's analysis; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Growth(Part):
+class Growth(Strict):
     """How the memory of processes grows within a run, after its first half."""
 
     runs: int
@@ -44,7 +38,7 @@ class Growth(Part):
         return self.bytes_per_s.low is not None and self.bytes_per_s.low > 0
 
 
-class Endurance(Part):
+class Endurance(Strict):
     """A soak in figures."""
 
     runs: int

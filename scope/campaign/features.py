@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 from scipy.stats import theilslopes
 
 from scope.profiles.folder import job
 from scope.profiles.profile import Profile
 from scope.profiles.routines import kind, plain
 from scope.samples.samples import Floats
+from scope.strict import Strict
 
 PARTS = {"send": "send_s", "receive": "receive_s", "send and receive": "exchange_s", "collective": "collective_s"}
 """Which part of the time a kind of routine counts for; all others are `other_mpi_s`."""
@@ -49,10 +49,8 @@ NAMES = {
 }
 
 
-class Routine(BaseModel):
+class Routine(Strict):
     """What a routine took: NetFinity's "protocol". Means over the ranks."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     calls: float
     seconds: float

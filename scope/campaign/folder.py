@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 import scope
 from scope.campaign import HEAD, is_campaign
 from scope.campaign.allocation import Pairing
@@ -18,6 +16,7 @@ from scope.campaign.study import Planned, Point, Study, ordered
 from scope.errors import ScopeError, UsageError
 from scope.lab.active import active
 from scope.rundirectory import FORMAT, read_json, write_json
+from scope.strict import Strict
 
 Kind = Literal["campaign", "placement", "soak"]
 Status = Literal["running", "finished", "interrupted"]
@@ -27,10 +26,8 @@ LAB_NOTE = (
 )
 
 
-class Head(BaseModel):
+class Head(Strict):
     """`campaign.json`: what was asked for, and how far it came."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int
     scope_version: str

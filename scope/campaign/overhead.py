@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from scope.campaign.configurations import numbers, order, spread, well
 from scope.campaign.record import RunRecord
 from scope.campaign.study import Point
 from scope.models.fit import Bounds
 from scope.samples.samples import Floats
+from scope.strict import Strict
 
 
-class Overhead(BaseModel):
+class Overhead(Strict):
     """A row of the table: per process, medians over the runs."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     point: Point
     runs: int

@@ -13,8 +13,8 @@ from scope.campaign.analysis import Analysis, analyse
 from scope.campaign.configurations import numbers, well
 from scope.campaign.folder import CampaignFolder, Head
 from scope.campaign.record import RunRecord, read
-from scope.models.reference import StudyFigure, StudyOf
-from scope.models.reproduction import Row
+from scope.models.published.reference import StudyFigure, StudyOf
+from scope.models.published.reproduction import Row
 
 
 @dataclass(frozen=True)

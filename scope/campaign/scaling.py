@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from scope.campaign.configurations import all_features, numbers, order, well
 from scope.campaign.record import RunRecord
 from scope.campaign.resampling import medians
 from scope.campaign.study import Point
-from scope.models import amdahl
-from scope.models.curve import TOLERANCE
-from scope.models.draws import bounds
 from scope.models.fit import Amdahl, Bounds
+from scope.models.fitting.curve import TOLERANCE
+from scope.models.fitting.draws import bounds
+from scope.models.scaling import amdahl
 from scope.samples.samples import Floats
+from scope.strict import Strict
 
 FEATURES = ("wall_s", "compute_s", "mpi_s", "elapsed_s")
 """What is modelled; the last only where no profile tells the first."""
@@ -30,13 +30,7 @@ Columns = dict[str, Floats]
 """Terms by name: a column of shape (points,) each."""
 
 
-class Part(BaseModel):
-    """A part of a study's analysis; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Term(Part):
+class Term(Strict):
     """A term of a law, its coefficient in seconds."""
 
     name: str
@@ -44,7 +38,7 @@ class Term(Part):
     seconds: Bounds
 
 
-class LawPoint(Part):
+class LawPoint(Strict):
     """A point of a law."""
 
     x: float
@@ -52,7 +46,7 @@ class LawPoint(Part):
     fitted_s: float
 
 
-class Law(Part):
+class Law(Strict):
     """One feature over one factor, everything else held."""
 
     feature: str
@@ -72,7 +66,7 @@ class Law(Part):
     inverse_alone_error: float | None = None
 
 
-class SpeedupLaw(Part):
+class SpeedupLaw(Strict):
     """Amdahl's law with communication over the process counts of otherwise equal points."""
 
     held: Point

@@ -27,12 +27,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from scope.errors import UsageError
 from scope.plan.experiment import Launcher
 from scope.profiles.program import LAUNCHERS
 from scope.rundirectory import explain, read_text
+from scope.strict import Strict
 
 Value = bool | int | float | str
 Placement = Literal["packed", "spread", "free"]
@@ -44,10 +45,8 @@ OWN_WORDS = ("ranks", "placement", "transport", "repetition", "run")
 MOST_RUNS = 100_000
 
 
-class Point(BaseModel):
+class Point(Strict):
     """What is chosen before a run: runs of one point differ by chance only."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     parameters: dict[str, Value] = {}
     ranks: int = 1
@@ -82,10 +81,8 @@ class Planned(Point):
     """From 1."""
 
 
-class Study(BaseModel):
+class Study(Strict):
     """`study.toml`; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field("study", pattern=r"^[\w.-]{1,60}$")
     program: list[str] = []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 from scipy import stats
 
 from scope.samples.samples import Floats
+from scope.strict import Strict
 
 FEWEST = 6
 MOST = 1000
@@ -14,10 +14,8 @@ MOST = 1000
 CONFIDENCE = 0.95
 
 
-class Trend(BaseModel):
+class Trend(Strict):
     """The slope of a series over time with its 95 % interval."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     what: str
     unit: str

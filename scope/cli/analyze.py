@@ -14,9 +14,9 @@ def analyze(run: Path) -> None:
     Raises UsageError when a file of the run is missing or wrong, ScopeError when one cannot be written.
     """
     from scope.build.registry import BenchmarkDescription
-    from scope.findings.context import Context
-    from scope.findings.find import find_all
     from scope.findings.finding import Findings
+    from scope.findings.run import find_all
+    from scope.findings.run.context import Context
     from scope.machine.machine import Machine
     from scope.models.derive import derive
     from scope.plan.plan import read as read_plan
@@ -45,7 +45,8 @@ def explain(run: Path) -> None:
     """Derive what a run says, draw its page and print its verdict."""
     from scope.campaign import is_campaign
     from scope.profiles.monitored_run import is_monitored
-    from scope.report import page, verdict
+    from scope.report.run import page
+    from scope.report.terminal import verdict
 
     if is_campaign(run):
         from scope.campaign.folder import CampaignFolder

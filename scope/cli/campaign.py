@@ -124,7 +124,7 @@ def derive(folder: CampaignFolder) -> tuple[Analysis, list[Finding]]:
     from scope.findings.campaign import find_all
     from scope.findings.campaign.facts import Facts
     from scope.findings.finding import Findings
-    from scope.report import campaign_page
+    from scope.report.campaign import page as campaign_page
     from scope.rundirectory import FORMAT, write_json, write_text
 
     head = folders.read(folder)
@@ -139,8 +139,8 @@ def derive(folder: CampaignFolder) -> tuple[Analysis, list[Finding]]:
 def show(folder: CampaignFolder, analysis: Analysis, findings: list[Finding], json: bool) -> None:
     """Print what a campaign shows."""
     from scope.campaign import folder as folders
-    from scope.report.campaign_sections import lead, sections, verdicts
-    from scope.report.terminal import console
+    from scope.report.campaign.sections import lead, sections, verdicts
+    from scope.report.terminal.console import console
     from scope.rundirectory import spelt
 
     head = folders.read(folder)
@@ -191,7 +191,7 @@ def print_json(folder: CampaignFolder, head: Head, analysis: Analysis, findings:
 
 def print_runs(head: Head) -> None:
     """Print the runs of a campaign in their order."""
-    from scope.report.terminal import console
+    from scope.report.terminal.console import console
 
     rows = [
         [str(run.number), str(run.repetition), *(str(value) for value in run.factors.values())]

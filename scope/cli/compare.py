@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from scope.compare.comparison import Comparison
-    from scope.compare.efficiency import Efficiencies
+    from scope.comparison.comparison import Comparison
+    from scope.comparison.efficiency import Efficiencies
 
 
 def command(
@@ -44,7 +44,7 @@ def command(
     ] = False,
 ) -> None:
     """Hold run B against run A: for each case the change with its interval, a corrected test, a verdict."""
-    from scope.compare.compare import compare
+    from scope.comparison.compare import compare
     from scope.errors import UsageError
 
     paths, percent = _told_apart(runs, fail_on_regression)
@@ -56,7 +56,7 @@ def command(
         return
     comparison = compare(*paths, threshold=threshold / 100, across_machines=across_machines)
     if html is not None:
-        from scope.compare.page import render
+        from scope.comparison.page import render
         from scope.rundirectory import write_text
 
         write_text(html, render(comparison, shares))
@@ -95,7 +95,7 @@ def _is_number(text: str) -> bool:
 
 
 def _efficiencies(a: Path, b: Path) -> Efficiencies:
-    from scope.compare.efficiency import efficiencies
+    from scope.comparison.efficiency import efficiencies
 
     return efficiencies(a, b)
 
@@ -106,8 +106,8 @@ def _print_efficiencies(shares: Efficiencies, json: bool) -> None:
 
         typer.echo(encoder.dumps(shares.model_dump(), indent=1, ensure_ascii=False))
         return
-    from scope.compare.efficiency_table import table
-    from scope.report.terminal import console
+    from scope.comparison.efficiency_table import table
+    from scope.report.terminal.console import console
 
     console().print(table(shares))
 
@@ -119,7 +119,7 @@ def _print(comparison: Comparison, every: bool, json: bool) -> None:
         counts = {"counts": comparison.counts}
         typer.echo(encoder.dumps(comparison.model_dump() | counts, indent=1, ensure_ascii=False))
         return
-    from scope.compare.table import table
-    from scope.report.terminal import console
+    from scope.comparison.table import table
+    from scope.report.terminal.console import console
 
     console().print(table(comparison, every))

@@ -92,7 +92,7 @@ def _print_table(found: list[Check]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from scope.report.terminal import console
+    from scope.report.terminal.console import console
 
     table = Table(box=None, pad_edge=False, show_header=False)
     for _ in range(3):

@@ -16,8 +16,8 @@ from scope.launch.scheduler import hostnames
 from scope.launch.schedulers.slurm import SCHEDULER, Sight
 from scope.launch.supervisor import InterruptedRunError
 from scope.plan.experiment import Experiment
-from scope.report.gathered import Row, gather, table
-from scope.report.terminal import console
+from scope.report.run.gathered import Row, gather, table
+from scope.report.terminal.console import console
 from scope.rundirectory import FORMAT, RunDirectory, read_json, write_json, write_text
 from scope.statistics.summary import Summaries
 

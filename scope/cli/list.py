@@ -55,7 +55,7 @@ def _object(benchmark: BenchmarkDescription) -> dict[str, Any]:
 def _print_table(benchmarks: list[BenchmarkDescription]) -> None:
     from rich.table import Table
 
-    from scope.report.terminal import console
+    from scope.report.terminal.console import console
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("benchmark", "module", "what it measures"):

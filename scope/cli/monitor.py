@@ -48,7 +48,7 @@ def command(
 
     from scope.launch import run as runs
     from scope.profiles.monitored_run import Options, run
-    from scope.report.terminal import console
+    from scope.report.terminal.console import console
 
     options = Options(mpi=mpi, interval_s=interval, trace=trace, depth=depth).checked()
     measured = _measured(against)
@@ -104,8 +104,10 @@ def explain(folder: Path, screen: object = None) -> None:
     """Draw the page of a monitored run and print what it says in short."""
     from rich.console import Console
 
-    from scope.report import profile_contents, profile_page, profile_text
-    from scope.report.terminal import console
+    from scope.report.profile import contents as profile_contents
+    from scope.report.profile import page as profile_page
+    from scope.report.profile import text as profile_text
+    from scope.report.terminal.console import console
 
     profile_page.write(folder)
     profile_text.show(profile_contents.read(folder), screen if isinstance(screen, Console) else console())

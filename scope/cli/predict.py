@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from scope.models.costs.steps import Problem
     from scope.models.fit import PredictedPoint, Prediction
-    from scope.report.contents import Contents
+    from scope.models.prediction.costs.steps import Problem
+    from scope.report.run.contents import Contents
     from scope.samples.records import Value
 
 MOST_COUNTS = 1024
@@ -36,9 +36,9 @@ def command(
     point on several processes to validate it.
     """
     from scope.errors import UsageError
-    from scope.report import contents as run_contents
-    from scope.report import prediction_table
-    from scope.report.terminal import console
+    from scope.report.run import contents as run_contents
+    from scope.report.run import prediction_table
+    from scope.report.terminal.console import console
 
     contents = run_contents.read(run)
     benchmark = named(algorithm)
@@ -60,7 +60,7 @@ def command(
 def named(algorithm: str) -> str:
     """Return the benchmark of an algorithm by its short or its whole name."""
     from scope.errors import UsageError
-    from scope.models.prediction import all_costs
+    from scope.models.prediction.prediction import all_costs
 
     known = {costs.name: costs.benchmark for costs in all_costs().values()}
     if algorithm in known.values():
@@ -118,7 +118,7 @@ def _defaults(contents: Contents, benchmark: str) -> dict[str, Value]:
 def problems(size: str, ranks: str, parameters: dict[str, Value]) -> list[Problem]:
     """Return what is to be predicted, one for each number of processes."""
     from scope.errors import UsageError
-    from scope.models.costs.steps import Problem
+    from scope.models.prediction.costs.steps import Problem
     from scope.plan.sweep import integer
 
     try:
@@ -154,8 +154,8 @@ def predicted(
 ) -> list[PredictedPoint]:
     """Predict what can run: a number of processes that the algorithm cannot use is passed over."""
     from scope.errors import UsageError
-    from scope.models.lower_levels import NotMeasuredError
-    from scope.models.prediction import Predictor, all_costs
+    from scope.models.prediction.measured_costs import NotMeasuredError
+    from scope.models.prediction.prediction import Predictor, all_costs
     from scope.samples.reader import read as read_samples
 
     costs = all_costs()[benchmark]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scope.machine.machine import MpiInstallation
-    from scope.models.reference import Network, Reference, StudyOf, StudyScale
-    from scope.models.reproduction import Row
+    from scope.models.published.reference import Network, Reference, StudyOf, StudyScale
+    from scope.models.published.reproduction import Row
 
 
 def run(

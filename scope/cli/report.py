@@ -21,7 +21,8 @@ def command(
     """Draw the report of a run: one HTML file that needs no network."""
     from scope.campaign import is_campaign
     from scope.profiles.monitored_run import is_monitored
-    from scope.report import page, profile_page
+    from scope.report.profile import page as profile_page
+    from scope.report.run import page
 
     if is_campaign(run):
         written = _of_campaign(run, output)

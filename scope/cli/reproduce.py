@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from scope.models.reference import Reference, Scale
-    from scope.models.reproduction import Row
+    from scope.models.published.reference import Reference, Scale
+    from scope.models.published.reproduction import Row
     from scope.plan.experiment import Experiment
-    from scope.report.contents import Contents
+    from scope.report.run.contents import Contents
 
 LONGEST_CASE_S = 600.0
 """A published size may take a plain loop several seconds for each repetition."""
@@ -43,7 +43,7 @@ def command(
     import sys
 
     from scope.lab.active import active
-    from scope.models.reference import load
+    from scope.models.published.reference import load
 
     reference = load(name)
     folder = run
@@ -143,9 +143,12 @@ def rows_of(reference: Reference, folder: Path, full: bool) -> list[Row]:
         from scope.cli import published_study
 
         return published_study.rows(reference, folder)
-    from scope.models import published_growth, published_linpack, published_rates, published_times
-    from scope.models.reproduction import Known, rows
-    from scope.report import contents as run_contents
+    from scope.models.published import growth as published_growth
+    from scope.models.published import linpack as published_linpack
+    from scope.models.published import rates as published_rates
+    from scope.models.published import times as published_times
+    from scope.models.published.reproduction import Known, rows
+    from scope.report.run import contents as run_contents
     from scope.samples.reader import read as read_samples
 
     contents = run_contents.read(folder)
@@ -175,7 +178,7 @@ def broadcasts(reference: Reference, folder: Path, contents: Contents) -> list[R
     """Hold a run's broadcasts against a published table and against what its topology lets expect."""
     from scope.build import collectives
     from scope.errors import UsageError
-    from scope.models import published_broadcasts
+    from scope.models.published import broadcasts as published_broadcasts
     from scope.rundirectory import RunDirectory
     from scope.samples.reader import read as read_samples
     from scope.topology.estimate import LIBRARY, LIMIT, estimate
@@ -205,7 +208,7 @@ def broadcasts(reference: Reference, folder: Path, contents: Contents) -> list[R
 def products(reference: Reference, folder: Path, contents: Contents, full: bool) -> list[Row]:
     """Hold a run's products of matrices against published ones, with the bytes that crossed each trunk."""
     from scope.errors import UsageError
-    from scope.models import published_products
+    from scope.models.published import products as published_products
     from scope.rundirectory import RunDirectory
     from scope.samples.reader import read as read_samples
     from scope.topology.topology import read as read_topology
@@ -223,7 +226,7 @@ def show(reference: Reference, found: list[Row], folder: Path) -> None:
     from rich.text import Text
 
     from scope import units
-    from scope.report.terminal import console
+    from scope.report.terminal.console import console
 
     def number(value: float | None, unit: str) -> str:
         return "–" if value is None else units.quantity(value, unit) if unit in ("s", "B") else units.digits(value)

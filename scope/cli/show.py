@@ -32,8 +32,8 @@ def command(
     """Show the figures of a run: medians with their intervals, case by case."""
     from scope.campaign import is_campaign
     from scope.profiles.monitored_run import is_monitored
-    from scope.report.contents import read_summaries
-    from scope.report.selection import select
+    from scope.report.run.contents import read_summaries
+    from scope.report.run.selection import select
 
     if is_monitored(run):
         _show_monitored(run, patterns or [], json)
@@ -55,8 +55,8 @@ def command(
     if top500:
         _print_top500(run, shown)
         return
-    from scope.report.listing import listing
-    from scope.report.terminal import console
+    from scope.report.terminal.console import console
+    from scope.report.terminal.listing import listing
 
     console().print(listing(shown))
 
@@ -73,8 +73,9 @@ def _show_campaign(run: Path, json: bool) -> None:
 def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
     """Print what a monitored program did; the rows with --json are its calls."""
     from scope.errors import UsageError
-    from scope.report import profile_contents, profile_text
-    from scope.report.terminal import console
+    from scope.report.profile import contents as profile_contents
+    from scope.report.profile import text as profile_text
+    from scope.report.terminal.console import console
 
     if patterns:
         raise UsageError(f"{patterns[0]}: patterns choose benchmarks; {run} is a monitored program")
@@ -88,8 +89,8 @@ def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
 def _show_applications(run: Path, patterns: list[str]) -> None:
     """Print what applications are made of, their time on each number of processes, and their law."""
     from scope.errors import UsageError
-    from scope.report import applications, contents
-    from scope.report.terminal import console
+    from scope.report.run import applications, contents
+    from scope.report.terminal.console import console
 
     if patterns:
         raise UsageError(f"{patterns[0]}: patterns choose figures; --applications shows all applications of a run")
@@ -107,7 +108,7 @@ def _show_applications(run: Path, patterns: list[str]) -> None:
 
 def _print_hpl(summaries: list[Summary]) -> None:
     from scope.errors import UsageError
-    from scope.report import hpl
+    from scope.report.run import hpl
 
     if not any(summary.benchmark == hpl.BENCHMARK for summary in summaries):
         raise UsageError(f"--hpl: the run must have cases of {hpl.BENCHMARK}")
@@ -118,8 +119,8 @@ def _print_hpl(summaries: list[Summary]) -> None:
 def _print_top500(run: Path, summaries: list[Summary]) -> None:
     from scope.errors import UsageError
     from scope.machine.machine import Machine
-    from scope.models.linpack_rates import BENCHMARK, linpack_rates
-    from scope.report import top500
+    from scope.models.computation.linpack_rates import BENCHMARK, linpack_rates
+    from scope.report.run import top500
     from scope.rundirectory import RunDirectory, read_json
 
     rates = linpack_rates(summaries)
@@ -132,6 +133,6 @@ def _print_top500(run: Path, summaries: list[Summary]) -> None:
 def _print_json(summaries: list[Summary]) -> None:
     import json
 
-    from scope.report.listing import rows
+    from scope.report.terminal.listing import rows
 
     typer.echo(json.dumps(rows(summaries), indent=1, ensure_ascii=False))

@@ -82,7 +82,7 @@ def show(
 
     read = topology.read(file)
     if html is not None:
-        from scope.report import topology_page
+        from scope.report.topology import page as topology_page
 
         write_text(html, topology_page.render(read, file.name))
         typer.echo(f"written: {html}", err=True)
@@ -152,7 +152,7 @@ def _declared(cluster: Cluster, lab: ActiveLab | None, interface: str | None) ->
 
 
 def _tell(found: Discovery, findings: list[Finding]) -> None:
-    from scope.report.terminal import console
+    from scope.report.terminal.console import console
     from scope.topology import drawing
 
     _draw(found.topology)
@@ -166,7 +166,7 @@ def _tell(found: Discovery, findings: list[Finding]) -> None:
 def _draw(topology: Topology) -> None:
     import sys
 
-    from scope.report.terminal import console, draws
+    from scope.report.terminal.console import console, draws
     from scope.topology import drawing
 
     console().print(drawing.text(topology, ascii_only=not draws(sys.stdout)), markup=False)

@@ -169,7 +169,7 @@ def take_up(folder: Path, json: bool) -> bool:
     from scope.cli.run import built
     from scope.launch import everywhere, launcher
     from scope.launch import run as runs
-    from scope.report.contents import located
+    from scope.report.run.contents import located
     from scope.rundirectory import RunDirectory, read_json
     from scope.tune.record import FILE, Tuning
 
@@ -192,7 +192,7 @@ def tune(directory: RunDirectory, tuning: Tuning, build: NativeBuild, cluster: C
     from scope.cli.run import measure
     from scope.launch import run as runs
     from scope.plan import plan as planning
-    from scope.report import page
+    from scope.report.run import page
     from scope.rundirectory import write_json, write_text
     from scope.tune.record import FILE
     from scope.tune.search import advanced
@@ -276,7 +276,7 @@ def write_winner(directory: RunDirectory, tuning: Tuning) -> None:
     from scope.plan import experiment as asking
     from scope.plan import hpl
     from scope.plan.experiment import Selection
-    from scope.report.terminal import console
+    from scope.report.terminal.console import console
     from scope.rundirectory import write_text
     from scope.tune.candidates import BENCHMARK
 
@@ -296,9 +296,9 @@ def write_winner(directory: RunDirectory, tuning: Tuning) -> None:
 
 def table(directory: RunDirectory, tuning: Tuning) -> RenderableType:
     """Return the record as text."""
-    from scope.models.linpack_rates import linpack_rates
-    from scope.report import tuning as report
-    from scope.report.contents import read_summaries
+    from scope.models.computation.linpack_rates import linpack_rates
+    from scope.report.run.contents import read_summaries
+    from scope.report.terminal import tuning as report
 
     return report.page(tuning, linpack_rates([s for s in read_summaries(directory.path) if s.primary]))
 
@@ -307,7 +307,7 @@ def tell(directory: RunDirectory, tuning: Tuning, json: bool) -> bool:
     """Print the record; return whether it has a conclusion."""
     from rich.text import Text
 
-    from scope.report.terminal import console
+    from scope.report.terminal.console import console
     from scope.rundirectory import spelt
 
     if json:

@@ -1,1 +1,1 @@
-"""Findings: where performance is lost, why, and what to do. One file per kind, found by walking the package."""
+"""Findings: where performance is lost, why, and what to do. One file per kind, found by walking the packages."""

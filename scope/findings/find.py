@@ -1,4 +1,4 @@
-"""All kinds of findings, found by walking the package, worst first."""
+"""The engine of findings: collects what all kinds in a package find, worst first."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
-import scope.findings
-from scope.findings.context import Context
 from scope.findings.finding import Finding
 
-Kind = Callable[[Context], list[Finding]]
-"""A kind of finding: the function `find` of one file of this package."""
+Kind = Callable[[Any], list[Finding]]
+"""A kind of finding: the function `find` of one file; its argument holds the facts that its package is about."""
 
 _SEVERITIES = ["error", "warning", "advice", "information"]
 
 
 @cache
-def all_kinds() -> dict[str, Kind]:
-    """Return the kinds by the names of their files."""
-    names = [info.name for info in pkgutil.iter_modules(scope.findings.__path__)]
-    modules = {name: importlib.import_module(f"scope.findings.{name}") for name in names}
-    return {name: module.find for name, module in modules.items() if hasattr(module, "find")}
+def kinds(package: str) -> dict[str, Kind]:
+    """Return the kinds in a package and the packages inside it, by the names of their modules."""
+    path = importlib.import_module(package).__path__
+    modules = [importlib.import_module(info.name) for info in pkgutil.walk_packages(path, f"{package}.")]
+    return {module.__name__.rpartition(".")[2]: module.find for module in modules if hasattr(module, "find")}
 
 
-def find_all(context: Context) -> list[Finding]:
-    """Return what all kinds find, worst first: by severity, then by the share that is lost."""
-    found = [finding for kind in all_kinds().values() for finding in kind(context)]
+def find_all(package: str, facts: object) -> list[Finding]:
+    """Return the findings of all kinds in a package, worst first: by severity, then by the share that is lost."""
+    found = [finding for kind in kinds(package).values() for finding in kind(facts)]
     return sorted(found, key=lambda f: (_SEVERITIES.index(f.severity), -(f.lost or 0.0), f.code))

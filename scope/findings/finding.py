@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from scope.strict import Strict
 
 Severity = Literal["error", "warning", "advice", "information"]
 """From worst: data wrong or missing; not to be trusted or much lost; worth a look; good to know."""
 
 
-class Evidence(BaseModel):
+class Evidence(Strict):
     """One number that supports a finding."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     what: str
     """What the number is: a case's label and metric, or a fact about the machine."""
@@ -21,10 +19,8 @@ class Evidence(BaseModel):
     unit: str = ""
 
 
-class Finding(BaseModel):
+class Finding(Strict):
     """One thing that the measurement found, as data."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     code: str
     """Stable name of the kind: `protocol-switch`, `oversubscription`."""
@@ -39,10 +35,8 @@ class Finding(BaseModel):
     """Share of the performance lost, where it can be told; findings of one severity are sorted by it."""
 
 
-class Findings(BaseModel):
+class Findings(Strict):
     """`findings.json`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int
     findings: list[Finding]

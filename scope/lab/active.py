@@ -7,11 +7,10 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from scope.lab.description import Lab
 from scope.machine.machine import EmulatedCluster, EmulatedLink, RelayedLink
 from scope.rundirectory import read_json, write_json
+from scope.strict import Strict
 
 VARIABLE = "SCOPE_LAB"
 INTERFACE = "eth0"
@@ -20,13 +19,7 @@ MANAGEMENT = "eth1"
 """The unshaped network that carries the launchers."""
 
 
-class Known(BaseModel):
-    """A part of the state file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class UpHost(Known):
+class UpHost(Strict):
     """One host."""
 
     name: str
@@ -35,7 +28,7 @@ class UpHost(Known):
     """Of the process that holds its namespaces, numbered inside the lab."""
 
 
-class Relay(Known):
+class Relay(Strict):
     """A wire in user space and how late it delivers."""
 
     link: str
@@ -51,7 +44,7 @@ class Relay(Known):
         return RelayedLink.model_validate({"link": self.link, **nothing, **said})
 
 
-class Fault(Known):
+class Fault(Strict):
     """What was asked to go wrong."""
 
     where: str
@@ -73,7 +66,7 @@ class Fault(Known):
         return f"{self.where} {self.kind}{amount.get(self.kind, '')}"
 
 
-class ActiveLab(Known):
+class ActiveLab(Strict):
     """The state file."""
 
     name: str

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from scope.errors import UsageError
 from scope.rundirectory import read_text
+from scope.strict import Strict
 
 PRESETS = Path(__file__).parent / "presets"
 NAME = r"[a-z][a-z-]{0,20}"
@@ -24,13 +25,7 @@ second."""
 MOST_HOSTS = 250
 
 
-class Described(BaseModel):
-    """A part of a lab file; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Group(Described):
+class Group(Strict):
     """Equal hosts on one switch."""
 
     name: str = Field(pattern=f"^{NAME}$")
@@ -56,14 +51,14 @@ class Group(Described):
         return self.rate_mbit_per_s * self.links
 
 
-class Switch(Described):
+class Switch(Strict):
     """A switch that is a bus: all that crosses it shares one medium."""
 
     name: str = Field(pattern=f"^{NAME}$")
     shared_mbit_per_s: float = Field(ge=SLOWEST_MBIT, le=1000)
 
 
-class Trunk(Described):
+class Trunk(Strict):
     """A line between two switches."""
 
     between: tuple[str, str]
@@ -96,7 +91,7 @@ class LabHost:
     """On the unshaped network of launchers."""
 
 
-class Lab(Described):
+class Lab(Strict):
     """A whole lab file."""
 
     title: str = ""
@@ -178,7 +173,7 @@ def _explain(file: Path, error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     if first["type"] == "extra_forbidden":
-        models: dict[str, type[Described]] = {"group": Group, "switch": Switch, "trunk": Trunk}
+        models: dict[str, type[Strict]] = {"group": Group, "switch": Switch, "trunk": Trunk}
         allowed = models.get(str(first["loc"][0]), Lab) if len(first["loc"]) > 1 else Lab
         return f"{file}: {key}: unknown key; allowed here: {', '.join(allowed.model_fields)}"
     if first["type"] == "missing":

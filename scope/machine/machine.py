@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from scope.strict import Strict
 
 
-class Fact(BaseModel):
-    """A part of `machine.json`; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Cache(Fact):
+class Cache(Strict):
     """One cache level as one core sees it."""
 
     level: int
@@ -22,7 +16,7 @@ class Cache(Fact):
     shared_by_cores: int
 
 
-class Link(Fact):
+class Link(Strict):
     """One network interface."""
 
     name: str
@@ -36,7 +30,7 @@ class Link(Fact):
     up: bool
 
 
-class Processor(Fact):
+class Processor(Strict):
     """The processors of a host (one model per host)."""
 
     model: str
@@ -55,7 +49,7 @@ class Processor(Fact):
     """Vector and timer features that matter: avx2, avx512f, constant_tsc, nonstop_tsc, ..."""
 
 
-class Host(Fact):
+class Host(Strict):
     """One node."""
 
     name: str
@@ -78,7 +72,7 @@ class Host(Fact):
     """Tells whether two hosts are one kernel."""
 
 
-class MpiInstallation(Fact):
+class MpiInstallation(Strict):
     """One MPI: its compiler wrapper, its launcher and what they say of themselves."""
 
     name: str
@@ -92,7 +86,7 @@ class MpiInstallation(Fact):
     """Path of mpiexec; empty when there is none."""
 
 
-class Blas(Fact):
+class Blas(Strict):
     """The library of dense linear algebra that the native program loads, as it describes itself on this host."""
 
     name: str
@@ -110,7 +104,7 @@ class Blas(Fact):
     """The kind of processor whose kernels it chose; empty where it does not say."""
 
 
-class Scalapack(Fact):
+class Scalapack(Strict):
     """The library of distributed linear algebra that the native program loads."""
 
     origin: str
@@ -123,7 +117,7 @@ class Scalapack(Fact):
     """Name under which it asks for MPI, where the MPI of the build goes by another; else empty."""
 
 
-class NativeBuild(Fact):
+class NativeBuild(Strict):
     """One compiled copy of the native program."""
 
     fingerprint: str
@@ -139,7 +133,7 @@ class NativeBuild(Fact):
     built_unix_s: float
 
 
-class EmulatedLink(Fact):
+class EmulatedLink(Strict):
     """A link of an emulated cluster that was measured when it came up."""
 
     link: str
@@ -156,7 +150,7 @@ class EmulatedLink(Fact):
         return self.measured_bytes_per_s / self.declared_bytes_per_s - 1
 
 
-class RelayedLink(Fact):
+class RelayedLink(Strict):
     """A link that a program carries, and how late its frames were delivered."""
 
     link: str
@@ -165,7 +159,7 @@ class RelayedLink(Fact):
     late_p99_us: float
 
 
-class EmulatedCluster(Fact):
+class EmulatedCluster(Strict):
     """The lab that a run was made in."""
 
     name: str
@@ -176,7 +170,7 @@ class EmulatedCluster(Fact):
     """What was made to go wrong, in words."""
 
 
-class Machine(Fact):
+class Machine(Strict):
     """`machine.json`."""
 
     format: int

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from scope.samples.records import Origin
 from scope.statistics.summary import Case
+from scope.strict import Strict
 
 Variable = Literal["message_bytes", "vector_length", "intensity", "ranks", "message_bytes_and_ranks"]
 """What varies along a curve: a parameter of the benchmark, the number of ranks, or both."""
 
 
-class Part(BaseModel):
-    """A part of `models.json`; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Parameter(Part):
+class Parameter(Strict):
     """A fitted parameter with its 95 % interval."""
 
     name: str
@@ -29,7 +22,7 @@ class Parameter(Part):
     unit: str
 
 
-class Point(Part):
+class Point(Strict):
     """One measured point beside what the model says."""
 
     x: float
@@ -41,7 +34,7 @@ class Point(Part):
     """The second variable, where there are two."""
 
 
-class Segment(Part):
+class Segment(Strict):
     """A range of sizes with one straight line of its own: t = latency + n * per_byte."""
 
     low: float
@@ -50,14 +43,14 @@ class Segment(Part):
     per_byte_s: Parameter
 
 
-class LibrarySetting(Part):
+class LibrarySetting(Strict):
     """A setting of the MPI library or of a transport, with the size in bytes at which it switches."""
 
     name: str
     value: int
 
 
-class Breakpoint(Part):
+class Breakpoint(Strict):
     """Where one segment ends and the next begins: the last size of the one, the first of the other."""
 
     last_before: float
@@ -73,7 +66,7 @@ class Breakpoint(Part):
     """Settings of the library that switch between these sizes, the likeliest first."""
 
 
-class Fit(Part):
+class Fit(Strict):
     """A model of a metric over one variable, everything else held fixed."""
 
     model: str
@@ -103,7 +96,7 @@ class Fit(Part):
     """Why the data chose it, or why it was rejected."""
 
 
-class NotFitted(Part):
+class NotFitted(Strict):
     """A model that was not tried on a curve, and why."""
 
     model: str
@@ -114,7 +107,7 @@ class NotFitted(Part):
     reason: str
 
 
-class Rung(Part):
+class Rung(Strict):
     """One layer of the ladder."""
 
     layer: Literal["limit", "frames", "network", "mpi", "operation", "algorithm", "application"]
@@ -135,7 +128,7 @@ class Rung(Part):
     """What to know about this figure, for example that the messages stay in a cache."""
 
 
-class Ladder(Part):
+class Ladder(Strict):
     """The way from the physical limit up to the algorithm, for one path between two processes."""
 
     path: str
@@ -148,14 +141,14 @@ class Ladder(Part):
     """From the limit upwards."""
 
 
-class LimitPoint(Part):
+class LimitPoint(Strict):
     """The best that a message of this size can have."""
 
     message_bytes: int
     value: float
 
 
-class Limit(Part):
+class Limit(Strict):
     """What bounds a protocol's messages from the other side of every measurement: a line in its curves."""
 
     name: str
@@ -168,7 +161,7 @@ class Limit(Part):
     points: list[LimitPoint]
 
 
-class Slow(Part):
+class Slow(Strict):
     """A process, a pair or a group of processes whose messages take longer than its equals'."""
 
     members: list[str]
@@ -179,7 +172,7 @@ class Slow(Part):
     """Its 95 % interval over the launches."""
 
 
-class PairMatrix(Part):
+class PairMatrix(Strict):
     """The ping-pong of every pair of processes, and what stands out in it."""
 
     message_bytes: int
@@ -201,7 +194,7 @@ class PairMatrix(Part):
     """Why nothing was looked for; empty when it was."""
 
 
-class Bounds(Part):
+class Bounds(Strict):
     """A figure with its 95 % interval; a bound is None where it is not known, or where there is none."""
 
     value: float
@@ -209,7 +202,7 @@ class Bounds(Part):
     high: float | None = None
 
 
-class SpeedupPoint(Part):
+class SpeedupPoint(Strict):
     """An algorithm on one number of processes."""
 
     ranks: int
@@ -227,7 +220,7 @@ class SpeedupPoint(Part):
     """The speed-up's interval lies above the number of processes."""
 
 
-class Amdahl(Part):
+class Amdahl(Strict):
     """T(n) = T_ser + T_par / n + alpha (n - 1), fitted to the times of one size."""
 
     serial_s: Bounds
@@ -244,7 +237,7 @@ class Amdahl(Part):
     points: list[Point]
 
 
-class Speedup(Part):
+class Speedup(Strict):
     """What more processes give an algorithm at one size."""
 
     subject: Case
@@ -264,7 +257,7 @@ class Speedup(Part):
     """Why there is no fit; empty when there is one."""
 
 
-class PredictedPoint(Part):
+class PredictedPoint(Strict):
     """What the phase formulas say of one case, beside what was measured where it was."""
 
     size: int
@@ -289,7 +282,7 @@ class PredictedPoint(Part):
     """What was extrapolated: sizes or messages outside what the lower levels measured."""
 
 
-class Prediction(Part):
+class Prediction(Strict):
     """An algorithm's phase formulas with what the lower levels say, held against all that was measured."""
 
     subject: Case
@@ -306,7 +299,7 @@ class Prediction(Part):
     """Why nothing could be predicted, or validated."""
 
 
-class PhasesByRank(Part):
+class PhasesByRank(Strict):
     """What each process of an algorithm did with its time."""
 
     subject: Case
@@ -316,7 +309,7 @@ class PhasesByRank(Part):
     """Median over all repetitions and launches of each kept rank, by metric."""
 
 
-class OperationParts(Part):
+class OperationParts(Strict):
     """Where the time of a program's operation on fresh buffers goes. All times are of the whole operation."""
 
     subject: Case
@@ -333,7 +326,7 @@ class OperationParts(Part):
     """Contention, copies, the library's algorithm; paging and packing too where they were not told apart."""
 
 
-class ApplicationPoint(Part):
+class ApplicationPoint(Strict):
     """An application on one number of processes. Times are of the slowest process in each part."""
 
     ranks: int
@@ -351,7 +344,7 @@ class ApplicationPoint(Part):
     """More processes than processors somewhere: no point of the law of computation."""
 
 
-class Application(Part):
+class Application(Strict):
     """What an application computes and sends, and its law of computation a0 / p (Tessera, NetFinity, sec. 3.1)."""
 
     subject: Case
@@ -369,7 +362,7 @@ class Application(Part):
     points: list[ApplicationPoint]
 
 
-class Models(Part):
+class Models(Strict):
     """`models.json`."""
 
     format: int

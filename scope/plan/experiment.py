@@ -14,6 +14,7 @@ from scope.build.registry import Module
 from scope.errors import UsageError
 from scope.plan import hpl
 from scope.rundirectory import read_text
+from scope.strict import Strict
 
 Binding = Literal["core", "socket", "none"]
 WORD = r"^[\w.@:+-]+$"
@@ -22,13 +23,7 @@ NODES = r"^[\w.,\[\]-]+$"
 LINE = r"^[^\n\r]+$"
 
 
-class Asked(BaseModel):
-    """A part of an experiment; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Sampling(Asked):
+class Sampling(Strict):
     """When a case has been sampled enough."""
 
     interval: float = Field(0.02, gt=0, lt=1)
@@ -41,7 +36,7 @@ class Sampling(Asked):
     """How processes start together; None leaves it to the native program."""
 
 
-class Launcher(Asked):
+class Launcher(Strict):
     """How processes are started."""
 
     kind: Literal["mpiexec", "slurm"] = "mpiexec"
@@ -100,7 +95,7 @@ class Selection(BaseModel):
         }
 
 
-class Experiment(Asked):
+class Experiment(Strict):
     """`experiment.toml`."""
 
     name: str | None = None

@@ -15,11 +15,12 @@ from pathlib import Path
 
 from scope.errors import UsageError
 from scope.machine.machine import Machine, MpiInstallation
-from scope.profiles.records import Calls, Merged, Part, Waits
+from scope.profiles.records import Calls, Merged, Waits
 from scope.profiles.routines import kind, plain
 from scope.rundirectory import Run, RunDirectory, read_json
 from scope.samples.records import Value
 from scope.statistics.summary import Summaries, Summary
+from scope.strict import Strict
 
 AGAINST = "against.json"
 
@@ -71,7 +72,7 @@ BETTER = 1.5
 """Another size is better where it saves more than this factor."""
 
 
-class Held(Part):
+class Held(Strict):
     """One routine with messages of one size on communicators of one size, beside the machine's figure."""
 
     routine: str
@@ -107,7 +108,7 @@ class Held(Part):
     """What to know of the machine's figure, for example that it is extrapolated."""
 
 
-class Against(Part):
+class Against(Strict):
     """`against.json`."""
 
     format: int

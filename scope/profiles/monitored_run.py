@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from pydantic import BaseModel, ConfigDict
-
 import scope
 from scope.errors import UsageError
 from scope.launch.surroundings import surroundings
@@ -24,6 +22,7 @@ from scope.machine.machine import Machine, MpiInstallation
 from scope.profiles.folder import PROFILES
 from scope.profiles.program import Program, recognise
 from scope.rundirectory import FORMAT, read_json, write_json
+from scope.strict import Strict
 
 MONITOR = "monitor.json"
 """The name of the file that tells a monitored run's folder from any other."""
@@ -68,10 +67,8 @@ class Options:
         return self
 
 
-class Monitored(BaseModel):
+class Monitored(Strict):
     """`monitor.json`: a command that ran under the monitor, and how it ended."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int
     scope_version: str

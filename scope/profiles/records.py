@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
-
 from scope.profiles.routines import Kind
+from scope.strict import Strict
 
 
-class Part(BaseModel):
-    """A part of `profile.json`; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Usage(Part):
+class Usage(Strict):
     """What the operating system counted for a process between MPI_Init and MPI_Finalize, all threads together."""
 
     user_s: float
@@ -33,7 +26,7 @@ class Usage(Part):
         return self.user_s + self.system_s
 
 
-class Process(Part):
+class Process(Strict):
     """What one process did between MPI_Init and MPI_Finalize, or its last sign of life."""
 
     rank: int
@@ -70,7 +63,7 @@ class Process(Part):
         return None if self.usage is None else self.wall_s - self.usage.processor_s
 
 
-class Spread(Part):
+class Spread(Strict):
     """One quantity over the processes."""
 
     mean: float
@@ -88,14 +81,14 @@ class Spread(Part):
     Homer & Johnson, Detecting application load imbalance on high end massively parallel systems, Euro-Par 2007."""
 
 
-class Site(Part):
+class Site(Strict):
     """Where in the program a call is made."""
 
     frames: list[str]
     """Innermost first: `exchange (halo.c:120)` where the program has its symbols, else `app+0x1234`."""
 
 
-class Times(Part):
+class Times(Strict):
     """Repeated calls as their histogram tells them, beside the raw sums."""
 
     mean_s: float
@@ -115,7 +108,7 @@ class Times(Part):
     tick_s: float
 
 
-class Calls(Part):
+class Calls(Strict):
     """All calls of one routine from one place on communicators and with messages of one size, of all processes."""
 
     routine: str
@@ -142,7 +135,7 @@ class Calls(Part):
     times: Times
 
 
-class Collective(Part):
+class Collective(Strict):
     """A collective that no process leaves before the last has come: what was waiting, as far as sums can tell."""
 
     routine: str
@@ -167,7 +160,7 @@ class Collective(Part):
     median_s: float
 
 
-class Waits(Part):
+class Waits(Strict):
     """Time in waits and tests for requests that one routine made at one place, of all processes."""
 
     operation: str
@@ -180,7 +173,7 @@ class Waits(Part):
     bytes: int
 
 
-class Traffic(Part):
+class Traffic(Strict):
     """Messages, puts and gets by sender and receiver; columns of equal length, only pairs with a message."""
 
     block: int
@@ -197,7 +190,7 @@ class Traffic(Part):
     """Messages that were sent and that nobody had received when the profiles ended; negative: the other way."""
 
 
-class Timeline(Part):
+class Timeline(Strict):
     """The course of the program in steps of equal length, from the end of MPI_Init on."""
 
     step_s: float
@@ -215,7 +208,7 @@ class Timeline(Part):
     mpi_share_by_rank: list[list[float]]
 
 
-class Region(Part):
+class Region(Strict):
     """What happened between MPI_Pcontrol(n) and the next, of all processes."""
 
     number: int
@@ -227,7 +220,7 @@ class Region(Part):
     most_rank: int
 
 
-class LateRank(Part):
+class LateRank(Strict):
     """One process in the trace window."""
 
     rank: int
@@ -239,7 +232,7 @@ class LateRank(Part):
     """How long others waited for its receives."""
 
 
-class Late(Part):
+class Late(Strict):
     """Who waited for whom in the trace window, message by message."""
 
     window_s: float
@@ -254,7 +247,7 @@ class Late(Part):
     ranks: list[LateRank]
 
 
-class Merged(Part):
+class Merged(Strict):
     """`profile.json`."""
 
     format: int

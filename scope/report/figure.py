@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scope import units
-from scope.report.order import factors
+from scope.report.run.order import factors
 from scope.report.wording import PLACEMENTS, definition, is_share, metric
 from scope.samples.records import Value
 from scope.statistics.summary import Summary

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from scope.strict import Strict
 
 FORMAT = 1
 """Version of the run directory's files; a reader refuses a higher one."""
@@ -18,12 +20,6 @@ Value = bool | int | float | str
 
 Origin = Literal["measured", "emulated", "simulated"]
 Status = Literal["ok", "failed", "unavailable", "timeout", "crashed"]
-
-
-class Strict(BaseModel):
-    """A record that refuses keys it does not know."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Process(Strict):

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from scope.build.registry import Definition
 from scope.samples.records import Origin, Value, Work
+from scope.strict import Strict
 
 
-class Case(BaseModel):
+class Case(Strict):
     """What identifies a case: everything that was chosen before it ran."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     benchmark: str
     parameters: dict[str, Value]
@@ -89,10 +86,8 @@ class Summary(Case):
     """Half width of the interval over the median."""
 
 
-class Summaries(BaseModel):
+class Summaries(Strict):
     """`statistics.json`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int
     summaries: list[Summary]

@@ -10,10 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from scope.errors import UsageError
 from scope.rundirectory import read_text
+from scope.strict import Strict
 
 FORMAT = 1
 
@@ -21,20 +22,14 @@ Level = Literal["cluster", "lan", "wan"]
 Origin = Literal["measured", "emulated", "simulated"]
 
 
-class Part(BaseModel):
-    """A part of the file; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class InsideHost(Part):
+class InsideHost(Strict):
     """What holds between two processes of one host."""
 
     latency_s: float = Field(gt=0, allow_inf_nan=False)
     bandwidth_bytes_per_s: float = Field(gt=0, allow_inf_nan=False)
 
 
-class Group(Part):
+class Group(Strict):
     """Hosts, or groups, that something joins."""
 
     name: str = Field(min_length=1)
@@ -58,7 +53,7 @@ class Group(Part):
     """Probability that its members are right, as the discovery states it."""
 
 
-class HostException(Part):
+class HostException(Strict):
     """A host whose port is slower than those of its group."""
 
     host: str
@@ -67,7 +62,7 @@ class HostException(Part):
     latency_s: float = Field(gt=0, allow_inf_nan=False)
 
 
-class Topology(Part):
+class Topology(Strict):
     """`topology.toml`."""
 
     format: Literal[1] = 1
@@ -145,7 +140,7 @@ def write(topology: Topology) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _assignments(part: Part) -> list[str]:
+def _assignments(part: Strict) -> list[str]:
     """Return `key = value` for all that is not as it would be anyway."""
     lines = []
     for key, value in part:
@@ -172,7 +167,7 @@ def _explain(error: ValidationError) -> str:
 
 
 def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
-    tables: dict[int | str, type[Part]] = {"host": InsideHost, "group": Group, "exception": HostException}
+    tables: dict[int | str, type[Strict]] = {"host": InsideHost, "group": Group, "exception": HostException}
     return list((tables[location[0]] if len(location) > 1 else Topology).model_fields)
 
 

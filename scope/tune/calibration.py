@@ -9,8 +9,8 @@ import numpy as np
 
 from scope.errors import ScopeError
 from scope.machine.machine import Machine
-from scope.models.ladder import Results
-from scope.models.paths import paths
+from scope.models.ladder.ladder import Results
+from scope.models.ladder.paths import paths
 from scope.samples.records import LaunchRecord
 from scope.samples.samples import Floats
 from scope.statistics.summary import Summary

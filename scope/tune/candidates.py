@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from pydantic import BaseModel, ConfigDict
-
 from scope.build.registry import BenchmarkDescription
 from scope.plan.sweep import Value
+from scope.strict import Strict
 
 BENCHMARK = "algorithm.linpack"
 BLOCKS = (32, 48, 64, 96, 128, 160, 192, 256)
@@ -17,10 +16,8 @@ BROADCASTS = ("ring_modified", "ring", "binomial", "long")
 SWAPS = ("long", "binomial")
 
 
-class Candidate(BaseModel):
+class Candidate(Strict):
     """One way to run LINPACK, whatever its size."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     block: int
     rows: int

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from scope.models.costs.steps import DOUBLE_BYTES, ceil_log2
+from scope.models.prediction.costs.steps import DOUBLE_BYTES, ceil_log2
 from scope.samples.samples import Floats
 from scope.tune.candidates import Candidate
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from scope.errors import ScopeError
-from scope.models.curve import UNKNOWN_NOISE
 from scope.models.fit import Bounds
+from scope.models.fitting.curve import UNKNOWN_NOISE
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 from scope.statistics.order_statistics import median_interval
 from scope.statistics.summary import Summary

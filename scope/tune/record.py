@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from scope.models.fit import Bounds
+from scope.strict import Strict
 from scope.tune.candidates import Candidate
 
 FILE = "tune.json"
@@ -15,13 +14,7 @@ Stage = Literal["screen", "refine", "decide", "sizes"]
 """Few equations and many candidates; more of fewer; all of the last; the chosen one at many sizes."""
 
 
-class Part(BaseModel):
-    """A part of `tune.json`; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Settings(Part):
+class Settings(Strict):
     """What was asked for."""
 
     ranks: int
@@ -35,7 +28,7 @@ class Settings(Part):
     launches: int = 6
 
 
-class Size(Part):
+class Size(Strict):
     """How many equations the last tries have, and why."""
 
     n: int
@@ -44,14 +37,14 @@ class Size(Part):
     why: str
 
 
-class Predicted(Part):
+class Predicted(Strict):
     """What a candidate would take at the last size."""
 
     candidate: Candidate
     seconds: float
 
 
-class Try(Part):
+class Try(Strict):
     """One candidate of a round, at one size."""
 
     candidate: Candidate
@@ -94,7 +87,7 @@ class Try(Part):
         return self.predicted_s / self.measured_s.value - 1 if self.measured_s else None
 
 
-class Round(Part):
+class Round(Strict):
     """Candidates that were tried in the same launches."""
 
     stage: Stage
@@ -106,7 +99,7 @@ class Round(Part):
         return all(each.kept is not None for each in self.tries)
 
 
-class Conclusion(Part):
+class Conclusion(Strict):
     """What it comes to."""
 
     chosen: Candidate
@@ -117,7 +110,7 @@ class Conclusion(Part):
     words: list[str]
 
 
-class Tuning(Part):
+class Tuning(Strict):
     """`tune.json`."""
 
     format: int

@@ -14,8 +14,8 @@ from scope.campaign.record import RunRecord
 from scope.campaign.study import Value, made
 from scope.findings.campaign import find_all
 from scope.findings.campaign.facts import Facts
-from scope.report import campaign_page
-from scope.report.campaign_sections import sections
+from scope.report.campaign import page as campaign_page
+from scope.report.campaign.sections import sections
 from tests.campaign.records import study
 
 POINTS: list[dict[str, Value]] = [

@@ -17,7 +17,7 @@ from scope.campaign.folder import CampaignFolder
 from scope.campaign.record import Journal, RunRecord
 from scope.campaign.study import Value, made
 from scope.cli import dispatch
-from scope.models.reference import load, names
+from scope.models.published.reference import load, names
 from tests.campaign.records import study
 
 STUDIES = [name for name in names() if load(name).study is not None]

@@ -9,7 +9,7 @@ import pytest
 
 from scope.cli import dispatch
 from scope.cli.reproduce import fitting
-from scope.models.reference import load
+from scope.models.published.reference import load
 from tests.cli.scope_command import scope
 
 KEYS = {"row", "published", "predicted", "measured", "unit", "limit", "origin"}

@@ -11,7 +11,7 @@ import pytest
 from scope.cli.analyze import analyze
 from tests import golden_run as golden
 from tests.cli.scope_command import scope
-from tests.compare.runs import summary, write
+from tests.comparison.runs import summary, write
 
 
 @pytest.fixture(scope="module")

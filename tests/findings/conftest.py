@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.findings.context import Context
+from scope.findings.run.context import Context
 from tests.findings.contexts import context_of
 
 

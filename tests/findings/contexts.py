@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from scope.build.registry import BenchmarkDescription
-from scope.findings.context import Context
+from scope.findings.find import Kind, kinds
+from scope.findings.run.context import Context
 from scope.machine.machine import Host, Link, Machine
 from scope.models.derive import derive
 from scope.plan.plan import read as read_plan
@@ -157,3 +158,8 @@ def between_hosts(context: Context, rate_bits_per_s: float | None) -> Context:
         return launch.model_copy(update={"processes": processes})
 
     return with_launches(replace(context, machine=machine), apart)
+
+
+def run_kinds() -> dict[str, Kind]:
+    """Return all kinds of findings about a run, by the names of their files."""
+    return kinds("scope.findings.run")

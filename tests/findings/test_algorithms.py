@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.findings.context import Context
-from scope.findings.find import all_kinds
+from scope.findings.run.context import Context
 from scope.samples.records import Work
 from scope.samples.samples import CaseSamples
 from scope.statistics.summary import Summary
-from tests.findings.contexts import Change, with_samples, with_summaries
+from tests.findings.contexts import Change, run_kinds, with_samples, with_summaries
 from tests.models.curves import noisy, summary
 
 PHASES = ("initialise", "distribute", "compute", "exchange", "collect", "idle")
@@ -193,7 +192,7 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
         [two_products({"compute": 0.1, "exchange": 0.02}, {"compute": 0.1, "exchange": 0.021})],
     ),
     "partition_imbalance": ("partition-imbalance", [sorting(3.1), sorting(1.5)], [sorting(1.02), sorting(8.0, 1)]),
-    "paging": ("paging-dominates", [operation(2.6e-3)], [operation(1.5e-3), operation(1e-3)]),
+    "first_touch": ("paging-dominates", [operation(2.6e-3)], [operation(1.5e-3), operation(1e-3)]),
     "cache_knee": ("cache-knee", [one_process(latency_of_a_cache)], [one_process(lambda n: 1e-9)]),
     "superlinear": ("super-linear", [speedup(1 / 20)], [speedup(1 / 16), speedup(1 / 12)]),
     "late_rank": (
@@ -215,7 +214,7 @@ def cases(which: int) -> list[object]:
 
 @pytest.mark.parametrize(("kind", "code", "change"), cases(1))
 def test_it_fires_where_it_must(kind: str, code: str, change: Change, golden_context: Context) -> None:
-    found = [one for one in all_kinds()[kind](change(golden_context)) if one.code == code]
+    found = [one for one in run_kinds()[kind](change(golden_context)) if one.code == code]
     assert found
     for finding in found:
         assert "  " not in finding.title
@@ -226,11 +225,11 @@ def test_it_fires_where_it_must(kind: str, code: str, change: Change, golden_con
 
 @pytest.mark.parametrize(("kind", "code", "change"), cases(2))
 def test_it_stays_silent_where_it_must(kind: str, code: str, change: Change, golden_context: Context) -> None:
-    assert [f.title for f in all_kinds()[kind](change(golden_context)) if f.code == code] == []
+    assert [f.title for f in run_kinds()[kind](change(golden_context)) if f.code == code] == []
 
 
 def test_the_count_from_which_communication_outweighs_is_named(golden_context: Context) -> None:
-    (found,) = all_kinds()["communication_outweighs"](cannon(lambda p: 0.02 * p)(golden_context))
+    (found,) = run_kinds()["communication_outweighs"](cannon(lambda p: 0.02 * p)(golden_context))
     assert found.where["ranks"] == 9, "0.18 s against 0.11 s; on 4 it is 0.08 s against 0.25 s"
     assert "from 9 processes on" in found.title
     assert any(evidence.what == "most cost-effective number of processes" for evidence in found.evidence)
@@ -239,34 +238,34 @@ def test_the_count_from_which_communication_outweighs_is_named(golden_context: C
 def test_small_problems_are_information_only(golden_context: Context) -> None:
     small = cannon(lambda p: 0.3, size=60)(golden_context).summaries
     large = cannon(lambda p: 0.001, size=512)(golden_context).summaries
-    (found,) = all_kinds()["communication_outweighs"](with_summaries(golden_context, [*small, *large]))
+    (found,) = run_kinds()["communication_outweighs"](with_summaries(golden_context, [*small, *large]))
     assert (found.where["size"], found.severity) == (60, "information")
-    (found,) = all_kinds()["communication_outweighs"](with_summaries(golden_context, small))
+    (found,) = run_kinds()["communication_outweighs"](with_summaries(golden_context, small))
     assert found.severity == "advice"
 
 
 def test_why_a_product_is_slower_is_told_by_its_phases(golden_context: Context) -> None:
     by_messages = two_products({"compute": 0.1, "exchange": 0.02}, {"compute": 0.1, "exchange": 0.05})
-    (found,) = all_kinds()["striped_or_cannon"](by_messages(golden_context))
+    (found,) = run_kinds()["striped_or_cannon"](by_messages(golden_context))
     assert found.where["benchmark"] == STRIPED
     assert "the slower one exchanges" in found.title
     assert "it sends 96 messages" in found.title
     assert "the faster one 24" in found.title
     by_work = two_products({"compute": 0.15, "exchange": 0.02}, {"compute": 0.1, "exchange": 0.02})
-    (found,) = all_kinds()["striped_or_cannon"](by_work(golden_context))
+    (found,) = run_kinds()["striped_or_cannon"](by_work(golden_context))
     assert found.where["benchmark"] == CANNON
     assert "the slower one computes" in found.title
     assert "messages" not in found.title
 
 
 def test_a_knee_names_the_cache_that_it_passes(golden_context: Context) -> None:
-    (found,) = all_kinds()["cache_knee"](one_process(latency_of_a_cache)(golden_context))
+    (found,) = run_kinds()["cache_knee"](one_process(latency_of_a_cache)(golden_context))
     assert found.where["size"] == 960
     assert "past the level 3 cache of 16 MiB" in found.title
 
 
 def test_a_superlinear_speedup_is_laid_to_the_caches(golden_context: Context) -> None:
-    (found,) = all_kinds()["superlinear"](speedup(1 / 20)(golden_context))
+    (found,) = run_kinds()["superlinear"](speedup(1 / 20)(golden_context))
     assert "all together compute only 80 % of its time" in found.title
     assert "each on 4.23 MB instead of 67.7 MB, which fits into the level 3 cache" in found.title
     assert "on 16 processes" in found.title
@@ -275,12 +274,12 @@ def test_a_superlinear_speedup_is_laid_to_the_caches(golden_context: Context) ->
 def test_a_superlinear_speedup_without_less_computation_is_not(golden_context: Context) -> None:
     one = algorithm(CANNON, 1, {"compute": 1.0, "collect": 0.5}, size=1680, variant="plain")
     many = algorithm(CANNON, 16, {"compute": 1 / 16}, size=1680, variant="plain")
-    (found,) = all_kinds()["superlinear"](with_summaries(golden_context, one + many))
+    (found,) = run_kinds()["superlinear"](with_summaries(golden_context, one + many))
     assert "one process loses the time elsewhere" in found.title
 
 
 def test_the_late_rank_and_its_host_are_named(golden_context: Context) -> None:
-    (found,) = all_kinds()["late_rank"](iterating(2)(golden_context))
+    (found,) = run_kinds()["late_rank"](iterating(2)(golden_context))
     assert (found.where["rank"], found.where["host"]) == (2, "node1")
     assert "97 % of the exchanges" in found.title
     assert found.lost == pytest.approx(0.2, rel=0.1)
@@ -297,13 +296,13 @@ def test_the_late_rank_and_its_host_are_named(golden_context: Context) -> None:
 def test_a_part_is_blamed_only_where_it_was_told_apart(
     warm: float | None, part: str, golden_context: Context
 ) -> None:
-    found = all_kinds()["operation_below_ping_pong"](retained(0.2, warm)(golden_context))
+    found = run_kinds()["operation_below_ping_pong"](retained(0.2, warm)(golden_context))
     (one,) = (each for each in found if each.where.get("benchmark") == "operation.scatter")
     assert one.title.endswith(f"most goes to {part}")
 
 
 def test_the_largest_part_of_a_slow_operation_is_named(golden_context: Context) -> None:
-    found = all_kinds()["operation_below_ping_pong"](retained(0.2)(golden_context))
+    found = run_kinds()["operation_below_ping_pong"](retained(0.2)(golden_context))
     (one,) = (each for each in found if each.where.get("benchmark") == "operation.scatter")
     assert one.severity == "warning"
     assert "20 %" in one.title

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.findings.context import Context
-from scope.findings.find import all_kinds
 from scope.findings.finding import Finding
+from scope.findings.run.context import Context
 from scope.statistics.summary import Summary
-from tests.findings.contexts import latencies, with_summaries, with_usable
+from tests.findings.contexts import latencies, run_kinds, with_summaries, with_usable
 from tests.findings.test_algorithms import algorithm
 from tests.models.curves import summary
 
@@ -32,7 +31,7 @@ def application(benchmark: str, ranks: int, seconds: dict[str, float], **counts:
 
 
 def found(kind: str, context: Context, summaries: list[Summary]) -> list[Finding]:
-    return all_kinds()[kind](with_summaries(with_usable(context, 64), summaries))
+    return run_kinds()[kind](with_summaries(with_usable(context, 64), summaries))
 
 
 @pytest.mark.parametrize("benchmark", [IS, FT])

@@ -8,11 +8,10 @@ from math import ceil, log2
 import numpy as np
 import pytest
 
-from scope.findings.context import Context
-from scope.findings.find import all_kinds
 from scope.findings.finding import Finding
+from scope.findings.run.context import Context
 from scope.statistics.summary import Summary
-from tests.findings.contexts import with_summaries, with_usable
+from tests.findings.contexts import run_kinds, with_summaries, with_usable
 from tests.models.curves import noisy, summary
 
 COUNTS = (2, 3, 4, 5, 6, 7, 8, 12, 16)
@@ -33,7 +32,7 @@ def line(p: int) -> float:
 
 
 def found(kind: str, context: Context, summaries: list[Summary]) -> list[Finding]:
-    return all_kinds()[kind](with_summaries(context, summaries))
+    return run_kinds()[kind](with_summaries(context, summaries))
 
 
 def checked(findings: list[Finding]) -> Finding:

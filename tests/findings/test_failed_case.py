@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scope.findings.context import Context
-from scope.findings.failed_case import find
+from scope.findings.run.context import Context
+from scope.findings.run.measurement.failed_case import find
 from scope.samples.records import Arrival
 from tests.findings.contexts import with_samples
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.findings.context import Context
-from scope.findings.find import all_kinds, find_all
+from scope.findings.run import find_all
+from scope.findings.run.context import Context
 from scope.samples.records import LaunchRecord
 from scope.samples.samples import CutLine, Times
 from tests.findings.contexts import (
@@ -17,6 +17,7 @@ from tests.findings.contexts import (
     exchanges,
     latencies,
     noisy,
+    run_kinds,
     rung_summaries,
     summary,
     with_host,
@@ -231,7 +232,7 @@ def cases(which: int) -> list[object]:
 
 @pytest.mark.parametrize(("kind", "code", "change"), cases(1))
 def test_it_fires_where_it_must(kind: str, code: str, change: Change, golden_context: Context) -> None:
-    found = all_kinds()[kind](change(golden_context))
+    found = run_kinds()[kind](change(golden_context))
     assert found
     assert any(finding.code.startswith(code) for finding in found)
     for finding in found:
@@ -244,11 +245,11 @@ def test_it_fires_where_it_must(kind: str, code: str, change: Change, golden_con
 
 @pytest.mark.parametrize(("kind", "code", "change"), cases(2))
 def test_it_stays_silent_where_it_must(kind: str, code: str, change: Change, golden_context: Context) -> None:
-    assert [f.title for f in all_kinds()[kind](change(golden_context)) if f.code.startswith(code)] == []
+    assert [f.title for f in run_kinds()[kind](change(golden_context)) if f.code.startswith(code)] == []
 
 
 def test_every_kind_is_tried() -> None:
-    assert set(all_kinds()) == (
+    assert set(run_kinds()) == (
         set(KINDS)
         | set(ALGORITHM_KINDS)
         | NODE_KINDS
@@ -286,7 +287,7 @@ def test_the_golden_run_s_findings(golden_context: Context) -> None:
 
 
 def test_a_switch_is_named_with_its_sizes(golden_context: Context) -> None:
-    (switch,) = all_kinds()["protocol_switch"](golden_context)
+    (switch,) = run_kinds()["protocol_switch"](golden_context)
     assert switch.where["last_before_bytes"] == 16384
     assert switch.where["first_after_bytes"] == 32768
     assert "above 16 KiB" in switch.title
@@ -298,7 +299,7 @@ def test_a_switch_is_named_after_the_library_s_own_setting(golden_context: Conte
         return launch.model_copy(update={"settings": {"btl_sm_eager_limit": 4096, "btl_tcp_eager_limit": 65536}})
 
     context = with_summaries(with_launches(golden_context, told), latencies(switched))
-    (switch,) = all_kinds()["protocol_switch"](context)
+    (switch,) = run_kinds()["protocol_switch"](context)
     assert switch.title.endswith("; the library's btl_sm_eager_limit is 4 KiB")
     assert ("the library's btl_sm_eager_limit", 4096) in [(e.what, e.value) for e in switch.evidence]
     assert "`--mca btl_sm_eager_limit BYTES` (now 4096)" in switch.advice
@@ -311,16 +312,16 @@ def test_advice_depends_on_the_library(golden_context: Context) -> None:
     assert build is not None
     mpich = build.model_copy(update={"mpi": build.mpi.model_copy(update={"name": "mpich"})})
     context = replace(golden_context, machine=golden_context.machine.model_copy(update={"build": mpich}))
-    (switch,) = all_kinds()["protocol_switch"](context)
+    (switch,) = run_kinds()["protocol_switch"](context)
     assert "UCX_RNDV_THRESH" in switch.advice
     assert "btl_" not in switch.advice
     nameless = replace(golden_context, machine=golden_context.machine.model_copy(update={"build": None}))
-    (switch,) = all_kinds()["protocol_switch"](nameless)
+    (switch,) = run_kinds()["protocol_switch"](nameless)
     assert "manual" in switch.advice
 
 
 def test_an_unfinished_run_says_what_is_missing(golden_context: Context) -> None:
-    (unfinished,) = all_kinds()["missing_cases"](half_done(golden_context))
+    (unfinished,) = run_kinds()["missing_cases"](half_done(golden_context))
     assert unfinished.code == "unfinished-run"
     assert unfinished.severity == "warning"
 
@@ -336,12 +337,12 @@ def test_both_threads_of_a_core_are_a_binding(golden_context: Context) -> None:
         return launch.model_copy(update={"processes": processes})
 
     context = with_launches(with_two_threads_per_core(golden_context), on_both)
-    assert all_kinds()["pinning"](context) == []
-    assert all_kinds()["pinning"](cores([0, 1, 2])(context))
+    assert run_kinds()["pinning"](context) == []
+    assert run_kinds()["pinning"](cores([0, 1, 2])(context))
 
 
 def test_ranks_on_one_processor_are_named(golden_context: Context) -> None:
-    found = all_kinds()["pinning"](cores([0])(golden_context))
+    found = run_kinds()["pinning"](cores([0])(golden_context))
     assert [finding.code for finding in found] == ["shared-processor"]
     assert "processor 0 of node1" in found[0].title
 
@@ -357,7 +358,7 @@ def test_ranks_on_one_processor_are_named(golden_context: Context) -> None:
 def test_the_layer_that_holds_back_is_named(
     rate: float, mpi_s: float, layer: str, severity: str, golden_context: Context
 ) -> None:
-    (found,) = all_kinds()["layer_bottleneck"](on_a_link(rate, 10e-6, mpi_s)(golden_context))
+    (found,) = run_kinds()["layer_bottleneck"](on_a_link(rate, 10e-6, mpi_s)(golden_context))
     assert (found.where["layer"], found.severity) == (layer, severity)
     assert found.title.startswith(f"The {layer} holds long messages back")
     limit, network, mpi = (evidence.value for evidence in found.evidence[:3])
@@ -369,7 +370,7 @@ def test_the_layer_that_holds_back_is_named(
 
 def test_start_up_and_half_performance_are_told(golden_context: Context) -> None:
     context = between_hosts(golden_context, 25e9)
-    findings = all_kinds()["layer_bottleneck"](with_summaries(context, context.summaries))
+    findings = run_kinds()["layer_bottleneck"](with_summaries(context, context.summaries))
     (found,) = (one for one in findings if one.where["path"] == "TCP over eth0")
     assert found.where["layer"] == "protocol"
     # What the golden run's lines say: 6.5 us at 1.5 GB/s, of which TCP has 5 us.
@@ -389,6 +390,6 @@ def test_raw_frames_stand_in_for_a_wire_of_unknown_rate(golden_context: Context)
     }
     rates = [2**20 / launch for launch in noisy(random, 0.95e-3, spread=0.002)]
     frames = summary(rates, "network.latency", "bandwidth_bytes_per_s", unit="B/s", work_bytes=1 << 20, **given)
-    (found,) = all_kinds()["layer_bottleneck"](with_summaries(context, [*rung_summaries(10e-6, 10.3e-6), frames]))
+    (found,) = run_kinds()["layer_bottleneck"](with_summaries(context, [*rung_summaries(10e-6, 10.3e-6), frames]))
     assert found.where["layer"] == "wire"
     assert "protocol=ethernet" in found.evidence[0].what

@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.findings import emulation_unfaithful, flat_collective, grid_on_topology, machine_busy, pinning
-from scope.findings.context import Context
+from scope.findings.run.algorithms import grid_on_topology
+from scope.findings.run.collectives import flat_collective
+from scope.findings.run.context import Context
+from scope.findings.run.measurement import emulation_unfaithful, machine_busy, pinning
 from scope.lab import description
 from scope.lab.description import Lab
 from scope.machine.machine import EmulatedCluster, EmulatedLink

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from scope.findings.context import Context
-from scope.findings.find import all_kinds
 from scope.findings.finding import Finding
+from scope.findings.run.context import Context
 from scope.machine.machine import Blas
 from scope.statistics.summary import Summary
-from tests.findings.contexts import with_samples, with_summaries, with_usable
+from tests.findings.contexts import run_kinds, with_samples, with_summaries, with_usable
 from tests.models.curves import noisy, summary
 
 LINEAR_ALGEBRA_KINDS = {"process_grid", "panel_critical", "threads_over_cores"}
@@ -39,7 +38,7 @@ def solved(time_s: float, ranks: int = 4, parts: dict[str, float] | None = None,
 
 def found(kind: str, context: Context, *cases: list[Summary]) -> list[Finding]:
     every = [one for case in cases for one in case]
-    return all_kinds()[kind](with_summaries(context, every))
+    return run_kinds()[kind](with_summaries(context, every))
 
 
 def test_a_grid_that_nobody_asked_for_and_that_is_slower_is_advice(golden_context: Context) -> None:
@@ -110,7 +109,7 @@ def threaded(context: Context, threads: str, benchmark: str = LINPACK, processor
         name="OpenBLAS", version="0.3", origin="embedded", library="", prefix="", configuration="", core="Zen"
     )
     build = machine.build.model_copy(update={"blas": blas})
-    return all_kinds()["threads_over_cores"](replace(here, machine=machine.model_copy(update={"build": build})))
+    return run_kinds()["threads_over_cores"](replace(here, machine=machine.model_copy(update={"build": build})))
 
 
 def test_threads_times_processes_over_processors_are_found(golden_context: Context) -> None:

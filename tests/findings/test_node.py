@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.findings.context import Context
-from scope.findings.find import all_kinds
 from scope.findings.finding import Finding
+from scope.findings.run.context import Context
 from scope.machine.machine import Blas
 from scope.statistics.summary import Summary
-from tests.findings.contexts import context_of, with_host, with_summaries, with_usable
+from tests.findings.contexts import context_of, run_kinds, with_host, with_summaries, with_usable
 from tests.models.curves import noisy, summary
 
 KINDS = {"memory_saturated", "core_contention", "noise", "blas_older_processor", "blas_below_peak"}
@@ -41,7 +40,7 @@ def triads(bandwidth: Callable[[int], float], counts: list[int], array_bytes: in
 
 
 def found(kind: str, context: Context, summaries: list[Summary]) -> list[Finding]:
-    return all_kinds()[kind](with_summaries(context, summaries))
+    return run_kinds()[kind](with_summaries(context, summaries))
 
 
 EVERY = list(range(1, 17))
@@ -165,11 +164,11 @@ def with_blas(context: Context, core: str, *flags: str) -> Context:
 
 
 def test_kernels_of_an_older_processor_are_found(context: Context) -> None:
-    (finding,) = all_kinds()["blas_older_processor"](with_blas(context, "Haswell", "avx2", "avx512f"))
+    (finding,) = run_kinds()["blas_older_processor"](with_blas(context, "Haswell", "avx2", "avx512f"))
     assert "256 bit" in finding.title
     assert "512 bit" in finding.title
     assert "OPENBLAS_CORETYPE=SkylakeX" in finding.advice
-    assert all_kinds()["blas_older_processor"](with_blas(context, "Prescott", "sse2", "avx2"))
+    assert run_kinds()["blas_older_processor"](with_blas(context, "Prescott", "sse2", "avx2"))
 
 
 @pytest.mark.parametrize(
@@ -177,11 +176,11 @@ def test_kernels_of_an_older_processor_are_found(context: Context) -> None:
     [("Haswell", ["avx2"]), ("SkylakeX", ["avx2", "avx512f"]), ("Zen", ["avx2"]), ("Unheard", ["avx512f"])],
 )
 def test_kernels_that_fit_are_no_finding(context: Context, core: str, flags: list[str]) -> None:
-    assert all_kinds()["blas_older_processor"](with_blas(context, core, *flags)) == []
+    assert run_kinds()["blas_older_processor"](with_blas(context, core, *flags)) == []
 
 
 def test_without_a_blas_there_is_nothing_to_find(context: Context) -> None:
-    assert all_kinds()["blas_older_processor"](context) == []
+    assert run_kinds()["blas_older_processor"](context) == []
 
 
 def products(of_peak: float) -> list[Summary]:

@@ -6,7 +6,7 @@ from math import ceil, log2
 import numpy as np
 import pytest
 
-from scope.findings.self_consistency import violations
+from scope.findings.run.collectives.self_consistency import violations
 from scope.statistics.summary import Summary
 from tests.findings.contexts import exchanges, latencies
 from tests.models.curves import noisy, summary

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.findings.context import Context
-from scope.findings.slow_host import find
+from scope.findings.run.context import Context
+from scope.findings.run.network.slow_host import find
 from scope.samples.records import Process
 from scope.samples.samples import CaseSamples
 from tests.findings.contexts import host_like

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.findings.context import Context
-from scope.findings.slow_pairs import find
-from scope.models.pair_matrix import pair_matrices
+from scope.findings.run.context import Context
+from scope.findings.run.network.slow_pairs import find
+from scope.models.communication.pair_matrix import pair_matrices
 from scope.samples.records import LaunchRecord, Process
 from scope.samples.samples import CaseSamples, Floats, Samples, Times
 from tests.models.test_pair_matrix import matrix

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scope.findings.context import Context
 from scope.findings.finding import Finding
+from scope.findings.run.context import Context
 from scope.statistics.summary import Summary
 from tests.findings.contexts import latencies
 from tests.findings.test_applications import application, found

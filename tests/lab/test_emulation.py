@@ -19,7 +19,7 @@ from scope.lab import emulation, faults, proof
 from scope.lab.description import Lab
 from scope.lab.emulation import Emulation
 from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.models.panel_traffic import product_of, sent_bytes
+from scope.models.communication.panel_traffic import product_of, sent_bytes
 from tests import monitored_ring
 from tests.cli.scope_command import SCOPE, Answer, samples, scope, start
 

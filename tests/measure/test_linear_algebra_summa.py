@@ -6,7 +6,7 @@ import pytest
 
 from scope.build import scalapack
 from scope.machine.machine import NativeBuild
-from scope.models.panel_traffic import product_of, sent_bytes
+from scope.models.communication.panel_traffic import product_of, sent_bytes
 from tests.measure.conftest import Measure
 
 NAME, PDGEMM = "algorithm.summa", "algorithm.scalapack_pdgemm"

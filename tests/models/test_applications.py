@@ -9,10 +9,10 @@ import pytest
 
 from scope.build.registry import BenchmarkDescription
 from scope.machine.machine import Machine
-from scope.models.applications import applications
 from scope.models.fit import Application, Models
-from scope.models.speedup import speedups
-from scope.report.applications import characterisation, law, times
+from scope.models.scaling.applications import applications
+from scope.models.scaling.speedup import speedups
+from scope.report.run.applications import characterisation, law, times
 from scope.samples.records import LaunchRecord, Work
 from scope.statistics.summary import Summary
 from tests import golden_run as golden

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from scope.models.fit import Fit, NotFitted
-from scope.models.model import fit_all
+from scope.models.fitting.model import fit_all
 from scope.statistics.summary import Summary
 from tests.models.curves import noisy, summary
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.models.curve import Curve, curves
+from scope.models.computation.half_performance import MODEL
 from scope.models.fit import Fit, NotFitted
-from scope.models.half_performance import MODEL
-from scope.models.model import fit_all
+from scope.models.fitting.curve import Curve, curves
+from scope.models.fitting.model import fit_all
 from scope.samples.records import Work
 from scope.statistics.summary import Summary
 from tests.models.curves import noisy, summary

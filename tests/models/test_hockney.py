@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from scope.models.curve import Curve, curves
+from scope.models.communication.hockney import MODEL
 from scope.models.fit import Fit, NotFitted
-from scope.models.hockney import MODEL
+from scope.models.fitting.curve import Curve, curves
 from tests.models.curves import noisy, summary
 
 SIZES = [0, 64, 1024, 4096, 16384, 65536, 262144, 1048576]

@@ -8,9 +8,9 @@ import pytest
 from scope.cli.analyze import analyze
 from scope.machine.machine import Machine
 from scope.models.fit import Ladder, Models, Rung
-from scope.models.ladder import ladders as build_ladders
-from scope.models.limits import TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
-from scope.models.memory_copy import NOT_MEASURED, copied_bytes, fastest_copy
+from scope.models.ladder.ladder import ladders as build_ladders
+from scope.models.ladder.limits import TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
+from scope.models.ladder.memory_copy import NOT_MEASURED, copied_bytes, fastest_copy
 from scope.rundirectory import RunDirectory, read_json
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary

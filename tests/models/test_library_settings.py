@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
+from scope.models.communication.library_settings import name_breaks
 from scope.models.fit import Breakpoint, Fit
-from scope.models.library_settings import name_breaks
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Case
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from scope.models.curve import curves
+from scope.models.communication.loggp import MODEL
 from scope.models.fit import Fit, NotFitted
-from scope.models.loggp import MODEL
-from scope.models.model import fit_all
+from scope.models.fitting.curve import curves
+from scope.models.fitting.model import fit_all
 from scope.statistics.summary import Summary
 from tests.models.curves import noisy, summary
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scope.machine.machine import Machine
-from scope.models.operation_parts import operation_parts
+from scope.models.ladder.operation_parts import operation_parts
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from tests import golden_run as golden

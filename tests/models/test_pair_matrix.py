@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.models.decomposition import decompose
+from scope.models.communication.decomposition import decompose
 from scope.samples.samples import Floats
 
 LAUNCHES = 6

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scope.lab import description
-from scope.models.panel_traffic import (
+from scope.models.communication.panel_traffic import (
     KNOWN,
     PDGEMM,
     SUMMA,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.models.phases_by_rank import phases_by_rank
+from scope.models.scaling.phases_by_rank import phases_by_rank
 from scope.samples.reader import read
 from scope.samples.samples import CaseSamples, Samples
 

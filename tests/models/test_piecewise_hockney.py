@@ -3,11 +3,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from scope.models.curve import curves
+from scope.models.communication.piecewise_hockney import MODEL
 from scope.models.fit import Fit, NotFitted
-from scope.models.model import fit_all
-from scope.models.piecewise_hockney import MODEL
-from scope.models.segmentation import FEWEST_POINTS, best_divisions, line_cost
+from scope.models.fitting.curve import curves
+from scope.models.fitting.model import fit_all
+from scope.models.fitting.segmentation import FEWEST_POINTS, best_divisions, line_cost
 from tests.models.curves import noisy, summary
 
 SIZES = [0, 1, 8, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576]

@@ -10,10 +10,10 @@ import pytest
 
 from scope.errors import UsageError
 from scope.machine.machine import Machine
-from scope.models.costs.steps import Messages, Problem
 from scope.models.fit import Prediction
-from scope.models.lower_levels import LowerLevels, NotMeasuredError
-from scope.models.prediction import Predictor, all_costs, predictions
+from scope.models.prediction.costs.steps import Messages, Problem
+from scope.models.prediction.measured_costs import LowerLevels, NotMeasuredError
+from scope.models.prediction.prediction import Predictor, all_costs, predictions
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from tests import golden_run as golden

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.models import published_broadcasts, published_growth
-from scope.models.model import fit_all
-from scope.models.published_broadcasts import Broadcasts
-from scope.models.reference import load
+from scope.models.fitting.model import fit_all
+from scope.models.published import broadcasts as published_broadcasts
+from scope.models.published import growth as published_growth
+from scope.models.published.broadcasts import Broadcasts
+from scope.models.published.reference import load
 from scope.statistics.summary import Summary
 from tests.models.curves import noisy, summary
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.models.published_linpack import rows
-from scope.models.reference import load
-from scope.models.reproduction import Row
+from scope.models.published.linpack import rows
+from scope.models.published.reference import load
+from scope.models.published.reproduction import Row
 from scope.statistics.summary import Summary
 from tests.models.curves import noisy, summary
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from scope.lab import description
-from scope.models.published_products import counted, measured, rows
-from scope.models.reference import load
-from scope.models.reproduction import Row
+from scope.models.published.products import counted, measured, rows
+from scope.models.published.reference import load
+from scope.models.published.reproduction import Row
 from scope.samples.records import LaunchRecord
 from scope.samples.samples import CaseSamples, Samples, Times
 from scope.statistics.summary import Summary

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.models.published_times import rows
-from scope.models.reference import load
-from scope.models.reproduction import Row
+from scope.models.published.reference import load
+from scope.models.published.reproduction import Row
+from scope.models.published.times import rows
 from scope.statistics.summary import Summary
 from tests.models.curves import noisy, summary
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from scope.models.ratios import Figure, ratio
+from scope.models.fitting.ratios import Figure, ratio
 from scope.statistics.figures import describe
 from tests.models.curves import noisy
 

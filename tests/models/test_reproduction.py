@@ -7,9 +7,9 @@ import pytest
 
 from scope.errors import UsageError
 from scope.machine.machine import Machine
-from scope.models.reference import load, names
-from scope.models.reproduction import Known, Row, rows
-from scope.models.speedup import speedups
+from scope.models.published.reference import load, names
+from scope.models.published.reproduction import Known, Row, rows
+from scope.models.scaling.speedup import speedups
 from scope.statistics.summary import Summary
 from tests import golden_run as golden
 from tests.models.test_prediction import LAUNCHES, cannon, phases, ping_pong, striped

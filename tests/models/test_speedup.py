@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from scope.machine.machine import Machine
-from scope.models.amdahl import critical_count, fit, nonnegative
 from scope.models.fit import Amdahl, Speedup
-from scope.models.speedup import speedups
+from scope.models.scaling.amdahl import critical_count, fit, nonnegative
+from scope.models.scaling.speedup import speedups
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from tests import golden_run as golden

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scope.report import contents as run_contents
-from scope.report import page
-from scope.report.contents import Contents
 from scope.report.figure import Figure
-from scope.report.figures import operation_parts, phases, phases_by_rank, predictions, speedup
+from scope.report.run import contents as run_contents
+from scope.report.run import page
+from scope.report.run.contents import Contents
+from scope.report.run.figures import operation_parts, phases, phases_by_rank, predictions, speedup
 
 CANNON = "algorithm.matmul_cannon"
 

@@ -10,10 +10,10 @@ import pytest
 from scope.cli import show
 from scope.errors import UsageError
 from scope.models.fit import Application, ApplicationPoint, Bounds
-from scope.report import applications
-from scope.report import contents as run_contents
-from scope.report.contents import Contents
-from scope.report.figures import computation
+from scope.report.run import applications
+from scope.report.run import contents as run_contents
+from scope.report.run.contents import Contents
+from scope.report.run.figures import computation
 from scope.statistics.summary import Case
 
 NAME = "application.npb_lu"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scope.cli.analyze import analyze
-from scope.report import page
+from scope.report.run import page
 from tests.report import browser
 
 pytestmark = pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine")

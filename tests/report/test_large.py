@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from scope.models.fit import PairMatrix, Slow
-from scope.report import contents, page
-from scope.report.figures import curves, pairs, reliefs
+from scope.report.run import contents, page
+from scope.report.run.figures import curves, pairs
+from scope.report.run.figures import surfaces as reliefs
 from tests.report import browser
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from scope.models.model import fit_all
+from scope.models.fitting.model import fit_all
 from scope.report.figure import whiskers
-from scope.report.figures.residuals import _series
-from scope.report.parameters import outcomes
-from scope.report.provenance import _settings
+from scope.report.run.figures.residuals import _series
+from scope.report.run.parameters import outcomes
+from scope.report.run.provenance import _settings
 from tests.models.test_library_settings import launch
 from tests.models.test_loggp import overheads
 

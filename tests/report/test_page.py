@@ -13,9 +13,10 @@ import pytest
 
 from scope.cli.analyze import analyze
 from scope.errors import UsageError
-from scope.report import contents, page, wording
+from scope.report import wording
 from scope.report.figure import number
-from scope.report.rows import COLUMNS
+from scope.report.run import contents, page
+from scope.report.run.rows import COLUMNS
 from scope.rundirectory import RunDirectory
 from tests.report import browser
 

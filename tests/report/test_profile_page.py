@@ -9,7 +9,9 @@ import pytest
 from rich.console import Console
 
 from scope.cli import monitor
-from scope.report import profile_contents, profile_page, profile_text
+from scope.report.profile import contents as profile_contents
+from scope.report.profile import page as profile_page
+from scope.report.profile import text as profile_text
 from tests.profiles import synthetic
 from tests.report import browser
 

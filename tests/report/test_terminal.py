@@ -13,11 +13,12 @@ import pytest
 from rich.cells import cell_len
 
 from scope.errors import UsageError
-from scope.report import contents, page, verdict
-from scope.report.contents import read_summaries
-from scope.report.listing import listing, rows
-from scope.report.selection import select
-from scope.report.terminal import console
+from scope.report.run import contents, page
+from scope.report.run.contents import read_summaries
+from scope.report.run.selection import select
+from scope.report.terminal import verdict
+from scope.report.terminal.console import console
+from scope.report.terminal.listing import listing, rows
 
 KEYS = {
     *(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from scope.machine.machine import Machine
-from scope.models.linpack_rates import BENCHMARK, PRODUCT, linpack_rates
-from scope.report import top500
+from scope.models.computation.linpack_rates import BENCHMARK, PRODUCT, linpack_rates
+from scope.report.run import top500
 from scope.statistics.summary import Summary
 from tests import golden_run as golden
 from tests.models.curves import noisy, summary

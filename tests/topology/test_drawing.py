@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from scope.report import topology_page
+from scope.report.topology import page as topology_page
 from scope.topology import drawing
 from tests.cli.scope_command import scope
 from tests.topology.test_topology_file import GOOD, from_text

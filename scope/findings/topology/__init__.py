@@ -1,19 +1,12 @@
-"""Kinds of findings about how hosts are joined: one file each, found by walking this package, worst first."""
+"""Kinds of findings about how hosts are joined: one file each."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-
+from scope.findings import find
 from scope.findings.finding import Finding
 from scope.findings.topology.facts import Facts
 
-_SEVERITIES = ["error", "warning", "advice", "information"]
-
 
 def find_all(facts: Facts) -> list[Finding]:
-    """Return what all kinds find, worst first."""
-    names = [info.name for info in pkgutil.iter_modules(__path__)]
-    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
-    found = [finding for module in modules if hasattr(module, "find") for finding in module.find(facts)]
-    return sorted(found, key=lambda f: (_SEVERITIES.index(f.severity), -(f.lost or 0.0), f.code))
+    """Return the findings of all kinds, worst first."""
+    return find.find_all(__name__, facts)

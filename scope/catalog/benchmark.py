@@ -1,0 +1,163 @@
+"""The types of `benchmarks.json`: what a benchmark says of itself (`scope-measure --action=list`)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from scope.catalog.ranks import Ranks
+from scope.strict import Strict
+
+Value = bool | int | float | str
+"""A parameter's value."""
+
+Definition = Literal["half_round_trip", "global", "max_rank", "mean_rank", "local", "streaming", "barrier_loop"]
+"""What "the time" means; see docs/method/time.md."""
+
+Quantity = Literal["time", "time_per_step", "bytes", "flops", "messages", "observed"]
+"""What a metric is made of: the time, the time of each declared step, declared work over the time, or an observed
+series."""
+
+Module = Literal["baseline", "standard", "advanced"]
+MODULES: tuple[Module, ...] = ("baseline", "standard", "advanced")
+"""From the smallest; each includes those before it."""
+
+Role = Literal["size", "problem", "method", "parallel", "layout", "call", "path"]
+"""What a parameter decides: the extent of the problem; what is computed or sent; how; how ranks share the work and
+exchange data (no effect on one rank); how data lie in memory; how MPI is called; which way messages take."""
+
+MetricRole = Literal["result", "phase", "count", "condition"]
+"""What a metric is: a result, a part of the time, a count, or a condition such as the socket buffer granted."""
+
+Pattern = Literal[
+    "ping_pong", "stream", "transfer", "communication", "arithmetic", "memory", "copy", "pair_matrix"
+]
+"""What two layers have in common, so that one can be held against the other; see docs/method/ladder.md."""
+
+Phase = Literal["initialise", "distribute", "compute", "exchange", "collect"]
+
+ANY = "*"
+"""In the parameters of a rung or a routine: any value of that parameter."""
+
+
+class Parameter(Strict):
+    """One parameter of a benchmark."""
+
+    name: str
+    type: Literal["integer", "choice"]
+    unit: str
+    default: int | str
+    minimum: int | None = None
+    maximum: int | None = None
+    choices: list[str] = []
+    label: str
+    """What people call it: `message size`."""
+    role: Role
+    meaning: str
+
+
+class Metric(Strict):
+    """One figure that is derived from a benchmark's samples."""
+
+    name: str
+    unit: str
+    better: Literal["lower", "higher"]
+    quantity: Quantity
+    definition: Definition
+    """The definition of time behind the headline figure; others are reported beside it."""
+    label: str
+    role: MetricRole
+
+
+class Routine(Strict):
+    """An MPI routine that a benchmark stands for."""
+
+    routine: str
+    """For example `MPI_Bcast`."""
+    parameters: dict[str, Value] = {}
+    """The values at which it does; a parameter that is not named has its default, except one of role `size`."""
+    bytes: Literal["per_block", "total"] = "per_block"
+    """Whether the routine's buffer holds `message_bytes`, or the blocks of all ranks of `message_bytes` each."""
+
+
+class Rung(Strict):
+    """A place on a ladder."""
+
+    pattern: Pattern
+    layer: str
+    """`limit` where the benchmark bounds what the others can reach; else its level, or `frames`."""
+    metric: str = ""
+    """Empty: any metric of role `result`."""
+    parameters: dict[str, Value] = {}
+    """The cases that stand there; a parameter that is not named has its default, except one of role `size`."""
+
+
+class Step(Strict):
+    """One step of what the busiest rank does; the numbers are expressions in the parameters and the ranks `p`."""
+
+    phase: Phase
+    kind: Literal["work", "messages", "collective"]
+    routine: str = ""
+    """Of a collective."""
+    count: str = "1"
+    """Units of work, or how many messages or calls follow one another."""
+    bytes: str = "0"
+    """Of one message or call."""
+    ranks: str = "p"
+    """That take part in a collective."""
+    hidden: bool = False
+    """Whether it goes on behind the computation."""
+
+
+class Sweep(Strict):
+    """Cases that a module runs: `ranks=2 transport=default,tcp mode=standard message_bytes=0,1024`."""
+
+    module: Module
+    cases: str
+
+
+class Benchmark(Strict):
+    """One registered benchmark."""
+
+    name: str
+    title: str
+    """What people call it: `ping-pong`."""
+    summary: str
+    source: str
+    """Its source file, relative to `measure/src/benchmarks`."""
+    specification: str
+    """The Markdown file beside it, relative to the same folder."""
+    available: bool
+    reason: str
+    """Why it is not available; empty when it is."""
+    family: str
+    """Benchmarks of one family compute the same: equal sizes and problems have comparable times."""
+    requires: list[str] = []
+    """What a case needs beyond MPI: `blas`, `threads`, ..."""
+    ranks: Ranks = Ranks()
+    routines: list[Routine] = []
+    rungs: list[Rung] = []
+    costs: list[Step] = []
+    """What the busiest rank does, one step after another; empty where that is not declared."""
+    parameters: list[Parameter]
+    metrics: list[Metric]
+    sweeps: list[Sweep]
+
+    @property
+    def level(self) -> str:
+        """The layer that it measures: the part of its name before the dot."""
+        return self.name.partition(".")[0]
+
+    @property
+    def module(self) -> Module:
+        """The smallest module that runs it."""
+        return min((sweep.module for sweep in self.sweeps), key=MODULES.index, default=MODULES[-1])
+
+    @property
+    def parameter(self) -> dict[str, Parameter]:
+        """The parameters by name."""
+        return {parameter.name: parameter for parameter in self.parameters}
+
+    @property
+    def metric(self) -> dict[str, Metric]:
+        """The metrics by name."""
+        return {metric.name: metric for metric in self.metrics}

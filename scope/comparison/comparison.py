@@ -1,0 +1,92 @@
+"""What a comparison of two runs says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+from scope.statistics.summary import Case
+from scope.strict import Strict
+
+Verdict = Literal["worse", "better", "inconclusive", "no difference", "incomparable"]
+VERDICTS: list[Verdict] = ["worse", "better", "inconclusive", "no difference", "incomparable"]
+"""In the order in which they are read."""
+
+Basis = Literal["launches", "samples", "same data", "none"]
+
+
+class Factor(Strict):
+    """Something that differs between the two runs."""
+
+    name: str
+    a: str
+    b: str
+
+
+class ComparedCase(Case):
+    """One metric of one case in both runs, under its headline definition."""
+
+    metric: str
+    unit: str
+    better: Literal["lower", "higher"]
+    definition: str
+    verdict: Verdict
+    reason: str
+    """Why the verdict is what it is, where the figures do not say it alone."""
+    a_median: float | None
+    b_median: float | None
+    ratio: float | None
+    """Median of B over median of A."""
+    ratio_low: float | None
+    ratio_high: float | None
+    basis: Basis
+    """What the interval rests on: launch medians, or the samples of single launches."""
+    a_launches: int
+    b_launches: int
+    test: str
+    """The test behind `p`; empty when there was none."""
+    p: float | None
+    smallest_p: float | None
+    """The smallest p that the rank-sum test could reach with these launches."""
+    p_corrected: float | None
+    """After Benjamini and Hochberg, over all cases that were tested."""
+
+    @property
+    def change(self) -> float | None:
+        """The relative change from A to B: 0.05 is five percent more."""
+        return None if self.ratio is None else self.ratio - 1
+
+    @property
+    def loss(self) -> float:
+        """How much worse B is, as a share of A's figure; negative when it is better, 0 when unknown."""
+        if self.ratio is None:
+            return 0.0
+        return self.ratio - 1 if self.better == "lower" else 1 - self.ratio
+
+
+class Comparison(Strict):
+    """Everything that `scope compare` found."""
+
+    format: int
+    a: str
+    b: str
+    level: float
+    """The false-discovery rate that is controlled."""
+    threshold: float
+    """Relative changes smaller than this are no difference."""
+    factors: list[Factor]
+    """What differs and is named, but does not forbid to compare."""
+    obstacles: list[Factor]
+    """What differs about the machines and makes every case incomparable."""
+    cases: list[ComparedCase]
+    """Worst first."""
+
+    @property
+    def counts(self) -> dict[Verdict, int]:
+        """Cases per verdict."""
+        numbers = Counter(case.verdict for case in self.cases)
+        return {verdict: numbers[verdict] for verdict in VERDICTS}
+
+    def regressions(self, beyond: float) -> list[ComparedCase]:
+        """Return the cases that are worse by more than the share `beyond`."""
+        return [case for case in self.cases if case.verdict == "worse" and case.loss > beyond]

@@ -1,0 +1,101 @@
+"""What differs between the machines of two runs: obstacles to a comparison, and factors that are named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scope import units
+from scope.comparison.comparison import Factor
+from scope.machine.machine import Host, Machine
+
+Facts = dict[str, str]
+
+_MEMORY_TOLERANCE = 0.02
+
+
+def obstacles(a: Machine, b: Machine) -> list[Factor]:
+    """Return the facts that make two machines two machines: the figures of one say nothing of the other."""
+    found = _differences(_identity(a), _identity(b))
+    return [one for one in found if one.name != "memory" or not _about_the_same_memory(a, b)]
+
+
+def factors(a: Machine, b: Machine) -> list[Factor]:
+    """Return what may change from run to run on one machine and may explain a difference."""
+    return _differences(_circumstances(a), _circumstances(b))
+
+
+def _about_the_same_memory(a: Machine, b: Machine) -> bool:
+    """Say whether memory differs by less than 2 %: a kernel keeps a little more or less of it for itself."""
+    sizes_a, sizes_b = (sorted(host.memory_bytes for host in machine.hosts) for machine in (a, b))
+    return len(sizes_a) == len(sizes_b) and all(
+        abs(one - other) <= _MEMORY_TOLERANCE * max(one, other)
+        for one, other in zip(sizes_a, sizes_b, strict=True)
+    )
+
+
+def _differences(a: Facts, b: Facts) -> list[Factor]:
+    names = list(dict.fromkeys([*a, *b]))
+    return [
+        Factor(name=name, a=a.get(name, "not set"), b=b.get(name, "not set"))
+        for name in names
+        if a.get(name) != b.get(name)
+    ]
+
+
+def _identity(machine: Machine) -> Facts:
+    return {
+        "hosts": str(len(machine.hosts)),
+        "processors": _each(machine, lambda host: f"{host.processor.model} ({host.processor.architecture})"),
+        "cores": _each(machine, _cores),
+        "memory": _each(machine, lambda host: units.quantity(host.memory_bytes, "B")),
+        "links": _each(machine, _links),
+    }
+
+
+def _circumstances(machine: Machine) -> Facts:
+    build = machine.build
+    library = (
+        {
+            "MPI": f"{build.mpi.name} {build.mpi.version}",
+            "compiler": build.compiler,
+            "flags": build.flags,
+        }
+        if build
+        else {}
+    )
+    return {
+        **library,
+        "host names": _each(machine, lambda host: host.name),
+        "kernel": _each(machine, lambda host: host.kernel),
+        "operating system": _each(machine, lambda host: host.operating_system),
+        "virtualisation": _each(machine, lambda host: host.virtualization or "none"),
+        "governor": _each(machine, lambda host: host.governor or "none shown"),
+        "turbo": _each(machine, lambda host: {True: "on", False: "off", None: "not known"}[host.turbo]),
+        "huge pages": _each(machine, lambda host: host.transparent_huge_pages),
+        "Scope": machine.scope_version,
+        **{f"environment {name}": value for name, value in machine.environment.items()},
+    }
+
+
+def _each(machine: Machine, describe: Callable[[Host], str]) -> str:
+    described = [describe(host) for host in machine.hosts]
+    kinds = dict.fromkeys(described)
+    return "; ".join(kind if (number := described.count(kind)) == 1 else f"{number} × {kind}" for kind in kinds)
+
+
+def _cores(host: Host) -> str:
+    processor = host.processor
+    quota = f", time of {processor.quota_cores:g}" if processor.quota_cores is not None else ""
+    return (
+        f"{processor.sockets} sockets, {processor.cores} cores, {processor.threads} threads, "
+        f"{len(processor.usable)} usable{quota}"
+    )
+
+
+def _links(host: Host) -> str:
+    rates = sorted(
+        f"{link.kind} {units.quantity(link.rate_bits_per_s, 'bit/s')}"
+        for link in host.links
+        if link.up and link.rate_bits_per_s is not None
+    )
+    return ", ".join(rates) or "no link of a known rate"

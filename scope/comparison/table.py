@@ -1,0 +1,85 @@
+"""A comparison as a terminal shows it, worst first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from scope import units
+from scope.comparison.comparison import ComparedCase, Comparison, Verdict
+
+_STYLES: dict[Verdict, str] = {
+    "worse": "bold red",
+    "better": "green",
+    "inconclusive": "yellow",
+    "no difference": "dim",
+    "incomparable": "dim",
+}
+
+
+def table(comparison: Comparison, every: bool = False) -> RenderableType:
+    """Return the cases that differ or may differ, or all of them; the rest is counted."""
+    shown = [case for case in comparison.cases if every or case.verdict in ("worse", "better", "inconclusive")]
+    return Group(
+        *_heading(comparison), *([_cases(shown)] if shown else []), *_counts(comparison), *_reasons(comparison)
+    )
+
+
+def _heading(comparison: Comparison) -> Iterator[Text]:
+    yield Text(f"B {comparison.b}\nagainst A {comparison.a}", style="bold")
+    for factor in comparison.obstacles:
+        yield Text(f"  other {factor.name}: {factor.a} | {factor.b}", style="yellow")
+    for factor in comparison.factors:
+        yield Text(f"  differs: {factor.name}: {factor.a} | {factor.b}")
+    yield Text()
+
+
+def _cases(cases: list[ComparedCase]) -> Table:
+    """Put what has a fixed width first, so that the case has the rest of the line."""
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
+    grid.add_column("verdict", no_wrap=True)
+    for name in ("change [95 % interval]", "A", "B", "q"):
+        grid.add_column(name, no_wrap=True, justify="right")
+    grid.add_column("case")
+    for case in cases:
+        grid.add_row(
+            Text(case.verdict, style=_STYLES[case.verdict]),
+            change(case),
+            units.quantity(case.a_median, case.unit),
+            units.quantity(case.b_median, case.unit),
+            "" if case.p_corrected is None else f"{case.p_corrected:.2g}",
+            Text.assemble(f"{case.label}: {case.metric}", (f" ({case.reason})" if case.reason else "", "dim")),
+        )
+    return grid
+
+
+def change(case: ComparedCase) -> str:
+    """Write the change from A to B with its interval: `+5.1 % [+4.0, +6.2]`."""
+    if case.ratio is None or case.ratio_low is None or case.ratio_high is None:
+        return "–"
+    middle, low, high = (f"{100 * (ratio - 1):+.1f}" for ratio in (case.ratio, case.ratio_low, case.ratio_high))
+    return f"{middle} % [{low}, {high}]"
+
+
+def _counts(comparison: Comparison) -> Iterator[Text]:
+    yield Text()
+    words = [f"{number} {verdict}" for verdict, number in comparison.counts.items() if number]
+    yield Text(", ".join(words) + "." if words else "Neither run has a case.", style="bold")
+    yield Text(
+        f"Changes below {comparison.threshold:.1%} are no difference; "
+        f"of the changes reported at most {comparison.level:.0%} are expected to be chance.",
+        style="dim",
+    )
+
+
+def _reasons(comparison: Comparison) -> Iterator[Text]:
+    """Say why cases are incomparable, each reason once."""
+    reasons = Counter(case.reason for case in comparison.cases if case.verdict == "incomparable")
+    for reason, number in reasons.most_common(8):
+        yield Text(f"  incomparable: {number} × {reason}")
+    if len(reasons) > 8:
+        yield Text(f"  and {len(reasons) - 8} more reasons; --all shows them")

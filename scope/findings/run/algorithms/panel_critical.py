@@ -1,0 +1,65 @@
+"""The processes of a LINPACK spend much of the time on its panels, which few of them factor at a time."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Finding
+from scope.findings.run.algorithms.cases import AlgorithmCase, algorithm_cases
+from scope.findings.run.context import Context
+
+LARGEST_SHARE = 0.25
+PARTS = ("panel_s", "broadcast_s")
+
+
+def find(context: Context) -> list[Finding]:
+    """Find, for each number of processes, whether panels hold the largest LINPACK up."""
+    largest: dict[tuple[object, ...], AlgorithmCase] = {}
+    for case in algorithm_cases(context):
+        if case.total.benchmark != "algorithm.linpack" or case.total.ranks == 1:
+            continue
+        key = (case.total.ranks, case.total.transport)
+        known = largest.get(key)
+        if known is None or (case.size, -(case.total.median or 0)) > (known.size, -(known.total.median or 0)):
+            largest[key] = case
+    return [_finding(case, part) for case in largest.values() if (part := _longest(case)) is not None]
+
+
+def _longest(case: AlgorithmCase) -> str | None:
+    """Return the part that certainly takes more of the whole than it may; of two the longer."""
+    whole = case.total.ci_high
+    over = [
+        part
+        for part in PARTS
+        if whole and (low := case.figures[part].ci_low if part in case.figures else None)
+        if low > LARGEST_SHARE * whole
+    ]
+    return max(over, key=case.seconds) if over else None
+
+
+def _finding(case: AlgorithmCase, part: str) -> Finding:
+    total = case.total
+    share = case.seconds(part) / (total.median or 1.0)
+    what = "factoring panels" if part == "panel_s" else "waiting for panels"
+    ahead = int(total.parameters.get("look_ahead", 1)) > 0
+    return Finding(
+        code="panel-on-critical-path",
+        severity="advice",
+        title=(
+            f"LINPACK of {case.size} equations on {total.ranks} ranks spends {share:.0%} of "
+            f"{units.quantity(total.median, 's')} {what}"
+        ),
+        where={
+            "benchmark": total.benchmark,
+            "size": case.size,
+            "ranks": total.ranks,
+            "transport": total.transport,
+            "layer": "algorithm",
+        },
+        evidence=case.evidence("time_s", "panel_s", "broadcast_s", "swap_s", "update_s"),
+        advice=(
+            ("" if ahead else "Use look_ahead=1. ")
+            + "Try smaller blocks and more equations; a grid with fewer rows needs fewer messages for each pivot, "
+            "one with fewer columns fewer for each panel."
+        ),
+        lost=share,
+    )

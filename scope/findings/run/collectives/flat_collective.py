@@ -1,0 +1,123 @@
+"""A collective sends its payload over a slow trunk more often than once."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context
+from scope.statistics.summary import Summary
+from scope.topology.topology import Group, Topology
+
+ONCE = ("mpi.broadcast", "mpi.reduce", "mpi.allreduce")
+"""Collectives whose payload has to cross every trunk once (and back at the same time)."""
+SLOW_SHARE = 0.5
+"""A trunk is slow that carries less than this share of what one host below it can send."""
+TOO_OFTEN = 1.5
+BETTER = "collectives"
+
+
+def find(context: Context) -> list[Finding]:
+    """Find collectives that take longer than a topology-aware one or than crossing the slowest trunk.
+
+    The worst of each benchmark is told. Where no topology-aware one was measured, small messages do not count:
+    they are bound by latency, and only where crossing takes most of what is needed is the trunk to blame.
+    """
+    if context.topology is None:
+        return []
+    worst: dict[str, tuple[float, Finding]] = {}
+    for summary in context.headlines:
+        if summary.benchmark not in ONCE or summary.metric != "time_s" or summary.transport.startswith(BETTER):
+            continue
+        for finding in _held(context, context.topology, summary):
+            if finding.lost is not None and finding.lost > worst.get(summary.benchmark, (0.0, finding))[0]:
+                worst[summary.benchmark] = (finding.lost, finding)
+    return [finding for _, finding in worst.values()]
+
+
+def _held(context: Context, topology: Topology, summary: Summary) -> list[Finding]:
+    hosts = _hosts(context, summary)
+    better = _better(context, summary)
+    trunk = _slowest_trunk(topology, hosts, shared=better is not None)
+    message_bytes = int(summary.parameters.get("message_bytes", 0))
+    if trunk is None or trunk.uplink_bytes_per_s is None or summary.median is None:
+        return []
+    crossing_s = message_bytes / trunk.uplink_bytes_per_s
+    needed_s = crossing_s + topology.join(*_across(topology, trunk, hosts)).latency_s
+    gained = better.median if better and better.median else needed_s
+    if summary.median < TOO_OFTEN * gained or (better is None and crossing_s < needed_s / 2):
+        return []
+    how = "takes" if better else "would take at least"
+    seconds = units.quantity(summary.median, "s")
+    return [
+        Finding(
+            code="flat-collective",
+            severity="warning",
+            title=f"{summary.benchmark} of {units.quantity(message_bytes, 'B')} on {summary.ranks} processes took "
+            f"{seconds}; one that crosses the trunk of {trunk.name} once {how} {units.quantity(gained, 's')}",
+            where={"benchmark": summary.benchmark, "group": trunk.name, "layer": "mpi"},
+            evidence=[
+                Evidence(what=summary.label, value=summary.median, unit="s"),
+                Evidence(what=f"its payload over the trunk of {trunk.name}, once", value=crossing_s, unit="s"),
+                Evidence(what="so often it could have crossed meanwhile", value=summary.median / crossing_s),
+                *([Evidence(what=better.label, value=gained, unit="s")] if better else []),
+            ],
+            advice="Number ranks cluster by cluster, and run the program over the topology-aware collectives "
+            "(docs/how-to/collectives.md).",
+            lost=1 - gained / summary.median,
+        )
+    ]
+
+
+def _hosts(context: Context, summary: Summary) -> list[str]:
+    """Return the hosts of a case's processes, the first rank's first."""
+    for launch in context.samples.launches:
+        if (launch.ranks, launch.transport) == (summary.ranks, summary.transport):
+            return [process.host for process in sorted(launch.processes, key=lambda process: process.rank)]
+    return []
+
+
+def _slowest_trunk(topology: Topology, hosts: list[str], shared: bool) -> Group | None:
+    """Return the group with the slowest uplink that parts the hosts and is slow for one of those inside.
+
+    `shared`: one that is slow only when those inside send at once does, too.
+    """
+    known = [host for host in dict.fromkeys(hosts) if host in topology.group_of]
+    parting = [
+        group
+        for group in topology.group
+        if group.uplink_bytes_per_s is not None and 0 < len(_inside(topology, group, known)) < len(known)
+    ]
+    slow = [
+        group
+        for group in parting
+        if shared or (group.uplink_bytes_per_s or 0) < SLOW_SHARE * _own_rate(topology, group)
+    ]
+    return min(slow, key=lambda group: group.uplink_bytes_per_s or 0.0, default=None)
+
+
+def _inside(topology: Topology, group: Group, hosts: list[str]) -> list[str]:
+    members = set(topology.members(group))
+    return [host for host in hosts if host in members]
+
+
+def _own_rate(topology: Topology, group: Group) -> float:
+    """Return what one host of a group can send."""
+    return max(topology.group_of[host].bandwidth_bytes_per_s for host in topology.members(group))
+
+
+def _across(topology: Topology, trunk: Group, hosts: list[str]) -> tuple[str, str]:
+    """Return a host on each side."""
+    inside = _inside(topology, trunk, hosts)
+    return inside[0], next(host for host in hosts if host not in inside and host in topology.group_of)
+
+
+def _better(context: Context, summary: Summary) -> Summary | None:
+    """Return the same case over topology-aware collectives, the fastest that was measured."""
+    same = [
+        other
+        for other in context.headlines
+        if other.transport.startswith(BETTER)
+        and (other.benchmark, other.metric, other.ranks) == (summary.benchmark, summary.metric, summary.ranks)
+        and other.parameters == summary.parameters
+    ]
+    return min(same, key=lambda other: other.median or float("inf"), default=None)

@@ -1,0 +1,76 @@
+"""A collective of a number of processes that is no power of two takes longer than of the next larger power."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, log2
+
+from scope import units
+from scope.findings.finding import Finding
+from scope.findings.run.collectives.collective_guidelines import but_for_the_ranks
+from scope.findings.run.context import Context, excess_of, figure
+from scope.findings.run.measurement.oversubscription import crowded
+from scope.findings.settings import setting
+from scope.statistics.summary import Summary
+
+SMALLEST_EXCESS = 0.1
+"""Above the time of more processes; a model of steps says that it takes no longer."""
+LARGE_EXCESS = 0.5
+
+
+def find(context: Context) -> list[Finding]:
+    """Find the worst case of each collective whose interval lies above that of the next larger power of two.
+
+    Fewer processes hold no more data, so that any time above is the algorithm's. Where the times are equal, the
+    intervals of six launches each lie apart in this order once in 924; they must be 10 % apart, too.
+    """
+    crowds = crowded(context)
+    times = [
+        s
+        for s in context.headlines
+        if s.unit == "s"
+        and s.definition == "global"
+        and s.ci_low is not None
+        and (s.ranks, s.transport, s.placement) not in crowds
+    ]
+    worst: dict[str, tuple[Summary, Summary]] = {}
+    for odd, power in _pairs(times):
+        known = worst.get(odd.benchmark)
+        if known is None or excess_of(odd, power) > excess_of(*known):
+            worst[odd.benchmark] = (odd, power)
+    return [_finding(context, odd, power) for odd, power in worst.values()]
+
+
+def _pairs(times: list[Summary]) -> Iterator[tuple[Summary, Summary]]:
+    by_key = {(but_for_the_ranks(s), s.ranks): s for s in times}
+    for odd in times:
+        larger = 2 ** ceil(log2(odd.ranks))
+        power = by_key.get((but_for_the_ranks(odd), larger))
+        if larger == odd.ranks or power is None or odd.ci_low is None or power.ci_high is None:
+            continue
+        if odd.ci_low > power.ci_high and excess_of(odd, power) > SMALLEST_EXCESS:
+            yield odd, power
+
+
+def _finding(context: Context, odd: Summary, power: Summary) -> Finding:
+    excess = excess_of(odd, power)
+    return Finding(
+        code="odd-process-count",
+        severity="warning" if excess > LARGE_EXCESS else "advice",
+        title=(
+            f"{odd.benchmark} takes {units.share(excess)} longer on {odd.ranks} processes than on {power.ranks}: "
+            f"{odd.label}"
+        ),
+        where={
+            "benchmark": odd.benchmark,
+            "ranks": odd.ranks,
+            "message_bytes": int(odd.parameters.get("message_bytes", 0)),
+            "layer": "mpi",
+        },
+        evidence=[figure(odd), figure(power)],
+        advice=(
+            f"The library's algorithm wants a power of two: run such programs on {power.ranks} or "
+            f"{power.ranks // 2} processes, or {setting(context.mpi, 'collective algorithm')}."
+        ),
+        lost=excess / (1 + excess),
+    )

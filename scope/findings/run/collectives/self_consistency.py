@@ -1,0 +1,200 @@
+"""An MPI call is slower than a program could be that makes the same out of other calls.
+
+Performance guidelines after Träff, Gropp & Thakur 2010, "Self-consistent MPI performance guidelines" (IEEE TPDS
+21 (5), 698-709). A guideline is one row of `GUIDELINES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, log2
+
+from scipy.stats import false_discovery_control, mannwhitneyu
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.collectives.collective_guidelines import COLLECTIVE_GUIDELINES, blocking
+from scope.findings.run.collectives.guideline import Comparison, Guideline, of, same_place, size, slowest_pair
+from scope.findings.run.context import Context
+from scope.findings.run.measurement.oversubscription import crowded
+from scope.findings.settings import setting
+from scope.statistics.summary import Summary
+
+SMALLEST_EXCESS = 0.05
+FALSE_DISCOVERIES = 0.05
+"""Share of wrong violations among those reported of a guideline (Benjamini & Hochberg 1995)."""
+FEWEST_LAUNCHES = 4
+"""With four launches against four the smallest one-sided p of the rank test is 1/70; with six, 1/924."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One pair that breaks a guideline, perhaps by chance."""
+
+    guideline: Guideline
+    comparison: Comparison
+    p: float
+
+    @property
+    def left(self) -> Summary:
+        """What is too slow."""
+        return self.comparison.left
+
+    @property
+    def excess(self) -> float:
+        """How much longer the left side takes: 0.1 is 10 %."""
+        return (self.left.median or 0.0) / (self.comparison.bound_s or 1.0) - 1
+
+
+def find(context: Context) -> list[Finding]:
+    """Find violations that a rank test on launches confirms, corrected for all comparisons; one per guideline.
+
+    Launches with more processes than processors are left out: they are about waiting. Uncertainty of the
+    synchronised clock counts for the left side.
+    """
+    crowds = crowded(context)
+    times = [
+        s
+        for s in context.headlines
+        if s.unit == "s"
+        and s.benchmark.startswith("mpi.")
+        and s.definition != "observed"
+        and (s.ranks, s.transport, s.placement) not in crowds
+    ]
+    uncertainty_s = max((launch.clock_synchronization.error_s for launch in context.samples.launches), default=0.0)
+    confirmed = violations(times, uncertainty_s)
+    found = []
+    for guideline in GUIDELINES:
+        broken = [violation for violation in confirmed if violation.guideline is guideline]
+        if broken:
+            found.append(_finding(context, guideline, sorted(broken, key=lambda v: -v.excess)))
+    return found
+
+
+def violations(times: list[Summary], uncertainty_s: float = 0.0) -> list[Violation]:
+    """Return the confirmed violations of all guidelines among summaries of times.
+
+    The comparisons of a guideline are corrected together: of all guidelines at once the rank test of six launches,
+    whose p is never below 1/924, could confirm nothing that happens in a few cases only.
+    """
+    return [violation for guideline in GUIDELINES for violation in _broken(guideline, times, uncertainty_s)]
+
+
+def _broken(guideline: Guideline, times: list[Summary], uncertainty_s: float) -> list[Violation]:
+    tested = [
+        Violation(guideline, comparison, _p(comparison, uncertainty_s))
+        for comparison in guideline.pairs(times)
+        if min(len(comparison.left.launch_medians), comparison.bound_of_launches_s.size) >= FEWEST_LAUNCHES
+    ]
+    if not tested:
+        return []
+    adjusted = false_discovery_control([violation.p for violation in tested])
+    return [
+        violation
+        for violation, p in zip(tested, adjusted, strict=True)
+        if p < FALSE_DISCOVERIES and violation.excess > SMALLEST_EXCESS
+    ]
+
+
+def _p(comparison: Comparison, uncertainty_s: float) -> float:
+    """Return the one-sided p of the rank test (Mann-Whitney) that the left side is slower."""
+    other = comparison.bound_of_launches_s + uncertainty_s
+    return float(mannwhitneyu(comparison.left.launch_medians, other, alternative="greater").pvalue)
+
+
+def _exchange_against_ping_pong(times: list[Summary]) -> Iterator[Comparison]:
+    for left in of(times, "mpi.comms2"):
+        for right in of(times, "mpi.latency", mode="standard", completion="blocking"):
+            if same_place(left, right) and size(left) == size(right):
+                yield Comparison(left, right, 2.0)
+
+
+def _standard_against_synchronous(times: list[Summary]) -> Iterator[Comparison]:
+    for left in of(times, "mpi.latency", mode="standard"):
+        for right in of(times, "mpi.latency", mode="synchronous"):
+            same = left.parameters.get("completion") == right.parameters.get("completion")
+            if same and same_place(left, right) and size(left) == size(right):
+                yield Comparison(left, right)
+
+
+def _broadcast_against_sends(times: list[Summary]) -> Iterator[Comparison]:
+    sends = of(times, "mpi.latency", mode="standard", completion="blocking")
+    for left in blocking(times, "mpi.broadcast"):
+        right = slowest_pair(left, [send for send in sends if size(send) == size(left)])
+        if left.ranks > 1 and right is not None:
+            yield Comparison(left, right, left.ranks - 1.0)
+
+
+def _barrier_against_exchanges(times: list[Summary]) -> Iterator[Comparison]:
+    exchanges = [s for s in of(times, "mpi.comms2") if size(s) == 0]
+    for left in blocking(times, "mpi.barrier"):
+        right = slowest_pair(left, exchanges)
+        if left.ranks > 1 and right is not None:
+            yield Comparison(left, right, float(ceil(log2(left.ranks))))
+
+
+def _shorter_against_longer(times: list[Summary]) -> Iterator[Comparison]:
+    curves: dict[tuple[object, ...], list[Summary]] = {}
+    for s in times:
+        if "message_bytes" in s.parameters:
+            rest = tuple(sorted((k, str(v)) for k, v in s.parameters.items() if k != "message_bytes"))
+            curves.setdefault(
+                (s.benchmark, rest, s.ranks, s.transport, s.placement, s.origin, s.metric), []
+            ).append(s)
+    for curve in curves.values():
+        ordered = sorted(curve, key=size)
+        yield from (Comparison(short, long) for short, long in pairwise(ordered))
+
+
+GUIDELINES = [
+    Guideline("sendrecv", "MPI_Sendrecv", "a send and a receive one after the other", _exchange_against_ping_pong),
+    Guideline("standard send", "a standard send", "a synchronous send", _standard_against_synchronous),
+    Guideline("broadcast", "MPI_Bcast", "p - 1 sends in turn", _broadcast_against_sends),
+    Guideline("barrier", "MPI_Barrier", "ceil(log2 p) rounds of empty MPI_Sendrecv", _barrier_against_exchanges),
+    Guideline("monotony", "a message", "the next longer one", _shorter_against_longer),
+    *COLLECTIVE_GUIDELINES,
+]
+
+
+def _finding(context: Context, guideline: Guideline, broken: list[Violation]) -> Finding:
+    worst = broken[0]
+    many = f" (worst of {len(broken)} cases)" if len(broken) > 1 else ""
+    return Finding(
+        code="self-consistency",
+        severity="warning" if worst.excess > 1 else "advice",
+        title=f"{guideline.left} takes {_longer(worst.excess)} {guideline.right}: {worst.left.label}{many}",
+        where={
+            "guideline": guideline.name,
+            "benchmark": worst.left.benchmark,
+            "ranks": worst.left.ranks,
+            "message_bytes": size(worst.left),
+            "layer": "mpi",
+        },
+        evidence=[evidence for violation in broken[:5] for evidence in _evidence(violation)],
+        advice=_advice(context, guideline),
+        lost=worst.excess / (1 + worst.excess),
+    )
+
+
+def _longer(excess: float) -> str:
+    return f"{units.share(excess)} longer than" if excess < 1 else f"{units.digits(1 + excess)} times as long as"
+
+
+def _evidence(violation: Violation) -> list[Evidence]:
+    one = violation.comparison
+    times = "" if one.times == 1 else f"{one.times:g} x "
+    then = f", then {one.then.label}" if one.then else ""
+    return [
+        Evidence(what=one.left.label, value=one.left.median or 0.0, unit="s"),
+        Evidence(what=f"{times}{one.right.label}{then}", value=one.bound_s, unit="s"),
+    ]
+
+
+def _advice(context: Context, guideline: Guideline) -> str:
+    if guideline in COLLECTIVE_GUIDELINES or guideline.name in ("broadcast", "barrier"):
+        return f"A program is faster with the composition: {setting(context.mpi, 'collective algorithm')}."
+    if guideline.name == "monotony":
+        return f"Padding the message would make it faster; {setting(context.mpi, 'eager limit')}."
+    return f"Use {guideline.right} at these sizes, and compare another MPI (`scope run --mpi NAME`)."

@@ -1,0 +1,1 @@
+"""Findings about the measurement itself: whether the numbers can be trusted."""

@@ -1,0 +1,40 @@
+"""Samples that depend on their predecessors, so that there is less information in them than their number says."""
+
+from __future__ import annotations
+
+from scipy.stats import binom
+
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context, one_of_each_case
+from scope.statistics.dependence import SIGNIFICANCE
+
+CERTAINTY = 0.001
+
+
+def find(context: Context) -> list[Finding]:
+    """Find more dependent cases than the test's own false alarms explain (a binomial number of them)."""
+    tested = [s for s in one_of_each_case(context.headlines) if s.autocorrelation is not None]
+    dependent = [s for s in tested if s.autocorrelated]
+    by_chance = float(binom.sf(len(dependent) - 1, len(tested), SIGNIFICANCE)) if dependent else 1.0
+    if by_chance >= CERTAINTY:
+        return []
+    pooled = [s for s in dependent if s.interval_basis == "samples"]
+    worst = sorted(dependent, key=lambda s: -(s.autocorrelation or 0))
+    advice = (
+        "Their intervals rest on single samples and are too narrow: use at least 6 launches (`--launches 6`)."
+        if pooled
+        else "The intervals rest on launches and stay right; more samples per launch would add less than it seems."
+    )
+    return [
+        Finding(
+            code="autocorrelated-samples",
+            severity="warning" if pooled else "information",
+            title=f"In {len(dependent)} of {len(tested)} cases a sample depends on the one before it",
+            where={"cases": len(dependent)},
+            evidence=[
+                Evidence(what=f"lag-1 autocorrelation of {s.label}", value=s.autocorrelation or 0.0)
+                for s in worst[:5]
+            ],
+            advice=advice,
+        )
+    ]

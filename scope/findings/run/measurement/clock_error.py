@@ -1,0 +1,43 @@
+"""The clocks of the hosts differ by more than what was measured with them allows."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context
+
+TOLERATED = 0.1
+"""Share of a collective's time that the clocks may be apart."""
+
+
+def find(context: Context) -> list[Finding]:
+    """Find collectives (global definition) whose times are not long beside the largest clock error seen."""
+    hosts = max((launch.clock_synchronization.hosts for launch in context.samples.launches), default=1)
+    errors = [launch.clock_synchronization.error_s for launch in context.samples.launches]
+    errors += [launch.clock_synchronization.error_at_end_s or 0.0 for launch in context.samples.launches]
+    errors += [end.clock_error_s for end in context.samples.ends]
+    worst = max(errors, default=0.0)
+    touched = [
+        s
+        for s in context.headlines
+        if s.definition == "global" and s.unit == "s" and worst > TOLERATED * (s.median or 0)
+    ]
+    if hosts < 2 or not touched:
+        return []
+    shortest = min(touched, key=lambda s: s.median or 0.0)
+    return [
+        Finding(
+            code="clock-error",
+            severity="warning",
+            title=(
+                f"The synchronised clocks were up to {units.quantity(worst, 's')} apart, more than "
+                f"{units.share(TOLERATED)} of the time of {len(touched)} collectives"
+            ),
+            where={"hosts": hosts, "benchmark": ", ".join(sorted({s.benchmark for s in touched}))},
+            evidence=[
+                Evidence(what="largest clock error of any launch", value=worst, unit="s"),
+                Evidence(what=shortest.label, value=shortest.median or 0.0, unit="s"),
+            ],
+            advice="For these cases read the definitions that need no common clock: max_rank and streaming.",
+        )
+    ]

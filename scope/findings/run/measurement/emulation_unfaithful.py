@@ -1,0 +1,43 @@
+"""An emulated link does not do what it was declared to do."""
+
+from __future__ import annotations
+
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context
+from scope.lab.proof import faithful, lacks_processors
+from scope.machine.machine import EmulatedCluster, EmulatedLink
+
+
+def find(context: Context) -> list[Finding]:
+    """Find links of the lab that were measured off their declared rate; one finding for all of them."""
+    lab = context.machine.lab
+    off = [link for link in lab.links if not faithful(link)] if lab else []
+    if lab is None or not off:
+        return []
+    worst = max(off, key=lambda link: abs(link.deviation))
+    return [
+        Finding(
+            code="emulation-unfaithful",
+            severity="warning",
+            title=f"In the lab the {worst.link} carried {_amount(worst)} than declared: emulated figures are of "
+            "another network",
+            where={"layer": "network", "lab": lab.name},
+            evidence=[Evidence(what=link.link, value=f"{link.deviation:+.1%}") for link in off],
+            advice=_advice(lab, worst),
+        )
+    ]
+
+
+def _amount(link: EmulatedLink) -> str:
+    return f"{abs(link.deviation):.1%} {'less' if link.deviation < 0 else 'more'}"
+
+
+def _advice(lab: EmulatedCluster, link: EmulatedLink) -> str:
+    if lab.faults:
+        return f"It was asked for: {', '.join(lab.faults)}. `scope lab fault --clear` mends it."
+    if lacks_processors(link):
+        return (
+            f"The processors were {link.processor_share:.0%} busy while it was measured: the emulation lacks"
+            " computing power. Use a quieter or larger machine, lower rates, or fewer hosts."
+        )
+    return "Look at what else shapes the link (`scope lab status`), mend it, and check it anew: `scope lab check`."

@@ -1,0 +1,28 @@
+"""The processors may run below their speed to save energy."""
+
+from __future__ import annotations
+
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context
+
+
+def find(context: Context) -> list[Finding]:
+    """Find hosts whose frequency governor is known and not `performance`; one finding per governor."""
+    hosts: dict[str, list[str]] = {}
+    for host in context.machine.hosts:
+        if host.governor and host.governor != "performance":
+            hosts.setdefault(host.governor, []).append(host.name)
+    return [
+        Finding(
+            code="frequency-governor",
+            severity="warning",
+            title=f"The frequency governor is {governor}, not performance, on {', '.join(names)}",
+            where={"host": ", ".join(names)},
+            evidence=[Evidence(what="governor", value=governor)],
+            advice=(
+                "Short cases may be timed before the processor has sped up. As root: `cpupower frequency-set -g "
+                "performance`; on a batch system ask for it, for example `srun --cpu-freq=performance`."
+            ),
+        )
+        for governor, names in hosts.items()
+    ]

@@ -1,0 +1,33 @@
+"""Repetitions that some rank began too late for its window."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context, one_of_each_case
+from scope.statistics.summary import Summary
+
+TOLERATED = 0.05
+
+
+def find(context: Context) -> list[Finding]:
+    """Find cases with more than 5 % late repetitions; one finding per benchmark."""
+    benchmarks: dict[str, list[Summary]] = {}
+    for summary in one_of_each_case([s for s in context.summaries if s.primary]):
+        if summary.invalid_share > TOLERATED:
+            benchmarks.setdefault(summary.benchmark, []).append(summary)
+    return [_finding(name, late) for name, late in benchmarks.items()]
+
+
+def _finding(name: str, late: list[Summary]) -> Finding:
+    worst = sorted(late, key=lambda s: -s.invalid_share)
+    return Finding(
+        code="late-windows",
+        severity="warning",
+        title=f"{name}: up to {units.share(worst[0].invalid_share)} of the repetitions began late on some rank "
+        f"in {len(late)} case{'s' if len(late) > 1 else ''}; they are not counted",
+        where={"benchmark": name, "ranks": worst[0].ranks},
+        evidence=[Evidence(what=f"late repetitions of {s.label}", value=s.invalid_share) for s in worst[:5]],
+        advice="Something keeps a rank from its processor: look for other processes, interrupts or too few "
+        "processors. `sampling.synchronization=dissemination` needs no windows.",
+    )

@@ -1,0 +1,64 @@
+"""What was asked for or planned and has no result: skipped, unavailable, or never reached."""
+
+from __future__ import annotations
+
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context
+
+
+def find(context: Context) -> list[Finding]:
+    """Find skipped and unavailable cases, one finding per reason, and the planned cases that nobody reached."""
+    reasons: dict[str, list[str]] = {}
+    for skipped in context.run.skipped:
+        reasons.setdefault(skipped.reason, []).append(f"{skipped.benchmark} {skipped.case}".strip())
+    for launches in context.samples.by_case().values():
+        case = launches[0]
+        if case.status == "unavailable":
+            reasons.setdefault(case.reason, []).append(case.benchmark)
+    found = [_skipped(reason, cases) for reason, cases in reasons.items()]
+    missing, planned = _not_reached(context)
+    if missing:
+        found.append(_unreached(context, missing, planned))
+    return found
+
+
+def _not_reached(context: Context) -> tuple[list[str], int]:
+    """Return the planned cases that have no record in their launch, and how many were planned."""
+    if context.plan is None:
+        return [], 0
+    seen = {(case.launch, case.position) for case in context.samples.cases}
+    planned = [
+        (launch.number, position, case.benchmark)
+        for launch in context.plan.launches
+        for position, case in enumerate(launch.cases)
+    ]
+    return [name for launch, position, name in planned if (launch, position) not in seen], len(planned)
+
+
+def _skipped(reason: str, cases: list[str]) -> Finding:
+    names = sorted(set(cases))
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return Finding(
+        code="skipped-cases",
+        severity="information",
+        title=f"Skipped: {shown}: {reason}",
+        where={"benchmark": ", ".join(sorted({name.split()[0] for name in names}))},
+        evidence=[
+            Evidence(what="cases", value=len(cases)),
+            *(Evidence(what="case", value=name) for name in names[:8]),
+        ],
+        advice="Nothing is wrong with the others; the reason says what these need.",
+    )
+
+
+def _unreached(context: Context, missing: list[str], planned: int) -> Finding:
+    names = sorted(set(missing))
+    return Finding(
+        code="unfinished-run",
+        severity="warning",
+        title=f"{len(missing)} of {planned} planned cases have no sample: the run is {context.run.status}",
+        where={"benchmark": ", ".join(names)},
+        evidence=[Evidence(what=f"missing cases of {name}", value=missing.count(name)) for name in names],
+        advice="`scope run --resume DIRECTORY` measures them and nothing else.",
+        lost=len(missing) / planned,
+    )

@@ -1,0 +1,1 @@
+"""Findings about point-to-point messages of the MPI library."""

@@ -1,0 +1,96 @@
+"""A library changes its protocol at some message size, and the time steps."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context
+from scope.findings.settings import how_to_set, setting
+from scope.models.fit import Breakpoint, Fit
+
+SMALLEST_STEP = 0.1
+"""Share of the time; smaller steps are not worth a line."""
+LARGE_STEP = 0.25
+
+
+def find(context: Context) -> list[Finding]:
+    """Find breaks of chosen fits whose step is certain (its interval excludes zero) and worth knowing."""
+    return [
+        _finding(context, fit, point)
+        for fit in context.models.fits
+        if fit.chosen and fit.definition != "max_rank"
+        for point in fit.breakpoints
+        if _is_certain(point) and abs(step_share(fit, point)) >= SMALLEST_STEP
+    ]
+
+
+def step_share(fit: Fit, point: Breakpoint) -> float:
+    """Return the step over the time that the protocol before would have taken."""
+    after = next(p.fitted for p in fit.points if p.x == point.first_after)
+    before = after - point.jump_s
+    return point.jump_s / before if before > 0 else float("inf")
+
+
+def _is_certain(point: Breakpoint) -> bool:
+    low, high = point.jump_low_s, point.jump_high_s
+    return low is not None and high is not None and (low > 0 or high < 0)
+
+
+def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
+    share = step_share(fit, point)
+    last, first = units.size(point.last_before), units.size(point.first_after)
+    low, high = sorted((abs(point.jump_low_s or 0), abs(point.jump_high_s or 0)))
+    step = units.interval(abs(point.jump_s), low, high, "s")
+    word = "dearer" if point.jump_s > 0 else "cheaper"
+    return Finding(
+        code="protocol-switch",
+        severity="advice" if abs(share) >= LARGE_STEP else "information",
+        title=f"{fit.subject.label}: messages above {last} are {step} ({units.share(abs(share))}) {word}"
+        + _named(point),
+        where={
+            "benchmark": fit.subject.benchmark,
+            "transport": fit.subject.transport,
+            "ranks": fit.subject.ranks,
+            "last_before_bytes": int(point.last_before),
+            "first_after_bytes": int(point.first_after),
+        },
+        evidence=[
+            Evidence(what=f"fitted step at {first}", value=point.jump_s, unit="s"),
+            *(Evidence(what=f"the library's {one.name}", value=one.value, unit="B") for one in point.settings),
+            *([_agreement(point.agreement)] if point.agreement is not None else []),
+            Evidence(what=f"BIC of {fit.model}: {fit.reason}", value=fit.bic),
+            *(
+                Evidence(what=f"measured at {units.size(p.x)}", value=p.measured, unit="s")
+                for p in fit.points
+                if p.x in (point.last_before, point.first_after)
+            ),
+        ],
+        advice=_advice(context, fit, point, last, first),
+        lost=share / (1 + share) if point.jump_s > 0 else None,
+    )
+
+
+def _named(point: Breakpoint) -> str:
+    if not point.settings:
+        return ""
+    likeliest = point.settings[0]
+    return f"; the library's {likeliest.name} is {units.size(likeliest.value)}"
+
+
+def _agreement(share: float) -> Evidence:
+    return Evidence(what="launches that break between the same sizes", value=units.share(share))
+
+
+def _advice(context: Context, fit: Fit, point: Breakpoint, last: str, first: str) -> str:
+    if not fit.subject.benchmark.startswith("mpi."):
+        return (
+            f"Below the library, between {last} and {first}: buffers, packets or pages of the kernel change here."
+        )
+    where = f"The library changes its protocol or algorithm between {last} and {first}"
+    how = setting(context.mpi, "eager limit")
+    if point.settings:
+        named = [f"{how_to_set(context.mpi, one.name)} (now {one.value})" for one in point.settings]
+        how = "what switches there is moved with " + " or ".join(named)
+    if point.jump_s > 0:
+        return f"{where}. A higher limit may keep such messages cheap; {how}."
+    return f"{where}, and the new one is cheaper: try a lower limit; {how}."

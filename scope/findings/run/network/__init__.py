@@ -1,0 +1,1 @@
+"""Findings about links, pairs of hosts and layers of the network."""

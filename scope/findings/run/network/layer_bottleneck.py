@@ -1,0 +1,154 @@
+"""Which layer holds a network's messages back: the wire, the protocol or the library (Melas 2000, sec. 7.2.7).
+
+The thesis saw a slow wire saturated whatever stood above it, a fast one left idle by TCP/IP (13 % of Myrinet), and
+a lean protocol move the loss into the library; with a faster wire n_1/2 grew, because start-up stayed. So long
+messages are judged by what each layer retains of the bandwidth below it, short ones by what each adds to the
+start-up, and n_1/2 says where the one ends and the other begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context
+from scope.findings.settings import setting
+from scope.models.fit import Fit, Ladder, Parameter, Rung
+
+Layer = Literal["wire", "protocol", "library"]
+
+SATURATED = 0.8
+"""Share of the limit that counts as all of it: Ethernet gave the thesis 0.84 to 0.87 of 1.186 MB/s (table 7.4)."""
+
+
+@dataclass(frozen=True)
+class Three:
+    """The three rungs that are told apart."""
+
+    wire: Rung
+    protocol: Rung
+    library: Rung
+
+
+def find(context: Context) -> list[Finding]:
+    """Find the layer to blame on each path between hosts where the figures tell the layers apart."""
+    ladders = context.models.ladders
+    found: dict[str, Finding] = {}
+    for ladder in ladders:
+        three = _three(ladder)
+        if ladder.quantity != "bandwidth_bytes_per_s" or three is None or ladder.path in found:
+            continue
+        layer = _long(three)
+        if layer is not None:
+            below = next((one for one in ladders if one.path == ladder.path and one.quantity == "latency_s"), None)
+            found[ladder.path] = _finding(context, ladder, three, layer, _three(below) if below else None)
+    return list(found.values())
+
+
+def _three(ladder: Ladder) -> Three | None:
+    """Take the limit as the wire, or raw frames where the limit is unknown; None where a rung has no figure."""
+    rungs = {rung.layer: rung for rung in ladder.rungs if rung.value}
+    wire = rungs.get("limit") or rungs.get("frames")
+    if wire is None or "network" not in rungs or "mpi" not in rungs or "memory" in ladder.path:
+        return None
+    return Three(wire, rungs["network"], rungs["mpi"])
+
+
+def _long(three: Three) -> Layer | None:
+    """Judge long messages; None where the intervals do not tell the losses apart."""
+    wire, protocol, library = (_bounds(rung) for rung in (three.wire, three.protocol, three.library))
+    if library[0] > wire[1]:
+        return None  # the library does not go this way
+    if library[0] >= SATURATED * wire[1]:
+        return "wire"
+    if library[1] >= SATURATED * wire[0]:
+        return None  # near the threshold
+    kept_by_protocol = (protocol[0] / wire[1], protocol[1] / wire[0])
+    kept_by_library = (library[0] / protocol[1], library[1] / protocol[0])
+    if kept_by_protocol[1] < kept_by_library[0]:
+        return "protocol"
+    if kept_by_library[1] < kept_by_protocol[0]:
+        return "library"
+    return None
+
+
+def _bounds(rung: Rung) -> tuple[float, float]:
+    value = rung.value or 0.0
+    return rung.low or value, rung.high or value
+
+
+def _short(three: Three) -> tuple[Layer, float] | None:
+    """Return the layer that adds most to the time of the smallest message, and its share of it.
+
+    None where a layer takes less time than the one below it: they did not go the same way.
+    """
+    wire, protocol, library = (rung.value or 0.0 for rung in (three.wire, three.protocol, three.library))
+    if not wire <= protocol <= library:
+        return None
+    added: dict[Layer, float] = {"wire": wire, "protocol": protocol - wire, "library": library - protocol}
+    most = max(added, key=lambda layer: added[layer])
+    return most, added[most] / library
+
+
+def _finding(context: Context, ladder: Ladder, three: Three, layer: Layer, start: Three | None) -> Finding:
+    library, wire = three.library.value or 0.0, three.wire.value or 0.0
+    title = f"The {layer} holds long messages back: MPI reaches {units.share(library / wire)} of the wire"
+    rungs = [three.wire, three.protocol, three.library]
+    where: dict[str, str | int | float] = {"path": ladder.path, "layer": layer}
+    half = _n_half(context, ladder, three.library)
+    if half is not None:
+        where["n_half_bytes"] = round(half.value)
+    short = _short(start) if start is not None else None
+    if start is not None and short is not None:
+        most, share = short
+        below = f"below {units.quantity(half.value, 'B')}" if half is not None else "short ones"
+        title += f"; {below} it is the {most}, {units.share(share)} of the start-up"
+        rungs += [start.wire, start.protocol, start.library]
+    evidence = [Evidence(what=rung.name, value=rung.value or 0.0, unit=rung.unit) for rung in rungs]
+    for rung in (three.protocol, three.library):
+        one = _n_half(context, ladder, rung)
+        evidence += [Evidence(what=f"n_1/2 of {rung.name}", value=one.value, unit="B")] if one else []
+    return Finding(
+        code="layer-bottleneck",
+        severity="information" if layer == "wire" else "advice",
+        title=f"{title} ({ladder.path})",
+        where=where,
+        evidence=evidence,
+        advice=_advice(context, layer),
+        lost=None if layer == "wire" else 1 - library / wire,
+    )
+
+
+def _n_half(context: Context, ladder: Ladder, rung: Rung) -> Parameter | None:
+    """Return the fitted n_1/2 of the curve on which a rung stands."""
+    for fit in context.models.fits:
+        if fit.chosen and _stands_on(fit, ladder, rung):
+            return next((one for one in fit.parameters if one.name == "n_half_bytes"), None)
+    return None
+
+
+def _stands_on(fit: Fit, ladder: Ladder, rung: Rung) -> bool:
+    parameters = {**fit.subject.parameters, "message_bytes": ladder.message_bytes or 0}
+    names = sorted(parameters)
+    words = rung.name.split(", ")[0].split(" ")
+    same = words[0] == fit.subject.benchmark and sorted(words[1:]) == [f"{n}={parameters[n]}" for n in names]
+    return same and fit.subject.transport == ("tcp" if "tcp" in rung.name.split(", ")[1:] else "default")
+
+
+def _advice(context: Context, layer: Layer) -> str:
+    if layer == "wire":
+        return (
+            "Protocol and library leave little to gain; more comes only from a faster link, several links at "
+            "once, or larger frames (MTU 9000)."
+        )
+    if layer == "protocol":
+        return (
+            "A faster link alone will not help. Try larger frames (MTU 9000), offloads (`ethtool -k`), larger "
+            "socket buffers, or a library that bypasses the kernel (libfabric, UCX)."
+        )
+    return (
+        "The protocol could carry more than the library asks of it. Compare another MPI (`scope run --mpi NAME`); "
+        f"{setting(context.mpi, 'network stack')}."
+    )

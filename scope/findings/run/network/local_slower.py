@@ -1,0 +1,61 @@
+"""Two processes on one host talk more slowly than two on different hosts."""
+
+from __future__ import annotations
+
+from scipy.stats import mannwhitneyu
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context, excess_of, figure
+from scope.findings.settings import setting
+from scope.statistics.summary import Summary
+
+SMALLEST_EXCESS = 0.05
+SIGNIFICANCE = 0.01
+FEWEST_LAUNCHES = 4
+
+
+def find(context: Context) -> list[Finding]:
+    """Find benchmarks of a pair whose local case certainly takes longer than the remote one; one for each."""
+    pairs = [s for s in context.headlines if s.ranks == 2 and s.unit == "s" and s.definition != "observed"]
+    remote = {_key(s): s for s in pairs if s.placement == "node"}
+    slower: dict[str, list[tuple[Summary, Summary]]] = {}
+    for local in pairs:
+        other = remote.get(_key(local))
+        if local.placement != "node" and other is not None and _is_slower(local, other):
+            slower.setdefault(local.benchmark, []).append((local, other))
+    return [_finding(context, found) for found in slower.values()]
+
+
+def _key(summary: Summary) -> tuple[object, ...]:
+    parameters = tuple(sorted((name, str(value)) for name, value in summary.parameters.items()))
+    return (summary.benchmark, parameters, summary.transport, summary.origin, summary.metric)
+
+
+def _is_slower(local: Summary, remote: Summary) -> bool:
+    if min(len(local.launch_medians), len(remote.launch_medians)) < FEWEST_LAUNCHES:
+        return False
+    test = mannwhitneyu(local.launch_medians, remote.launch_medians, alternative="greater")
+    return excess_of(local, remote) > SMALLEST_EXCESS and float(test.pvalue) < SIGNIFICANCE
+
+
+def _finding(context: Context, found: list[tuple[Summary, Summary]]) -> Finding:
+    local, remote = max(found, key=lambda pair: excess_of(*pair))
+    excess = excess_of(local, remote)
+    many = f" (worst of {len(found)} cases)" if len(found) > 1 else ""
+    return Finding(
+        code="local-pair-slower",
+        severity="warning",
+        title=f"Inside a host {local.label} takes {units.share(excess)} longer than between hosts{many}",
+        where={"benchmark": local.benchmark, "layer": "mpi"},
+        evidence=[
+            figure(local),
+            figure(remote),
+            Evidence(what="excess of the local pair", value=excess),
+        ],
+        advice=(
+            "Messages inside a host should go through memory: see that shared memory is used and that the two "
+            f"processes do not share a core. {setting(context.mpi, 'memory copies')}."
+        ),
+        lost=excess / (1 + excess),
+    )

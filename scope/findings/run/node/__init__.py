@@ -1,0 +1,1 @@
+"""Findings about one node: processor, memory, operating system, BLAS."""

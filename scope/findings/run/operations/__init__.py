@@ -1,0 +1,1 @@
+"""Findings about operations of a program: what its messages cost beyond the ping-pong."""

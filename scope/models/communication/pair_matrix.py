@@ -1,0 +1,110 @@
+"""The matrix of a cluster: how long a message takes between every two of its processes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from scope.models.communication.decomposition import FEWEST, FEWEST_LAUNCHES, Effect, decompose
+from scope.models.fit import PairMatrix, Slow
+from scope.samples.samples import CaseSamples, Floats, Samples
+
+BENCHMARK = "mpi.pairs"
+
+Kind = tuple[int, str, int, str, str, str]
+"""Message bytes, load, ranks, transport, placement and origin of a matrix."""
+
+
+def pair_matrices(samples: Samples) -> list[PairMatrix]:
+    """Return a matrix for each kind of round that was measured, in the order of their sizes."""
+    kinds: dict[Kind, list[CaseSamples]] = defaultdict(list)
+    for case in samples.cases:
+        if case.benchmark == BENCHMARK and case.ok and case.times:
+            kinds[_kind(case)].append(case)
+    places = {(launch.launch, launch.attempt): launch for launch in samples.launches}
+    matrices = []
+    for kind in sorted(kinds):
+        first = kinds[kind][0]
+        launch = places.get((first.launch, first.attempt))
+        hosts = [process.host for process in launch.processes] if launch else []
+        matrices.append(_matrix(kind, kinds[kind], hosts))
+    return matrices
+
+
+def half_round_trips(cases: list[CaseSamples], ranks: int) -> Floats:
+    """Return the half round trip of each pair in each launch, in s, NaN where none; (launches, ranks, ranks).
+
+    In round r the ranks i and j with i + j = r (mod p) are a pair, and both time it.
+    """
+    numbers = sorted({case.launch for case in cases})
+    times_s = np.full((len(numbers), ranks, ranks), np.nan)
+    for case in cases:
+        series = next(times for times in case.times if times.cadence == "isolated")
+        counted = series.elapsed_s[:, series.counted] / series.operations / 2
+        if not counted.size:
+            continue
+        medians = np.median(counted, axis=1)
+        for rank, median in zip(series.ranks_kept.tolist(), medians.tolist(), strict=True):
+            partner = (int(case.parameters["round"]) - rank) % ranks
+            if median > 0 and partner != rank:
+                times_s[numbers.index(case.launch), rank, partner] = median
+    with np.errstate(invalid="ignore"):
+        both: Floats = np.fmax(times_s, times_s.transpose(0, 2, 1))
+    return both
+
+
+def _kind(case: CaseSamples) -> Kind:
+    size, load = int(case.parameters["message_bytes"]), str(case.parameters["load"])
+    return size, load, case.ranks, case.transport, case.placement, case.origin
+
+
+def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatrix:
+    size, load, ranks, transport, placement, origin = kind
+    names = _names(hosts, ranks)
+    times_s = half_round_trips(cases, ranks)
+    whole = times_s[~np.isnan(times_s[:, ~np.eye(ranks, dtype=bool)]).any(axis=1)]
+    reason = ""
+    if ranks < FEWEST:
+        reason = f"{ranks} processes; {FEWEST} are needed to tell a slow one from its pairs"
+    elif len(whole) < FEWEST_LAUNCHES:
+        reason = f"{len(whole)} launches have every pair; {FEWEST_LAUNCHES} are needed"
+    found = decompose(np.nan_to_num(whole)) if not reason else None
+
+    def slow(effect: Effect) -> Slow:
+        members = [names[member] for member in effect.members]
+        return Slow(members=members, excess=effect.excess, low=effect.low, high=effect.high)
+
+    return PairMatrix(
+        message_bytes=size,
+        load=load,
+        transport=transport,
+        placement=placement,
+        origin=origin,
+        names=names,
+        time_s=_medians(times_s),
+        launches=len(times_s),
+        slow_processes=[slow(effect) for effect in found.hosts] if found else [],
+        slow_pairs=[slow(effect) for effect in found.pairs] if found else [],
+        slow_between=slow(found.groups) if found and found.groups else None,
+        reason=reason,
+    )
+
+
+def _medians(times_s: Floats) -> list[list[float | None]]:
+    """Return the median over the launches that have the pair; None where none has it."""
+
+    def median(values: Floats) -> float | None:
+        measured = values[~np.isnan(values)]
+        return float(np.median(measured)) if measured.size else None
+
+    count = times_s.shape[1]
+    return [[median(times_s[:, i, j]) for j in range(count)] for i in range(count)]
+
+
+def _names(hosts: list[str], ranks: int) -> list[str]:
+    if len(hosts) != ranks:
+        return [f"rank {rank}" for rank in range(ranks)]
+    if len(set(hosts)) == ranks:
+        return hosts
+    return [f"{host} rank {rank}" for rank, host in enumerate(hosts)]

@@ -1,0 +1,1 @@
+"""Models of computation in one process or node."""

@@ -1,0 +1,1 @@
+"""Curves, least squares and the choice among models."""

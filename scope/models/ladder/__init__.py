@@ -1,0 +1,1 @@
+"""The ladder: each layer against the layer below, and the limits under it."""

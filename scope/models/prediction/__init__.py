@@ -1,0 +1,1 @@
+"""Predictions from measured lower levels, with their errors."""

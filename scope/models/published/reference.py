@@ -1,0 +1,296 @@
+"""Published experiments as data: what was printed, where it stands, and what to run to see the same here."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+import scope
+from scope.errors import ScopeError, UsageError
+from scope.samples.records import Value
+from scope.strict import Strict
+
+
+class Scale(Strict):
+    """What to run: cases as `--case` spells them."""
+
+    launches: int = Field(ge=1)
+    cases: list[str]
+    sizes: dict[int, int] = {}
+    """The size, or block, that stands for each published one; empty: the published ones themselves."""
+
+
+class Column(Strict):
+    """A column of a published table: elapsed times of a benchmark, a ratio of two columns, or a speed-up."""
+
+    key: str
+    words: str
+    benchmark: str = ""
+    parameters: dict[str, Value] = {}
+    over: tuple[str, str] | None = None
+    """This column is the one over the other."""
+    speedup_of: str | None = None
+
+
+class Single(Strict):
+    """A published figure that stands in no table."""
+
+    words: str
+    quantity: Literal[
+        "time",
+        "exchange",
+        "exchange_ratio",
+        "speedup",
+        "compute_speedup",
+        "critical_count",
+        "least_speedup",
+        "largest_speedup",
+    ]
+    benchmark: str
+    parameters: dict[str, Value]
+    over: dict[str, Value] = {}
+    """Of a ratio: the parameters of what is below."""
+    size: int = 0
+    sizes: list[int] = []
+    """Of the least or largest over several sizes."""
+    ranks: int = 1
+    published: float
+
+
+class Broadcast(Strict):
+    """A row of a table of broadcast algorithms: one payload, the same hosts."""
+
+    words: str
+    transport: str
+    """`default` is the MPI library's own; else the algorithm of the topology-aware collectives."""
+    published: float | None = None
+    """Measured seconds."""
+    estimated: float | None = None
+    """Seconds that the source estimates."""
+
+
+class Growth(Strict):
+    """How a collective was found to grow with the number of processes."""
+
+    words: str
+    benchmark: str
+    parameters: dict[str, Value] = {}
+    transport: str = "default"
+    law: Literal["linear", "logarithmic"]
+
+
+class RateNetwork(Strict):
+    """A network that applications were run on, and the transport that stands for it here."""
+
+    name: str
+    """As the source calls it."""
+    transport: Literal["default", "tcp"]
+
+
+class Rate(Strict):
+    """The rate of an application on a network."""
+
+    benchmark: str
+    problem: str = Field(alias="class")
+    """Its class."""
+    ranks: int
+    network: str
+    """The name of one of the networks."""
+    published: float
+    """10^6 operations per second, as the application counts them."""
+
+
+class Share(Strict):
+    """What an application computes, or how long its messages take on a network."""
+
+    words: str
+    quantity: Literal["operations", "computation", "communication"]
+    """10^6 operations; a0 of computation that takes a0 / p seconds on p processes; seconds over other seconds."""
+    benchmark: str
+    problem: str = Field(alias="class")
+    """Its class."""
+    network: str
+    """The name of one of the networks."""
+    over: str = ""
+    """Of communication: the other network."""
+    ranks: int = 0
+    """0: all that were run."""
+    published: float | None = None
+    remark: str = ""
+
+
+class Linpack(Strict):
+    """The best rate of LINPACK on a network."""
+
+    ranks: int
+    n_max: int
+    """Equations with which it was reached."""
+    network: str
+    """The name of one of the networks."""
+    r_max: float
+    """Gflop/s."""
+
+
+class MatrixProduct(Strict):
+    """A way to multiply matrices on a grid of processes."""
+
+    words: str
+    benchmark: str
+    parameters: dict[str, Value] = {}
+    transport: str = "default"
+    published: bool = False
+    """Whether it is what the source measured."""
+
+
+class Arrangement(Strict):
+    """How the grid of processes lies on the clusters."""
+
+    words: str
+    grid_rows: int
+    grid_order: Literal["rows", "columns"]
+    lost: float | None = None
+    """Published share of the rate that is lost against the first arrangement."""
+
+
+class BlockRate(Strict):
+    """The rate of a product in blocks of a size."""
+
+    size: int
+    gflops: float
+
+
+class StudyScale(Strict):
+    """How large the study is that stands for a published one."""
+
+    arguments: str
+    """Of the program."""
+    ranks: list[int]
+    repetitions: int = Field(ge=1)
+
+
+class Network(Strict):
+    """Where a study is run."""
+
+    name: str
+    """As the source calls it."""
+    words: str
+    """What stands for it here."""
+    lab: str | None = None
+    """The emulated cluster; None: this machine."""
+    transport: Literal["default", "tcp"] = "default"
+
+
+class StudyFigure(Strict):
+    """A published figure of a program's runs."""
+
+    words: str
+    published: float | None = None
+    unit: str
+    quantity: Literal[
+        "wall",
+        "cpu",
+        "difference",
+        "ratio",
+        "mpi",
+        "mpi_share",
+        "routine",
+        "routine_share",
+        "routine_bytes",
+        "routine_calls",
+        "serial_share",
+        "slowdown",
+        "by_computation",
+        "by_communication",
+        "inflation",
+    ]
+    network: str
+    """The name of one of the networks."""
+    over: str = ""
+    """Another network: the figure is the quotient."""
+    ranks: int = 0
+    """0: the most that were run."""
+    routine: str = ""
+    fixed: Literal["processes", "nodes"] = "processes"
+    remark: str = ""
+
+
+class StudyOf(Strict):
+    """A published study of a program, and what stands for it here."""
+
+    kind: Literal["campaign", "placement"]
+    program: str
+    """Of those in `scope.campaign.programs`."""
+    stands_for: str
+    """What is not as published, in a sentence."""
+    fitting: StudyScale
+    full: StudyScale
+    network: list[Network]
+    figure: list[StudyFigure]
+
+
+class Reference(Strict):
+    """One published experiment."""
+
+    title: str
+    source: str
+    machine: str
+    fitting: Scale = Scale(launches=1, cases=[])
+    full: Scale = Scale(launches=1, cases=[])
+    study: StudyOf | None = None
+    """Of programs under the monitor; then there are no cases."""
+    column: list[Column] = []
+    case: list[dict[str, float]] = []
+    """Rows of the table: size, ranks, and the columns by key; a ratio may be left to be computed."""
+    figure: list[Single] = []
+    lab: str | None = None
+    """The emulated cluster that it is reproduced on; None: wherever it is asked for."""
+    hosts: list[str] = []
+    """Its hosts in the order of the ranks; empty: as they come."""
+    payload_bytes: int = 0
+    """Of the published broadcasts."""
+    broadcast: list[Broadcast] = []
+    growth: list[Growth] = []
+    network: list[RateNetwork] = []
+    rate: list[Rate] = []
+    share: list[Share] = []
+    linpack: list[Linpack] = []
+    product: list[MatrixProduct] = []
+    product_size: int = 0
+    """Rows and columns of the matrices."""
+    product_block: int = 0
+    """The block in which arrangements are compared."""
+    arrangement: list[Arrangement] = []
+    """The first is what the blocks were varied on, and what losses are told against."""
+    block: list[BlockRate] = []
+
+    def scale(self, full: bool) -> Scale:
+        """Return what to run."""
+        return self.full if full else self.fitting
+
+
+def names() -> list[str]:
+    """Return the names of all published experiments."""
+    return sorted(path.stem for path in directory().glob("*.toml"))
+
+
+def load(name: str) -> Reference:
+    """Read a published experiment; raises UsageError for an unknown one and names those there are."""
+    if name not in names():
+        raise UsageError(f"{name}: no such experiment; there are {', '.join(names())}")
+    path = directory() / f"{name}.toml"
+    try:
+        return Reference.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise ScopeError(f"{path}: {error}") from error
+
+
+def directory() -> Path:
+    """Return the folder of the published figures: inside an installed package, else beside it."""
+    package = Path(scope.__file__).resolve().parent
+    for folder in (package / "reference", package.parent / "reference"):
+        if folder.is_dir():
+            return folder
+    raise ScopeError(f"{package / 'reference'}: the published figures are not here; install Scope again")

@@ -1,0 +1,303 @@
+"""Published figures beside those of a run: like with like, so that ratios and speed-ups say more than seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from scope.errors import UsageError
+from scope.machine.machine import Machine
+from scope.models.fit import PredictedPoint, Speedup
+from scope.models.fitting.oversubscription import crowded
+from scope.models.prediction.costs.steps import Problem
+from scope.models.prediction.costs.strassen import ROUNDS
+from scope.models.prediction.measured_costs import NotMeasuredError
+from scope.models.prediction.prediction import Predictor, all_costs
+from scope.models.published.reference import Column, Reference, Single
+from scope.models.scaling.speedup import SIZES, size_of
+from scope.samples.records import LaunchRecord, Value
+from scope.statistics.summary import Summary
+from scope.strict import Strict
+
+MOST_RANKS = 64
+"""The predicted critical count is looked for up to so many processes."""
+
+
+class Row(Strict):
+    """One figure: as it was published, as it is predicted for this machine, as it was measured here."""
+
+    row: str
+    published: float | None
+    predicted: float | None
+    measured: float | None
+    unit: str
+    limit: float | None
+    """What it is held against: of a speed-up the number of processes, which only caches let it exceed."""
+    origin: Literal["measured", "emulated", "simulated", "published"]
+    """Of the best of ours: measured, else predicted, else none."""
+    size: int
+    """The size that was used here."""
+    ranks: int
+    remark: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a run says, to be asked for figures at a published experiment's points."""
+
+    summaries: list[Summary]
+    speedups: list[Speedup]
+    machine: Machine
+    launches: list[LaunchRecord]
+    sizes: Mapping[int, int]
+    """The size that stands for each published one."""
+    _predictors: dict[str, Predictor] = field(default_factory=dict)
+
+    def here(self, size: int) -> int:
+        """Return the size that stands for a published one."""
+        return self.sizes.get(size, size)
+
+    def summary(
+        self, benchmark: str, parameters: Mapping[str, Value], size: int, ranks: int, metric: str = "time_s"
+    ) -> Summary | None:
+        """Return what was measured at a published point; on one process the order of messages does not matter."""
+        wanted = {k: v for k, v in parameters.items() if ranks > 1 or k not in ("schedule", "exchange")}
+        return next(
+            (
+                s
+                for s in self.summaries
+                if (s.benchmark, s.metric, s.ranks) == (benchmark, metric, ranks)
+                and s.primary
+                and s.valid
+                and s.median is not None
+                and s.transport == "default"
+                and size_of(s.parameters) == self.here(size)
+                and wanted.items() <= s.parameters.items()
+            ),
+            None,
+        )
+
+    def median(
+        self, benchmark: str, parameters: Mapping[str, Value], size: int, ranks: int, metric: str = "time_s"
+    ) -> float | None:
+        """Return its median."""
+        found = self.summary(benchmark, parameters, size, ranks, metric)
+        return found.median if found else None
+
+    def predicted(
+        self, benchmark: str, parameters: Mapping[str, Value], size: int, ranks: int
+    ) -> PredictedPoint | None:
+        """Return what the lower levels of the run predict there; None where they lack a parameter."""
+        alone = self.summary(benchmark, {k: v for k, v in parameters.items() if k != "schedule"}, size, 1)
+        if alone is None or benchmark not in all_costs():
+            return None
+        costs = all_costs()[benchmark]
+        if benchmark not in self._predictors:
+            self._predictors[benchmark] = Predictor(costs, self.summaries, self.machine, self.launches)
+        given = {k: v for k, v in alone.parameters.items() if k not in SIZES} | dict(parameters)
+        problem = Problem(self.here(size), ranks, given)
+        if costs.refuses(problem):
+            return None
+        try:
+            return self._predictors[benchmark].point(problem)
+        except (NotMeasuredError, UsageError):
+            return None
+
+    def over(self, ranks: int) -> bool:
+        """Say whether so many processes had fewer processors."""
+        return any(crowd[0] == ranks for crowd in crowded(self.machine, self.launches))
+
+    @property
+    def counts(self) -> list[int]:
+        """The numbers of processes that algorithms were run on."""
+        return sorted({s.ranks for s in self.summaries if s.benchmark.startswith("algorithm.") and s.ranks > 1})
+
+
+def rows(reference: Reference, known: Known) -> list[Row]:
+    """Return the published figures in their order, each with ours, then our speed-ups on our own counts."""
+    found = [*_table(reference, known), *(_single(one, known) for one in reference.figure)]
+    if reference.case or reference.figure:
+        found += _own(reference, known)
+    return found
+
+
+def _table(reference: Reference, known: Known) -> Iterator[Row]:
+    columns = {column.key: column for column in reference.column}
+    cases = {(int(case["size"]), int(case["ranks"])): case for case in reference.case}
+    for size, ranks in cases:
+        for column in reference.column:
+            published = _published(column, cases, size, ranks)
+            ours = [_value(column, columns, way, size, ranks) for way in (_predicted(known), _measured(known))]
+            words = f"{column.words}, N = {size}, {ranks} process{'es' if ranks > 1 else ''}"
+            unit = "s" if column.benchmark else "1"
+            limit = float(ranks) if column.speedup_of else None
+            yield _row(words, published, ours[0], ours[1], unit, limit, known, size, ranks)
+
+
+Time = Callable[[str, Mapping[str, Value], int, int], float | None]
+
+
+def _measured(known: Known) -> Time:
+    return lambda benchmark, parameters, size, ranks: known.median(benchmark, parameters, size, ranks)
+
+
+def _predicted(known: Known) -> Time:
+    def time_s(benchmark: str, parameters: Mapping[str, Value], size: int, ranks: int) -> float | None:
+        point = known.predicted(benchmark, parameters, size, ranks)
+        return point.total_s.value if point else None
+
+    return time_s
+
+
+def _published(
+    column: Column, cases: Mapping[tuple[int, int], Mapping[str, float]], size: int, ranks: int
+) -> float | None:
+    case = cases[size, ranks]
+    if column.key in case:
+        return case[column.key]
+    if column.over is not None:
+        return _quotient(case.get(column.over[0]), case.get(column.over[1]))
+    one = cases.get((size, 1), {})
+    return _quotient(one.get(column.speedup_of or ""), case.get(column.speedup_of or ""))
+
+
+def _value(column: Column, columns: Mapping[str, Column], time: Time, size: int, ranks: int) -> float | None:
+    def of(key: str, count: int) -> float | None:
+        return time(columns[key].benchmark, columns[key].parameters, size, count)
+
+    if column.over is not None:
+        return _quotient(of(column.over[0], ranks), of(column.over[1], ranks))
+    if column.speedup_of is not None:
+        return _quotient(of(column.speedup_of, 1), of(column.speedup_of, ranks))
+    return of(column.key, ranks)
+
+
+def _single(one: Single, known: Known) -> Row:
+    limit = float(one.ranks) if "speedup" in one.quantity else None
+    unit = "s" if one.quantity in ("time", "exchange") else "1"
+    size = one.size or max(one.sizes)
+    predicted, measured = _single_values(one, known)
+    return _row(one.words, one.published, predicted, measured, unit, limit, known, size, one.ranks)
+
+
+def _single_values(one: Single, known: Known) -> tuple[float | None, float | None]:
+    name, given, size, ranks = one.benchmark, one.parameters, one.size, one.ranks
+    if one.quantity == "time":
+        return _predicted(known)(name, given, size, ranks), known.median(name, given, size, ranks)
+    if one.quantity == "exchange":
+        return None, known.median(name, given, size, ranks, "exchange_s")
+    if one.quantity == "exchange_ratio":
+        times = [known.median(name, each, size, ranks, "exchange_s") for each in (given, one.over)]
+        return _rounds(one), _quotient(*times)
+    if one.quantity == "critical_count":
+        return _predicted_critical(one, known), _fitted_critical(one, known)
+    if one.quantity in ("least_speedup", "largest_speedup"):
+        choose = min if one.quantity == "least_speedup" else max
+        both = [_speedups(one, known, each) for each in one.sizes]
+        predicted = [p for p, _ in both if p is not None]
+        measured = [m for _, m in both if m is not None]
+        return choose(predicted, default=None), choose(measured, default=None)
+    return _speedups(one, known, size)
+
+
+def _speedups(one: Single, known: Known, size: int) -> tuple[float | None, float | None]:
+    metric = "compute_s" if one.quantity == "compute_speedup" else "time_s"
+    points = [known.predicted(one.benchmark, one.parameters, size, ranks) for ranks in (1, one.ranks)]
+    times = [known.median(one.benchmark, one.parameters, size, ranks, metric) for ranks in (1, one.ranks)]
+    if metric == "compute_s":
+        predicted = [point.compute_s.value if point else None for point in points]
+    else:
+        predicted = [point.total_s.value if point else None for point in points]
+    return _quotient(*predicted), _quotient(*times)
+
+
+def _rounds(one: Single) -> float | None:
+    """Return the ratio of messages that follow one another in the two orders of Strassen's second session."""
+    return _quotient(*(ROUNDS.get(str(each.get("schedule"))) for each in (one.parameters, one.over)))
+
+
+def _predicted_critical(one: Single, known: Known) -> float | None:
+    """Return the number of processes with the shortest predicted time."""
+    times = [
+        (point.total_s.value, ranks)
+        for ranks in range(1, MOST_RANKS + 1)
+        if (point := known.predicted(one.benchmark, one.parameters, one.size, ranks)) is not None
+    ]
+    return float(min(times)[1]) if len(times) == MOST_RANKS else None
+
+
+def _fitted_critical(one: Single, known: Known) -> float | None:
+    for speedup in known.speedups:
+        same = speedup.subject.benchmark == one.benchmark and speedup.size == known.here(one.size)
+        if same and one.parameters.items() <= speedup.subject.parameters.items() and speedup.amdahl:
+            critical = speedup.amdahl.critical_ranks
+            return critical.value if critical else None
+    return None
+
+
+def _own(reference: Reference, known: Known) -> Iterator[Row]:
+    """Yield the speed-ups of what was run, on the numbers of processes of which no source speaks."""
+    kinds = {(c.benchmark, tuple(sorted(c.parameters.items()))): c.words for c in reference.column if c.benchmark}
+    singles = {
+        (one.benchmark, tuple(sorted(one.parameters.items()))): one.benchmark.partition(".")[2]
+        for one in reference.figure
+    }
+    sizes = sorted(
+        {int(case["size"]) for case in reference.case} | {s for f in reference.figure for s in _sizes(f)}
+    )
+    for (benchmark, given), words in {**singles, **kinds}.items():
+        for size in sizes:
+            for ranks in known.counts:
+                one = Single(
+                    words=words,
+                    quantity="speedup",
+                    benchmark=benchmark,
+                    parameters=dict(given),
+                    size=size,
+                    ranks=ranks,
+                    published=0.0,
+                )
+                predicted, measured = _speedups(one, known, size)
+                if measured is not None:
+                    chosen = "".join(f", {k}={v}" for k, v in given if k == "schedule")
+                    name = f"{words}{chosen}, speed-up here, size {known.here(size)} on {ranks} processes"
+                    yield _row(name, None, predicted, measured, "1", float(ranks), known, size, ranks)
+
+
+def _sizes(one: Single) -> list[int]:
+    return one.sizes or [one.size]
+
+
+def _quotient(above: float | None, below: float | None) -> float | None:
+    return above / below if above is not None and below else None
+
+
+def _row(
+    words: str,
+    published: float | None,
+    predicted: float | None,
+    measured: float | None,
+    unit: str,
+    limit: float | None,
+    known: Known,
+    size: int,
+    ranks: int,
+) -> Row:
+    remarks = [f"size {known.here(size)} here"] if known.here(size) != size else []
+    if measured is None:
+        remarks.append("not measured here")
+    elif known.over(ranks):
+        remarks.append("more processes than processors")
+    return Row(
+        row=words,
+        published=published,
+        predicted=predicted,
+        measured=measured,
+        unit=unit,
+        limit=limit,
+        origin="measured" if measured is not None else "simulated" if predicted is not None else "published",
+        size=known.here(size),
+        ranks=ranks,
+        remark="; ".join(remarks),
+    )

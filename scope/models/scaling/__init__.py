@@ -1,0 +1,1 @@
+"""What more processes give: speed-up, serial share, where the time goes."""

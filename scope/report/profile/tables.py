@@ -1,0 +1,232 @@
+"""Tables of a monitored program that the page and the terminal share."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from scope import units
+from scope.profiles.against import Against
+from scope.profiles.records import Calls, Merged, Spread
+from scope.report.figure import Table
+from scope.report.profile.figures import size_range
+
+_SPREADS = {
+    "wall_s": ("wall-clock", "s"),
+    "compute_s": ("computation", "s"),
+    "mpi_s": ("in MPI", "s"),
+    "user_s": ("processor, program", "s"),
+    "system_s": ("processor, kernel", "s"),
+    "off_processor_s": ("wall less processor", "s"),
+    "init_s": ("MPI_Init", "s"),
+    "calls": ("calls", ""),
+    "sent_messages": ("messages sent", ""),
+    "sent_bytes": ("bytes sent", "B"),
+    "voluntary_switches": ("voluntary switches", ""),
+    "involuntary_switches": ("involuntary switches", ""),
+    "major_faults": ("faults that read a disk", ""),
+    "peak_resident_bytes": ("largest resident memory", "B"),
+}
+"""Quantities of a process, in reading order: their names and units."""
+
+
+def spreads(merged: Merged, names: Sequence[str] | None = None) -> Table:
+    """Return the quantities of the processes: mean, extremes, raw and sanitised variation, imbalance."""
+    chosen = [(name, *_SPREADS[name]) for name in names or _SPREADS if name in merged.spreads]
+    return Table(
+        ["", "mean", "least", "most", "variation", "sanitised mean", "its variation", "imbalance"],
+        [_spread(title, merged.spreads[name], unit) for name, title, unit in chosen],
+    )
+
+
+def _spread(title: str, one: Spread, unit: str) -> list[str]:
+    return [
+        title,
+        units.quantity(one.mean, unit),
+        f"{units.quantity(one.least, unit)} (rank {one.least_rank})",
+        f"{units.quantity(one.most, unit)} (rank {one.most_rank})",
+        units.share(one.coefficient_of_variation),
+        units.quantity(one.sanitised_mean, unit),
+        units.share(one.sanitised_coefficient_of_variation),
+        units.share(one.imbalance),
+    ]
+
+
+def routines(merged: Merged, most: int) -> Table:
+    """Return the routines that took most time."""
+    sums: dict[str, list[Calls]] = defaultdict(list)
+    for one in merged.calls:
+        sums[one.routine].append(one)
+    ordered = sorted(sums.items(), key=lambda pair: -sum(one.time_s for one in pair[1]))[:most]
+    rows = []
+    for name, alike in ordered:
+        time_s, calls = sum(one.time_s for one in alike), sum(one.calls for one in alike)
+        carried = sum(one.bytes for one in alike)
+        rows.append(
+            [
+                "no room in the tables" if name == "none" else name,
+                units.quantity(time_s, "s"),
+                units.share(time_s / merged.calls_s),
+                str(calls),
+                units.quantity(time_s / max(calls, 1), "s"),
+                units.quantity(carried / max(calls, 1), "B"),
+            ]
+        )
+    return Table(["routine", "time", "of MPI", "calls", "a call", "carries"], rows)
+
+
+def sites(merged: Merged, most: int) -> Table:
+    """Return the places in the program whose calls took most time."""
+    sums: dict[tuple[int, str], list[Calls]] = defaultdict(list)
+    for one in merged.calls:
+        if one.site is not None:
+            sums[one.site, one.routine].append(one)
+    ordered = sorted(sums.items(), key=lambda pair: -sum(one.time_s for one in pair[1]))[:most]
+    return Table(
+        ["place", "routine", "time", "of MPI", "calls", "processes"],
+        [
+            [
+                " < ".join(merged.sites[site].frames),
+                routine,
+                units.quantity(sum(one.time_s for one in alike), "s"),
+                units.share(sum(one.time_s for one in alike) / merged.calls_s),
+                str(sum(one.calls for one in alike)),
+                str(max(one.processes for one in alike)),
+            ]
+            for (site, routine), alike in ordered
+        ],
+    )
+
+
+def collectives(merged: Merged, most: int) -> Table:
+    """Return how much of the synchronising collectives was waiting."""
+    return Table(
+        ["collective", "processes", "size", "calls each", "time", "waiting at least", "at most", "last"],
+        [
+            [
+                one.routine,
+                str(one.communicator_size),
+                size_range(one.size_class),
+                str(one.calls),
+                units.quantity(one.time_s, "s"),
+                _part(one.waiting_least_s, one.time_s),
+                _part(one.waiting_most_s, one.time_s),
+                f"rank {one.last_rank}",
+            ]
+            for one in merged.collectives[:most]
+        ],
+    )
+
+
+def waits(merged: Merged, most: int) -> Table:
+    """Return the time in waits by the routine that made the request."""
+    return Table(
+        ["waited for", "place of the request", "size", "requests", "time", "a request"],
+        [
+            [
+                one.operation,
+                merged.sites[one.site].frames[0] if one.site is not None and merged.sites[one.site].frames else "",
+                size_range(one.size_class),
+                str(one.requests),
+                units.quantity(one.time_s, "s"),
+                units.quantity(one.time_s / max(one.requests, 1), "s"),
+            ]
+            for one in merged.waits[:most]
+        ],
+    )
+
+
+def held(against: Against, most: int) -> Table:
+    """Return each routine and size beside what the machine showed; times of all processes."""
+    return Table(
+        [
+            "routine",
+            "size",
+            "processes",
+            "a call",
+            "on the machine",
+            "rate",
+            "time",
+            "avoidable",
+            "of it waiting",
+            "",
+        ],
+        [
+            [
+                one.routine,
+                units.quantity(one.message_bytes, "B"),
+                str(one.communicator_size),
+                units.quantity(one.mean_s, "s"),
+                units.quantity(one.machine_s, "s"),
+                units.share(one.share),
+                units.quantity(one.time_s, "s"),
+                units.quantity(one.avoidable_s, "s"),
+                _between(one.waiting_s, one.waiting_most_s),
+                f"{one.benchmark}{', ' + one.note if one.note else ''}",
+            ]
+            for one in against.held[:most]
+        ],
+    )
+
+
+def regions(merged: Merged) -> Table:
+    """Return what happened between the marks of MPI_Pcontrol."""
+    return Table(
+        ["region", "processes", "entries", "time", "in MPI", "most"],
+        [
+            [
+                str(one.number),
+                str(one.processes),
+                str(one.entries),
+                units.quantity(one.time_s, "s"),
+                _part(one.mpi_s, one.time_s),
+                f"{units.quantity(one.most_s, 's')} (rank {one.most_rank})",
+            ]
+            for one in merged.regions
+        ],
+    )
+
+
+def unfinished(merged: Merged, most: int) -> Table:
+    """Return the processes that did not reach the end of MPI_Finalize."""
+    return Table(
+        ["rank", "host", "how", "last sign of life", "inside", "resident"],
+        [
+            [
+                str(one.rank),
+                one.host,
+                one.state if one.abort_code is None else f"{one.state}, code {one.abort_code}",
+                units.quantity(one.wall_s, "s"),
+                one.in_routine or "its own work",
+                units.quantity(one.usage.resident_bytes if one.usage else None, "B"),
+            ]
+            for one in merged.unfinished[:most]
+        ],
+    )
+
+
+def late(merged: Merged, most: int) -> Table:
+    """Return who waited for whom in the trace window."""
+    found = merged.late.ranks if merged.late else []
+    ordered = sorted(found, key=lambda one: -(one.late_sender_s + one.late_receiver_s))[:most]
+    return Table(
+        ["rank", "it waited", "others waited for its sends", "for its receives"],
+        [
+            [
+                str(one.rank),
+                *(units.quantity(value, "s") for value in (one.waited_s, one.late_sender_s, one.late_receiver_s)),
+            ]
+            for one in ordered
+        ],
+    )
+
+
+def _between(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return "not known"
+    shown = [units.quantity(value, "s") for value in (low, high)]
+    return shown[0] if shown[0] == shown[1] else " to ".join(shown)
+
+
+def _part(part: float, whole: float) -> str:
+    return f"{units.quantity(part, 's')} ({units.share(part / whole if whole else None)})"

@@ -1,0 +1,109 @@
+"""What a monitored program did, on a terminal: where the time went, by routine and place, what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console, RenderableType
+from rich.table import Table as Grid
+from rich.text import Text
+
+from scope import units
+from scope.report.figure import Table
+from scope.report.profile import tables
+from scope.report.profile.contents import ProfileContents
+from scope.report.profile.figures import described
+from scope.report.profile.page import alerts, sentences
+from scope.report.terminal.console import draws
+from scope.report.terminal.verdict import told
+from scope.rundirectory import RunDirectory
+
+_ROUTINES, _SITES, _HELD, _PROCESSES = 8, 5, 5, 16
+_BAR = 40
+_PLACE = 60
+"""Columns of a place in the program."""
+
+
+def show(contents: ProfileContents, screen: Console) -> None:
+    """Print the report of a monitored run."""
+    for part in parts(contents, draws(screen.file)):
+        screen.print(part, soft_wrap=isinstance(part, Text))
+
+
+def parts(contents: ProfileContents, blocks: bool = True) -> Iterator[RenderableType]:
+    """Yield what is printed, in reading order; `blocks` says whether block characters do."""
+    merged = contents.merged
+    yield Text(f"{described(merged)}, {merged.mpi.partition(',')[0]}", style="bold")
+    for text in sentences(contents):
+        yield Text(text)
+    for text in alerts(contents):
+        yield Text(text, style="bold red")
+    yield Text()
+    yield from _processes(contents, blocks)
+    yield Text()
+    yield _grid(tables.spreads(merged, ("wall_s", "compute_s", "mpi_s", "off_processor_s")))
+    if merged.calls:
+        yield Text()
+        yield _grid(tables.routines(merged, _ROUTINES))
+    if merged.sites:
+        yield Text()
+        yield _grid(_innermost(tables.sites(merged, _SITES)))
+    if merged.collectives:
+        yield Text()
+        yield _grid(tables.collectives(merged, _SITES))
+    if contents.against is not None and contents.against.held:
+        yield Text()
+        yield Text(f"Held against {contents.against.run}", style="bold")
+        yield _grid(tables.held(contents.against, _HELD))
+    yield Text()
+    yield from told(contents.findings)
+    report = RunDirectory(contents.folder).report
+    yield Text()
+    if report.exists():
+        yield Text.assemble("Report  ", (str(report), "underline"))
+    else:
+        yield Text(f"Report  not drawn; `scope report {contents.folder}` does it")
+
+
+def _processes(contents: ProfileContents, blocks: bool) -> Iterator[Text]:
+    """Draw computation and MPI of each process, or of those with most and least of it."""
+    processes = contents.merged.processes
+    shown = processes
+    if len(processes) > _PROCESSES:
+        ordered = sorted(processes, key=lambda one: one.compute_s)
+        shown = [*ordered[: _PROCESSES // 2], *ordered[-_PROCESSES // 2 :]]
+    longest_s = max((one.wall_s for one in processes), default=0.0) or 1.0
+    compute, mpi = ("█", "░") if blocks else ("#", ".")
+    yield Text(f"{compute} computation  {mpi} in MPI", style="dim")
+    for one in shown:
+        computing = round(_BAR * one.compute_s / longest_s)
+        within = max(0, round(_BAR * one.wall_s / longest_s) - computing)
+        line = Text(f"  rank {one.rank:<6}")
+        line.append(compute * computing, style="cyan")
+        line.append((mpi * within).ljust(_BAR - computing), style="yellow")
+        line.append(f"  {units.quantity(one.wall_s, 's'):>8}")
+        line.append(f"  {units.share(one.mpi_s / one.wall_s if one.wall_s else None):>5} MPI")
+        if one.state != "finalized":
+            line.append(f"  {one.state}" + (f" in {one.in_routine}" if one.in_routine else ""), style="bold red")
+        yield line
+    if len(shown) < len(processes):
+        left = len(processes) - len(shown)
+        yield Text(f"  and {left} processes that compute neither least nor most", style="dim")
+
+
+def _innermost(table: Table) -> Table:
+    """Return the table of places with their innermost frame alone: a terminal is narrow."""
+    rows = []
+    for place, *rest in table.rows:
+        first = place.partition(" < ")[0]
+        rows.append([first if len(first) <= _PLACE else f"…{first[-_PLACE + 1 :]}", *rest])
+    return Table(table.columns, rows)
+
+
+def _grid(table: Table) -> Grid:
+    grid = Grid(box=None, pad_edge=False, header_style="dim")
+    for index, name in enumerate(table.columns):
+        grid.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
+    for row in table.rows:
+        grid.add_row(*(Text(cell) for cell in row))
+    return grid

@@ -1,0 +1,91 @@
+"""How an application's computation is divided among processes, and what they spend on messages and waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from scope import units
+from scope.models.fit import Application, ApplicationPoint, Bounds
+from scope.report.figure import Figure, Plot, log_axis, number, plain, whiskers
+from scope.report.run.applications import law, times
+from scope.report.run.contents import Contents
+from scope.report.run.figures.grouping import chosen_words
+
+PARTS = {"compute": "compute_s", "communicate": "communicate_s", "idle": "idle_s"}
+SLOTS = {"compute": 0, "communicate": 1, "idle": 8}
+"""The look of each part, as among the phases."""
+FEWEST_COUNTS = 2
+
+
+def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+    """Yield a figure for each class, variant and transport that was measured on several numbers of processes."""
+    mine = [one for one in contents.models.applications if one.subject.benchmark == benchmark]
+    several = [one for one in mine if len(one.points) >= FEWEST_COUNTS]
+    for index, one in enumerate(several):
+        yield _figure(contents, one, f"{benchmark}-computation-{index}")
+
+
+def _figure(contents: Contents, one: Application, key: str) -> Figure:
+    counts = [point.ranks for point in one.points]
+    parts = {name: _shown(one, metric) for name, metric in PARTS.items()}
+    traces = [_points(name, points) for name, points in parts.items() if points]
+    traces += [_law(one.computation_s, counts)] if one.computation_s else []
+    seconds = [bounds.value for points in parts.values() for _, bounds in points]
+    words = chosen_words(one.subject, ("ranks",))
+    models = contents.models.model_copy(update={"applications": [one]})
+    return Figure(
+        key=key,
+        title="Computation and communication" + (f", {words}" if words else ""),
+        caption="Each part on the process that spends most on it. The line is t(p) = a0 / p (Tessera, NetFinity, "
+        f"sec. 3.1): {law(one)}.",
+        traces=traces,
+        layout={
+            "xaxis": {
+                "type": "log",
+                "title": {"text": "processes"},
+                "tickvals": counts,
+                "ticktext": [str(count) for count in counts],
+            },
+            "yaxis": log_axis("time", seconds, "s"),
+        },
+        table=times(models),
+        origins=[one.origin],
+    )
+
+
+def _shown(one: Application, metric: str) -> list[tuple[ApplicationPoint, Bounds]]:
+    """Return what a logarithmic axis has a place for: one process sends and waits for nothing."""
+    found = [(point, getattr(point, metric)) for point in one.points]
+    return [(point, bounds) for point, bounds in found if bounds.value > 0]
+
+
+def _points(name: str, points: list[tuple[ApplicationPoint, Bounds]]) -> Plot:
+    return {
+        "type": "scatter",
+        "mode": "markers" if name == "compute" else "lines+markers",
+        "x": [point.ranks for point, _ in points],
+        "y": [number(bounds.value) for _, bounds in points],
+        "error_y": whiskers((bounds.value, bounds.low, bounds.high) for _, bounds in points),
+        "text": [
+            plain(f"{name}, {point.ranks} ranks: {units.interval(bounds.value, bounds.low, bounds.high, 's')}")
+            for point, bounds in points
+        ],
+        "hovertemplate": "%{text}<extra></extra>",
+        "name": name,
+        "meta": {"slot": SLOTS[name], "role": "points"},
+    }
+
+
+def _law(a0_s: Bounds, counts: list[int]) -> Plot:
+    at = np.geomspace(counts[0], counts[-1], 2)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [number(float(n)) for n in at],
+        "y": [number(a0_s.value / float(n)) for n in at],
+        "name": "a0 / p",
+        "hoverinfo": "skip",
+        "meta": {"slot": SLOTS["compute"], "role": "fit"},
+    }

@@ -1,0 +1,374 @@
+"""A metric against the size that was swept: medians, interval bands, fits, breakpoints and limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, zip_longest
+
+from scope import units
+from scope.machine.machine import Machine
+from scope.models.fit import Breakpoint, Fit, Ladder, Limit
+from scope.report.figure import (
+    LOWEST_SHARE,
+    Figure,
+    Plot,
+    count_axis,
+    label,
+    log_axis,
+    number,
+    origins,
+    place,
+    plain,
+    series_name,
+    share_axis,
+    shown,
+    size_axis,
+    table,
+)
+from scope.report.run.contents import Contents
+from scope.report.run.figures.grouping import FEWEST_POINTS, panels, series, series_factors, spread, swept, values
+from scope.report.run.order import level, varying
+from scope.report.wording import definition, is_share, metric, model, sentence, variable_name
+from scope.statistics.summary import Summary
+
+_NOTE_SHARE = 0.22
+"""Share of the axis that a note takes."""
+_MOST_BREAKS = 4
+"""More are counted, not told one by one."""
+_MOST_RANKS = 4
+"""Numbers of processes that are drawn over the size."""
+_NOTE_ROW = 0.055
+"""Height of a line of notes above a figure, as a share of the figure."""
+
+
+def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+    """Yield the metrics that were swept over a size, split where too full, those of a panel side by side."""
+    usable = contents.results(benchmark)
+    columns = [
+        list(_panels(contents, [one for one in usable if one.metric == name], f"{benchmark}-{name}"))
+        for name in dict.fromkeys(one.metric for one in usable)
+    ]
+    for row in zip_longest(*columns):
+        yield from (figure for figure in row if figure is not None)
+
+
+def _panels(contents: Contents, group: list[Summary], key: str) -> Iterator[Figure]:
+    """Yield the series that have points enough; what is left may have been swept over something else."""
+    index = 0
+    if level(group[0].benchmark) != "node":
+        # The other numbers of processes are in the figures over processes.
+        drawn = spread(values(group, "ranks"), _MOST_RANKS)
+        group = [one for one in group if one.ranks in drawn]
+    names = series_factors(group, None)
+    while (variable := swept(group)) is not None:
+        factors = series_factors(group, variable)
+        lines = series(group, factors)
+        long = [one for line in lines if len(line) >= FEWEST_POINTS for one in line]
+        if not long:
+            return
+        for part in panels(long, variable):
+            yield _figure(contents, part, variable, f"{key}-{index}", names)
+            index += 1
+        group = [one for line in lines if len(line) < FEWEST_POINTS for one in line]
+
+
+def _figure(contents: Contents, group: list[Summary], variable: str, key: str, all_factors: list[str]) -> Figure:
+    first = group[0]
+    names = series_factors(group, variable)
+    lines = sorted(series(group, names), key=lambda line: contents.choice_key(line[0]))
+    xs = [float(one.parameters[variable]) for one in group]
+    traces: list[Plot] = []
+    drawn: list[Fit] = []
+    for slot, line in enumerate(lines):
+        fits = _chosen_fits(contents.models.fits, line, variable)
+        fit = next((one for one in fits if one.metric == first.metric), None)
+        drawn += fits
+        breaks = [one for each in fits for one in each.breakpoints]
+        traces += _series(
+            line, variable, xs, slot, series_name(line[0], names, metric(first.metric)), breaks, fit is None
+        )
+        traces += [_fitted(fit, xs, slot)] if fit else []
+    limits = (
+        list(_lines(contents.models.limits, group, xs)) or _limits(contents.models.ladders, first, xs)
+        if variable == "message_bytes"
+        else []
+    )
+    traces += limits
+    shapes, annotations = _breaks(drawn, xs)
+    cache_shapes, cache_annotations = _caches(contents.machine, xs) if variable == "array_bytes" else ([], [])
+    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value is not None]
+    ys += [y for trace in limits for y in trace["y"]]
+    title = f"{metric(first.metric).capitalize()} by {variable_name(variable)}"
+    fixed = [label(name, varying(group)[1][name]) for name in all_factors if name in varying(group)[1]]
+    return Figure(
+        key=key,
+        title=", ".join([title, *fixed]),
+        caption=_caption(first, drawn, bool(limits), bool(cache_shapes))
+        + (" What lies below -100 % is cut off." if is_share(first.metric) and min(ys) < LOWEST_SHARE else ""),
+        traces=traces,
+        layout={
+            "xaxis": size_axis(variable_name(variable), xs)
+            if variable.endswith("bytes")
+            else count_axis(variable_name(variable), xs),
+            "yaxis": share_axis(metric(first.metric), ys)
+            if is_share(first.metric)
+            else log_axis(metric(first.metric), ys, first.unit),
+            "shapes": shapes + cache_shapes,
+            "annotations": annotations + cache_annotations,
+        },
+        table=table(group, [*names, variable]),
+        origins=origins(group),
+    )
+
+
+def _series(
+    line: list[Summary],
+    variable: str,
+    xs: Sequence[float],
+    slot: int,
+    name: str,
+    breaks: Sequence[Breakpoint],
+    joined: bool,
+) -> Iterator[Plot]:
+    """Yield the band of intervals and the points; neither crosses a breakpoint or leaves the size 0."""
+    pieces = list(_pieces(line, variable, breaks))
+    meta = {"slot": slot}
+    common = {"type": "scatter", "legendgroup": name, "name": plain(name)}
+    band_x: list[float | None] = []
+    band_y: list[float | None] = []
+    x: list[float | None] = []
+    y: list[float | None] = []
+    text: list[str] = []
+    for piece in pieces:
+        places = [number(place(float(one.parameters[variable]), xs)) for one in piece]
+        lows = [number(one.ci_low if one.ci_low is not None else one.median or 0.0) for one in piece]
+        if not is_share(line[0].metric):  # a logarithmic axis has no place for zero and below
+            lows = [
+                low if low > 0 else number((one.median or 0.0) / 100) for low, one in zip(lows, piece, strict=True)
+            ]
+        highs = [number(one.ci_high if one.ci_high else one.median or 0.0) for one in piece]
+        band_x += [*places, *reversed(places), places[0], None]
+        band_y += [*highs, *reversed(lows), highs[0], None]
+        x += [*places, None]
+        y += [*(number(one.median or 0.0) for one in piece), None]
+        text += [
+            plain(f"{name}, {units.parameter(variable, one.parameters[variable])}: {shown(one)}") for one in piece
+        ]
+        text.append("")
+    yield common | {
+        "x": band_x,
+        "y": band_y,
+        "mode": "lines",
+        "fill": "toself",
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "meta": meta | {"role": "band"},
+    }
+    yield common | {
+        "x": x,
+        "y": y,
+        "text": text,
+        "mode": "lines+markers" if joined else "markers",
+        "connectgaps": False,
+        "hovertemplate": "%{text}<extra></extra>",
+        "meta": meta | {"role": "points"},
+    }
+
+
+def _pieces(line: list[Summary], variable: str, breaks: Sequence[Breakpoint]) -> Iterator[list[Summary]]:
+    piece = [line[0]]
+    for before, after in pairwise(line):
+        low, high = float(before.parameters[variable]), float(after.parameters[variable])
+        if low == 0 or any(low <= one.last_before < high for one in breaks):
+            yield piece
+            piece = []
+        piece.append(after)
+    yield piece
+
+
+def _fitted(fit: Fit, xs: Sequence[float], slot: int) -> Plot:
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for before, point in pairwise([None, *fit.points]):
+        if point is None:
+            continue
+        if before is not None and (
+            before.x == 0 or any(before.x <= one.last_before < point.x for one in fit.breakpoints)
+        ):
+            x.append(None)
+            y.append(None)
+        x.append(number(place(point.x, xs)))
+        y.append(number(point.fitted) if point.fitted > 0 else None)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "name": plain(f"fit: {model(fit.model)}"),
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "meta": {"slot": slot, "role": "fit"},
+    }
+
+
+def _chosen_fits(fits: Sequence[Fit], line: list[Summary], variable: str) -> list[Fit]:
+    """Return the chosen fits of the case, of whichever of its metrics: a switch of protocol shows in all."""
+    first = line[0]
+    fixed = {name: value for name, value in first.parameters.items() if name != variable}
+    found = []
+    for fit in fits:
+        subject = {name: value for name, value in fit.subject.parameters.items() if name != variable}
+        same = (fit.subject.benchmark, subject, fit.subject.transport, fit.subject.ranks, fit.subject.placement)
+        mine = (first.benchmark, fixed, first.transport, first.ranks, first.placement)
+        if fit.chosen and fit.variable == variable and same == mine:
+            found.append(fit)
+    return found
+
+
+def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
+    """Mark where the fitted cost jumps: a strip between the two sizes and a line at the first size after it."""
+    seen = {(one.last_before, one.first_after) for fit in fits for one in fit.breakpoints}
+    shapes: list[Plot] = []
+    annotations: list[Plot] = []
+    span = max(xs) / place(min(xs), xs)
+    noted, row = [0.0, 0.0], 0
+    for before, after in sorted(seen):
+        left, right = number(place(before, xs)), number(place(after, xs))
+        edge = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+        shapes.append(edge | {"type": "rect", "x0": left, "x1": right, "meta": "break-strip"})
+        shapes.append(edge | {"type": "line", "x0": right, "x1": right, "meta": "break"})
+        # Neighbouring breaks write above each other, not into each other.
+        if right >= noted[row % 2] * span**_NOTE_SHARE:
+            noted[row % 2] = right
+            annotations.append(_note(f"from {units.size(after)}", right, 1.0 + row % 2 * _NOTE_ROW))
+            row += 1
+    return shapes, annotations
+
+
+def _caches(machine: Machine, xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
+    """Mark the sizes of the data caches, as one core sees them, of every kind of host."""
+    sizes = {
+        (cache.level, cache.size_bytes)
+        for host in machine.hosts
+        for cache in host.caches
+        if cache.kind != "instruction"
+    }
+    shown_sizes = [(level, size) for level, size in sorted(sizes) if min(xs) <= size <= max(xs)]
+    shapes: list[Plot] = [
+        {
+            "type": "line",
+            "x0": size,
+            "x1": size,
+            "yref": "paper",
+            "y0": 0,
+            "y1": 1,
+            "layer": "below",
+            "meta": "cache",
+        }
+        for _, size in shown_sizes
+    ]
+    return shapes, [_note(f"L{level} {units.size(size)}", size, 1.0) for level, size in shown_sizes]
+
+
+def _limits(ladders: Sequence[Ladder], first: Summary, xs: Sequence[float]) -> list[Plot]:
+    """Draw the limit of each ladder on which this benchmark stands; a limit is drawn at the sizes it is for."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for ladder in ladders:
+        limit = ladder.rungs[0] if ladder.rungs else None
+        stands = any(rung.name.startswith(first.benchmark + " ") and _same_transport(rung.name, first)
+                     for rung in ladder.rungs[1:])  # fmt: skip
+        if limit and limit.layer == "limit" and limit.value and stands and ladder.quantity == first.metric:
+            points.setdefault(ladder.path, []).append((float(ladder.message_bytes or 0), limit.value))
+    traces: list[Plot] = []
+    for path, found in points.items():
+        ordered = sorted(found)
+        places = [place(size, xs) for size, _ in ordered]
+        values = [number(value) for _, value in ordered]
+        text = [f"limit, {plain(path)}: {units.quantity(value, first.unit)}" for value in values]
+        if len(ordered) == 1:
+            places, values, text = [min(place(x, xs) for x in xs), max(xs)], values * 2, text * 2
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": places,
+                "y": values,
+                "text": text,
+                "name": f"limit: {plain(path)}",
+                "hovertemplate": "%{text}<extra></extra>",
+                "meta": {"role": "limit"},
+            }
+        )
+    return traces
+
+
+def _lines(lines: Sequence[Limit], group: Sequence[Summary], xs: Sequence[float]) -> Iterator[Plot]:
+    """Draw what bounds the protocols of this figure, size by size; one-way figures of one pair only."""
+    first = group[0]
+    if first.benchmark not in ("network.latency", "network.bandwidth"):
+        return
+    drawn = {str(one.parameters.get("protocol")) for one in group}
+    for line in lines:
+        if (
+            line.metric != first.metric
+            or first.placement not in line.placements
+            or not drawn & set(line.protocols)
+        ):
+            continue
+        points = [point for point in line.points if min(xs) <= point.message_bytes <= max(xs)]
+        yield {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [number(place(point.message_bytes, xs)) for point in points],
+            "y": [number(point.value) for point in points],
+            "text": [f"limit, {plain(line.name)}: {units.quantity(point.value, line.unit)}" for point in points],
+            "name": f"limit: {plain(line.name)}",
+            "hovertemplate": "%{text}<extra></extra>",
+            "meta": {"role": "limit"},
+        }
+
+
+def _same_transport(name: str, first: Summary) -> bool:
+    named = name.rsplit(", ", 1)[-1]
+    return named == first.transport or (first.transport == "default" and named.endswith(("rank", "ranks")))
+
+
+def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) -> str:
+    words = [
+        f"Medians ({definition(first.definition)}) with their 95 % intervals as bands; "
+        + ("higher is better." if first.better == "higher" else "lower is better.")
+    ]
+    models = sorted({model(fit.model) for fit in fits if fit.metric == first.metric})
+    if models:
+        words.append(
+            f"Where a model was chosen the line is the model ({sentence(models)}), else points are joined."
+        )
+    jumps = {(one.last_before, one.first_after): one.jump_s for fit in fits for one in fit.breakpoints}
+    if len(jumps) > _MOST_BREAKS:
+        words.append(
+            f"The fitted times break at {len(jumps)} places, which are marked and listed under Models; "
+            "points are not joined across those of their own series."
+        )
+    elif jumps:
+        steps = [
+            (f"jumps by {units.signed(jump, 's')}" if jump else "bends")
+            + f" between {units.size(before)} and {units.size(after)}"
+            for (before, after), jump in sorted(jumps.items())
+        ]
+        words.append(f"The fitted time {sentence(steps)}; points are not joined across it.")
+    words += ["The long-dashed line is the limit of the layer below all others."] if limits else []
+    words += ["Vertical lines mark the caches as one core sees them."] if caches else []
+    return " ".join(words)
+
+
+def _note(text: str, x: float, y: float) -> Plot:
+    return {
+        "text": text,
+        "x": math.log10(x),
+        "y": y,
+        "yref": "paper",
+        "xanchor": "center",
+        "yanchor": "bottom",
+        "showarrow": False,
+    }

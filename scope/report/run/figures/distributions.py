@@ -1,0 +1,106 @@
+"""The samples themselves, launch by launch, of the cases where the median does not tell everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from scope import units
+from scope.models.fit import Ladder
+from scope.report.figure import Figure, Plot, Table, log_axis, number, plain
+from scope.report.run.contents import Contents
+from scope.report.run.rows import case
+from scope.samples.samples import CaseSamples, Floats, Samples
+from scope.statistics.summary import Summary
+from scope.statistics.values import identity, seconds_behind
+
+_STEPS = 160
+"""Points of a drawn distribution: more than a screen resolves."""
+
+Reason = tuple[str, int, Callable[[Summary], float]]
+_REASONS: list[Reason] = [
+    ("its interval is the widest", 2, lambda one: one.relative_interval or 0.0),
+    ("its launches differ the most", 2, lambda one: one.between_launch_share or 0.0),
+    ("its samples depend on each other the most", 1, lambda one: one.autocorrelation or 0.0),
+]
+_FROM_LADDER = 3
+_FEWEST_SAMPLES = 10
+"""Fewer have no distribution to draw."""
+
+
+def figures(contents: Contents, samples: Samples) -> Iterator[Figure]:
+    """Yield the distribution of each selected case: one line for each launch."""
+    cases = samples.by_case()
+    for index, (summary, reason) in enumerate(selected(contents)):
+        found = [(one.launch, _times(one, summary)) for one in cases.get(identity(summary), [])]
+        launches = [(launch, times) for launch, times in found if times is not None]
+        if launches:
+            yield _figure(summary, reason, launches, f"distribution-{index}")
+
+
+def selected(contents: Contents) -> list[tuple[Summary, str]]:
+    """Choose cases by figures that the statistics have, each once, with the reason why it is shown."""
+    times = [
+        one
+        for one in contents.headline
+        if one.valid and one.unit == "s" and one.definition != "observed" and one.n >= _FEWEST_SAMPLES
+    ]
+    chosen: dict[str, tuple[Summary, str]] = {}
+    for one in times:
+        if one.label in _rungs(contents.models.ladders) and len(chosen) < _FROM_LADDER:
+            chosen.setdefault(one.label, (one, "it stands on the ladder"))
+    for reason, most, rank in _REASONS:
+        left = [one for one in times if one.label not in chosen and rank(one) > 0]
+        for one in sorted(left, key=rank, reverse=True)[:most]:
+            chosen[one.label] = (one, reason)
+    return list(chosen.values())
+
+
+def _times(case: CaseSamples, summary: Summary) -> Floats | None:
+    times = seconds_behind(summary, case)
+    return np.sort(times) if times is not None and times.size else None
+
+
+def _figure(summary: Summary, reason: str, launches: list[tuple[int, Floats]], key: str) -> Figure:
+    right = summary.p99 if summary.p99 is not None else max(float(times[-1]) for _, times in launches)
+    left = min(float(times[0]) for _, times in launches)
+    return Figure(
+        key=key,
+        title=f"{summary.benchmark}, {case(summary)}",
+        caption=f"Shown because {reason}.",
+        traces=[_line(launch, times) for launch, times in launches],
+        layout={
+            "xaxis": log_axis("time", [left, max(right, left)], "s", margin=1.0),
+            "yaxis": {"title": {"text": "share of the samples"}, "tickformat": ".0%", "range": [0, 1.02]},
+            "showlegend": False,
+        },
+        table=Table(
+            ["launch", "samples", "minimum", "median", "99 %", "maximum"],
+            [_row(launch, times) for launch, times in launches],
+        ),
+        origins=[summary.origin],
+    )
+
+
+def _line(launch: int, times: Floats) -> Plot:
+    chosen = np.unique(np.linspace(0, times.size - 1, min(times.size, _STEPS)).round().astype(int))
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "line": {"shape": "hv"},
+        "x": [number(float(value)) for value in (times[0], *times[chosen])],
+        "y": [0.0, *(number(float(value)) for value in (chosen + 1) / times.size)],
+        "name": f"launch {launch}",
+        "hovertemplate": plain(f"launch {launch}") + ": %{y:.0%}<extra></extra>",
+        "meta": {"slot": 0, "role": "ecdf"},
+    }
+
+
+def _row(launch: int, times: Floats) -> list[str]:
+    quantiles = np.quantile(times, [0.0, 0.5, 0.99, 1.0])
+    return [str(launch), str(times.size), *(units.quantity(float(value), "s") for value in quantiles)]
+
+
+def _rungs(ladders: list[Ladder]) -> set[str]:
+    return {rung.name for ladder in ladders for rung in ladder.rungs}

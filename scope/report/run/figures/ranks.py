@@ -1,0 +1,131 @@
+"""A collective against the number of processes, with the model that the data chose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scope.models.fit import Fit
+from scope.report.figure import (
+    Figure,
+    Plot,
+    label,
+    log_axis,
+    number,
+    origins,
+    plain,
+    series_name,
+    shown,
+    table,
+    whiskers,
+)
+from scope.report.run.contents import Contents
+from scope.report.run.figures.grouping import MOST_SERIES, panels, series, series_factors, spread, swept, values
+from scope.report.run.order import level, varying
+from scope.report.wording import definition, metric
+from scope.statistics.summary import Summary
+
+LEVELS = ("mpi", "operation", "algorithm", "application")
+"""Layers whose benchmarks are drawn against the number of processes."""
+_SIZES = 4
+
+
+def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+    """Yield the time of a benchmark against its number of ranks, where there were at least two numbers."""
+    if level(benchmark) not in LEVELS:
+        return
+    times = [one for one in contents.results(benchmark) if one.unit == "s"]
+    for name in dict.fromkeys(one.metric for one in times):
+        group = [one for one in times if one.metric == name]
+        if len(values(group, "ranks")) < 2:
+            continue
+        variable = swept(group)
+        if variable is not None:
+            chosen = spread(values(group, variable), _SIZES)
+            group = [one for one in group if one.parameters[variable] in chosen]
+        group = _varied(group)
+        for index, part in enumerate(panels(group, "ranks") if group else []):
+            same = varying(part)[1]
+            apart = [label(factor, same[factor]) for factor in series_factors(group, "ranks") if factor in same]
+            yield _figure(contents, part, f"{benchmark}-{name}-ranks-{index}", apart)
+
+
+def _figure(contents: Contents, group: list[Summary], key: str, apart: list[str]) -> Figure:
+    first = group[0]
+    names = series_factors(group, "ranks")
+    traces: list[Plot] = []
+    fits: list[Fit] = []
+    for slot, line in enumerate(series(group, names)[:MOST_SERIES]):
+        name = series_name(line[0], names, metric(first.metric))
+        fit = _chosen_fit(contents.models.fits, line[0])
+        fits += [fit] if fit else []
+        traces.append(_points(line, slot, name, joined=fit is None))
+        traces += [_fitted(fit, slot)] if fit else []
+    counts = [int(value) for value in values(group, "ranks")]
+    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value]
+    models = ", ".join(sorted({f"{fit.equation} ({fit.source})" for fit in fits}))
+    return Figure(
+        key=key,
+        title=", ".join([f"{metric(first.metric).capitalize()} by number of processes", *apart]),
+        caption=f"Medians ({definition(first.definition)}) with their 95 % intervals. "
+        + (
+            f"Where a model was chosen the line is the model: {models}."
+            if fits
+            else "No model was chosen for these points; they are joined."
+        ),
+        traces=traces,
+        layout={
+            "xaxis": {
+                "title": {"text": "processes"},
+                "tickvals": counts,
+                "ticktext": [str(count) for count in counts],
+                "range": [
+                    counts[0] - 0.06 * (counts[-1] - counts[0]),
+                    counts[-1] + 0.06 * (counts[-1] - counts[0]),
+                ],
+            },
+            "yaxis": log_axis(metric(first.metric), ys, first.unit),
+        },
+        table=table(group, [*names, "ranks"]),
+        origins=origins(group),
+    )
+
+
+def _varied(group: list[Summary]) -> list[Summary]:
+    """Keep the series that were measured with at least two numbers of processes."""
+    lines = series(group, series_factors(group, "ranks"))
+    return [one for line in lines if len({one.ranks for one in line}) > 1 for one in line]
+
+
+def _points(line: list[Summary], slot: int, name: str, joined: bool) -> Plot:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers" if joined else "markers",
+        "x": [one.ranks for one in line],
+        "y": [number(one.median or 0.0) for one in line],
+        "error_y": whiskers((one.median or 0.0, one.ci_low, one.ci_high) for one in line),
+        "text": [plain(f"{name}, {one.ranks} ranks: {shown(one)}") for one in line],
+        "hovertemplate": "%{text}<extra></extra>",
+        "name": plain(name),
+        "meta": {"slot": slot, "role": "points"},
+    }
+
+
+def _fitted(fit: Fit, slot: int) -> Plot:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [point.x for point in fit.points],
+        "y": [number(point.fitted) for point in fit.points],
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "meta": {"slot": slot, "role": "fit"},
+    }
+
+
+def _chosen_fit(fits: list[Fit], first: Summary) -> Fit | None:
+    for fit in fits:
+        subject = fit.subject
+        same = (subject.benchmark, subject.parameters, subject.transport, fit.metric, fit.variable)
+        if fit.chosen and same == (first.benchmark, first.parameters, first.transport, first.metric, "ranks"):
+            return fit
+    return None

@@ -1,0 +1,106 @@
+"""How far each chosen model misses its points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from scope import units
+from scope.models.fit import Fit, NotFitted, Point, Variable
+from scope.report.figure import Figure, Plot, Table, count_axis, number, place, plain, size_axis
+from scope.report.run.contents import Contents
+from scope.report.wording import metric, model, variable_name
+
+_MOST = 8
+"""Series in a figure."""
+
+
+def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+    """Yield the relative residuals of the chosen fits of a benchmark, as many in a figure as can be told apart."""
+    mine = [
+        fit for fit in contents.models.fits if fit.chosen and fit.points and fit.subject.benchmark == benchmark
+    ]
+    for variable in dict.fromkeys(fit.variable for fit in mine):
+        for index, part in enumerate(_parts([fit for fit in mine if fit.variable == variable])):
+            yield _figure(contents, part, variable, f"residuals-{benchmark}-{variable}-{index}")
+
+
+def _parts(fits: Sequence[Fit]) -> list[list[Fit]]:
+    """Divide the fits so that no figure has more series than can be told apart, if no single fit has."""
+    parts: list[list[Fit]] = []
+    for fit in fits:
+        if not parts or len(_series([*parts[-1], fit])) > _MOST:
+            parts.append([])
+        parts[-1].append(fit)
+    return parts
+
+
+def _figure(contents: Contents, fits: Sequence[Fit], variable: Variable, key: str) -> Figure:
+    xs = [point.x for fit in fits for point in fit.points]
+    sizes = variable in ("message_bytes", "message_bytes_and_ranks")
+    by = variable_name("message_bytes" if sizes else variable)
+    axis: Plot = size_axis(by, xs) if sizes else count_axis(by, xs)
+    drawn = _series(fits)
+    drawn = drawn[:: -(-len(drawn) // _MOST)]
+    found = {one.origin for one in contents.summaries if one.benchmark in {fit.subject.benchmark for fit in fits}}
+    return Figure(
+        key=key,
+        title=f"Residuals by {by}" + (" and number of processes" if variable == "message_bytes_and_ranks" else ""),
+        caption="Measured over fitted time, less one. Points that scatter around zero without a pattern are what "
+        "a fitting model leaves; a slope or a step is what it misses.",
+        traces=[_trace(name, points, slot, xs, sizes) for slot, (name, points) in enumerate(drawn)],
+        layout={
+            "xaxis": axis,
+            "yaxis": {"title": {"text": "residual"}, "tickformat": ".0%", "zeroline": True},
+        },
+        table=Table(
+            ["case", "model", by, "measured", "fitted"],
+            [_row(fit, point, sizes) for fit in fits for point in fit.points],
+        ),
+        origins=sorted(found),
+    )
+
+
+def _series(fits: Sequence[Fit]) -> list[tuple[str, list[Point]]]:
+    """Return the points of each fit, of each number of processes where that is a variable too."""
+    groups: dict[tuple[int, str], list[Point]] = {}
+    for index, fit in enumerate(fits):
+        for point in fit.points:
+            name = subject(fit) + (f", {point.ranks} ranks" if point.ranks is not None else "")
+            if point.fitted > 0:
+                groups.setdefault((index, name), []).append(point)
+    return [(name, points) for (_, name), points in groups.items()]
+
+
+def _trace(name: str, points: Sequence[Point], slot: int, xs: Sequence[float], sizes: bool) -> Plot:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": [number(place(point.x, xs)) if sizes else point.x for point in points],
+        "y": [number(point.measured / point.fitted - 1) for point in points],
+        "text": [
+            plain(f"{units.quantity(p.measured, 's')}, fitted {units.quantity(p.fitted, 's')}") for p in points
+        ],
+        "hovertemplate": "%{text}: %{y:.1%}<extra></extra>",
+        "name": plain(name),
+        "meta": {"slot": slot, "role": "points"},
+    }
+
+
+def _row(fit: Fit, point: Point, sizes: bool) -> list[str]:
+    measured = units.interval(point.measured, point.measured_low, point.measured_high, "s")
+    x = units.size(point.x) if sizes else f"{point.x:g}"
+    name = subject(fit) + (f", {point.ranks} ranks" if point.ranks is not None else "")
+    return [name, model(fit.model), x, measured, units.quantity(point.fitted, "s")]
+
+
+def subject(fit: Fit | NotFitted) -> str:
+    """Name what a fit is of, with its metric where a benchmark observed it beside its time.
+
+    A fit over the number of ranks has none of its own.
+    """
+    words = [fit.subject.benchmark, *(f"{name}={value}" for name, value in fit.subject.parameters.items())]
+    words += [f"{fit.subject.ranks} ranks"] if "ranks" not in fit.variable else []
+    words += [fit.subject.transport] if fit.subject.transport != "default" else []
+    words += ["one per host"] if fit.subject.placement.startswith("node") else []
+    words += [metric(fit.metric)] if fit.definition == "observed" else []
+    return " ".join(words)

@@ -1,0 +1,179 @@
+"""The same case chosen differently, side by side: send modes, definitions of time, single figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from scope import units
+from scope.report.figure import Comparison, Mark, Panel, label, origins, series_name, shown, table
+from scope.report.run.contents import Contents
+from scope.report.run.figures.grouping import series_factors, spread, swept, values
+from scope.report.run.figures.ranks import LEVELS
+from scope.report.run.order import case_key, factors, level
+from scope.report.wording import definition, metric
+from scope.samples.records import Value
+from scope.statistics.summary import Summary
+
+_PANELS = 4
+_MOST_ROWS = 40
+_HALF_ROWS = 6
+"""So many rows take half the width of the page."""
+_FEWEST_CHOICES = 3
+
+Row = tuple[str, Summary]
+Rows = tuple[str, list[Row]]
+
+
+def choices(contents: Contents, benchmark: str) -> Iterator[Comparison]:
+    """Yield the first metric of a benchmark with a choice of at least three, as send modes are, at four sizes."""
+    usable = contents.results(benchmark)
+    main = next((one.metric for one in usable), None)
+    times = [one for one in usable if one.metric == main]
+    variable = swept(times)
+    if variable is None:
+        return
+    words = [name for name in series_factors(times, variable) if name in times[0].parameters]
+    most = max(words, key=lambda name: len(values(times, name)), default=None)
+    if (
+        most is None
+        or len(values(times, most)) < _FEWEST_CHOICES
+        or isinstance(values(times, most)[0], int | float)
+    ):
+        return
+    for transport in values(times, "transport"):
+        group = [one for one in times if one.transport == transport]
+        if len(values(group, most)) >= _FEWEST_CHOICES:
+            yield _at_sizes(
+                contents, group, variable, f"{benchmark}-choices-{transport}", f"{_words(most)} compared"
+            )
+
+
+def definitions(contents: Contents, benchmark: str) -> Iterator[Comparison]:
+    """Yield all definitions of time of a collective beside each other, with the most ranks, at four sizes."""
+    mine = [one for one in contents.summaries if one.benchmark == benchmark and one.valid and one.median]
+    times = [one for one in mine if one.unit == "s" and one.definition != "observed"]
+    if len({one.definition for one in times}) < _FEWEST_CHOICES:
+        return
+    ranks = max(one.ranks for one in times)
+    group = [one for one in times if one.ranks == ranks]
+    first = sorted(group, key=case_key)[0]
+    variable = swept(group)
+    kept = {name: value for name, value in factors(first).items() if name != variable}
+    group = [one for one in group if kept.items() <= factors(one).items()]
+    sizes: list[Value | None] = list(spread(values(group, variable), _PANELS)) if variable else [None]
+    panels: list[Rows] = []
+    for size in sizes:
+        rows = [
+            (definition(one.definition) + (" (headline)" if one.primary else ""), one)
+            for one in group
+            if variable is None or one.parameters[variable] == size
+        ]
+        panels.append(("" if size is None or variable is None else _size(variable, size), rows))
+    yield _comparison(
+        panels,
+        key=f"{benchmark}-definitions",
+        title=f'What "the time" means, {ranks} ranks',
+        caption="The same runs under every definition of the time; what each means is said under Method.",
+        names=[variable] if variable else [],
+        with_definition=True,
+    )
+
+
+def singles(contents: Contents, benchmark: str) -> Iterator[Comparison]:
+    """Yield each metric of a benchmark that was not swept, one row for each case."""
+    usable = contents.results(benchmark)
+    for name in dict.fromkeys(one.metric for one in usable):
+        group = sorted((one for one in usable if one.metric == name), key=contents.choice_key)
+        against_ranks = len(values(group, "ranks")) > 1 and group[0].unit == "s" and level(benchmark) in LEVELS
+        alone = len(group) == 1 and any(definitions(contents, benchmark))
+        if swept(group) is not None or against_ranks or alone:
+            continue
+        names = series_factors(group, None)
+        rows = [(series_name(one, names, benchmark), one) for one in group[:_MOST_ROWS]]
+        better = "higher" if group[0].better == "higher" else "lower"
+        yield _comparison(
+            [("", rows)],
+            key=f"{benchmark}-{name}",
+            title=metric(name).capitalize(),
+            caption=f"Medians ({definition(group[0].definition)}) with their 95 % intervals; {better} is better.",
+            names=names,
+            wide=len(rows) > _HALF_ROWS,
+        )
+
+
+def _at_sizes(contents: Contents, group: list[Summary], variable: str, key: str, what: str) -> Comparison:
+    names = series_factors(group, variable)
+    ordered = sorted(sorted(group, key=case_key), key=contents.choice_key)
+    panels: list[Rows] = []
+    for size in spread(_common(group, variable), _PANELS):
+        rows = [one for one in ordered if one.parameters[variable] == size]
+        panels.append((_size(variable, size), [(series_name(one, names, ""), one) for one in rows]))
+    transport = group[0].transport
+    return _comparison(
+        panels,
+        key=key,
+        title=what.capitalize() + ("" if transport == "default" else f", transport {transport}"),
+        caption="Medians with their 95 % intervals, each size on an axis of its own: intervals that do not touch "
+        "are choices that differ; " + f"{group[0].better} is better.",
+        names=[*names, variable],
+    )
+
+
+def _common(group: list[Summary], variable: str) -> list[Value]:
+    """Return the sizes at which the most choices were measured."""
+    counts = {size: sum(one.parameters[variable] == size for one in group) for size in values(group, variable)}
+    most = max(counts.values())
+    return [size for size, number_of in counts.items() if number_of == most]
+
+
+def _comparison(
+    panels: Sequence[Rows],
+    key: str,
+    title: str,
+    caption: str,
+    names: Sequence[str],
+    with_definition: bool = False,
+    wide: bool = True,
+) -> Comparison:
+    summaries = [one for _, rows in panels for _, one in rows]
+    return Comparison(
+        key=key,
+        title=title,
+        caption=caption,
+        panels=[Panel(head, _marks(rows)) for head, rows in panels if rows],
+        table=table(summaries, names, with_definition),
+        origins=origins(summaries),
+        wide=wide,
+    )
+
+
+def _marks(rows: Sequence[Row]) -> list[Mark]:
+    widest = max(max(one.ci_high or 0.0, one.median or 0.0) for _, one in rows) or 1.0
+
+    def percent(value: float | None, otherwise: float | None) -> float:
+        return round(100 * ((value if value is not None else otherwise) or 0.0) / widest, 2)
+
+    return [
+        Mark(
+            name,
+            shown(one),
+            percent(one.ci_low, one.median),
+            percent(one.median, None),
+            percent(one.ci_high, one.median),
+        )
+        for name, one in rows
+    ]
+
+
+def _size(variable: str, value: Value) -> str:
+    return units.parameter(variable, value) if variable.endswith("_bytes") else label(variable, value)
+
+
+def _words(name: str) -> str:
+    known = {
+        "mode": "send modes",
+        "blocks": "divisions into blocks",
+        "call": "ways of calling",
+        "wait": "ways of waiting",
+    }
+    return known.get(name, name + "s")

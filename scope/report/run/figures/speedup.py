@@ -1,0 +1,165 @@
+"""What more processes give an algorithm or application: speed-up, ideal line, and the law that was fitted."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from scope import units
+from scope.models.fit import Amdahl, Bounds, Speedup, SpeedupPoint
+from scope.models.scaling.speedup import SIZES
+from scope.report.figure import Figure, Plot, Table, number, plain, whiskers
+from scope.report.run.contents import Contents
+from scope.report.run.figures.grouping import MOST_SERIES, chosen_words, spread
+
+COLUMNS = ["size", "ranks", "time", "speed-up", "efficiency", "against the best serial", "remarks"]
+LAW = ["serial share", "critical count", "most cost-effective count"]
+"""Of all counts of a size together."""
+
+
+def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+    """Yield a figure for each variant of an algorithm that was measured on one process and on several."""
+    kinds: dict[str, list[Speedup]] = defaultdict(list)
+    for one in contents.models.speedups:
+        if one.subject.benchmark == benchmark and one.alone:
+            kinds[chosen_words(one.subject, (*SIZES, "ranks")) + f" ({one.origin})"].append(one)
+    for index, (kind, group) in enumerate(kinds.items()):
+        name = kind.removesuffix(" (measured)").strip()
+        yield _figure(sorted(group, key=lambda one: one.size), name, f"{benchmark}-speedup-{index}")
+
+
+def _figure(group: list[Speedup], kind: str, key: str) -> Figure:
+    sizes = spread([one.size for one in group], MOST_SERIES)
+    drawn = [one for one in group if one.size in sizes]
+    counts = sorted({point.ranks for one in drawn for point in one.points})
+    traces = [_ideal(counts)]
+    for slot, one in enumerate(drawn):
+        traces.append(_points(one, slot))
+        traces += [_law(one, one.amdahl, slot)] if one.amdahl else []
+    return Figure(
+        key=key,
+        title=f"Speed-up, {kind}" if kind else "Speed-up",
+        caption=_caption(group),
+        traces=traces,
+        layout={
+            "xaxis": {"title": {"text": "processes"}, "tickvals": counts, "ticktext": [str(n) for n in counts]},
+            "yaxis": {"title": {"text": "T(1) / T(p)"}, "rangemode": "tozero"},
+        },
+        table=Table(
+            [*COLUMNS, *LAW], [[*_row(one, point), *_of_size(one)] for one in group for point in one.points]
+        ),
+        origins=sorted({one.origin for one in group}),
+    )
+
+
+def _caption(group: Sequence[Speedup]) -> str:
+    text = "Against the same variant on one process; the dashed line is the ideal, p times as fast."
+    laws = [one for one in group if one.amdahl]
+    if not laws:
+        return f"{text} No law was fitted: {group[-1].reason}."
+    return (
+        f"{text} Lines: T(n) = T_ser + T_par / n + α (n - 1), Amdahl's law with communication (Melas 2000, eq. "
+        "7.2). " + " ".join(_told(one, one.amdahl) for one in laws[-3:] if one.amdahl)
+    )
+
+
+def _told(one: Speedup, law: Amdahl) -> str:
+    share = law.serial_share
+    of_size = f"Size {one.size}: " if one.size else ""
+    serial = f"{of_size}{units.share(share.value, share.low, share.high)} serial"
+    critical = (
+        f"no gain beyond {_count(law.critical_ranks)} processes"
+        if law.critical_ranks
+        else f"the count is {law.reason}"
+    )
+    effective = f", most cost-effective on {_count(one.effective_ranks)}" if one.effective_ranks else ""
+    return f"{serial}; {critical}{effective}."
+
+
+def _count(bounds: Bounds) -> str:
+    if bounds.low is None or bounds.high is None or bounds.low == bounds.high:
+        return f"{bounds.value:.0f}"
+    return f"{bounds.value:.0f} [{bounds.low:.0f}, {bounds.high:.0f}]"
+
+
+def _row(one: Speedup, point: SpeedupPoint) -> list[str]:
+    remarks = ["more processes than processors"] if point.oversubscribed else []
+    remarks += ["super-linear"] if point.superlinear else []
+    remarks += [f"{point.rows} rows"] if point.rows else []
+    return [
+        str(one.size) if one.size else "–",
+        str(point.ranks),
+        units.interval(point.time_s.value, point.time_s.low, point.time_s.high, "s"),
+        _figure_of(point.speedup),
+        units.share(*_triple(point.efficiency)),
+        _figure_of(point.speedup_of_best),
+        "; ".join(remarks),
+    ]
+
+
+def _of_size(one: Speedup) -> list[str]:
+    law, effective = one.amdahl, one.effective_ranks
+    critical = law.critical_ranks if law else None
+    return [
+        units.share(*_triple(law.serial_share if law else None)),
+        _count(critical) if critical else (law.reason if law else one.reason),
+        _count(effective) if effective else "–",
+    ]
+
+
+def _triple(bounds: Bounds | None) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if bounds is None else (bounds.value, bounds.low, bounds.high)
+
+
+def _figure_of(bounds: Bounds | None) -> str:
+    return units.interval(*_triple(bounds), "")
+
+
+def _ideal(counts: list[int]) -> Plot:
+    ends = [counts[0], counts[-1]]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": ends,
+        "y": ends,
+        "name": "ideal",
+        "hoverinfo": "skip",
+        "meta": {"role": "limit"},
+    }
+
+
+def _points(one: Speedup, slot: int) -> Plot:
+    shown = [(point, point.speedup) for point in one.points if point.speedup is not None]
+    return {
+        "type": "scatter",
+        "mode": "markers" if one.amdahl else "lines+markers",
+        "x": [point.ranks for point, _ in shown],
+        "y": [number(speedup.value) for _, speedup in shown],
+        "error_y": whiskers((speedup.value, speedup.low, speedup.high) for _, speedup in shown),
+        "text": [plain(f"{_name(one)}, {point.ranks} ranks: {_figure_of(speedup)}") for point, speedup in shown],
+        "hovertemplate": "%{text}<extra></extra>",
+        "name": _name(one),
+        "meta": {"slot": slot, "role": "points"},
+    }
+
+
+def _name(one: Speedup) -> str:
+    """Name a series; the class of an application stands in the title."""
+    return f"size {one.size}" if one.size else "measured"
+
+
+def _law(one: Speedup, law: Amdahl, slot: int) -> Plot:
+    counts = np.linspace(law.points[0].x, law.points[-1].x, 60)
+    serial, parallel, each = law.serial_s.value, law.parallel_s.value, law.per_process_s.value
+    alone_s = one.points[0].time_s.value
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [number(float(n)) for n in counts],
+        "y": [number(alone_s / (serial + parallel / n + each * (n - 1))) for n in counts],
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "meta": {"slot": slot, "role": "fit"},
+    }

@@ -1,0 +1,202 @@
+"""A collective over message size and number of processes at once: cells, and the same in three dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from scope import units
+from scope.models.fit import Fit
+from scope.report.figure import Figure, Plot, label, log_ticks, number, origins, place, plain, shown, table, tick
+from scope.report.run.contents import Contents
+from scope.report.run.figures.grouping import series, series_factors, swept, values
+from scope.report.run.figures.heat import cells, scale
+from scope.report.run.order import level, varying
+from scope.report.wording import definition, metric, model, variable_name
+from scope.statistics.summary import Summary
+
+_LEVELS = ("mpi", "operation")
+_FEWEST = 3
+"""Sizes, and numbers of processes."""
+_WRITTEN = 9
+"""Up to so many sizes the times stand in the cells."""
+
+Grid = dict[tuple[float, int], Summary]
+"""Summaries by size and number of processes."""
+
+
+def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+    """Yield the time of each way of calling that was swept over both."""
+    if level(benchmark) not in _LEVELS:
+        return
+    usable = [one for one in contents.results(benchmark) if one.unit == "s"]
+    for name in dict.fromkeys(one.metric for one in usable):
+        times = [one for one in usable if one.metric == name]
+        variable = swept(times)
+        if variable is None:
+            continue
+        factors = [factor for factor in series_factors(times, variable) if factor != "ranks"]
+        groups = sorted(series(times, factors), key=lambda group: contents.choice_key(group[0]))
+        for index, group in enumerate(groups):
+            if min(len(values(group, variable)), len(values(group, "ranks"))) >= _FEWEST:
+                same = varying(group)[1]
+                apart = [label(factor, same[factor]) for factor in factors if factor in same]
+                yield _figure(contents, group, variable, f"{benchmark}-{name}-relief-{index}", apart)
+
+
+def _figure(contents: Contents, group: list[Summary], variable: str, key: str, apart: list[str]) -> Figure:
+    first = group[0]
+    sizes = [float(value) for value in values(group, variable)]
+    counts = [int(value) for value in values(group, "ranks")]
+    grid = {(float(one.parameters[variable]), one.ranks): one for one in group}
+    fit = _chosen_fit(contents.models.fits, group, variable)
+    fitted = {(point.x, point.ranks or 0): point.fitted for point in fit.points} if fit else {}
+    ticks = [units.parameter(variable, value) for value in values(group, variable)]
+    return Figure(
+        key=key,
+        title=", ".join(
+            [
+                f"{metric(first.metric).capitalize()} by {variable_name(variable)} and number of processes",
+                *apart,
+            ]
+        ),
+        caption=_caption(first, fit),
+        traces=[_cells(grid, sizes, counts, fitted)],
+        layout={
+            "height": max(260, 110 + 30 * len(counts)),
+            "xaxis": _places(variable_name(variable), range(len(sizes)), ticks),
+            "yaxis": _places("processes", range(len(counts)), [str(count) for count in counts]),
+        },
+        relief=_relief(grid, sizes, counts, fitted, ticks, variable),
+        table=table(group, ["ranks", variable]),
+        origins=origins(group),
+    )
+
+
+def _places(title: str, places: Sequence[float], texts: Sequence[str]) -> Plot:
+    return {
+        "title": {"text": title},
+        "role": "category",
+        "tickvals": list(places),
+        "ticktext": list(texts),
+        "range": [places[0] - 0.5, places[-1] + 0.5],
+    }
+
+
+def _cells(
+    grid: Grid, sizes: Sequence[float], counts: Sequence[int], fitted: dict[tuple[float, int], float]
+) -> Plot:
+    rows = [[grid.get((size, count)) for size in sizes] for count in counts]
+    hover = [[_hover(one, fitted.get((size, count))) for one, size in zip(row, sizes, strict=True)]
+             for row, count in zip(rows, counts, strict=True)]  # fmt: skip
+    written = [[units.quantity(one.median, one.unit) if one else "" for one in row] for row in rows]
+    return cells(
+        range(len(sizes)),
+        range(len(counts)),
+        [[one.median if one else None for one in row] for row in rows],
+        hover,
+        written if len(sizes) <= _WRITTEN else None,
+    )
+
+
+def _hover(one: Summary | None, fitted: float | None) -> str:
+    if one is None:
+        return ""
+    model_says = f", model {units.quantity(fitted, one.unit)}" if fitted is not None else ""
+    return f"{one.ranks} processes: {shown(one)}{model_says}"
+
+
+def _relief(
+    grid: Grid,
+    sizes: Sequence[float],
+    counts: Sequence[int],
+    fitted: dict[tuple[float, int], float],
+    ticks: Sequence[str],
+    variable: str,
+) -> Plot:
+    """Return the figure in three dimensions: the measured points, and the surface of the model or through them."""
+    across = [math.log2(place(size, sizes)) for size in sizes]
+    measured = {at: one.median for at, one in grid.items() if one.median}
+    low, high = scale([*measured.values(), *(value for value in fitted.values() if value > 0)])
+    surface = fitted or measured
+    heights = [[_log10(surface.get((size, count))) for size in sizes] for count in counts]
+    depth = [math.log2(count) for count in counts]
+    heat = {"cmin": number(math.log10(low)), "cmax": number(math.log10(high))}
+    points = [(size, count, one) for (size, count), one in sorted(grid.items())]
+    upward = log_ticks(low, high)
+    stride = -(-len(sizes) // 8)
+    return {
+        "data": [
+            heat
+            | {
+                "type": "surface",
+                "x": [number(x) for x in across],
+                "y": [number(y) for y in depth],
+                "z": heights,
+                "hoverinfo": "skip",
+                "showscale": False,
+                "meta": {"role": "surface"},
+            },
+            {
+                "type": "scatter3d",
+                "mode": "markers",
+                "x": [number(across[sizes.index(size)]) for size, _, _ in points],
+                "y": [number(math.log2(count)) for _, count, _ in points],
+                "z": [_log10(one.median) for _, _, one in points],
+                "text": [
+                    plain(f"{units.parameter(variable, one.parameters[variable])}, {_hover(one, None)}")
+                    for _, _, one in points
+                ],
+                "hovertemplate": "%{text}<extra></extra>",
+                "meta": {"role": "points3d"},
+            },
+        ],
+        "layout": {
+            "height": 460,
+            "scene": {
+                "xaxis": {
+                    "title": {"text": variable_name(variable)},
+                    "tickvals": [number(x) for x in across[::stride]],
+                    "ticktext": list(ticks[::stride]),
+                },
+                "yaxis": {
+                    "title": {"text": "processes"},
+                    "tickvals": [number(y) for y in depth],
+                    "ticktext": [str(count) for count in counts],
+                },
+                "zaxis": {
+                    "title": {"text": "time"},
+                    "tickvals": [number(math.log10(value)) for value in upward],
+                    "ticktext": [tick(value, "s") for value in upward],
+                },
+            },
+        },
+    }
+
+
+def _log10(value: float | None) -> float | None:
+    return number(math.log10(value)) if value and value > 0 else None
+
+
+def _caption(first: Summary, fit: Fit | None) -> str:
+    head = f"Medians ({definition(first.definition)}); the colour follows the logarithm of the time. "
+    if fit is None:
+        return head + "No model over both was chosen; in three dimensions the surface joins the measured points."
+    return head + (
+        f"In three dimensions the points are measured and the surface is the model: {model(fit.model)}, "
+        f"{fit.equation} ({fit.source})."
+    )
+
+
+def _chosen_fit(fits: Sequence[Fit], group: Sequence[Summary], variable: str) -> Fit | None:
+    """Return the chosen fit over both of what this group is of."""
+    first = group[0]
+    fixed = {name: value for name, value in first.parameters.items() if name != variable}
+    mine = (first.benchmark, fixed, first.transport, first.metric)
+    for fit in fits:
+        subject = fit.subject
+        theirs = {name: value for name, value in subject.parameters.items() if name != variable}
+        same = (subject.benchmark, theirs, subject.transport, fit.metric)
+        if fit.chosen and fit.variable == "message_bytes_and_ranks" and same == mine:
+            return fit
+    return None

@@ -1,0 +1,94 @@
+"""What was measured, when and on what, in sentences that are put together from the run's own figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from scope import units
+from scope.findings.finding import Finding
+from scope.machine.machine import Host, Machine
+from scope.models.fit import Ladder, Rung
+from scope.report.run.contents import Contents
+from scope.report.run.ladders import caption
+from scope.report.wording import LAYERS, count, sentence
+
+
+def subject(contents: Contents) -> str:
+    """Return one line that names the run, its machine and its time."""
+    return f"{contents.run.name} on {machine_name(contents.machine)}, {moment(contents.run.started_unix_s)}"
+
+
+def sentences(contents: Contents) -> list[str]:
+    """Return three sentences: what was measured where, how much reaches the top, what was found."""
+    return [_measured(contents), _ladder(contents.models.ladders), _found(contents.findings)]
+
+
+def moment(unix_s: float) -> str:
+    """Write a time stamp for people, in universal time."""
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def machine_name(machine: Machine) -> str:
+    """Name the machine: its host, or how many there are."""
+    names = [host.name for host in machine.hosts]
+    if len(names) == 1:
+        return names[0]
+    return f"{len(names)} hosts ({names[0]} to {names[-1]})" if names else "an unknown machine"
+
+
+def machine_kind(machine: Machine) -> str:
+    """Describe the hosts: `2 cores of AMD EPYC 9B14, 25.3 GB`; one description for each kind of host."""
+    kinds = Counter(_host_kind(host) for host in machine.hosts)
+    return sentence([kind if number == 1 else f"{number} × {kind}" for kind, number in kinds.items()])
+
+
+def library(machine: Machine) -> str:
+    """Name the message-passing library; empty when nothing was built."""
+    build = machine.build
+    return f"{build.mpi.name} {build.mpi.version}" if build else ""
+
+
+def _measured(contents: Contents) -> str:
+    cases = {one.label + one.placement for one in contents.summaries}
+    launches = max((one.launches for one in contents.summaries), default=0)
+    origins = sorted({str(one.origin) for one in contents.summaries})
+    verb = sentence(origins) or "measured"
+    using = f" with {library(contents.machine)}" if library(contents.machine) else ""
+    return (
+        f"On {moment(contents.run.started_unix_s)} the {contents.run.module} module {verb} "
+        f"{count(len(cases), 'case')} in up to {count(launches, 'launch', 'launches')} on "
+        f"{machine_name(contents.machine)} ({machine_kind(contents.machine)}){using}."
+    )
+
+
+def _ladder(ladders: list[Ladder]) -> str:
+    for ladder in ladders:
+        steps = [_step(below, rung) for below, rung in pairwise(ladder.rungs) if rung.retained is not None]
+        if steps:
+            return f"{caption(ladder)}: {sentence(steps)}."
+    return "No layer could be held against the one below it; the ladder says why."
+
+
+def _step(below: Rung, rung: Rung) -> str:
+    kept = units.share(rung.retained, rung.retained_low, rung.retained_high)
+    verb = "keep" if rung.layer in ("operation", "algorithm") else "keeps"
+    of = "the limit" if below.layer == "limit" else f"what {LAYERS[below.layer].lower()} gave"
+    return f"{LAYERS[rung.layer].lower()} {verb} {kept} of {of}"
+
+
+def _found(findings: list[Finding]) -> str:
+    if not findings:
+        return "Nothing was found that needs attention."
+    numbers = Counter(str(finding.severity) for finding in findings)
+    grave = [count(numbers[one], one) for one in ("error", "warning") if numbers[one]]
+    others = len(findings) - numbers["error"] - numbers["warning"]
+    listed = sentence(grave + ([f"{others} less severe"] if others else []))
+    return f"{count(len(findings), 'finding')} ({listed}); the worst: {findings[0].title.rstrip('.')}."
+
+
+def _host_kind(host: Host) -> str:
+    processor = host.processor
+    cores = f"{processor.cores} cores" if processor.cores != 1 else "1 core"
+    return f"{cores} of {processor.model}, {units.quantity(host.memory_bytes, 'B')}"

@@ -1,0 +1,324 @@
+"""The page: one HTML file that needs nothing else, drawn from a run directory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from scope import units
+from scope.findings.finding import Finding
+from scope.report import wording
+from scope.report.figure import Comparison, Figure, Table, origins
+from scope.report.run import applications, ladders
+from scope.report.run import contents as run_contents
+from scope.report.run.contents import Contents
+from scope.report.run.figures import (
+    computation,
+    curves,
+    distributions,
+    operation_parts,
+    pairs,
+    phases,
+    phases_by_rank,
+    predictions,
+    ranks,
+    residuals,
+    side_by_side,
+    speedup,
+)
+from scope.report.run.figures import surfaces as reliefs
+from scope.report.run.figures.residuals import subject
+from scope.report.run.introduction import library, machine_name, moment, sentences
+from scope.report.run.order import level, level_rank
+from scope.report.run.parameters import Outcome, outcomes
+from scope.report.run.provenance import Facts, provenance
+from scope.report.run.rows import COLUMNS, Row, packed, rows
+from scope.rundirectory import write_text
+from scope.samples.reader import read as read_samples
+from scope.samples.samples import Samples
+from scope.statistics.summary import Summary
+
+_OPEN = 60
+"""A page with more figures starts with its benchmarks closed: a list to choose from."""
+_ALIKE = 3
+"""Findings of one kind and severity that stand by themselves; the others of the kind wait behind a click."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One benchmark on the page."""
+
+    benchmark: str
+    summary: str
+    figures: list[Figure | Comparison]
+    failed: list[Row]
+    """Cases of it that gave no result."""
+    cases: int
+
+    @property
+    def unavailable(self) -> bool:
+        """Whether all that gave no result could not have: nothing went wrong."""
+        return all(row.reason.startswith("unavailable") for row in self.failed)
+
+
+@dataclass(frozen=True)
+class Level:
+    """One layer of the cluster."""
+
+    name: str
+    title: str
+    sections: list[Section]
+    characterisation: Table | None = None
+    """What its benchmarks do, whatever machine runs them; of applications alone."""
+
+
+@dataclass(frozen=True)
+class Kin:
+    """Findings of one kind and severity, worst first: some shown, the others behind a click."""
+
+    code: str
+    shown: list[Finding]
+    others: list[Finding]
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """What the models say of one benchmark."""
+
+    benchmark: str
+    summary: str
+    outcomes: list[Outcome]
+    residuals: list[Figure | Comparison]
+
+
+def write(run: Path, output: Path | None = None) -> Path:
+    """Draw the page of a run and return its path, `report.html` in the run directory unless told otherwise.
+
+    Raises UsageError when a file of the run is missing or wrong, ScopeError when the page cannot be written.
+    """
+    text = render(run)
+    target = output or run_contents.located(run).report
+    write_text(target, text)
+    return target
+
+
+def render(run: Path) -> str:
+    """Return the page of a run as HTML."""
+    contents = run_contents.read(run)
+    samples = read_samples(run)
+    levels = _levels(contents)
+    shown = filled(list(distributions.figures(contents, samples)))
+    models = _modelled(contents)
+    drawn = [figure for one in levels for section in one.sections for figure in section.figures]
+    listed = [*drawn, *shown, *(figure for one in models for figure in one.residuals)]
+    plots = [figure for figure in listed if isinstance(figure, Figure)]
+    return (
+        environment()
+        .get_template("report.html")
+        .render(
+            **_head(contents, samples),
+            levels=levels,
+            distributions=shown,
+            models=models,
+            open=len(drawn) <= _OPEN,
+            figures=as_json({figure.key: plot(figure) for figure in plots}),
+        )
+    )
+
+
+def plot(figure: Figure) -> dict[str, Any]:
+    """Return a figure as the page's script reads it."""
+    relief = {"relief": figure.relief} if figure.relief else {}
+    return {"data": figure.traces, "layout": figure.layout} | relief
+
+
+def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
+    """Return everything on the page that is not a figure."""
+    used = {one.definition for one in contents.summaries}
+    facts: Facts = provenance(contents, samples)
+    rejected = [fit for fit in contents.models.fits if not fit.chosen]
+    return {
+        "contents": contents,
+        "title": machine_name(contents.machine),
+        "run_name": contents.run.name,
+        "when": moment(contents.run.started_unix_s),
+        "library": library(contents.machine),
+        "sentences": sentences(contents),
+        "ladders": contents.models.ladders,
+        "origins": origins(contents.summaries),
+        "findings": contents.findings,
+        "grave": kinds([one for one in contents.findings if one.severity != "information"]),
+        "rest": kinds([one for one in contents.findings if one.severity == "information"]),
+        "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
+        "rejected": outcomes(rejected),
+        "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in contents.models.not_fitted],
+        "columns": COLUMNS,
+        "rows": len(contents.summaries),
+        "packed": as_json(packed(rows(contents.summaries))),
+        "facts": facts,
+        "skipped": contents.run.skipped,
+        "failures": _cases([one for one in contents.headline if not one.valid]),
+        "cut_line": samples.cut_line,
+    }
+
+
+def kinds(findings: Sequence[Finding]) -> list[Kin]:
+    """Put what is alike together, in the order of the worst of each kind."""
+    found: dict[tuple[str, str], list[Finding]] = {}
+    for one in findings:
+        found.setdefault((one.severity, one.code), []).append(one)
+    return [
+        Kin(code, alike, [])
+        if severity == "error" or len(alike) <= _ALIKE + 1
+        else Kin(code, alike[:_ALIKE], alike[_ALIKE:])
+        for (severity, code), alike in found.items()
+    ]
+
+
+def _modelled(contents: Contents) -> list[Modelled]:
+    chosen = [fit for fit in contents.models.fits if fit.chosen]
+    return [
+        Modelled(
+            name,
+            contents.describe(name),
+            outcomes([fit for fit in chosen if fit.subject.benchmark == name]),
+            filled(list(residuals.figures(contents, name))),
+        )
+        for name in sorted(
+            {fit.subject.benchmark for fit in chosen}, key=lambda name: (level_rank(level(name)), name)
+        )
+    ]
+
+
+def _levels(contents: Contents) -> list[Level]:
+    names = sorted(
+        {one.benchmark for one in contents.summaries}, key=lambda name: (_pairs_first(contents, name), name)
+    )
+    levels = sorted({level(name) for name in names}, key=level_rank)
+    return [
+        Level(
+            one,
+            wording.LAYERS.get(one, one),
+            [_section(contents, name) for name in names if level(name) == one],
+            _characterisation(contents) if one == "application" else None,
+        )
+        for one in levels
+    ]
+
+
+def _characterisation(contents: Contents) -> Table | None:
+    found = contents.models.applications
+    return applications.characterisation(found, contents.benchmarks) if found else None
+
+
+def _pairs_first(contents: Contents, benchmark: str) -> int:
+    """Put what two processes do before what all do: the second is read against the first."""
+    definitions = {one.definition for one in contents.headline if one.benchmark == benchmark}
+    return min((index for index, one in enumerate(wording.MEANINGS) if one in definitions), default=0)
+
+
+def _section(contents: Contents, benchmark: str) -> Section:
+    figures: list[Figure | Comparison] = list(pairs.figures(contents, benchmark)) or [
+        *curves.figures(contents, benchmark),
+        *side_by_side.choices(contents, benchmark),
+        *ranks.figures(contents, benchmark),
+        *reliefs.figures(contents, benchmark),
+        *side_by_side.definitions(contents, benchmark),
+        *side_by_side.singles(contents, benchmark),
+        *phases.figures(contents, benchmark),
+        *phases_by_rank.figures(contents, benchmark),
+        *speedup.figures(contents, benchmark),
+        *computation.figures(contents, benchmark),
+        *predictions.figures(contents, benchmark),
+        *operation_parts.figures(contents, benchmark),
+    ]
+    mine = [one for one in contents.headline if one.benchmark == benchmark]
+    failed = _cases([one for one in mine if not one.valid])
+    number = len({(one.label, one.placement) for one in mine})
+    return Section(benchmark, contents.describe(benchmark), filled(figures), failed, number)
+
+
+def filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
+    """Let a figure that has no neighbour take the whole width."""
+    placed: list[Figure | Comparison] = []
+    alone = False
+    for index, figure in enumerate(figures):
+        if figure.wide:
+            alone = False
+            placed.append(figure)
+            continue
+        following = figures[index + 1] if index + 1 < len(figures) else None
+        paired = following is not None and not following.wide
+        placed.append(figure if alone or paired else replace(figure, wide=True))
+        alone = not alone and paired
+    return placed
+
+
+def _cases(failed: Sequence[Summary]) -> list[Row]:
+    """List each case once, whatever the number of its metrics."""
+    return list({row.label: row for row in rows(failed)}.values())
+
+
+def environment() -> Environment:
+    """Return what the templates of pages with figures know."""
+    found = Environment(
+        loader=PackageLoader("scope.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals.update(
+        plotly=_plotly,
+        style=lambda: Markup(_template("report.css")),
+        script=lambda: Markup(_template("report.js")),
+        caption=ladders.caption,
+        length=ladders.length,
+        kept=ladders.kept,
+        direction=wording.direction,
+        definition=wording.definition,
+        severities=wording.SEVERITIES,
+        layers=wording.LAYERS,
+        introductions=wording.INTRODUCTIONS,
+        count=wording.count,
+    )
+    found.filters.update(
+        interval=units.interval,
+        quantity=units.quantity,
+        share=units.share,
+        code=_code,
+        parameter=lambda value, name: units.parameter(name, value),
+    )
+    return found
+
+
+def _code(text: str) -> Markup:
+    """Escape a text and set what stands between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(p) if i % 2 else escape(p) for i, p in enumerate(parts)
+    )
+
+
+def as_json(value: object) -> Markup:
+    """Write JSON that may stand inside a script element: no tag of the data can end it."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+def _plotly() -> Markup:
+    from plotly.offline import get_plotlyjs
+
+    return Markup(get_plotlyjs())
+
+
+def _template(name: str) -> str:
+    return (Path(__file__).parents[1] / "templates" / name).read_text(encoding="utf-8")

@@ -1,0 +1,105 @@
+"""Fitted models as the page lists them: parameters with intervals, range, misfit, and the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scope import units
+from scope.models.fit import Breakpoint, Fit, Parameter
+from scope.report.run.figures.residuals import subject
+from scope.report.wording import model
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One fit, chosen or not."""
+
+    case: str
+    metric: str
+    model: str
+    equation: str
+    source: str
+    range: str
+    parameters: list[tuple[str, str]]
+    breakpoints: list[str]
+    left_out: list[str]
+    """Parameters that the data cannot tell, each with the reason."""
+    notes: list[str]
+    relative_error: str
+    bic: str
+    chosen: bool
+    reason: str
+
+
+def outcomes(fits: Sequence[Fit]) -> list[Outcome]:
+    """Return the fits in the order of the models file."""
+    return [_outcome(fit) for fit in fits]
+
+
+def _outcome(fit: Fit) -> Outcome:
+    return Outcome(
+        case=subject(fit),
+        metric=fit.metric,
+        model=model(fit.model),
+        equation=fit.equation,
+        source=fit.source,
+        range=_range(fit),
+        parameters=[(_name(one.name), _parameter(one)) for one in fit.parameters] + _segments(fit),
+        breakpoints=[
+            f"between {units.size(one.last_before)} and {units.size(one.first_after)}: "
+            + (units.interval(one.jump_s, one.jump_low_s, one.jump_high_s, "s") if one.jump_s else "slope only")
+            + _certainty(one)
+            for one in fit.breakpoints
+        ],
+        left_out=fit.left_out,
+        notes=fit.notes,
+        relative_error=units.share(fit.relative_error),
+        bic=f"{fit.bic:.0f}",
+        chosen=fit.chosen,
+        reason=fit.reason,
+    )
+
+
+def _certainty(point: Breakpoint) -> str:
+    """Say how many launches break there, and which settings lie there."""
+    launches = f", in {units.share(point.agreement)} of the launches" if point.agreement is not None else ""
+    names = ", ".join(f"{one.name} = {one.value}" for one in point.settings)
+    return launches + (f" ({names})" if names else "")
+
+
+def _segments(fit: Fit) -> list[tuple[str, str]]:
+    """List the line of each segment when there are several; one segment's are the parameters themselves."""
+    if len(fit.segments) < 2:
+        return []
+    return [
+        (
+            f"{units.size(one.low)} to {units.size(one.high)}",
+            f"{_parameter(one.latency_s)} + n × {_parameter(one.per_byte_s)}",
+        )
+        for one in fit.segments
+    ]
+
+
+def _range(fit: Fit) -> str:
+    if fit.variable == "ranks":
+        return f"{fit.low:g} to {fit.high:g} processes"
+    if fit.variable == "vector_length":
+        return f"{fit.low:g} to {fit.high:g} elements"
+    if fit.variable == "intensity":
+        return f"{fit.low:g} to {fit.high:g} operations per word"
+    sizes = f"{units.size(fit.low)} to {units.size(fit.high)}"
+    if fit.variable == "message_bytes":
+        return sizes
+    return f"{sizes}, up to {fit.subject.ranks} processes"
+
+
+def _name(name: str) -> str:
+    """Leave out the unit, which stands behind the value."""
+    for unit in ("_bytes_per_s", "_flops_per_s", "_per_s", "_bytes", "_s"):
+        name = name.removesuffix(unit)
+    return name.replace("_half", "_½").replace("_s_per_byte", " per byte").replace("per_byte", "per byte")
+
+
+def _parameter(one: Parameter) -> str:
+    return units.interval(one.value, one.low, one.high, one.unit)

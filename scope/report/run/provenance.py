@@ -1,0 +1,255 @@
+"""Where the figures come from: machine, library, compiler, environment, clock, launches, command."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scope import units
+from scope.machine.machine import Blas, EmulatedCluster, Host, Machine, RelayedLink, Scalapack
+from scope.report.figure import Table
+from scope.report.run.contents import Contents
+from scope.report.run.introduction import moment
+from scope.samples.records import LaunchRecord
+from scope.samples.samples import Samples
+
+Facts = list["Group"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Facts that belong together: pairs of name and value, or a table, or a text as it stands."""
+
+    title: str
+    pairs: list[tuple[str, str]]
+    table: Table | None = None
+    text: str = ""
+    counted: str = "launches"
+    """What the rows of the table are."""
+
+
+def provenance(contents: Contents, samples: Samples) -> list[Group]:
+    """Return every group of facts, in reading order."""
+    return [
+        _run(contents),
+        *_lab(contents.machine.lab),
+        *(_host(host) for host in contents.machine.hosts),
+        *_build(contents.machine),
+        Group(
+            "Environment",
+            sorted(contents.machine.environment.items()) or [("", "no variable that steers MPI is set")],
+        ),
+        *_clock(samples.launches),
+        *_settings(samples.launches),
+        *_launches(samples),
+        *([Group("Experiment as it was resolved", [], text=contents.experiment)] if contents.experiment else []),
+    ]
+
+
+def _run(contents: Contents) -> Group:
+    run = contents.run
+    finished = moment(run.finished_unix_s) if run.finished_unix_s is not None else "not finished"
+    return Group(
+        "Run",
+        [
+            ("Name", run.name),
+            ("Module", run.module),
+            ("Status", run.status),
+            ("Started", moment(run.started_unix_s)),
+            ("Finished", finished),
+            ("Command", shlex.join(run.command)),
+            ("Seed", _seed(contents.experiment)),
+            ("Scope", run.scope_version),
+            ("Python", contents.machine.python),
+        ],
+    )
+
+
+def _lab(lab: EmulatedCluster | None) -> list[Group]:
+    """Return how faithful the emulated cluster was: each link as measured, and how late relays delivered."""
+    if lab is None:
+        return []
+    pairs = [
+        ("Cluster", f"{lab.title} ({lab.name})"),
+        ("Made to go wrong", "; ".join(lab.faults) or "nothing"),
+        *((f"Relayed: {one.link}", _lateness(one)) for one in lab.relayed),
+    ]
+    table = Table(
+        ["link", "declared", "measured", "deviation", "processors in use"],
+        [
+            [
+                one.link,
+                units.quantity(one.declared_bytes_per_s, "B/s"),
+                units.quantity(one.measured_bytes_per_s, "B/s"),
+                f"{one.deviation:+.1%}",
+                f"{one.processor_share:.0%}",
+            ]
+            for one in lab.links
+        ],
+    )
+    measured = table if lab.links else None
+    if measured is None:
+        pairs.append(("Links", "not measured (--no-check)"))
+    return [Group("Emulated cluster", pairs, measured, counted="links, measured when it came up")]
+
+
+def _lateness(relay: RelayedLink) -> str:
+    if relay.frames == 0:
+        return "carried nothing yet when the run began"
+    median, worst = (units.quantity(late * 1e-6, "s") for late in (relay.late_median_us, relay.late_p99_us))
+    return f"{relay.frames} frames, late by {median} (median), {worst} (99 %)"
+
+
+def _seed(experiment: str) -> str:
+    """Return the seed of the shuffled order as the resolved experiment has it."""
+    try:
+        return str(tomllib.loads(experiment).get("seed", "not known"))
+    except tomllib.TOMLDecodeError:
+        return "not known"
+
+
+def _host(host: Host) -> Group:
+    processor = host.processor
+    caches = [
+        f"L{one.level} {one.kind} {units.size(one.size_bytes)}"
+        + (f" shared by {one.shared_by_cores} cores" if one.shared_by_cores > 1 else "")
+        for one in host.caches
+    ]
+    quota = f", limited to the time of {processor.quota_cores:g}" if processor.quota_cores is not None else ""
+    turbo = {True: "on", False: "off", None: "not known"}[host.turbo]
+    return Group(
+        f"Host {host.name}",
+        [
+            ("Processor", f"{processor.model} ({processor.architecture})"),
+            ("Cores", f"{processor.sockets} × {processor.cores // max(1, processor.sockets)} cores, "
+                      f"{processor.threads} hardware threads, {len(processor.usable)} usable{quota}"),
+            ("Base frequency", units.quantity(processor.base_frequency_hz, "Hz")),
+            ("Features", ", ".join(processor.flags) or "none that matter"),
+            ("Caches", "; ".join(caches) or "not known"),
+            ("Memory", f"{units.quantity(host.memory_bytes, 'B')} in {host.numa_nodes} NUMA node"
+                       + ("s" if host.numa_nodes != 1 else "")),
+            ("Links", "; ".join(_link(host)) or "none"),
+            ("Kernel", f"{host.kernel}, {host.operating_system}"),
+            ("Virtualisation", host.virtualization or "none"),
+            ("Frequency governor", f"{host.governor or 'none shown by the kernel'}, turbo {turbo}"),
+            ("Huge pages", host.transparent_huge_pages or "not known"),
+            ("Load before the run", f"{host.load:g}"),
+        ],
+    )  # fmt: skip
+
+
+def _link(host: Host) -> list[str]:
+    return [
+        f"{link.name} ({link.kind}"
+        + (
+            f", {units.quantity(link.rate_bits_per_s, 'bit/s')}"
+            if link.rate_bits_per_s is not None
+            else ", rate not known"
+        )
+        + f", MTU {link.mtu_bytes} B{'' if link.up else ', down'})"
+        for link in host.links
+    ]
+
+
+def _build(machine: Machine) -> list[Group]:
+    build = machine.build
+    if build is None:
+        return []
+    return [
+        Group(
+            "Message-passing library and compiler",
+            [
+                ("Library", f"{build.mpi.name} {build.mpi.version} ({build.mpi.origin})"),
+                ("Compiler wrapper", build.mpi.compiler),
+                ("Launcher", build.mpi.launcher or "none"),
+                ("Linear algebra", _blas(build.blas)),
+                ("Distributed linear algebra", _scalapack(build.scalapack)),
+                ("Compiler", build.compiler),
+                ("Flags", build.flags),
+                ("Fingerprint", build.fingerprint),
+                ("Built", moment(build.built_unix_s)),
+            ],
+        )
+    ]
+
+
+def _blas(blas: Blas | None) -> str:
+    if blas is None:
+        return "none"
+    kernels = f"kernels for {blas.core}" if blas.core else "kernels not known"
+    return f"{blas.name} {blas.version} ({blas.origin}), {kernels}: {blas.configuration or blas.library}"
+
+
+def _scalapack(found: Scalapack | None) -> str:
+    return f"ScaLAPACK {found.version} ({found.origin}), {found.library}" if found else "none"
+
+
+def _clock(launches: Sequence[LaunchRecord]) -> list[Group]:
+    if not launches:
+        return []
+    worst = max(launches, key=lambda one: one.clock.resolution_s)
+    clock = worst.clock
+    synchronised = max(launches, key=lambda one: one.clock_synchronization.error_s).clock_synchronization
+    pairs = [
+        ("Clock", clock.source + (f" ({clock.fallback_reason})" if clock.fallback_reason else "")),
+        ("Frequency", units.quantity(clock.frequency_hz, "Hz")),
+        ("Resolution", units.quantity(clock.resolution_s, "s")),
+        ("Start/stop pair", f"{units.quantity(max(one.clock.overhead_s for one in launches), 's')}, subtracted"),
+        ("Monotonic", "yes" if all(one.clock.monotonic for one in launches) else "NO"),
+        ("Clocks of the hosts", f"{synchronised.method}, {synchronised.hosts} host"
+         + ("s" if synchronised.hosts != 1 else "")),
+        ("Error after synchronisation", units.quantity(synchronised.error_s, "s")),
+    ]  # fmt: skip
+    return [Group("Clock, the worst of all launches", pairs)]
+
+
+def _settings(launches: Sequence[LaunchRecord]) -> list[Group]:
+    """Return what the library said of itself; a setting that differs between launches has all its values."""
+    names = sorted({name for one in launches for name in one.settings})
+    if not names:
+        return []
+    values = {name: dict.fromkeys(str(one.settings.get(name, "–")) for one in launches) for name in names}
+    table = Table(["setting", "value"], [[name, ", ".join(values[name])] for name in names])
+    return [Group("What the library says of its settings", [], table, counted="settings")]
+
+
+def _launches(samples: Samples) -> list[Group]:
+    if not samples.launches:
+        return []
+    ends = {(end.launch, end.attempt): end for end in samples.ends}
+    table = Table(
+        ["launch", "ranks", "transport", "placement", "where", "started", "lasted", "clock error at the end"],
+        [
+            [
+                f"{one.launch}" + (f", attempt {one.attempt}" if one.attempt > 1 else ""),
+                str(one.ranks),
+                one.transport + ("" if one.origin == "measured" else f" ({one.origin})"),
+                one.placement,
+                _where(one),
+                moment(one.started_unix_s),
+                units.quantity(end.duration_s, "s")
+                if (end := ends.get((one.launch, one.attempt)))
+                else "did not end",
+                units.quantity(end.clock_error_s, "s") if end else "–",
+            ]
+            for one in samples.launches
+        ],
+    )
+    return [Group(f"Launches ({samples.launches[0].library})", [], table)]
+
+
+def _where(launch: LaunchRecord) -> str:
+    hosts = list(dict.fromkeys(process.host for process in launch.processes))
+    shown = [
+        f"{host} " + ",".join(_cores(process.cores) for process in launch.processes if process.host == host)
+        for host in hosts[:4]
+    ]
+    return "; ".join(shown) + (f"; and {len(hosts) - 4} more hosts" if len(hosts) > 4 else "")
+
+
+def _cores(cores: Sequence[int]) -> str:
+    if len(cores) > 2 and list(cores) == list(range(cores[0], cores[-1] + 1)):
+        return f"{cores[0]}-{cores[-1]}"
+    return "+".join(map(str, cores))

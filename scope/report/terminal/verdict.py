@@ -1,0 +1,137 @@
+"""The verdict at the end of a run: the ladders as a picture, the findings worst first, where the page is."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from itertools import accumulate
+from pathlib import Path
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from scope import units
+from scope.findings.finding import Finding
+from scope.models.fit import Ladder, Rung
+from scope.report.run import contents as run_contents
+from scope.report.run.contents import Contents
+from scope.report.run.introduction import subject
+from scope.report.run.ladders import caption, length, retained
+from scope.report.terminal.console import console as terminal_console
+from scope.report.terminal.console import draws
+from scope.report.wording import count, direction
+
+WIDTH = 100
+_LADDER_LINES = 27
+_FINDING_LINES = 14
+"""Together about a screenful."""
+_LAYER_COLUMNS = 12
+_BAR_COLUMNS = 36
+_FIGURE_COLUMNS = 27
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_STYLES = {"error": "bold red", "warning": "yellow", "advice": "cyan", "information": "dim"}
+
+
+def show(run: Path, console: Console | None = None) -> None:
+    """Print the verdict on the run directory `run`; UsageError when one of its files is missing or wrong."""
+    screen = console or terminal_console()
+    for line in verdict(run_contents.read(run), blocks=draws(screen.file)):
+        screen.print(line, soft_wrap=True)
+
+
+def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
+    """Yield the lines, none wider than 100 columns except paths; `blocks` says whether block characters do."""
+    yield Text(subject(contents), style="bold")
+    ladders = [list(_ladder(ladder, blocks)) for ladder in contents.models.ladders]
+    lengths = list(accumulate(len(lines) + 1 for lines in ladders))
+    shown = max(1, sum(length_so_far <= _LADDER_LINES for length_so_far in lengths))
+    for lines in ladders[:shown]:
+        yield Text()
+        yield from lines
+    hidden = len(ladders) - shown
+    if hidden > 0:
+        yield Text(f"  and {count(hidden, 'further ladder')} in the report", style="dim")
+    yield Text()
+    yield from told(contents.findings)
+    yield Text()
+    if contents.directory.report.exists():
+        yield Text.assemble("Report  ", (str(contents.directory.report), "underline"))
+    else:
+        yield Text(f"Report  not drawn; `scope report {contents.directory.path}` does it")
+
+
+def _ladder(ladder: Ladder, blocks: bool) -> Iterator[Text]:
+    yield _sides(Text(caption(ladder), style="bold"), Text(direction(_better(ladder)), style="dim"))
+    for rung in ladder.rungs:
+        yield _rung(ladder, rung, blocks)
+        if rung.value is not None:
+            room = WIDTH - 2 - _LAYER_COLUMNS
+            noted = f"{rung.name} ({rung.note})" if rung.note else rung.name
+            stands = noted if len(noted) <= room else _shorten(rung.name, room)
+            yield Text(" " * (2 + _LAYER_COLUMNS) + stands, style="dim")
+
+
+def _rung(ladder: Ladder, rung: Rung, blocks: bool) -> Text:
+    line = Text(f"  {rung.layer:<{_LAYER_COLUMNS}}")
+    if rung.value is None:
+        line.append(_shorten(f"no figure: {rung.reason}", WIDTH - 2 - _LAYER_COLUMNS), style="dim")
+        return line
+    line.append(_bar(length(ladder, rung), blocks).ljust(_BAR_COLUMNS), style="cyan")
+    line.append(f"  {units.interval(rung.value, rung.low, rung.high, rung.unit):<{_FIGURE_COLUMNS}}")
+    line.append(retained(rung), style="bold" if rung.retained is not None else "")
+    line.rstrip()
+    return line
+
+
+def _bar(share: float, blocks: bool) -> str:
+    if not blocks:
+        return "#" * max(1, round(share * _BAR_COLUMNS))
+    eighths = max(1, round(share * _BAR_COLUMNS * 8))
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def told(findings: list[Finding]) -> Iterator[Text]:
+    """Yield the findings, one of each kind, as many as a screen holds."""
+    if not findings:
+        yield Text("Nothing was found that needs attention.", style="bold")
+        return
+    yield Text(count(len(findings), "finding") + ", worst first", style="bold")
+    kinds: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        kinds.setdefault((finding.severity, finding.code), []).append(finding)
+    shown, left = 0, _FINDING_LINES
+    for alike in kinds.values():
+        lines = list(_finding(alike[0], len(alike) - 1, with_advice=shown == 0))
+        if len(lines) > left:
+            yield Text(f"  and {count(len(findings) - shown, 'more finding')} in the report", style="dim")
+            return
+        shown += len(alike)
+        left -= len(lines)
+        yield from lines
+
+
+def _finding(finding: Finding, others: int, with_advice: bool) -> Iterator[Text]:
+    """Tell the worst of its kind, and how many others there are."""
+    indent = " " * (2 + _LAYER_COLUMNS)
+    title = finding.title + (f" (and {others} more of this kind)" if others else "")
+    lines = textwrap.wrap(title, WIDTH - len(indent)) or [finding.code]
+    for index, line in enumerate(lines):
+        lead = (f"  {finding.severity:<{_LAYER_COLUMNS}}", _STYLES[finding.severity]) if index == 0 else indent
+        yield Text.assemble(lead, line)
+    if with_advice:
+        for line in textwrap.wrap("-> " + finding.advice, WIDTH - len(indent), subsequent_indent="   "):
+            yield Text(indent + line, style="dim")
+
+
+def _better(ladder: Ladder) -> str:
+    return "lower" if ladder.quantity == "latency_s" else "higher"
+
+
+def _sides(left: Text, right: Text) -> Text:
+    gap = max(2, WIDTH - cell_len(left.plain) - cell_len(right.plain))
+    return Text.assemble(left, " " * gap, right)
+
+
+def _shorten(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,11 @@
+"""The base of every record that crosses a stage: immutable, and strict about its keys."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Strict(BaseModel):
+    """A frozen record; a key that is not declared is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
