@@ -240,8 +240,8 @@ def numbers(chosen: list[Routine]) -> str:
     each = "\n".join(f"inline constexpr unsigned {one.name} = {i};" for i, one in enumerate(chosen, 1))
     return f"""#pragma once
 namespace scope {{
-inline constexpr int kRoutines = {len(chosen) + 1};
-inline constexpr const char* kRoutineNames[kRoutines] = {{"none", {names}}};
+inline constexpr int routine_count = {len(chosen) + 1};
+inline constexpr const char* routine_names[routine_count] = {{"none", {names}}};
 namespace routine {{
 {each}
 }}

@@ -18,7 +18,7 @@ from scope.campaign.record import RunRecord
 from scope.findings.finding import Findings
 from scope.machine.machine import Machine
 from scope.models.models import Models
-from scope.profiles.against import Against
+from scope.profiles.machine_comparison import MachineComparison
 from scope.profiles.monitored_run import Monitored
 from scope.profiles.records import Merged
 from scope.rundirectory import Run
@@ -40,7 +40,7 @@ FILES: dict[str, tuple[Any, str]] = {
     "campaign-run": (RunRecord, "runs.jsonl of a campaign: one line; seconds and bytes"),
     "analysis": (Analysis, "analysis.json: what the runs of a campaign show together; seconds and bytes"),
     "tune": (Tuning, "tune.json: settings of LINPACK that were predicted, tried and chosen; seconds and flop/s"),
-    "against": (Against, "against.json: a monitored program beside what the machine showed"),
+    "machine-comparison": (MachineComparison, "machine-comparison.json: a monitored program beside the machine"),
 }
 
 

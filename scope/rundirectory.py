@@ -17,7 +17,7 @@ from scope.strict import Strict
 
 FORMAT = 2
 """Version of the files of a run directory; a reader refuses a higher one."""
-DERIVED = {"statistics.json", "models.json", "findings.json"}
+DERIVED = {"statistics.json", "models.json"}
 """Files that are not upgraded from an earlier format but derived anew."""
 
 T = TypeVar("T")

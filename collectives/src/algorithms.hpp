@@ -1,14 +1,18 @@
-// The table of algorithms: which there are for each operation.
+// The algorithms, each one file in algorithms/ that registers itself.
 //
-// What stands in the spaces when a program begins, and when it ends:
-//   broadcast  work: the message, at the root; afterwards everywhere
-//   reduce     input: the contribution; work: a copy of it; afterwards, at the root, the result
-//   allreduce  the same; afterwards the result is everywhere, in `result` if the program writes there, else
-//   in `work` barrier    nothing gather     input: the own block; work: the own block first; afterwards, at
-//   the root, the blocks in `order` scatter    work: the blocks in `order`, at the root; afterwards the own
-//   block stands first allgather  work: the own block at its place in `order`; afterwards all of them
-//   alltoall   input: the blocks for each rank, in `order`; result: afterwards, the blocks from each other
-//              rank, in `order`
+// What the spaces hold when a program begins, and when it ends:
+//
+//   operation  begins with                                   ends with
+//   broadcast  work: the message, at the root                work: the message, everywhere
+//   reduce     input: the contribution; work: a copy of it   work: the result, at the root
+//   allreduce  as reduce                                     the result everywhere: in `result` if the program
+//                                                            writes there, else in `work`
+//   barrier    nothing                                       nothing
+//   gather     input: the own block; work: the own block,    work: the blocks in `order`, at the root
+//              first
+//   scatter    work: the blocks in `order`, at the root      work: the own block, first
+//   allgather  work: the own block at its place in `order`   work: the blocks in `order`
+//   alltoall   input: the blocks for each rank in `order`    result: the blocks from each rank in `order`
 #pragma once
 
 #include <span>
@@ -17,43 +21,28 @@
 
 namespace scope {
 
+inline constexpr Shape any_shape[] = {Shape::binomial};  // of algorithms that make no tree of several levels
+inline constexpr Shape passing_shapes[] = {Shape::binomial, Shape::chain, Shape::tail};
+inline constexpr Shape collecting_shapes[] = {Shape::star, Shape::binomial};
+
 struct Algorithm {
   Operation operation;
   const char* name;
-  bool flat;       // it knows of no topology
-  bool segmented;  // it cuts the message into segments
-  std::span<const Shape> shapes;
+  bool segmented = false;  // the message is cut into segments
+  std::span<const Shape> shapes = any_shape;
   Schedule (*make)(const Problem&);
 };
 
+// A namespace-scope Registration makes an algorithm known; nothing else has to be touched.
+class Registration {
+ public:
+  explicit Registration(const Algorithm& algorithm);
+};
+
+// By operation, then by name: the same on every rank.
 std::span<const Algorithm> algorithms();
 
 // nullptr where the operation has none of this name.
 const Algorithm* find_algorithm(Operation operation, const std::string& name);
-
-// One per file in algorithms/.
-Schedule broadcast_flat_binomial(const Problem& problem);
-Schedule broadcast_multilevel_asynchronous(const Problem& problem);
-Schedule broadcast_multilevel_blocking(const Problem& problem);
-Schedule broadcast_multilevel_pipelined(const Problem& problem);
-Schedule reduce_flat_binomial(const Problem& problem);
-Schedule reduce_multilevel_pipelined(const Problem& problem);
-Schedule allreduce_flat_recursive_doubling(const Problem& problem);
-Schedule allreduce_flat_halving_doubling(const Problem& problem);
-Schedule allreduce_flat_ring(const Problem& problem);
-Schedule allreduce_multilevel_pipelined(const Problem& problem);
-Schedule barrier_flat_dissemination(const Problem& problem);
-Schedule barrier_multilevel_tree(const Problem& problem);
-Schedule gather_flat_linear(const Problem& problem);
-Schedule gather_flat_binomial(const Problem& problem);
-Schedule gather_multilevel_tree(const Problem& problem);
-Schedule scatter_flat_linear(const Problem& problem);
-Schedule scatter_flat_binomial(const Problem& problem);
-Schedule scatter_multilevel_tree(const Problem& problem);
-Schedule allgather_flat_ring(const Problem& problem);
-Schedule allgather_flat_dissemination(const Problem& problem);
-Schedule allgather_multilevel_exchange(const Problem& problem);
-Schedule alltoall_flat_pairwise(const Problem& problem);
-Schedule alltoall_multilevel_exchange(const Problem& problem);
 
 }  // namespace scope

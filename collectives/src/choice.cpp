@@ -13,9 +13,9 @@ namespace {
 // Smaller segments cost more processor time than they gain. Larger ones leave in two pieces: Open MPI sends
 // the first 64 KiB with the request and the rest behind all that was posted meanwhile, so that no segment is
 // whole before the last one has left, and the pipeline is none.
-constexpr std::int64_t kLeastSegmentBytes = 8192;
-constexpr std::int64_t kMostSegmentBytes = 32768;
-constexpr double kAsFast = 1.03;
+constexpr std::int64_t least_segment_bytes = 8192;
+constexpr std::int64_t most_segment_bytes = 32768;
+constexpr double as_fast = 1.03;
 
 std::int64_t units_of(const Problem& problem, std::int64_t bytes) {
   return std::clamp<std::int64_t>(bytes / std::max<std::int64_t>(1, problem.unit_bytes), 1,
@@ -26,9 +26,9 @@ std::int64_t units_of(const Problem& problem, std::int64_t bytes) {
 std::vector<std::int64_t> sizes(const Problem& problem) {
   const std::int64_t bytes = std::max<std::int64_t>(1, problem.units * problem.unit_bytes);
   std::vector<std::int64_t> list;
-  for (std::int64_t size = kLeastSegmentBytes; size < bytes && size <= kMostSegmentBytes; size *= 2)
+  for (std::int64_t size = least_segment_bytes; size < bytes && size <= most_segment_bytes; size *= 2)
     list.push_back(size);
-  if (bytes <= kMostSegmentBytes) list.push_back(bytes);
+  if (bytes <= most_segment_bytes) list.push_back(bytes);
   return list;
 }
 
@@ -40,7 +40,7 @@ std::vector<Candidate>::const_iterator least_effort(const std::vector<Candidate>
       [](const Candidate& one, const Candidate& other) { return one.seconds < other.seconds; });
   auto best = fastest;
   for (auto each = tried.begin(); each != tried.end(); ++each) {
-    if (each->seconds > kAsFast * fastest->seconds) continue;
+    if (each->seconds > as_fast * fastest->seconds) continue;
     const bool fewer = each->segment_units > best->segment_units;
     if (fewer || (each->segment_units == best->segment_units && each < best)) best = each;
   }
@@ -100,7 +100,7 @@ const Candidate& chosen(const std::vector<Candidate>& all) {
   };
   const auto best = std::min_element(all.begin(), all.end(), faster);
   const double own = all.front().seconds;
-  return best->seconds < kWorthwhile * own && own - best->seconds > kLeastGain_s ? *best : all.front();
+  return best->seconds < worthwhile * own && own - best->seconds > least_gain_s ? *best : all.front();
 }
 
 bool possible(const Problem& problem, const Algorithm& algorithm) {

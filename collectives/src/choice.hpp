@@ -20,8 +20,8 @@ struct Candidate {
 
 // Ours is taken where its estimate is below this share of the library's and the gain is at least so long:
 // what an estimate is worth.
-inline constexpr double kWorthwhile = 0.9;
-inline constexpr double kLeastGain_s = 1e-4;
+inline constexpr double worthwhile = 0.9;
+inline constexpr double least_gain_s = 1e-4;
 
 // The problem as the candidate solves it.
 Problem tuned(Problem problem, const Candidate& candidate);

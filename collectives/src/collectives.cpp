@@ -14,7 +14,7 @@ namespace scope {
 
 namespace {
 
-constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
+constexpr std::int64_t most_int = std::numeric_limits<int>::max();
 
 using Bytes = std::unique_ptr<char[]>;
 
@@ -56,7 +56,7 @@ struct Block {
 // Bytes of a block that all ranks together can move; 0 where that is nothing, or too much to pack.
 bool movable(const Block& block, int ranks) {
   const std::int64_t size = block.size();
-  return size > 0 && size <= kMostInt / ranks;
+  return size > 0 && size <= most_int / ranks;
 }
 
 int pack_block(const void* from, const Block& block, std::int64_t index, char* to, MPI_Comm comm) {
@@ -86,7 +86,7 @@ int broadcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm com
   Communicator* const here = Communicator::of(comm);
   if (!here || size <= 0 || !is_rank(root, *here)) return pass();
   const bool direct = is_contiguous(type);
-  if (size > kMostInt) return pass();
+  if (size > most_int) return pass();
   const Decision* const decision = here->decide(Operation::broadcast, root, size, 1);
   if (!decision) return pass();
   const Bytes packed = direct ? nullptr : bytes(size);

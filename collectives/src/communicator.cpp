@@ -8,6 +8,8 @@
 #include <mutex>
 #include <sstream>
 
+#include "json/json.hpp"
+
 namespace scope {
 
 bool collectives_active = false;
@@ -207,18 +209,23 @@ void Communicator::log(const Problem& problem, const Candidate& taken,
                        const std::vector<Candidate>& all) const {
   const auto name = [](const Candidate& each) { return each.algorithm ? each.algorithm->name : "library"; };
   const bool segmented = taken.algorithm && taken.algorithm->segmented;
-  std::ostringstream line;
-  line << "{\"operation\": \"" << name_of(problem.operation)
-       << "\", \"bytes\": " << problem.units * problem.unit_bytes << ", \"ranks\": " << size_
-       << ", \"root\": " << problem.root << ", \"algorithm\": \"" << name(taken) << "\", \"shape\": \""
-       << (taken.algorithm && taken.algorithm->shapes.size() > 1 ? name_of(taken.shape) : "")
-       << "\", \"segment\": " << (segmented ? taken.segment_units * problem.unit_bytes : 0)
-       << ", \"estimated_s\": {";
-  for (std::size_t i = 0; i < all.size(); ++i)
-    line << (i ? ", " : "") << "\"" << name(all[i]) << "\": " << all[i].seconds;
-  line << "}}\n";
+  Json line;
+  line.object();
+  line.member("operation", name_of(problem.operation));
+  line.member("bytes", problem.units * problem.unit_bytes);
+  line.member("ranks", size_);
+  line.member("root", problem.root);
+  line.member("algorithm", name(taken));
+  line.member("shape", taken.algorithm && taken.algorithm->shapes.size() > 1 ? name_of(taken.shape) : "");
+  line.member("segment", segmented ? taken.segment_units * problem.unit_bytes : 0);
+  line.key("estimated_s");
+  line.object();
+  for (const Candidate& each : all) line.member(name(each), each.seconds);
+  line.end();
+  line.end();
   if (std::FILE* file = std::fopen(state().settings.log.c_str(), "a")) {
-    std::fputs(line.str().c_str(), file);  // one write, so that lines of several communicators stay whole
+    std::fputs((line.text() + "\n").c_str(),
+               file);  // one write, so that lines of several communicators stay whole
     std::fclose(file);
   }
 }

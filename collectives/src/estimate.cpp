@@ -11,6 +11,7 @@
 
 #include "choice.hpp"
 #include "estimator.hpp"
+#include "json/json.hpp"
 
 namespace scope {
 
@@ -20,7 +21,7 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-constexpr const char* kUsage =
+constexpr const char* usage_text =
     "usage: scope-estimate TOPOLOGY OPERATION BYTES --hosts a,a,b,... [--root R] [--segment BYTES] "
     "[--library openmpi|mpich]";
 
@@ -44,7 +45,7 @@ std::int64_t number(const std::string& name, const std::string& text, std::int64
 
 Operation operation_named(const std::string& name) {
   std::string allowed;
-  for (int i = 0; i < kOperations; ++i) {
+  for (int i = 0; i < operation_count; ++i) {
     const char* each = name_of(static_cast<Operation>(i));
     if (name == each) return static_cast<Operation>(i);
     allowed += (i ? ", " : "") + std::string(each);
@@ -61,7 +62,7 @@ Asked read(int count, char** words) {
       places.push_back(word);
       continue;
     }
-    if (++i == count) throw UsageError(word + " needs a value; " + kUsage);
+    if (++i == count) throw UsageError(word + " needs a value; " + usage_text);
     const std::string value = words[i];
     if (word == "--hosts") {
       std::istringstream list(value);
@@ -75,10 +76,10 @@ Asked read(int count, char** words) {
         throw UsageError("--library " + value + ": allowed: openmpi, mpich");
       asked.library = value == "openmpi" ? Library::openmpi : Library::mpich;
     } else {
-      throw UsageError(word + ": no such option; " + kUsage);
+      throw UsageError(word + ": no such option; " + usage_text);
     }
   }
-  if (places.size() != 3 || asked.hosts.empty()) throw UsageError(kUsage);
+  if (places.size() != 3 || asked.hosts.empty()) throw UsageError(usage_text);
   asked.topology = places[0];
   asked.operation = operation_named(places[1]);
   asked.bytes = number("BYTES", places[2], 0);
@@ -87,49 +88,57 @@ Asked read(int count, char** words) {
   return asked;
 }
 
+using BytesOver = std::vector<std::pair<std::string, std::int64_t>>;
+
 struct Line {
   std::string algorithm;
-  std::string shape;
+  std::string shape = {};
   double seconds = 0;
   std::int64_t segment_bytes = 0;
   bool chosen = false;
-  std::string bytes_over;  // members of an object
+  BytesOver bytes_over = {};
 };
 
 void print(const Line& line) {
-  std::printf(
-      "{\"algorithm\": \"%s\", \"shape\": \"%s\", \"seconds\": %.9g, \"segment_bytes\": %lld, "
-      "\"chosen\": %s, \"bytes_over\": {%s}}\n",
-      line.algorithm.c_str(), line.shape.c_str(), line.seconds, static_cast<long long>(line.segment_bytes),
-      line.chosen ? "true" : "false", line.bytes_over.c_str());
+  Json json;
+  json.object();
+  json.member("algorithm", line.algorithm);
+  json.member("shape", line.shape);
+  json.member("seconds", line.seconds);
+  json.member("segment_bytes", line.segment_bytes);
+  json.member("chosen", line.chosen);
+  json.key("bytes_over");
+  json.object();
+  for (const auto& [trunk, bytes] : line.bytes_over) json.member(trunk, bytes);
+  json.end();
+  json.end();
+  std::puts(json.text().c_str());
 }
 
 // What passes each trunk: the ways of groups, not the ports of hosts.
-std::string bytes_over(const Problem& problem, const Schedule& schedule) {
+BytesOver bytes_over(const Problem& problem, const Schedule& schedule) {
   const Estimate walked = walk(problem, schedule);
-  std::string members;
+  BytesOver members;
   for (const Cut& cut : problem.network->cuts())
     for (const auto& [which, direction] :
-         {std::pair{cut.in, "in"}, {cut.out, "out"}, {cut.medium, "medium"}}) {
-      if (cut.parts.empty() || which < 0 || walked.carried[which] == 0) continue;
-      members += (members.empty() ? "\"" : ", \"") + cut.name + " " + direction +
-                 "\": " + std::to_string(walked.carried[which]);
-    }
+         {std::pair{cut.in, " in"}, {cut.out, " out"}, {cut.medium, " medium"}})
+      if (!cut.parts.empty() && which >= 0 && walked.carried[which] != 0)
+        members.emplace_back(cut.name + direction, walked.carried[which]);
   return members;
 }
 
 Line described(const Problem& problem, const Candidate& candidate, Library library) {
   if (!candidate.algorithm)
-    return {"library", "",    candidate.seconds,
-            0,         false, bytes_over(problem, library_schedule(problem, library))};
+    return {.algorithm = "library",
+            .seconds = candidate.seconds,
+            .bytes_over = bytes_over(problem, library_schedule(problem, library))};
   const Algorithm& algorithm = *candidate.algorithm;
   const Problem solved = tuned(problem, candidate);
-  return {algorithm.name,
-          algorithm.shapes.size() > 1 ? name_of(candidate.shape) : "",
-          candidate.seconds,
-          algorithm.segmented ? candidate.segment_units : 0,
-          false,
-          bytes_over(solved, algorithm.make(solved))};
+  return {.algorithm = algorithm.name,
+          .shape = algorithm.shapes.size() > 1 ? name_of(candidate.shape) : "",
+          .seconds = candidate.seconds,
+          .segment_bytes = algorithm.segmented ? candidate.segment_units : 0,
+          .bytes_over = bytes_over(solved, algorithm.make(solved))};
 }
 
 void estimate_all(const Asked& asked) {
@@ -145,7 +154,7 @@ void estimate_all(const Asked& asked) {
     line.chosen = &candidate == &chosen(all);
     print(line);
   }
-  print({"limit", "", physical_limit(problem), 0, false, ""});
+  print({.algorithm = "limit", .seconds = physical_limit(problem)});
 }
 
 }  // namespace

@@ -13,17 +13,17 @@ namespace {
 
 // Messages up to here leave when they are sent; larger ones ask first whether they are expected. Open MPI
 // over TCP: 64 KiB; others are near.
-constexpr std::int64_t kEagerBytes = 65536;
+constexpr std::int64_t eager_bytes = 65536;
 // Of the latency of an empty message, so much is work of the sender, and as much of the receiver; at most so
 // long.
-constexpr double kOverheadShare = 0.4;
-constexpr double kOverheadMost_s = 2e-5;
-constexpr double kCombineBytes_per_s = 4e9;
-constexpr double kCopyBytes_per_s = 8e9;
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double overhead_share = 0.4;
+constexpr double overhead_most_s = 2e-5;
+constexpr double combine_bytes_per_s = 4e9;
+constexpr double copy_bytes_per_s = 8e9;
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 double overhead_s(const Route& route) {
-  return std::min(kOverheadShare * route.latency_s, kOverheadMost_s);
+  return std::min(overhead_share * route.latency_s, overhead_most_s);
 }
 double flight_s(const Route& route) {
   return route.latency_s - 2 * overhead_s(route);
@@ -34,10 +34,10 @@ struct Message {
   int to = 0;
   std::int64_t bytes = -1;     // as sent
   std::int64_t expected = -1;  // as received
-  double asked = kNever;       // when the receiver may know of it
-  double posted = kNever;      // when the receive was posted
-  double left = kNever;        // when the last byte has left the sender
-  double arrived = kNever;
+  double asked = infinity;     // when the receiver may know of it
+  double posted = infinity;    // when the receive was posted
+  double left = infinity;      // when the last byte has left the sender
+  double arrived = infinity;
   double remaining = 0;
   bool queued = false;
 };
@@ -93,9 +93,9 @@ class Walk {
   Estimate run() {
     while (true) {
       const double flow_end = next_flow_end();
-      const double event_at = events_.empty() ? kNever : events_.top().at;
+      const double event_at = events_.empty() ? infinity : events_.top().at;
       const double until = std::min(flow_end, event_at);
-      if (until == kNever) break;
+      if (until == infinity) break;
       advance(until);
       const double together = until * (1 + 1e-12) + 1e-15;
       end_flows(together);
@@ -147,7 +147,7 @@ class Walk {
     walker.now += overhead_s(route);
     Message& message = messages_[id];
     message.bytes = step.count * unit_bytes_;
-    if (message.bytes <= kEagerBytes) {
+    if (message.bytes <= eager_bytes) {
       push(walker.now, What::ready, id);
     } else {
       message.asked = walker.now + route.latency_s;
@@ -161,14 +161,14 @@ class Walk {
     const int id = message_at(pair, pair.received++, step.peer, rank);
     messages_[id].posted = walkers_[rank].now;
     messages_[id].expected = step.count * unit_bytes_;
-    if (messages_[id].bytes > kEagerBytes) clear_to_send(id);
+    if (messages_[id].bytes > eager_bytes) clear_to_send(id);
     return id;
   }
 
   // A large message leaves when the receiver has answered that it is expected.
   void clear_to_send(int id) {
     const Message& message = messages_[id];
-    if (message.posted < kNever && message.asked < kNever)
+    if (message.posted < infinity && message.asked < infinity)
       push(std::max(message.asked, message.posted) + network_.route(message.to, message.from).latency_s,
            What::ready, id);
   }
@@ -199,7 +199,7 @@ class Walk {
     const Message& message = messages_[id];
     const double done = incoming ? message.arrived : message.left;
     Walker& walker = walkers_[rank];
-    if (done < kNever) {
+    if (done < infinity) {
       walker.now = std::max(walker.now, done);
       if (incoming) walker.now += overhead_s(network_.route(message.from, message.to));
       return false;
@@ -243,10 +243,10 @@ class Walk {
           }
           break;
         case Action::copy:
-          walker.now += step.count * unit_bytes_ / kCopyBytes_per_s;
+          walker.now += step.count * unit_bytes_ / copy_bytes_per_s;
           break;
         case Action::combine:
-          walker.now += step.count * unit_bytes_ / kCombineBytes_per_s;
+          walker.now += step.count * unit_bytes_ / combine_bytes_per_s;
           break;
       }
     }
@@ -293,10 +293,10 @@ class Walk {
 
   double next_flow_end() {
     if (stale_) share();
-    double first = kNever;
+    double first = infinity;
     for (const Flow& flow : flows_)
       first = std::min(first, clock_ + messages_[flow.message].remaining / flow.rate);
-    return flows_.empty() ? kNever : std::max(first, clock_);
+    return flows_.empty() ? infinity : std::max(first, clock_);
   }
 
   // Max-min fair: the most contended resource is divided equally, then the next, among those that are left.
@@ -318,7 +318,7 @@ class Walk {
       }
     }
     while (!open_.empty()) {
-      double least = kNever;
+      double least = infinity;
       for (const int each : touched_)
         if (users_[each] > 0) least = std::min(least, residual_[each] / users_[each]);
       for (const int each : open_) least = std::min(least, route_of(flows_[each]).limit_bytes_per_s);

@@ -7,7 +7,7 @@ namespace scope {
 
 namespace {
 
-constexpr int kTag = 0;  // messages between two ranks are matched in their order
+constexpr int only_tag = 0;  // messages between two ranks are matched in their order
 
 // Requests that are still under way when something fails.
 struct Requests {
@@ -48,18 +48,18 @@ int execute(const Program& program, const Memory& memory, MPI_Comm comm) {
     int code = MPI_SUCCESS;
     switch (step.action) {
       case Action::send:
-        code = PMPI_Send(memory.at(step.space, step.begin), count, memory.unit, step.peer, kTag, comm);
+        code = PMPI_Send(memory.at(step.space, step.begin), count, memory.unit, step.peer, only_tag, comm);
         break;
       case Action::receive:
-        code = PMPI_Recv(memory.at(step.space, step.begin), count, memory.unit, step.peer, kTag, comm,
+        code = PMPI_Recv(memory.at(step.space, step.begin), count, memory.unit, step.peer, only_tag, comm,
                          MPI_STATUS_IGNORE);
         break;
       case Action::start_send:
-        code = PMPI_Isend(memory.at(step.space, step.begin), count, memory.unit, step.peer, kTag, comm,
+        code = PMPI_Isend(memory.at(step.space, step.begin), count, memory.unit, step.peer, only_tag, comm,
                           &requests.list.emplace_back(MPI_REQUEST_NULL));
         break;
       case Action::start_receive:
-        code = PMPI_Irecv(memory.at(step.space, step.begin), count, memory.unit, step.peer, kTag, comm,
+        code = PMPI_Irecv(memory.at(step.space, step.begin), count, memory.unit, step.peer, only_tag, comm,
                           &requests.list.emplace_back(MPI_REQUEST_NULL));
         break;
       case Action::wait:

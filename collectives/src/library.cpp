@@ -229,11 +229,11 @@ Doing openmpi_tuned(const Problem& problem, const std::vector<int>& order) {
 
 // Segments of 64 KiB down a tree of doubling between the hosts, and on inside them.
 Doing openmpi_han(const Problem& problem, const Hosts& hosts) {
-  constexpr std::int64_t kSegmentBytes = 65536;
+  constexpr std::int64_t segment_bytes = 65536;
   const auto tree = std::make_shared<Tree>(hosts.inside);
   join_doubling(hosts.leaders, *tree);
   Problem segmented = problem;
-  segmented.segment_units = std::max<std::int64_t>(1, kSegmentBytes / problem.unit_bytes);
+  segmented.segment_units = std::max<std::int64_t>(1, segment_bytes / problem.unit_bytes);
   return [tree, ranges = segments(segmented)](Program& steps, int rank) {
     std::vector<std::int64_t> coming;
     for (const Range& range : ranges)
@@ -253,14 +253,14 @@ Doing nothing() {
 }
 
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
-constexpr bool kOpenMpiHostsFirst = false;
+constexpr bool open_mpi_hosts_first = false;
 #else
-constexpr bool kOpenMpiHostsFirst = true;
+constexpr bool open_mpi_hosts_first = true;
 #endif
 
 Schedule openmpi_broadcast(const Problem& problem) {
   const Hosts hosts = hosts_of(problem);
-  if (!kOpenMpiHostsFirst || hosts.leaders.size() == static_cast<std::size_t>(problem.ranks()))
+  if (!open_mpi_hosts_first || hosts.leaders.size() == static_cast<std::size_t>(problem.ranks()))
     return one_after_another(openmpi_tuned(problem, around(problem.ranks(), problem.root)), nothing());
   if (problem.units * problem.unit_bytes > 65536)
     return one_after_another(openmpi_han(problem, hosts), nothing());

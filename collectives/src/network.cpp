@@ -7,20 +7,20 @@ namespace scope {
 
 namespace {
 
-constexpr int kNone = -1;
+constexpr int no_resource = -1;
 
 // The ways from one host to the root of the topology, and what stands on them.
 struct Port {
-  int out = kNone;
-  int in = kNone;
+  int out = no_resource;
+  int in = no_resource;
   double extra_latency_s = 0;  // beyond its group's
   std::vector<int> groups;     // leaf first, root last
 };
 
 struct GroupResources {
-  int medium = kNone;
-  int out = kNone;
-  int in = kNone;
+  int medium = no_resource;
+  int out = no_resource;
+  int in = no_resource;
 };
 
 int known_as(const Topology& topology, const std::string& host, std::string& name) {
@@ -115,7 +115,7 @@ Network::Network(const Topology& topology, const std::vector<std::string>& hosts
       route.limit_bytes_per_s = joining.bandwidth_bytes_per_s;
       route.resources = {ports[from].out, ports[to].in};
       const auto pass = [&](int which) {
-        if (which != kNone) route.resources.push_back(which);
+        if (which != no_resource) route.resources.push_back(which);
       };
       for (std::size_t i = 0; i + common < up.size(); ++i) {
         pass(shared[up[i]].medium);
@@ -134,7 +134,7 @@ Network::Network(const Topology& topology, const std::vector<std::string>& hosts
     std::vector<Branch> processes;
     for (const int rank : ranks_on[i]) processes.push_back({{rank}, {}, false, false});
     hosts_of.push_back(joined(std::move(processes), true, false));
-    cuts_.push_back({names[i], hosts_of.back().ranks, ports[i].in, ports[i].out, kNone, {}});
+    cuts_.push_back({names[i], hosts_of.back().ranks, ports[i].in, ports[i].out, no_resource, {}});
   }
   const auto branch_of = [&](const auto& self, int index) -> Branch {
     const Group& group = topology.groups[index];

@@ -5,8 +5,8 @@
 namespace scope {
 
 const char* name_of(Operation operation) {
-  constexpr const char* names[kOperations] = {"broadcast", "reduce",  "allreduce", "barrier",
-                                              "gather",    "scatter", "allgather", "alltoall"};
+  constexpr const char* names[operation_count] = {"broadcast", "reduce",  "allreduce", "barrier",
+                                                  "gather",    "scatter", "allgather", "alltoall"};
   return names[static_cast<int>(operation)];
 }
 

@@ -13,7 +13,7 @@
 namespace scope {
 
 enum class Operation { broadcast, reduce, allreduce, barrier, gather, scatter, allgather, alltoall };
-inline constexpr int kOperations = 8;
+inline constexpr int operation_count = 8;
 const char* name_of(Operation operation);
 
 // Memory of one rank, counted in units: bytes, or elements where the operation combines them.

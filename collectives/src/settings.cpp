@@ -25,7 +25,7 @@ std::vector<std::string> list_of(const std::string& text) {
 
 Operation operation_of(const std::string& item, const std::string& name) {
   std::string allowed;
-  for (int i = 0; i < kOperations; ++i) {
+  for (int i = 0; i < operation_count; ++i) {
     if (name == name_of(static_cast<Operation>(i))) return static_cast<Operation>(i);
     allowed += (i ? ", " : "") + std::string(name_of(static_cast<Operation>(i)));
   }

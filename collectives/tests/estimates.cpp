@@ -9,8 +9,8 @@ namespace {
 
 using namespace scope;
 
-constexpr std::int64_t kMessage = 40'000'000;
-constexpr double kStep_s = 3.4;  // tau of Storchi et al.: 40 MB from host to host in HPC
+constexpr std::int64_t message_bytes = 40'000'000;
+constexpr double step_s = 3.4;  // tau of Storchi et al.: 40 MB from host to host in HPC
 
 void near(double got, double expected, double tolerance, const std::string& what) {
   expect(std::abs(got - expected) <= tolerance * expected,
@@ -37,7 +37,7 @@ Network network(std::vector<Group> groups) {
   return Network(topology, hosts);
 }
 
-double seconds(const Network& network, const std::string& name, std::int64_t bytes = kMessage,
+double seconds(const Network& network, const std::string& name, std::int64_t bytes = message_bytes,
                Operation operation = Operation::broadcast) {
   const Problem problem{operation, &network, 0, bytes};
   return best_of(problem, *find_algorithm(operation, name), 0).seconds;
@@ -46,20 +46,20 @@ double seconds(const Network& network, const std::string& name, std::int64_t byt
 // Table 2 at the paper's speeds: HPC 3.4 s a step, GIZA half of that, GRID ten times as fast; 100 Mbit/s
 // between HPC and GRID; 0.8 MB/s to GIZA.
 void the_papers_table() {
-  const double port = kMessage / kStep_s;
+  const double port = message_bytes / step_s;
   const Network grid =
       network({group("wan", "", 0.8e6), group("lan", "wan", port), group("hpc", "lan", port, 8),
                group("grid", "lan", 10 * port, 8, port), group("giza", "wan", 2 * port, 8, 0.8e6)});
-  const double wan_s = kMessage / 0.8e6;
+  const double wan_s = message_bytes / 0.8e6;
   // The steps after the WAN are those of the root's own cluster: 3 + 2 + 1 at once, or 3 one after another.
-  near(seconds(grid, "multilevel_asynchronous"), wan_s + 6 * kStep_s, 0.001, "asynchronous");
-  near(seconds(grid, "multilevel_blocking"), wan_s + 3 * kStep_s, 0.001, "blocking");
+  near(seconds(grid, "multilevel_asynchronous"), wan_s + 6 * step_s, 0.001, "asynchronous");
+  near(seconds(grid, "multilevel_blocking"), wan_s + 3 * step_s, 0.001, "blocking");
   near(seconds(grid, "multilevel_asynchronous"), 69, 0.03, "asynchronous, the paper's estimate");
   near(seconds(grid, "multilevel_blocking"), 59, 0.03, "blocking, the paper's estimate");
   near(seconds(grid, "flat_binomial"), 440, 0.05, "flat, the paper's estimate");
   near(seconds(grid, "flat_binomial"), 448, 0.06, "flat, as measured");
   near(seconds(grid, "multilevel_pipelined"), wan_s, 0.005, "pipelined");
-  const Problem problem{Operation::broadcast, &grid, 0, kMessage};
+  const Problem problem{Operation::broadcast, &grid, 0, message_bytes};
   near(physical_limit(problem), wan_s, 1e-9, "limit");
   for (const std::int64_t bytes : {1'000'000, 4'000'000})
     near(seconds(grid, "multilevel_pipelined", bytes), static_cast<double>(bytes) / 0.8e6, 0.05,
@@ -69,7 +69,7 @@ void the_papers_table() {
   const Estimate walked = walk(problem, flat.make(problem));
   for (std::size_t i = 0; i < walked.carried.size(); ++i)
     if (grid.resources()[i].name == "giza in")
-      expect(walked.carried[i] == 8 * kMessage, "bytes over the WAN");
+      expect(walked.carried[i] == 8 * message_bytes, "bytes over the WAN");
 }
 
 void one_switch_and_one_bus() {
@@ -78,7 +78,7 @@ void one_switch_and_one_bus() {
     Group shared = group("bus", "", 1e7, hosts);
     shared.shared = true;
     const Network bus = network({shared});
-    const double step = kMessage / 1e7;
+    const double step = message_bytes / 1e7;
     const double levels = std::log2(hosts);
     near(seconds(star, "multilevel_blocking"), levels * step, 0.001, "blocking on a switch");
     near(seconds(star, "multilevel_asynchronous"), levels * (levels + 1) / 2 * step, 0.001,
@@ -87,9 +87,9 @@ void one_switch_and_one_bus() {
     // On a bus every byte is sent once per receiver, whatever the algorithm.
     for (const char* name : {"flat_binomial", "multilevel_blocking", "multilevel_pipelined"})
       near(seconds(bus, name), (hosts - 1) * step, 0.001, std::string(name) + " on a bus");
-    near(physical_limit({Operation::broadcast, &bus, 0, kMessage}), (hosts - 1) * step, 1e-9,
+    near(physical_limit({Operation::broadcast, &bus, 0, message_bytes}), (hosts - 1) * step, 1e-9,
          "limit of a bus");
-    near(physical_limit({Operation::broadcast, &star, 0, kMessage}), step, 1e-9, "limit of a switch");
+    near(physical_limit({Operation::broadcast, &star, 0, message_bytes}), step, 1e-9, "limit of a switch");
   }
 }
 
@@ -98,14 +98,14 @@ void half_duplex_and_full() {
   const Network full = network({group("wan", "", 1e6), group("near", "wan", 1e7, 2), half});
   half.half_duplex = true;
   const Network shared = network({group("wan", "", 1e6), group("near", "wan", 1e7, 2), half});
-  const Problem up_and_down{Operation::allreduce, &full, 0, kMessage};
-  near(physical_limit(up_and_down), kMessage / 1e6, 1e-9, "full duplex");
-  const Problem one_way{Operation::allreduce, &shared, 0, kMessage};
-  near(physical_limit(one_way), 2 * kMessage / 1e6, 1e-9, "half duplex");
-  near(seconds(full, "multilevel_pipelined", kMessage, Operation::allreduce), kMessage / 1e6, 0.05,
+  const Problem up_and_down{Operation::allreduce, &full, 0, message_bytes};
+  near(physical_limit(up_and_down), message_bytes / 1e6, 1e-9, "full duplex");
+  const Problem one_way{Operation::allreduce, &shared, 0, message_bytes};
+  near(physical_limit(one_way), 2 * message_bytes / 1e6, 1e-9, "half duplex");
+  near(seconds(full, "multilevel_pipelined", message_bytes, Operation::allreduce), message_bytes / 1e6, 0.05,
        "up and down");
-  near(seconds(shared, "multilevel_pipelined", kMessage, Operation::allreduce), 2 * kMessage / 1e6, 0.05,
-       "in turn");
+  near(seconds(shared, "multilevel_pipelined", message_bytes, Operation::allreduce), 2 * message_bytes / 1e6,
+       0.05, "in turn");
 }
 
 // The library's own is kept where nothing is to be gained.

@@ -20,8 +20,8 @@ namespace {
 using namespace scope;
 
 using Values = std::vector<std::uint64_t>;
-constexpr std::uint64_t kPoison = 0xdeadbeefdeadbeef;
-constexpr std::uint64_t kUnset = 0xfeedfeedfeedfeed;
+constexpr std::uint64_t poison = 0xdeadbeefdeadbeef;
+constexpr std::uint64_t unset = 0xfeedfeedfeedfeed;
 
 struct Wrong : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -75,7 +75,7 @@ class Run {
     if (begin < 0 || count < 0 || begin + count > static_cast<std::int64_t>(memory.size()))
       throw Wrong("outside its memory");
     Values values(memory.begin() + begin, memory.begin() + begin + count);
-    if (std::find(values.begin(), values.end(), kPoison) != values.end())
+    if (std::find(values.begin(), values.end(), poison) != values.end())
       throw Wrong("read before it was there");
     return values;
   }
@@ -142,7 +142,7 @@ class Run {
         if (!arrive(rank, step)) return false;
         break;
       case Action::start_receive:
-        write(rank, step.space, step.begin, Values(static_cast<std::size_t>(step.count), kPoison));
+        write(rank, step.space, step.begin, Values(static_cast<std::size_t>(step.count), poison));
         here.posted.push_back({step, {}});
         break;
       case Action::wait:
@@ -196,10 +196,10 @@ std::vector<Rank> prepared(const Problem& problem, const Schedule& schedule) {
     const Program program = schedule.program(number);
     rank.steps = program.steps();
     for (const Space each : {Space::input, Space::work, Space::incoming, Space::result})
-      rank.spaces[static_cast<int>(each)].assign(static_cast<std::size_t>(program.extent(each)), kUnset);
+      rank.spaces[static_cast<int>(each)].assign(static_cast<std::size_t>(program.extent(each)), unset);
     const auto set = [&](Space which, std::int64_t at, const Values& values) {
       Values& memory = rank.spaces[static_cast<int>(which)];
-      if (memory.size() < at + values.size()) memory.resize(at + values.size(), kUnset);
+      if (memory.size() < at + values.size()) memory.resize(at + values.size(), unset);
       std::copy(values.begin(), values.end(), memory.begin() + at);
     };
     const Values own = block(number, units);
@@ -207,7 +207,7 @@ std::vector<Rank> prepared(const Problem& problem, const Schedule& schedule) {
         std::find(schedule.order.begin(), schedule.order.end(), number) - schedule.order.begin();
     switch (problem.operation) {
       case Operation::broadcast:
-        set(Space::work, 0, number == problem.root ? own : Values(own.size(), kUnset));
+        set(Space::work, 0, number == problem.root ? own : Values(own.size(), unset));
         break;
       case Operation::reduce:
       case Operation::allreduce:
@@ -216,17 +216,17 @@ std::vector<Rank> prepared(const Problem& problem, const Schedule& schedule) {
         set(Space::work, 0, own);
         break;
       case Operation::scatter:
-        set(Space::work, 0, Values(own.size(), kUnset));
+        set(Space::work, 0, Values(own.size(), unset));
         if (number == problem.root)
           set(Space::work, 0, blocks(schedule.order, [&](int r) { return block(r, units); }));
         break;
       case Operation::allgather:
-        set(Space::work, 0, Values(own.size() * ranks.size(), kUnset));
+        set(Space::work, 0, Values(own.size() * ranks.size(), unset));
         set(Space::work, place * units, own);
         break;
       case Operation::alltoall:
         set(Space::input, 0, blocks(schedule.order, [&](int to) { return block(number, units, to); }));
-        set(Space::result, 0, Values(own.size() * ranks.size(), kUnset));
+        set(Space::result, 0, Values(own.size() * ranks.size(), unset));
         set(Space::result, place * units, block(number, units, number));  // its own is not moved
         break;
       case Operation::barrier:

@@ -8,17 +8,18 @@ namespace {
 
 using namespace scope;
 
-const std::string kHead = "format = 1\norigin = \"simulated\"\n";
-const std::string kWan =
+const std::string head_text = "format = 1\norigin = \"simulated\"\n";
+const std::string wan_text =
     "[[group]]\nname = \"wan\"\nlevel = \"wan\"\nlatency_s = 0.01\nbandwidth_bytes_per_s = 2e6\n";
-const std::string kOne =
+const std::string one_text =
     "[[group]]\nname = \"one\"  # a comment, # and another\nparent = \"wan\"\nhosts = [\"a\", \"b\", \"c\"]\n"
     "latency_s = 4e-5\nbandwidth_bytes_per_s = 12_000_000\nuplink_bytes_per_s = 3e6\n";
-const std::string kTwo =
+const std::string two_text =
     "[[group]]\nname = \"two\"\nparent = \"wan\"\nhosts = [\"d\", \"e\"]\nmedium = \"shared\"\n"
     "latency_s = 1e-4\nbandwidth_bytes_per_s = 1e6\nuplink_bytes_per_s = 1e6\nuplink_duplex = \"half\"\n"
     "confidence = 0.99\n";
-const std::string kException = "[[exception]]\nhost = \"c\"\nbandwidth_bytes_per_s = 5e6\nlatency_s = 5e-5\n";
+const std::string exception_text =
+    "[[exception]]\nhost = \"c\"\nbandwidth_bytes_per_s = 5e6\nlatency_s = 5e-5\n";
 
 void refused(const std::string& text, const std::string& words) {
   try {
@@ -35,30 +36,31 @@ void refused(const std::string& text, const std::string& words) {
 void refusals() {
   refused("", "format is missing");
   refused("format = 2\n", "1 is allowed");
-  refused(kHead, "no [[group]]");
-  refused(kHead + "[group]\n", "[host], [[group]] and [[exception]] are allowed");
-  refused(kHead + kWan + kOne + "colour = \"red\"\n", "colour: no such key here");
-  refused(kHead + "speed = 3\n" + kWan, "speed: no such key here");
-  refused(kHead + kWan + kOne + kOne, "name = \"one\" is given twice");
-  refused(kHead + kWan, "has either hosts or child groups");
-  refused(kHead + kOne, "exactly one group, the root, has none");
-  refused(
-      kHead + kWan + "[[group]]\nname = \"x\"\nhosts = [\"z\"]\nlatency_s = 0\nbandwidth_bytes_per_s = 1\n",
-      "2 groups have no parent");
-  refused(kHead + kWan + kOne +
+  refused(head_text, "no [[group]]");
+  refused(head_text + "[group]\n", "[host], [[group]] and [[exception]] are allowed");
+  refused(head_text + wan_text + one_text + "colour = \"red\"\n", "colour: no such key here");
+  refused(head_text + "speed = 3\n" + wan_text, "speed: no such key here");
+  refused(head_text + wan_text + one_text + one_text, "name = \"one\" is given twice");
+  refused(head_text + wan_text, "has either hosts or child groups");
+  refused(head_text + one_text, "exactly one group, the root, has none");
+  refused(head_text + wan_text +
+              "[[group]]\nname = \"x\"\nhosts = [\"z\"]\nlatency_s = 0\nbandwidth_bytes_per_s = 1\n",
+          "2 groups have no parent");
+  refused(head_text + wan_text + one_text +
               "[[group]]\nname = \"x\"\nparent = \"nowhere\"\nhosts = [\"z\"]\nlatency_s = 0\n"
               "bandwidth_bytes_per_s = 1\n",
           "parent = \"nowhere\": no such group");
-  refused(kHead + kWan + kOne +
+  refused(head_text + wan_text + one_text +
               "[[group]]\nname = \"x\"\nparent = \"y\"\nlatency_s = 0\nbandwidth_bytes_per_s = 1\n"
               "[[group]]\nname = \"y\"\nparent = \"x\"\nlatency_s = 0\nbandwidth_bytes_per_s = 1\n",
           "cycle");
-  refused(kHead + kWan + kOne +
+  refused(head_text + wan_text + one_text +
               "[[group]]\nname = \"x\"\nparent = \"wan\"\nhosts = [\"b\"]\nlatency_s = 0\n"
               "bandwidth_bytes_per_s = 1\n",
           "host \"b\" is in group \"one\" and in group \"x\": one is allowed");
-  refused(kHead + kWan + kOne + "[[exception]]\nhost = \"q\"\n", "host = \"q\": it is in no group");
-  const std::string group = kHead + "[[group]]\nname = \"g\"\nhosts = [\"a\"]\n";
+  refused(head_text + wan_text + one_text + "[[exception]]\nhost = \"q\"\n",
+          "host = \"q\": it is in no group");
+  const std::string group = head_text + "[[group]]\nname = \"g\"\nhosts = [\"a\"]\n";
   refused(group + "latency_s = -1\nbandwidth_bytes_per_s = 1\n", "latency_s = -1: must be 0 or more");
   refused(group + "latency_s = 1\nbandwidth_bytes_per_s = 0\n", "bandwidth_bytes_per_s = 0: must be above 0");
   refused(group + "latency_s = 1\nbandwidth_bytes_per_s = inf\n", "must be above 0");
@@ -68,9 +70,9 @@ void refusals() {
   refused(group + "level = \"moon\"\nlatency_s = 1\nbandwidth_bytes_per_s = 1\n",
           "allowed: cluster, lan, wan");
   refused(group + "latency_s = 1\nlatency_s = 1\n", "line 7: latency_s is given twice");
-  refused(kHead + "[[group]]\nname = \"g\"\nhosts = [\"a\",\n", "the list must end on its line");
-  refused(kHead + "nonsense\n", "line 3: nonsense: `key = value` is allowed");
-  refused(kHead + "[host]\nlatency_s = 1\nbandwidth_bytes_per_s = 1\n[host]\n", "for the second time");
+  refused(head_text + "[[group]]\nname = \"g\"\nhosts = [\"a\",\n", "the list must end on its line");
+  refused(head_text + "nonsense\n", "line 3: nonsense: `key = value` is allowed");
+  refused(head_text + "[host]\nlatency_s = 1\nbandwidth_bytes_per_s = 1\n[host]\n", "for the second time");
 }
 
 double rate(const Network& network, const std::string& name) {
@@ -86,7 +88,8 @@ std::string passes(const Network& network, int from, int to) {
 }
 
 void ways() {
-  const Topology topology = parse_topology(kHead + kWan + kOne + kTwo + kException, "t.toml");
+  const Topology topology =
+      parse_topology(head_text + wan_text + one_text + two_text + exception_text, "t.toml");
   // Ranks 0 and 5 share a host; d is known without its domain.
   const Network network(topology, {"a", "b", "c", "d.cluster.example", "e", "a"});
   expect(passes(network, 0, 1) == "a out, b in, ", "inside a switch: " + passes(network, 0, 1));

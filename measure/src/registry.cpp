@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "blas/blas.hpp"
-#include "samples/json.hpp"
+#include "json/json.hpp"
 #include "scalapack/scalapack.hpp"
 
 namespace scope {

@@ -1,4 +1,4 @@
-#include "samples/json.hpp"
+#include "json/json.hpp"
 
 #include <limits>
 

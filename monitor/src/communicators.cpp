@@ -11,7 +11,7 @@ namespace scope {
 
 namespace {
 
-constexpr std::size_t kTranslations = 1 << 18;  // ranks kept in all, 1 MB
+constexpr std::size_t translation_capacity = 1 << 18;  // ranks kept in all, 1 MB
 std::size_t translations = 0;
 
 MPI_Group world_group;
@@ -55,7 +55,7 @@ void translate(MPI_Group group, Members& members) {
   }
   members.identity = hash;
   if (!same) {
-    members.unknown = translations + count > kTranslations;
+    members.unknown = translations + count > translation_capacity;
     if (!members.unknown) members.world = static_cast<int*>(std::malloc(count * sizeof(int)));
     members.unknown = members.world == nullptr;
     if (!members.unknown) {

@@ -39,8 +39,8 @@ struct KnownType {
   u8 bytes;
   bool known;
 };
-inline constexpr std::size_t kKnownTypes = 1 << 8;
-inline KnownType known_types[kKnownTypes];
+inline constexpr std::size_t known_type_capacity = 1 << 8;
+inline KnownType known_types[known_type_capacity];
 inline KnownType& known_type(MPI_Datatype type) {
   return known_types[spread(key_of(type)) >> 56];
 }

@@ -20,7 +20,7 @@ namespace {
 pid_t observed = 0;  // the process whose profile this is
 int sessions = 0;
 bool world_is_up = false;
-constexpr u8 kLeastCalibration = 5'000'000;  // ns; a shorter MPI_Init is waited for
+constexpr Ticks least_calibration = 5'000'000;  // ns; a shorter MPI_Init is waited for
 
 Moment before_init{};
 
@@ -65,9 +65,9 @@ std::string other_tool() {
 
 // How fast the register counts, between the begin of MPI_Init and now.
 double tick_rate() {
-  Moment after = moment_on(CLOCK_MONOTONIC_RAW);
-  while (after.nanoseconds - before_init.nanoseconds < kLeastCalibration)
-    after = moment_on(CLOCK_MONOTONIC_RAW);
+  Moment after = moment_on(CLOCK_MONOTONIC_RAW, 20, ticks_now);
+  while (after.nanoseconds - before_init.nanoseconds < least_calibration)
+    after = moment_on(CLOCK_MONOTONIC_RAW, 20, ticks_now);
   return static_cast<double>(after.ticks - before_init.ticks) * 1e9 /
          static_cast<double>(after.nanoseconds - before_init.nanoseconds);
 }
@@ -101,7 +101,7 @@ void begin(u8 begin_tick, MPI_Group group, int rank, int ranks) {
   several_threads = level == MPI_THREAD_MULTIPLE;
   frames_of_site = options.depth;
   note_modules();
-  const Moment first = moment_on(CLOCK_REALTIME);
+  const Moment first = moment_on(CLOCK_REALTIME, 20, ticks_now);
   ProcessRow& process = *profile.process;
   process.init_begin_tick = begin_tick;
   process.first_tick = process.last_tick = first.ticks;
@@ -140,7 +140,7 @@ void learn_constants() {
 }  // namespace
 
 void note_init_begin() {
-  if (!before_init.ticks) before_init = moment_on(CLOCK_MONOTONIC_RAW);
+  if (!before_init.ticks) before_init = moment_on(CLOCK_MONOTONIC_RAW, 20, ticks_now);
 }
 
 void began(u8 begin_tick) {

@@ -35,8 +35,8 @@ bool know_next() {
     if (!library) return false;
   }
   void** place = reinterpret_cast<void**>(&next);
-  for (int i = 1; i < kRoutines; ++i)
-    place[i - 1] = dlsym(library, (std::string("PMPI_") + kRoutineNames[i]).c_str());
+  for (int i = 1; i < routine_count; ++i)
+    place[i - 1] = dlsym(library, (std::string("PMPI_") + routine_names[i]).c_str());
   next_is_known = true;
   return true;
 }

@@ -17,11 +17,11 @@ namespace scope {
 namespace {
 
 #if defined(OPEN_MPI)
-constexpr const char* kBuiltFor = "Open MPI";
+constexpr const char* built_for = "Open MPI";
 #elif defined(MPICH_VERSION)
-constexpr const char* kBuiltFor = "MPICH";
+constexpr const char* built_for = "MPICH";
 #else
-constexpr const char* kBuiltFor = nullptr;
+constexpr const char* built_for = nullptr;
 #endif
 
 // The family of the MPI that is loaded with the program; nullptr where there is none yet.
@@ -48,8 +48,8 @@ std::string without_this_library(const char* preloaded) {
 // The loader passes the program's own arguments.
 __attribute__((constructor)) void refuse_another_mpi(int, char** words, char**) {
   const char* here = loaded();
-  if (!kBuiltFor || !here || std::strcmp(here, kBuiltFor) == 0) return;
-  complain(std::string("the program uses ") + here + ", this monitor was built for " + kBuiltFor +
+  if (!built_for || !here || std::strcmp(here, built_for) == 0) return;
+  complain(std::string("the program uses ") + here + ", this monitor was built for " + built_for +
            "; the program runs unmonitored");
   setenv("LD_PRELOAD", without_this_library(std::getenv("LD_PRELOAD")).c_str(), 1);
   execv("/proc/self/exe", words);

@@ -14,13 +14,14 @@
 #include <sstream>
 #include <vector>
 
+#include "json/json.hpp"
 #include "routines.hpp"
 
 namespace scope {
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t page = 4096;
 
 struct Table {
   const char* name;
@@ -38,44 +39,25 @@ Table table(const char* name, u4 rows, Row*& where) {
 
 std::vector<Table> layout(const Options& options, int ranks) {
   profile.call_rows = static_cast<u4>(options.rows);
-  profile.partner_rows = std::min(static_cast<u4>(ranks) + 1, kPartnerRows);
+  profile.partner_rows = std::min(static_cast<u4>(ranks) + 1, partner_capacity);
   profile.event_rows = options.trace_s > 0 ? static_cast<u4>(options.trace_rows) : 1;
   std::vector<Table> tables = {
       table("process", 1, profile.process),
       table("calls", profile.call_rows, profile.calls),
-      table("waits", kWaitRows, profile.waits),
+      table("waits", wait_capacity, profile.waits),
       table("partners", profile.partner_rows, profile.partners),
-      table("sites", kSiteRows, profile.sites),
-      table("modules", kModuleRows, profile.modules),
-      table("timeline", kTimelineRows, profile.timeline),
-      table("regions", kRegionRows, profile.regions),
+      table("sites", site_capacity, profile.sites),
+      table("modules", module_capacity, profile.modules),
+      table("timeline", timeline_capacity, profile.timeline),
+      table("regions", region_capacity, profile.regions),
       table("events", profile.event_rows, profile.events),
   };
-  std::size_t end = kHeaderBytes;
+  std::size_t end = header_bytes;
   for (Table& each : tables) {
     each.offset = end;
-    end = (end + each.stride * each.rows + kPage - 1) / kPage * kPage;
+    end = (end + each.stride * each.rows + page - 1) / page * page;
   }
   return tables;
-}
-
-// A JSON string; what is no UTF-8 passes as it is.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char each : text) {
-    if (each == '"' || each == '\\') {
-      out += '\\';
-      out += each;
-    } else if (static_cast<unsigned char>(each) < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x",
-                    static_cast<unsigned>(static_cast<unsigned char>(each)));
-      out += escape;
-    } else {
-      out += each;
-    }
-  }
-  return out + '"';
 }
 
 std::string program_path() {
@@ -91,7 +73,8 @@ std::string arguments() {
   std::string out;
   for (std::size_t begin = 0; begin < all.size() && out.size() < 8000;) {
     const std::size_t end = std::min(all.find('\0', begin), all.size());
-    out += (out.empty() ? "" : ",") + quoted(all.substr(begin, std::min<std::size_t>(end - begin, 2000)));
+    out +=
+        (out.empty() ? "" : ",") + json_quoted(all.substr(begin, std::min<std::size_t>(end - begin, 2000)));
     begin = end + 1;
   }
   return '[' + out + ']';
@@ -117,7 +100,7 @@ std::string header(const Options& options, const Identity& identity, const std::
   text.precision(17);
   text << "scope-profile 1\nbyte_order " << (std::endian::native == std::endian::little ? "little" : "big")
        << "\nrank " << identity.rank << "\nranks " << identity.ranks << "\nhost " << host_name() << "\npid "
-       << getpid() << "\nprogram " << quoted(program_path()) << "\narguments " << arguments() << "\nmpi "
+       << getpid() << "\nprogram " << json_quoted(program_path()) << "\narguments " << arguments() << "\nmpi "
        << identity.mpi << "\nmpi_standard " << identity.mpi_version << '.' << identity.mpi_subversion
        << "\nthread_level " << identity.thread_level << "\ninterval_s " << options.interval_s << "\ntrace "
        << options.trace_start_s << ':' << options.trace_s << "\ndepth " << options.depth << "\ntick_rate_hz "
@@ -125,7 +108,7 @@ std::string header(const Options& options, const Identity& identity, const std::
   if (!identity.other_tool.empty()) text << "other_tool " << identity.other_tool << '\n';
   if (const std::string job = job_name(); !job.empty()) text << "job " << job << '\n';
   text << "routines";
-  for (int i = 1; i < kRoutines; ++i) text << " MPI_" << kRoutineNames[i];
+  for (int i = 1; i < routine_count; ++i) text << " MPI_" << routine_names[i];
   text << '\n';
   for (const Table& each : tables)
     text << "table " << each.name << " offset " << each.offset << " rows " << each.rows << " stride "
@@ -155,7 +138,7 @@ bool refuse(const std::string& path, int error) {
 bool open_profile(const Options& options, const Identity& identity) {
   const std::vector<Table> tables = layout(options, identity.ranks);
   const std::size_t bytes =
-      (tables.back().offset + tables.back().stride * tables.back().rows + kPage - 1) / kPage * kPage;
+      (tables.back().offset + tables.back().stride * tables.back().rows + page - 1) / page * page;
   std::string path;
   const int file = create(options.directory, path);
   if (file < 0) return refuse(path, errno);
@@ -173,7 +156,7 @@ bool open_profile(const Options& options, const Identity& identity) {
   }
   for (const Table& each : tables) *each.where = static_cast<char*>(memory) + each.offset;
   const std::string text = header(options, identity, tables);
-  std::memcpy(memory, text.data(), std::min(text.size(), kHeaderBytes - 1));
+  std::memcpy(memory, text.data(), std::min(text.size(), header_bytes - 1));
   return true;
 }
 

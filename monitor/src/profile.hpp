@@ -9,13 +9,13 @@
 
 namespace scope {
 
-inline constexpr std::size_t kHeaderBytes = 65536;
-inline constexpr u4 kWaitRows = 1024;
-inline constexpr u4 kPartnerRows = 8192;
-inline constexpr u4 kSiteRows = 1024;
-inline constexpr u4 kModuleRows = 256;
-inline constexpr u4 kTimelineRows = 1024;
-inline constexpr u4 kRegionRows = 64;
+inline constexpr std::size_t header_bytes = 65536;
+inline constexpr u4 wait_capacity = 1024;
+inline constexpr u4 partner_capacity = 8192;
+inline constexpr u4 site_capacity = 1024;
+inline constexpr u4 module_capacity = 256;
+inline constexpr u4 timeline_capacity = 1024;
+inline constexpr u4 region_capacity = 64;
 
 // Where the tables are in memory; a table has at least one row, and row 0 of `calls` and `partners` takes
 // what finds no place.

@@ -25,8 +25,8 @@ struct Recent {
   u8 key;
   CallRow* row;
 };
-constexpr std::size_t kRecent = 1024;
-Recent recent[kRecent];
+constexpr std::size_t recent_capacity = 1024;
+Recent recent[recent_capacity];
 
 // Routine, size class and communicator size in one number, never 0.
 u8 key_of_row(u4 routine, u4 size_class, u4 communicator_size) {
@@ -34,7 +34,7 @@ u8 key_of_row(u4 routine, u4 size_class, u4 communicator_size) {
 }
 
 Recent& recent_of(const void* caller, u8 key) {
-  static_assert(kRecent == 1 << (64 - 54));
+  static_assert(recent_capacity == 1 << (64 - 54));
   return recent[((key ^ reinterpret_cast<u8>(caller)) * 0x9e3779b97f4a7c15u) >> 54];
 }
 
@@ -59,7 +59,7 @@ CallRow& find_row(u4 routine, u4 site, u4 communicator_size, u4 size_class, i4 r
   }
   CallRow& overflow = profile.calls[0];
   if (!overflow.used) {
-    overflow.site = kNoSite;
+    overflow.site = no_site;
     overflow.min_ticks = UINT64_MAX;
     overflow.used = 1;
   }
@@ -67,11 +67,11 @@ CallRow& find_row(u4 routine, u4 site, u4 communicator_size, u4 size_class, i4 r
 }
 
 WaitRow* find_wait(u4 operation, u4 site, u4 communicator_size, u4 size_class) {
-  static_assert(kWaitRows == 1 << 10);
+  static_assert(wait_capacity == 1 << 10);
   const u8 hash =
       spread(key_of_row(operation, size_class, communicator_size) ^ static_cast<u8>(site) << 20) >> 54;
-  for (u4 probe = 0; probe < kWaitRows; ++probe) {
-    WaitRow& row = profile.waits[(hash + probe) % kWaitRows];
+  for (u4 probe = 0; probe < wait_capacity; ++probe) {
+    WaitRow& row = profile.waits[(hash + probe) % wait_capacity];
     if (!row.used) {
       row.operation = operation;
       row.site = site;
@@ -123,7 +123,7 @@ void count_received(int partner, u8 bytes, u8 ticks) {
     row.max_ticks = ticks;
   row.bytes += bytes;
   const int bit = 63 - __builtin_clzll(ticks | 1);
-  u4& bin = row.histogram[std::min(bit, kHistogram - 1)];
+  u4& bin = row.histogram[std::min(bit, histogram_buckets - 1)];
   bin += bin != UINT32_MAX;
 }
 
@@ -138,7 +138,7 @@ void unlock_tables() {
 }
 
 void forget_recent() {
-  std::fill(recent, recent + kRecent, Recent{});
+  std::fill(recent, recent + recent_capacity, Recent{});
 }
 
 CallRow* Call::find_in_table(u4 communicator_size, u4 size_class, u8 key) {
@@ -216,7 +216,7 @@ void Call::trace(const Meaning& meaning, u4 depth, u4 operation) {
   event.routine = routine_;
   event.begin_tick = begin_;
   event.end_tick = end_;
-  event.site = row_ ? row_->site : kNoSite;
+  event.site = row_ ? row_->site : no_site;
   event.depth = depth;
   event.partner = meaning.partner;
   event.tag = meaning.tag;

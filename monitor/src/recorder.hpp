@@ -3,11 +3,11 @@
 
 #include <mpi.h>
 
-#include "clock.hpp"
 #include "communicators.hpp"
 #include "profile.hpp"
 #include "requests.hpp"
 #include "routines.hpp"
+#include "timer/timer.hpp"
 
 namespace scope {
 

@@ -7,11 +7,11 @@ namespace scope {
 
 namespace {
 
-constexpr int kPlaces = 8192;
-constexpr std::size_t kBuckets = 1 << 13;
+constexpr int place_capacity = 8192;
+constexpr std::size_t bucket_count = 1 << 13;
 
-Request places[kPlaces];
-Request* buckets[kBuckets];
+Request places[place_capacity];
+Request* buckets[bucket_count];
 Request* unused = nullptr;
 int touched = 0;  // places that were ever used: the rest of the memory is never seen
 
@@ -25,7 +25,7 @@ Request* add_request(std::uint64_t key) {
   Request* place = unused;
   if (place) {
     unused = place->next;
-  } else if (touched < kPlaces) {
+  } else if (touched < place_capacity) {
     place = &places[touched++];
   } else {
     ++profile.process->lost_requests;

@@ -15,7 +15,7 @@ struct Request {
   u8 bytes = 0;                // of what is sent
   u8 identity = 0;             // of the communicator
   u4 routine = 0;
-  u4 site = kNoSite;
+  u4 site = no_site;
   u4 communicator_size = 0;
   int partner = -1;  // rank in MPI_COMM_WORLD
   int tag = 0;

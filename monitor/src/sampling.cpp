@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "clock.hpp"
 #include "recorder.hpp"
+#include "timer/timer.hpp"
 
 namespace scope {
 
@@ -83,7 +83,7 @@ void merge_neighbours(u8& rows) {
 
 void add_row(u8 now) {
   ProcessRow& process = *profile.process;
-  if (process.timeline_rows == kTimelineRows) merge_neighbours(process.timeline_rows);
+  if (process.timeline_rows == timeline_capacity) merge_neighbours(process.timeline_rows);
   TimelineRow& row = profile.timeline[process.timeline_rows];
   row.begin_tick = last.end_tick;
   row.end_tick = now;
@@ -116,7 +116,7 @@ void ask_system() {
   process.major_faults = usage.major - zero.major;
   process.peak_resident_bytes = usage.peak_bytes;
   read_stat(process.threads, process.resident_bytes);
-  const Moment moment = moment_on(CLOCK_REALTIME);
+  const Moment moment = moment_on(CLOCK_REALTIME, 20, ticks_now);
   process.last_unix_ns = moment.nanoseconds;
   process.last_sample_tick = moment.ticks;
 }
@@ -130,7 +130,7 @@ void count_region(u8 now) {
 }
 
 RegionRow* region_row(i4 number) {
-  for (u4 i = 0; i < kRegionRows; ++i) {
+  for (u4 i = 0; i < region_capacity; ++i) {
     RegionRow& row = profile.regions[i];
     if (row.used && row.number == number) return &row;
     if (row.used) continue;

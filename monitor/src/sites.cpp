@@ -18,7 +18,7 @@ u4 modules = 0;
 
 struct Walk {
   const void* caller;  // frames before it are ours
-  u8 frames[kFrames] = {};
+  u8 frames[frame_capacity] = {};
   int count = 0;
   int limit;
   bool reached = false;
@@ -41,12 +41,12 @@ bool known(u8 address) {
 }
 
 void add_module(u8 begin, u8 end, u8 bias, const char* path) {
-  if (modules == kModuleRows || known(begin)) return;
+  if (modules == module_capacity || known(begin)) return;
   ModuleRow& row = profile.modules[modules++];
   row.begin = begin;
   row.end = end;
   row.bias = bias;
-  std::strncpy(row.path, path, kPath - 1);
+  std::strncpy(row.path, path, path_capacity - 1);
   row.used = 1;
 }
 
@@ -65,21 +65,21 @@ int add_code_of(dl_phdr_info* info, std::size_t, void* program) {
 }  // namespace
 
 void note_modules() {
-  char program[kPath] = "";
+  char program[path_capacity] = "";
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   if (length < 0) program[0] = '\0';
   dl_iterate_phdr(add_code_of, program);
 }
 
 u4 site_of(const void* caller, int depth) {
-  if (depth == 0) return kNoSite;
+  if (depth == 0) return no_site;
   Walk walk{.caller = caller, .limit = depth};
   if (depth > 1) _Unwind_Backtrace(step, &walk);
   if (walk.count == 0) walk.frames[walk.count++] = reinterpret_cast<u8>(caller);
   u8 hash = 0;
   for (int i = 0; i < walk.count; ++i) hash = mixed(hash + walk.frames[i]);
-  for (u4 probe = 0; probe < kSiteRows; ++probe) {
-    const u4 place = static_cast<u4>(hash + probe) & (kSiteRows - 1);
+  for (u4 probe = 0; probe < site_capacity; ++probe) {
+    const u4 place = static_cast<u4>(hash + probe) & (site_capacity - 1);
     SiteRow& row = profile.sites[place];
     if (row.used && std::memcmp(row.frames, walk.frames, sizeof row.frames) == 0) return place;
     if (row.used) continue;
@@ -90,7 +90,7 @@ u4 site_of(const void* caller, int depth) {
     return place;
   }
   ++profile.process->lost_sites;
-  return kNoSite;
+  return no_site;
 }
 
 }  // namespace scope

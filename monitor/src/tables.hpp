@@ -14,10 +14,10 @@ using u8 = std::uint64_t;
 using i4 = std::int32_t;
 using f8 = double;
 
-inline constexpr u4 kNoSite = 0xffffffff;
-inline constexpr int kHistogram = 40;
-inline constexpr int kFrames = 8;
-inline constexpr int kPath = 256;
+inline constexpr u4 no_site = 0xffffffff;
+inline constexpr int histogram_buckets = 40;
+inline constexpr int frame_capacity = 8;
+inline constexpr int path_capacity = 256;
 
 enum class State : u4 { running = 0, finalized = 1, aborted = 2, left = 3 };
 
@@ -53,7 +53,7 @@ struct CallRow {
   u4 used, routine, site, communicator_size, size_class;
   i4 region;
   u8 calls, ticks, min_ticks, max_ticks, bytes;
-  u4 histogram[kHistogram];
+  u4 histogram[histogram_buckets];
   u4 pad[8];  // to a multiple of a cache line
   static constexpr std::string_view columns =
       "used:u4 routine:u4 site:u4 communicator_size:u4 size_class:u4 region:i4 calls:u8 ticks:u8 "
@@ -80,7 +80,7 @@ struct PartnerRow {
 
 struct SiteRow {
   u4 used, depth;
-  u8 frames[kFrames];
+  u8 frames[frame_capacity];
   static constexpr std::string_view columns = "used:u4 depth:u4 frames:u8[8]";
 };
 
@@ -88,7 +88,7 @@ struct ModuleRow {
   u4 used, pad;
   u8 begin, end;
   u8 bias;  // what was added to the addresses of the file
-  char path[kPath];
+  char path[path_capacity];
   static constexpr std::string_view columns = "used:u4 pad:u4 begin:u8 end:u8 bias:u8 path:s256";
 };
 

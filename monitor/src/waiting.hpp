@@ -14,7 +14,7 @@ template <typename Value, typename Tag>
 class Block {
  public:
   explicit Block(int count) {
-    if (count <= kFew) {
+    if (count <= few_places) {
       values_ = few_;
       return;
     }
@@ -31,14 +31,14 @@ class Block {
   const Value* get() const { return values_; }
 
  private:
-  static constexpr int kFew = 64;
+  static constexpr int few_places = 64;
   struct Kept {
     Value* values = nullptr;
     int count = 0;
     ~Kept() { std::free(values); }
   };
   Value* values_;
-  Value few_[kFew];
+  Value few_[few_places];
 };
 
 struct FortranRequests {

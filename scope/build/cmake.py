@@ -21,6 +21,8 @@ from scope.machine.machine import MpiInstallation
 
 BUILD_TYPE = "Baseline"
 PATIENCE_S = 600
+SHARED = ("json", "timer")
+"""Folders of sources beside each project's own, which all of them compile."""
 FINISHED = "finished"
 """A file that says that all of a build is there."""
 
@@ -47,8 +49,10 @@ class Project:
         installation = [self.mpi.name, self.mpi.version, self.mpi.compiler]
         for fact in (compiler_version(self.mpi), BUILD_TYPE, *environment, *installation, *self.facts):
             digest.update(fact.encode() + b"\0")
-        for path in sorted(path for path in self.sources.rglob("*") if path.is_file()):
-            digest.update(str(path.relative_to(self.sources)).encode() + b"\0" + path.read_bytes() + b"\0")
+        beside = self.sources.parent
+        for folder in (self.sources, *(beside / name for name in SHARED)):
+            for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+                digest.update(str(path.relative_to(beside)).encode() + b"\0" + path.read_bytes() + b"\0")
         return digest.hexdigest()[:16]
 
     @property

@@ -1,42 +1,31 @@
-"""Bootstrap of figures of a few runs: draws that carry their uncertainty through any computation."""
+"""What figures of a few runs might have been: draws that carry their uncertainty through any computation."""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 
 import numpy as np
 from scipy import stats
 
 from scope.samples.samples import Floats
+from scope.statistics import bootstrap
 from scope.statistics.estimate import Estimate
-from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 
-DRAWS = 400
-"""Draws where each is fitted."""
-RESAMPLES = 4000
-"""Draws of a plain figure."""
-CONFIDENCE = 0.95
 FEWEST = 4
 """Runs of each group that an interval needs: with three its coverage is too low."""
 
 
-def medians(values: Floats, random: np.random.Generator, count: int = DRAWS) -> Floats:
+def medians(values: Floats, random: np.random.Generator, count: int = bootstrap.DRAWS) -> Floats:
     """Return the median of some runs, then `count` draws of it; shape (1 + count,).
 
-    Runs are drawn with replacement. Fewer than six say too little of their spread: draws are then lognormal with
-    the standard error of the median, 1.2533 s / sqrt(n), times the ratio of Student's t and the normal quantile.
+    The standard error of a median of few runs is 1.2533 s / sqrt(n), times Student's t over the normal quantile.
     """
     median = float(np.median(values))
-    if values.size >= LAUNCHES_FOR_INTERVAL:
-        drawn = np.median(random.choice(values, (count, values.size)), axis=1)
-    elif values.size > 1 and median > 0:
+    error = 0.0
+    if values.size > 1 and median > 0:
         wider = stats.t.ppf(0.975, values.size - 1) / stats.norm.ppf(0.975)
-        error = 1.2533 * float(values.std(ddof=1)) / values.size**0.5 / median * wider
-        drawn = median * np.exp(random.normal(0.0, min(error, 1.0), count))
-    else:
-        drawn = np.full(count, median)
-    return np.concatenate([[median], drawn])
+        error = min(1.2533 * float(values.std(ddof=1)) / values.size**0.5 / median * wider, 1.0)
+    return bootstrap.medians(values, median, error, random, count)
 
 
 def interval(samples: list[Floats], figure: Callable[[list[Floats]], Floats], name: str) -> Estimate:
@@ -52,10 +41,13 @@ def interval(samples: list[Floats], figure: Callable[[list[Floats]], Floats], na
     fewest = min(len(group) for group in samples)
     if fewest < FEWEST:
         return Estimate(value=value, low=None, high=None)
-    random = np.random.default_rng(zlib.crc32(name.encode()))
+    random = bootstrap.seeded(name)
     drawn = figure(
-        [group[random.integers(len(group), size=(RESAMPLES, len(group)))].mean(axis=1) for group in samples]
+        [
+            group[random.integers(len(group), size=(bootstrap.RESAMPLES, len(group)))].mean(axis=1)
+            for group in samples
+        ]
     )
-    tail = float(stats.norm.cdf((fewest / (fewest - 1)) ** 0.5 * stats.t.ppf((1 - CONFIDENCE) / 2, fewest - 1)))
+    tail = bootstrap.expanded_tail(fewest)
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return Estimate(value=value, low=min(float(low), value), high=max(float(high), value))

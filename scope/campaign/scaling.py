@@ -12,10 +12,10 @@ from scope.campaign.record import RunRecord
 from scope.campaign.resampling import medians
 from scope.campaign.study import Point
 from scope.models.fitting.curve import TOLERANCE
-from scope.models.fitting.draws import estimate
 from scope.models.scaling import amdahl
 from scope.models.scaling.amdahl import Amdahl
 from scope.samples.samples import Floats
+from scope.statistics.bootstrap import estimate
 from scope.statistics.estimate import Estimate
 from scope.strict import Strict
 

@@ -8,25 +8,29 @@ from pathlib import Path
 
 import numpy as np
 
+from scope.catalog.catalog import read as read_catalog
 from scope.comparison import effect, machines, significance
 from scope.comparison.comparison import VERDICTS, Basis, ComparedCase, Comparison, Factor, Verdict
 from scope.comparison.effect import Effect
 from scope.comparison.significance import Significance
 from scope.errors import UsageError
 from scope.machine.machine import Machine
+from scope.plan.case import Case, Key
 from scope.rundirectory import FORMAT, RunDirectory, read_json
 from scope.samples.reader import read as read_samples
-from scope.samples.samples import CaseSamples, Floats
-from scope.statistics.summary import Case, Summaries, Summary
-from scope.statistics.values import identity, seconds_behind
+from scope.samples.samples import CaseSamples, Floats, SamplesKey
+from scope.statistics.summarise import read_summaries
+from scope.statistics.summary import Summary
+from scope.statistics.values import seconds_behind
 
 LAUNCHES_FOR_TEST = 4
 """With so many launches on both sides, launch medians are tested; below, the samples."""
 
 RESOLUTION = 2.5
-"""An interval that reaches further than so many thresholds leaves the question open."""
+"""An interval that extends beyond so many thresholds is inconclusive."""
 
-Key = tuple[object, ...]
+Question = tuple[Key, str]
+"""A case and a metric of it: what both runs must have to be compared; the origin is not part of it."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +39,9 @@ class Side:
 
     path: Path
     machine: Machine
-    summaries: dict[Key, Summary]
+    summaries: dict[Question, Summary]
     """The headline figures."""
-    samples: Callable[[], dict[Key, list[CaseSamples]]]
+    samples: Callable[[], dict[SamplesKey, list[CaseSamples]]]
     """Reads the samples, when they are needed."""
 
 
@@ -67,8 +71,9 @@ def compare(
 ) -> Comparison:
     """Compare run B with run A; a change below the share `threshold` is no difference.
 
-    `level` is the share of false alarms among the changes reported (false-discovery rate). With `across_machines`
-    two different machines are compared and what differs is named. UsageError when a file is missing or wrong.
+    `level` is the share of false alarms among the reported changes (false-discovery rate). With `across_machines`
+    two different machines are compared and their differences are named. UsageError when a
+    file is missing or wrong.
     """
     left, right = _side(a), _side(b)
     obstacles = machines.obstacles(left.machine, right.machine)
@@ -101,23 +106,20 @@ def _side(path: Path) -> Side:
         raise UsageError(
             f"{directory.statistics}: does not exist; `scope analyze {path}` derives it from the samples"
         )
-    summaries = [one for one in read_json(directory.statistics, Summaries).summaries if one.primary]
-    cache: list[dict[Key, list[CaseSamples]]] = []
+    summaries = [one for one in read_summaries(path) if one.primary]
+    cache: list[dict[SamplesKey, list[CaseSamples]]] = []
 
-    def samples() -> dict[Key, list[CaseSamples]]:
+    def samples() -> dict[SamplesKey, list[CaseSamples]]:
         if not cache:
-            cache.append(read_samples(path).by_case())
+            cache.append(read_samples(path, read_catalog(directory.benchmarks)).by_case())
         return cache[0]
 
-    return Side(path, read_json(directory.machine, Machine), {_key(one): one for one in summaries}, samples)
+    return Side(
+        path, read_json(directory.machine, Machine), {(one.key, one.metric): one for one in summaries}, samples
+    )
 
 
-def _key(summary: Summary) -> Key:
-    """Return what makes two summaries the same question; the origin is not in it."""
-    return (*identity(summary)[:-1], summary.metric)
-
-
-def _incomparable(key: Key, left: Side, right: Side, obstacles: Sequence[Factor]) -> str:
+def _incomparable(key: Question, left: Side, right: Side, obstacles: Sequence[Factor]) -> str:
     """Return why a case cannot be compared; empty when it can."""
     a, b = left.summaries.get(key), right.summaries.get(key)
     if a is None or b is None:
@@ -135,7 +137,7 @@ def _incomparable(key: Key, left: Side, right: Side, obstacles: Sequence[Factor]
     return ""
 
 
-def _pair(key: Key, left: Side, right: Side) -> Pair:
+def _pair(key: Question, left: Side, right: Side) -> Pair:
     a, b = left.summaries[key], right.summaries[key]
 
     def samples() -> tuple[Floats, Floats]:
@@ -147,8 +149,8 @@ def _pair(key: Key, left: Side, right: Side) -> Pair:
 
 
 def _samples(summary: Summary, side: Side) -> Floats:
-    """Return all samples of a case, thinned so that those left hardly depend on each other."""
-    launches = [seconds_behind(summary, case) for case in side.samples().get(identity(summary), [])]
+    """Return all samples of a case, thinned so that the remaining ones are nearly independent."""
+    launches = [seconds_behind(summary, case) for case in side.samples().get(summary.samples_key, [])]
     values = np.concatenate([one for one in launches if one is not None] or [np.array([])])
     if not values.size:
         where = RunDirectory(side.path).samples
@@ -171,7 +173,7 @@ def _judged(pairs: Sequence[Pair], threshold: float, level: float) -> list[Compa
 
 
 def _effect(pair: Pair) -> Effect:
-    name = f"{pair.a.label} {pair.a.metric}"
+    name = f"{pair.a.spelling} {pair.a.metric}"
     if pair.basis == "launches":
         return effect.of_launches(*pair.medians, name)
     return effect.of_samples(*pair.samples(), name)
@@ -206,10 +208,10 @@ def _case(pair: Pair, found: Effect, test: Significance, q: float, threshold: fl
 
 
 def decide(better: str, found: Effect, q: float, threshold: float, level: float) -> tuple[Verdict, str]:
-    """Return the verdict on one case and the reason where the figures alone do not tell it.
+    """Return the verdict on one case, and the reason where the figures alone do not show it.
 
-    A change is established when the corrected test rejects and the interval leaves out 1. Without that, an
-    interval that reaches beyond 2.5 thresholds, or a median beyond one, leaves the question open.
+    A change is established when the corrected test rejects and the interval excludes 1. Otherwise an interval that
+    extends beyond 2.5 thresholds, or a median beyond one, is inconclusive.
     """
     beyond = found.ratio > 1 + threshold or found.ratio < 1 / (1 + threshold)
     established = q <= level and (found.low > 1 or found.high < 1)
@@ -225,7 +227,8 @@ def decide(better: str, found: Effect, q: float, threshold: float, level: float)
 
 def _few_launches(pair: Pair) -> str:
     fewest = min(pair.a.launches, pair.b.launches)
-    return f"tested on samples: {fewest} launch{'es' if fewest != 1 else ''} say little of how launches differ"
+    plural = "es" if fewest != 1 else ""
+    return f"tested on samples: {fewest} launch{plural} say little about differences between launches"
 
 
 def _same(pair: Pair) -> ComparedCase:

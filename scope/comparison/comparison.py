@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal
 
-from scope.statistics.summary import Case
+from scope.plan.case import Case
 from scope.strict import Strict
 
 Verdict = Literal["worse", "better", "inconclusive", "no difference", "incomparable"]

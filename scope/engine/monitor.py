@@ -14,8 +14,9 @@ from scope.findings.finding import Findings
 from scope.findings.profile.facts import Facts
 from scope.profiles import folder as folders
 from scope.profiles import monitored_run, mpip, trace
-from scope.profiles.against import AGAINST, Against, hold, newest
 from scope.profiles.folder import PROFILES
+from scope.profiles.machine_comparison import FILE as MACHINE_COMPARISON
+from scope.profiles.machine_comparison import MachineComparison, compare_with_machine, newest
 from scope.profiles.merged import PROFILE, merge
 from scope.profiles.monitored_run import MONITOR, Monitored, Options
 from scope.profiles.records import Merged
@@ -69,11 +70,11 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> M
     merged = merge(folder)
     write_text(folder / PROFILE, merged.model_dump_json(indent=1) + "\n")
     chosen = against or (_fitting(folder, merged) if search else None)
-    compared = hold(merged, chosen) if chosen is not None else None
+    compared = compare_with_machine(merged, chosen) if chosen is not None else None
     if compared is not None:
-        write_json(folder / AGAINST, compared)
+        write_json(folder / MACHINE_COMPARISON, compared)
     else:
-        (folder / AGAINST).unlink(missing_ok=True)
+        (folder / MACHINE_COMPARISON).unlink(missing_ok=True)
     found = kinds.find_all(Facts(merged, compared))
     write_json(RunDirectory(folder).findings, Findings(format=FORMAT, findings=found))
     if merged.events:
@@ -121,8 +122,8 @@ def _measured(against: str | None) -> Path | None:
 
 def _fitting(folder: Path, merged: Merged) -> Path | None:
     """Return the run of the last comparison, else the newest one of these hosts and this MPI."""
-    if (folder / AGAINST).is_file():
-        before = Path(read_json(folder / AGAINST, Against).run)
+    if (folder / MACHINE_COMPARISON).is_file():
+        before = Path(read_json(folder / MACHINE_COMPARISON, MachineComparison).run)
         if RunDirectory(before).statistics.is_file():
             return before
     mpi = monitored_run.read(folder).mpi if monitored_run.is_monitored(folder) else None

@@ -59,6 +59,17 @@ class Case(Strict):
         """What makes two records the same case; hashable."""
         return key(self.benchmark, self.parameters, self.batch)
 
+    @property
+    def spelling(self) -> str:
+        """The case with all its parameters as a plan spells them, and where it runs."""
+        words = [self.benchmark, *(f"{name}={value}" for name, value in self.parameters.items())]
+        where = [
+            f"{self.ranks} rank{'s' if self.ranks != 1 else ''}",
+            *([self.transport] if self.transport != "default" else []),
+            *self.placement.words,
+        ]
+        return ", ".join([" ".join(words), *where])
+
     def without(self, catalog: Catalog, *names: str, ranks: int | None = None) -> Case:
         """Return the case without some parameters, for a curve over them, and on another number of ranks."""
         kept = {name: value for name, value in self.parameters.items() if name not in names}

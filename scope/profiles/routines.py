@@ -1,4 +1,4 @@
-"""What MPI's routines are for: the kinds under which a profile adds up its time."""
+"""What MPI routines are for: the kinds under which a profile adds up time."""
 
 from __future__ import annotations
 
@@ -54,6 +54,11 @@ def kind(routine: str) -> Kind:
         if re.match(pattern, name, re.IGNORECASE):
             return one
     return "other"
+
+
+def starts_request(routine: str) -> bool:
+    """Return whether a routine only starts a request or sets one up: `MPI_Isend`, `MPI_Bcast_init`."""
+    return re.match(r"MPI_I(?!nit|probe|mprobe)\w+|MPI_\w+_init$", plain(routine)) is not None
 
 
 def plain(routine: str) -> str:

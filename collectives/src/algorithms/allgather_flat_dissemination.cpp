@@ -6,7 +6,6 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
-
 namespace {
 
 // So many blocks from one on, around the end.
@@ -17,24 +16,27 @@ std::vector<Range> wrapped(int from, int blocks, int ranks, std::int64_t units) 
   return ranges;
 }
 
+const Registration allgather_flat_dissemination{{
+    .operation = Operation::allgather,
+    .name = "flat_dissemination",
+    .make = [](const Problem& problem) -> Schedule {
+      const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
+        Program steps;
+        for (int distance = 1; distance < ranks; distance *= 2) {
+          const int blocks = std::min(distance, ranks - distance);
+          const int source = (rank + distance) % ranks;
+          const int target = (rank + ranks - distance) % ranks;
+          for (const Range& range : wrapped(rank, blocks, ranks, units))
+            steps.start_send(target, Space::work, range.begin, range.count);
+          for (const Range& range : wrapped(source, blocks, ranks, units))
+            steps.receive(source, Space::work, range.begin, range.count);
+          steps.wait_all();
+        }
+        return steps;
+      };
+      return {program, around(problem.ranks(), 0)};
+    },
+}};
+
 }  // namespace
-
-Schedule allgather_flat_dissemination(const Problem& problem) {
-  const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
-    Program steps;
-    for (int distance = 1; distance < ranks; distance *= 2) {
-      const int blocks = std::min(distance, ranks - distance);
-      const int source = (rank + distance) % ranks;
-      const int target = (rank + ranks - distance) % ranks;
-      for (const Range& range : wrapped(rank, blocks, ranks, units))
-        steps.start_send(target, Space::work, range.begin, range.count);
-      for (const Range& range : wrapped(source, blocks, ranks, units))
-        steps.receive(source, Space::work, range.begin, range.count);
-      steps.wait_all();
-    }
-    return steps;
-  };
-  return {program, around(problem.ranks(), 0)};
-}
-
 }  // namespace scope

@@ -3,20 +3,26 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
+namespace {
 
-Schedule allgather_flat_ring(const Problem& problem) {
-  const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
-    Program steps;
-    for (int step = 0; step < ranks - 1; ++step) {
-      const int given = (rank - step + ranks) % ranks;
-      const int taken = (given - 1 + ranks) % ranks;
-      const std::int64_t sent = steps.start_send((rank + 1) % ranks, Space::work, given * units, units);
-      steps.receive((rank + ranks - 1) % ranks, Space::work, taken * units, units);
-      steps.wait(sent);
-    }
-    return steps;
-  };
-  return {program, around(problem.ranks(), 0)};
-}
+const Registration allgather_flat_ring{{
+    .operation = Operation::allgather,
+    .name = "flat_ring",
+    .make = [](const Problem& problem) -> Schedule {
+      const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
+        Program steps;
+        for (int step = 0; step < ranks - 1; ++step) {
+          const int given = (rank - step + ranks) % ranks;
+          const int taken = (given - 1 + ranks) % ranks;
+          const std::int64_t sent = steps.start_send((rank + 1) % ranks, Space::work, given * units, units);
+          steps.receive((rank + ranks - 1) % ranks, Space::work, taken * units, units);
+          steps.wait(sent);
+        }
+        return steps;
+      };
+      return {program, around(problem.ranks(), 0)};
+    },
+}};
 
+}  // namespace
 }  // namespace scope

@@ -4,7 +4,6 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
-
 namespace {
 
 struct Part {
@@ -35,42 +34,46 @@ void collect_levels(const Problem& problem, const Branch& branch, std::int64_t p
   levels.push_back(std::move(level));
 }
 
+const Registration allgather_multilevel_exchange{{
+    .operation = Operation::allgather,
+    .name = "multilevel_exchange",
+    .shapes = passing_shapes,
+    .make = [](const Problem& problem) -> Schedule {
+      const auto levels = std::make_shared<std::vector<Level>>();
+      collect_levels(problem, problem.network->tree(), 0, *levels);
+      const auto program = [levels, units = problem.units](int rank) {
+        Program steps;
+        for (const Level& level : *levels) {
+          const int own = level.part_of[rank];
+          if (own < 0) continue;
+          const Tree& tree = level.trees[own];
+          const int above = tree.parent[rank];
+          std::vector<std::int64_t> coming;
+          for (std::size_t i = 0; i < level.parts.size(); ++i)
+            if (static_cast<int>(i) != own)
+              coming.push_back(steps.start_receive(above >= 0 ? above : level.parts[i].leader, Space::work,
+                                                   level.parts[i].blocks.begin * units,
+                                                   level.parts[i].blocks.count * units));
+          if (above < 0)
+            for (std::size_t i = 0; i < level.parts.size(); ++i)
+              if (static_cast<int>(i) != own)
+                steps.start_send(level.parts[i].leader, Space::work, level.parts[own].blocks.begin * units,
+                                 level.parts[own].blocks.count * units);
+          std::size_t next = 0;
+          for (std::size_t i = 0; i < level.parts.size(); ++i) {
+            if (static_cast<int>(i) == own) continue;
+            steps.wait(coming[next++]);
+            for (const int child : tree.children[rank])
+              steps.start_send(child, Space::work, level.parts[i].blocks.begin * units,
+                               level.parts[i].blocks.count * units);
+          }
+          steps.wait_all();
+        }
+        return steps;
+      };
+      return {program, problem.network->tree().ranks};
+    },
+}};
+
 }  // namespace
-
-Schedule allgather_multilevel_exchange(const Problem& problem) {
-  const auto levels = std::make_shared<std::vector<Level>>();
-  collect_levels(problem, problem.network->tree(), 0, *levels);
-  const auto program = [levels, units = problem.units](int rank) {
-    Program steps;
-    for (const Level& level : *levels) {
-      const int own = level.part_of[rank];
-      if (own < 0) continue;
-      const Tree& tree = level.trees[own];
-      const int above = tree.parent[rank];
-      std::vector<std::int64_t> coming;
-      for (std::size_t i = 0; i < level.parts.size(); ++i)
-        if (static_cast<int>(i) != own)
-          coming.push_back(steps.start_receive(above >= 0 ? above : level.parts[i].leader, Space::work,
-                                               level.parts[i].blocks.begin * units,
-                                               level.parts[i].blocks.count * units));
-      if (above < 0)
-        for (std::size_t i = 0; i < level.parts.size(); ++i)
-          if (static_cast<int>(i) != own)
-            steps.start_send(level.parts[i].leader, Space::work, level.parts[own].blocks.begin * units,
-                             level.parts[own].blocks.count * units);
-      std::size_t next = 0;
-      for (std::size_t i = 0; i < level.parts.size(); ++i) {
-        if (static_cast<int>(i) == own) continue;
-        steps.wait(coming[next++]);
-        for (const int child : tree.children[rank])
-          steps.start_send(child, Space::work, level.parts[i].blocks.begin * units,
-                           level.parts[i].blocks.count * units);
-      }
-      steps.wait_all();
-    }
-    return steps;
-  };
-  return {program, problem.network->tree().ranks};
-}
-
 }  // namespace scope

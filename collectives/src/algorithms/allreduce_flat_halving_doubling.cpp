@@ -7,53 +7,59 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
+namespace {
 
-Schedule allreduce_flat_halving_doubling(const Problem& problem) {
-  const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
-    Program steps;
-    int power = 1;
-    while (2 * power <= ranks) power *= 2;
-    const int folded = ranks - power;  // this many pairs of neighbours become one
-    if (rank < 2 * folded && rank % 2 == 0) {
-      steps.send(rank + 1, Space::work, 0, units);
-      steps.receive(rank + 1, Space::work, 0, units);
-      return steps;
-    }
-    if (rank < 2 * folded) {
-      steps.receive(rank - 1, Space::incoming, 0, units);
-      steps.combine(0, Space::incoming, 0, units);
-    }
-    const int place = rank < 2 * folded ? rank / 2 : rank - folded;
-    const auto peer_at = [&](int distance) {
-      const int other = place ^ distance;
-      return other < folded ? 2 * other + 1 : other + folded;
-    };
-    Range kept{0, units};
-    std::vector<Range> given;
-    for (int distance = 1; distance < power; distance *= 2) {
-      const Range low{kept.begin, kept.count / 2};
-      const Range high{kept.begin + low.count, kept.count - low.count};
-      const bool lower = (place & distance) == 0;
-      kept = lower ? low : high;
-      given.push_back(lower ? high : low);
-      const std::int64_t sent =
-          steps.start_send(peer_at(distance), Space::work, given.back().begin, given.back().count);
-      steps.receive(peer_at(distance), Space::incoming, 0, kept.count);
-      steps.wait(sent);
-      steps.combine(kept.begin, Space::incoming, 0, kept.count);
-    }
-    for (int distance = power / 2; distance >= 1; distance /= 2) {
-      const Range back = given.back();
-      given.pop_back();
-      const std::int64_t sent = steps.start_send(peer_at(distance), Space::work, kept.begin, kept.count);
-      steps.receive(peer_at(distance), Space::work, back.begin, back.count);
-      steps.wait(sent);
-      kept = {std::min(kept.begin, back.begin), kept.count + back.count};
-    }
-    if (rank < 2 * folded) steps.send(rank - 1, Space::work, 0, units);
-    return steps;
-  };
-  return {program, {}};
-}
+const Registration allreduce_flat_halving_doubling{{
+    .operation = Operation::allreduce,
+    .name = "flat_halving_doubling",
+    .make = [](const Problem& problem) -> Schedule {
+      const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
+        Program steps;
+        int power = 1;
+        while (2 * power <= ranks) power *= 2;
+        const int folded = ranks - power;  // this many pairs of neighbours become one
+        if (rank < 2 * folded && rank % 2 == 0) {
+          steps.send(rank + 1, Space::work, 0, units);
+          steps.receive(rank + 1, Space::work, 0, units);
+          return steps;
+        }
+        if (rank < 2 * folded) {
+          steps.receive(rank - 1, Space::incoming, 0, units);
+          steps.combine(0, Space::incoming, 0, units);
+        }
+        const int place = rank < 2 * folded ? rank / 2 : rank - folded;
+        const auto peer_at = [&](int distance) {
+          const int other = place ^ distance;
+          return other < folded ? 2 * other + 1 : other + folded;
+        };
+        Range kept{0, units};
+        std::vector<Range> given;
+        for (int distance = 1; distance < power; distance *= 2) {
+          const Range low{kept.begin, kept.count / 2};
+          const Range high{kept.begin + low.count, kept.count - low.count};
+          const bool lower = (place & distance) == 0;
+          kept = lower ? low : high;
+          given.push_back(lower ? high : low);
+          const std::int64_t sent =
+              steps.start_send(peer_at(distance), Space::work, given.back().begin, given.back().count);
+          steps.receive(peer_at(distance), Space::incoming, 0, kept.count);
+          steps.wait(sent);
+          steps.combine(kept.begin, Space::incoming, 0, kept.count);
+        }
+        for (int distance = power / 2; distance >= 1; distance /= 2) {
+          const Range back = given.back();
+          given.pop_back();
+          const std::int64_t sent = steps.start_send(peer_at(distance), Space::work, kept.begin, kept.count);
+          steps.receive(peer_at(distance), Space::work, back.begin, back.count);
+          steps.wait(sent);
+          kept = {std::min(kept.begin, back.begin), kept.count + back.count};
+        }
+        if (rank < 2 * folded) steps.send(rank - 1, Space::work, 0, units);
+        return steps;
+      };
+      return {program, {}};
+    },
+}};
 
+}  // namespace
 }  // namespace scope

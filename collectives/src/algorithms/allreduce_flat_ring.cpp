@@ -3,35 +3,41 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
+namespace {
 
-Schedule allreduce_flat_ring(const Problem& problem) {
-  const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
-    Program steps;
-    const int next = (rank + 1) % ranks;
-    const int previous = (rank + ranks - 1) % ranks;
-    const auto part = [&](int index) {
-      const std::int64_t which = ((index % ranks) + ranks) % ranks;
-      const std::int64_t begin = units * which / ranks;
-      return Range{begin, units * (which + 1) / ranks - begin};
-    };
-    for (int step = 0; step < ranks - 1; ++step) {
-      const Range given = part(rank - step);
-      const Range taken = part(rank - step - 1);
-      const std::int64_t sent = steps.start_send(next, Space::work, given.begin, given.count);
-      steps.receive(previous, Space::incoming, 0, taken.count);
-      steps.wait(sent);
-      steps.combine(taken.begin, Space::incoming, 0, taken.count);
-    }
-    for (int step = 0; step < ranks - 1; ++step) {
-      const Range given = part(rank + 1 - step);
-      const Range taken = part(rank - step);
-      const std::int64_t sent = steps.start_send(next, Space::work, given.begin, given.count);
-      steps.receive(previous, Space::work, taken.begin, taken.count);
-      steps.wait(sent);
-    }
-    return steps;
-  };
-  return {program, {}};
-}
+const Registration allreduce_flat_ring{{
+    .operation = Operation::allreduce,
+    .name = "flat_ring",
+    .make = [](const Problem& problem) -> Schedule {
+      const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
+        Program steps;
+        const int next = (rank + 1) % ranks;
+        const int previous = (rank + ranks - 1) % ranks;
+        const auto part = [&](int index) {
+          const std::int64_t which = ((index % ranks) + ranks) % ranks;
+          const std::int64_t begin = units * which / ranks;
+          return Range{begin, units * (which + 1) / ranks - begin};
+        };
+        for (int step = 0; step < ranks - 1; ++step) {
+          const Range given = part(rank - step);
+          const Range taken = part(rank - step - 1);
+          const std::int64_t sent = steps.start_send(next, Space::work, given.begin, given.count);
+          steps.receive(previous, Space::incoming, 0, taken.count);
+          steps.wait(sent);
+          steps.combine(taken.begin, Space::incoming, 0, taken.count);
+        }
+        for (int step = 0; step < ranks - 1; ++step) {
+          const Range given = part(rank + 1 - step);
+          const Range taken = part(rank - step);
+          const std::int64_t sent = steps.start_send(next, Space::work, given.begin, given.count);
+          steps.receive(previous, Space::work, taken.begin, taken.count);
+          steps.wait(sent);
+        }
+        return steps;
+      };
+      return {program, {}};
+    },
+}};
 
+}  // namespace
 }  // namespace scope

@@ -3,20 +3,26 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
+namespace {
 
-Schedule alltoall_flat_pairwise(const Problem& problem) {
-  const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
-    Program steps;
-    for (int step = 1; step < ranks; ++step) {
-      const int target = (rank + step) % ranks;
-      const int source = (rank + ranks - step) % ranks;
-      const std::int64_t sent = steps.start_send(target, Space::input, target * units, units);
-      steps.receive(source, Space::result, source * units, units);
-      steps.wait(sent);
-    }
-    return steps;
-  };
-  return {program, around(problem.ranks(), 0)};
-}
+const Registration alltoall_flat_pairwise{{
+    .operation = Operation::alltoall,
+    .name = "flat_pairwise",
+    .make = [](const Problem& problem) -> Schedule {
+      const auto program = [ranks = problem.ranks(), units = problem.units](int rank) {
+        Program steps;
+        for (int step = 1; step < ranks; ++step) {
+          const int target = (rank + step) % ranks;
+          const int source = (rank + ranks - step) % ranks;
+          const std::int64_t sent = steps.start_send(target, Space::input, target * units, units);
+          steps.receive(source, Space::result, source * units, units);
+          steps.wait(sent);
+        }
+        return steps;
+      };
+      return {program, around(problem.ranks(), 0)};
+    },
+}};
 
+}  // namespace
 }  // namespace scope

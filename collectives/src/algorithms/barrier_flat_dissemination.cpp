@@ -3,18 +3,24 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
+namespace {
 
-Schedule barrier_flat_dissemination(const Problem& problem) {
-  const auto program = [ranks = problem.ranks()](int rank) {
-    Program steps;
-    for (int distance = 1; distance < ranks; distance *= 2) {
-      const std::int64_t sent = steps.start_send((rank + distance) % ranks, Space::work, 0, 0);
-      steps.receive((rank + ranks - distance) % ranks, Space::work, 0, 0);
-      steps.wait(sent);
-    }
-    return steps;
-  };
-  return {program, {}};
-}
+const Registration barrier_flat_dissemination{{
+    .operation = Operation::barrier,
+    .name = "flat_dissemination",
+    .make = [](const Problem& problem) -> Schedule {
+      const auto program = [ranks = problem.ranks()](int rank) {
+        Program steps;
+        for (int distance = 1; distance < ranks; distance *= 2) {
+          const std::int64_t sent = steps.start_send((rank + distance) % ranks, Space::work, 0, 0);
+          steps.receive((rank + ranks - distance) % ranks, Space::work, 0, 0);
+          steps.wait(sent);
+        }
+        return steps;
+      };
+      return {program, {}};
+    },
+}};
 
+}  // namespace
 }  // namespace scope

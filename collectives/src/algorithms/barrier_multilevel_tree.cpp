@@ -3,22 +3,28 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
+namespace {
 
-Schedule barrier_multilevel_tree(const Problem& problem) {
-  const auto tree = std::make_shared<Tree>(multilevel_tree(problem));
-  const auto program = [tree](int rank) {
-    Program steps;
-    for (const int child : tree->children[rank]) steps.start_receive(child, Space::work, 0, 0);
-    steps.wait_all();
-    if (const int above = tree->parent[rank]; above >= 0) {
-      steps.send(above, Space::work, 0, 0);
-      steps.receive(above, Space::work, 0, 0);
-    }
-    for (const int child : tree->children[rank]) steps.start_send(child, Space::work, 0, 0);
-    steps.wait_all();
-    return steps;
-  };
-  return {program, {}};
-}
+const Registration barrier_multilevel_tree{{
+    .operation = Operation::barrier,
+    .name = "multilevel_tree",
+    .make = [](const Problem& problem) -> Schedule {
+      const auto tree = std::make_shared<Tree>(multilevel_tree(problem));
+      const auto program = [tree](int rank) {
+        Program steps;
+        for (const int child : tree->children[rank]) steps.start_receive(child, Space::work, 0, 0);
+        steps.wait_all();
+        if (const int above = tree->parent[rank]; above >= 0) {
+          steps.send(above, Space::work, 0, 0);
+          steps.receive(above, Space::work, 0, 0);
+        }
+        for (const int child : tree->children[rank]) steps.start_send(child, Space::work, 0, 0);
+        steps.wait_all();
+        return steps;
+      };
+      return {program, {}};
+    },
+}};
 
+}  // namespace
 }  // namespace scope

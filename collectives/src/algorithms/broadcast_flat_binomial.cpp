@@ -5,16 +5,22 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
+namespace {
 
-Schedule broadcast_flat_binomial(const Problem& problem) {
-  const auto tree = std::make_shared<Tree>(problem.ranks());
-  join_heap(around(problem.ranks(), problem.root), *tree);
-  const auto program = [tree, units = problem.units](int rank) {
-    Program steps;
-    pass_blocking(steps, *tree, rank, units);
-    return steps;
-  };
-  return {program, {}};
-}
+const Registration broadcast_flat_binomial{{
+    .operation = Operation::broadcast,
+    .name = "flat_binomial",
+    .make = [](const Problem& problem) -> Schedule {
+      const auto tree = std::make_shared<Tree>(problem.ranks());
+      join_heap(around(problem.ranks(), problem.root), *tree);
+      const auto program = [tree, units = problem.units](int rank) {
+        Program steps;
+        pass_blocking(steps, *tree, rank, units);
+        return steps;
+      };
+      return {program, {}};
+    },
+}};
 
+}  // namespace
 }  // namespace scope

@@ -5,9 +5,13 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
+namespace {
 
-Schedule broadcast_multilevel_asynchronous(const Problem& problem) {
-  return cluster_by_cluster(problem, false);
-}
+const Registration broadcast_multilevel_asynchronous{{
+    .operation = Operation::broadcast,
+    .name = "multilevel_asynchronous",
+    .make = [](const Problem& problem) -> Schedule { return cluster_by_cluster(problem, false); },
+}};
 
+}  // namespace
 }  // namespace scope

@@ -4,9 +4,13 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
+namespace {
 
-Schedule broadcast_multilevel_blocking(const Problem& problem) {
-  return cluster_by_cluster(problem, true);
-}
+const Registration broadcast_multilevel_blocking{{
+    .operation = Operation::broadcast,
+    .name = "multilevel_blocking",
+    .make = [](const Problem& problem) -> Schedule { return cluster_by_cluster(problem, true); },
+}};
 
+}  // namespace
 }  // namespace scope

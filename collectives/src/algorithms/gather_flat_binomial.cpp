@@ -3,11 +3,17 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
+namespace {
 
-Schedule gather_flat_binomial(const Problem& problem) {
-  Tree tree(problem.ranks());
-  join_halving(around(problem.ranks(), problem.root), tree);
-  return gather_along(problem, std::move(tree));
-}
+const Registration gather_flat_binomial{{
+    .operation = Operation::gather,
+    .name = "flat_binomial",
+    .make = [](const Problem& problem) -> Schedule {
+      Tree tree(problem.ranks());
+      join_halving(around(problem.ranks(), problem.root), tree);
+      return gather_along(problem, std::move(tree));
+    },
+}};
 
+}  // namespace
 }  // namespace scope

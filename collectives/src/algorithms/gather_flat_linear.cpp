@@ -3,11 +3,17 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
+namespace {
 
-Schedule gather_flat_linear(const Problem& problem) {
-  Tree tree(problem.ranks());
-  join_star(around(problem.ranks(), problem.root), tree);
-  return gather_along(problem, std::move(tree));
-}
+const Registration gather_flat_linear{{
+    .operation = Operation::gather,
+    .name = "flat_linear",
+    .make = [](const Problem& problem) -> Schedule {
+      Tree tree(problem.ranks());
+      join_star(around(problem.ranks(), problem.root), tree);
+      return gather_along(problem, std::move(tree));
+    },
+}};
 
+}  // namespace
 }  // namespace scope

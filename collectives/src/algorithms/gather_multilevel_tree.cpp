@@ -3,9 +3,16 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
+namespace {
 
-Schedule gather_multilevel_tree(const Problem& problem) {
-  return gather_along(problem, multilevel_tree(problem));
-}
+const Registration gather_multilevel_tree{{
+    .operation = Operation::gather,
+    .name = "multilevel_tree",
+    .shapes = collecting_shapes,
+    .make = [](const Problem& problem) -> Schedule {
+      return gather_along(problem, multilevel_tree(problem));
+    },
+}};
 
+}  // namespace
 }  // namespace scope

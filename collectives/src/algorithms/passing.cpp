@@ -48,20 +48,20 @@ Schedule cluster_by_cluster(const Problem& problem, bool blocking) {
 }
 
 namespace {
-constexpr std::size_t kWindow = 128;  // segments under way on one connection
-constexpr std::size_t kAhead = 4;     // receives posted per child, each with memory of its own
+constexpr std::size_t window = 128;  // segments under way on one connection
+constexpr std::size_t ahead = 4;     // receives posted per child, each with memory of its own
 }  // namespace
 
 void Feeder::hand_on(Space space, const Range& range) {
   for (std::size_t child = 0; child < children_.size(); ++child) {
-    if (sent_[child].size() >= kWindow) program_.wait(sent_[child][sent_[child].size() - kWindow]);
+    if (sent_[child].size() >= window) program_.wait(sent_[child][sent_[child].size() - window]);
     sent_[child].push_back(program_.start_send(children_[child], space, range.begin, range.count));
   }
 }
 
 Drain::Drain(Program& program, int source, Space space, const std::vector<Range>& ranges)
     : program_(program), source_(source), space_(space), ranges_(ranges) {
-  for (std::size_t segment = 0; segment < std::min(kWindow, ranges.size()); ++segment) post(segment);
+  for (std::size_t segment = 0; segment < std::min(window, ranges.size()); ++segment) post(segment);
 }
 
 void Drain::post(std::size_t segment) {
@@ -70,27 +70,27 @@ void Drain::post(std::size_t segment) {
 
 void Drain::take(std::size_t segment) {
   program_.wait(posted_[segment]);
-  if (segment + kWindow < ranges_.size()) post(segment + kWindow);
+  if (segment + window < ranges_.size()) post(segment + window);
 }
 
 Collector::Collector(Program& program, const std::vector<int>& children, const std::vector<Range>& ranges)
     : program_(program), children_(children), ranges_(ranges), posted_(children.size()) {
-  for (std::size_t segment = 0; segment < std::min(kAhead, ranges.size()); ++segment)
+  for (std::size_t segment = 0; segment < std::min(ahead, ranges.size()); ++segment)
     for (std::size_t child = 0; child < children.size(); ++child) post(child, segment);
 }
 
 void Collector::post(std::size_t child, std::size_t segment) {
-  const std::int64_t slot = (child * kAhead + segment % kAhead) * ranges_.front().count;
+  const std::int64_t slot = (child * ahead + segment % ahead) * ranges_.front().count;
   posted_[child].push_back(
       program_.start_receive(children_[child], Space::incoming, slot, ranges_[segment].count));
 }
 
 void Collector::take(std::size_t segment) {
   for (std::size_t child = 0; child < children_.size(); ++child) {
-    const std::int64_t slot = (child * kAhead + segment % kAhead) * ranges_.front().count;
+    const std::int64_t slot = (child * ahead + segment % ahead) * ranges_.front().count;
     program_.wait(posted_[child][segment]);
     program_.combine(ranges_[segment].begin, Space::incoming, slot, ranges_[segment].count);
-    if (segment + kAhead < ranges_.size()) post(child, segment + kAhead);
+    if (segment + ahead < ranges_.size()) post(child, segment + ahead);
   }
 }
 

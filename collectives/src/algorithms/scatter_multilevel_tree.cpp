@@ -3,9 +3,16 @@
 #include "algorithms/passing.hpp"
 
 namespace scope {
+namespace {
 
-Schedule scatter_multilevel_tree(const Problem& problem) {
-  return scatter_along(problem, multilevel_tree(problem));
-}
+const Registration scatter_multilevel_tree{{
+    .operation = Operation::scatter,
+    .name = "multilevel_tree",
+    .shapes = collecting_shapes,
+    .make = [](const Problem& problem) -> Schedule {
+      return scatter_along(problem, multilevel_tree(problem));
+    },
+}};
 
+}  // namespace
 }  // namespace scope

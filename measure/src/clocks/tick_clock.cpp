@@ -4,83 +4,33 @@
 #include <array>
 #include <limits>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 namespace scope {
 namespace {
 
-// Empty when the register counts at a constant rate in every power state, else why it must not be used.
-std::string register_objection() {
-#if defined(__x86_64__)
-  unsigned eax = 0;
-  unsigned ebx = 0;
-  unsigned ecx = 0;
-  unsigned edx = 0;
-  // Invariant TSC: CPUID 8000_0007h, EDX bit 8 (AMD64 and Intel 64 manuals).
-  if (__get_cpuid(0x80000007u, &eax, &ebx, &ecx, &edx) == 0) return "the processor does not describe its TSC";
-  return (edx & (1u << 8)) != 0 ? "" : "the processor's TSC is not invariant";
-#elif defined(__aarch64__) || defined(__powerpc64__)
-  return "";
-#else
-  return "no register timer is known for this architecture";
-#endif
-}
-
-Ticks raw_nanoseconds() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
-}
-
-struct Reading {
-  Ticks ticks;
-  double nanoseconds;
-};
-
-// The reading of both clocks that took least time, so that an interruption does not spoil the calibration.
-Reading simultaneous_reading() {
-  Ticks best_width = std::numeric_limits<Ticks>::max();
-  Reading best{};
-  for (int attempt = 0; attempt < 100; ++attempt) {
-    const Ticks before = register_ticks();
-    const Ticks nanoseconds = raw_nanoseconds();
-    const Ticks after = register_ticks();
-    if (after - before < best_width) {
-      best_width = after - before;
-      best = {before + (after - before) / 2, static_cast<double>(nanoseconds)};
-    }
-  }
-  return best;
+Moment raw_moment() {
+  return moment_on(CLOCK_MONOTONIC_RAW, 100, serialised_register_ticks);
 }
 
 }  // namespace
 
 TickClock::TickClock(ClockChoice choice) {
-  fallback_reason_ =
+  const char* const objection =
       choice == ClockChoice::clock_gettime ? "clock_gettime was asked for" : register_objection();
-  register_ = fallback_reason_.empty();
+  register_ = objection == nullptr;
+  if (!register_) fallback_reason_ = objection;
 }
 
 const char* TickClock::source() const {
-  if (!register_) return "clock_gettime";
-#if defined(__x86_64__)
-  return "tsc";
-#elif defined(__aarch64__)
-  return "cntvct";
-#else
-  return "timebase";
-#endif
+  return register_ ? register_name() : "clock_gettime";
 }
 
 void TickClock::calibrate(double duration_s) {
   if (!register_) return;
-  const Reading first = simultaneous_reading();
-  Reading last = first;
-  while (last.nanoseconds - first.nanoseconds < duration_s * 1e9) last = simultaneous_reading();
-  seconds_per_tick_ =
-      (last.nanoseconds - first.nanoseconds) * 1e-9 / static_cast<double>(last.ticks - first.ticks);
+  const Moment first = raw_moment();
+  Moment last = first;
+  while (static_cast<double>(last.nanoseconds - first.nanoseconds) < duration_s * 1e9) last = raw_moment();
+  seconds_per_tick_ = static_cast<double>(last.nanoseconds - first.nanoseconds) * 1e-9 /
+                      static_cast<double>(last.ticks - first.ticks);
 }
 
 ClockQuality assess(const TickClock& clock) {

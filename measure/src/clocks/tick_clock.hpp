@@ -1,46 +1,11 @@
-// The clock of one host: the processor's time stamp register where it is fit, else the operating system's.
-//
-// Register reads are serialised on both sides ("anti-warping", thesis 6.3.5): no instruction of the timed
-// part moves across a read. Ticks of all processes of one host are on one scale.
+// The clock of one host, read without letting instructions of the timed part move across a read, and calibrated.
 #pragma once
 
-#include <time.h>
-
-#include <cstdint>
 #include <string>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
+#include "timer/timer.hpp"
 
 namespace scope {
-
-using Ticks = std::int64_t;
-
-inline Ticks monotonic_nanoseconds() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
-}
-
-inline Ticks register_ticks() {
-#if defined(__x86_64__)
-  _mm_lfence();
-  const auto ticks = static_cast<Ticks>(__rdtsc());
-  _mm_lfence();
-  return ticks;
-#elif defined(__aarch64__)
-  Ticks ticks;
-  asm volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(ticks)::"memory");
-  return ticks;
-#elif defined(__powerpc64__)
-  Ticks ticks;
-  asm volatile("sync\n\tmftb %0\n\tisync" : "=r"(ticks)::"memory");
-  return ticks;
-#else
-  return monotonic_nanoseconds();
-#endif
-}
 
 enum class ClockChoice { automatic, clock_gettime };
 
@@ -49,7 +14,7 @@ class TickClock {
   // Chooses the source; the frequency is not known before `calibrate` or `set_frequency`.
   explicit TickClock(ClockChoice choice);
 
-  Ticks now() const { return register_ ? register_ticks() : monotonic_nanoseconds(); }
+  Ticks now() const { return register_ ? serialised_register_ticks() : nanoseconds_of(CLOCK_MONOTONIC); }
   double seconds(Ticks ticks) const { return static_cast<double>(ticks) * seconds_per_tick_; }
 
   bool uses_register() const { return register_; }

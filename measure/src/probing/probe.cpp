@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "json/json.hpp"
 #include "probing/transfer.hpp"
 #include "probing/waiting.hpp"
-#include "samples/json.hpp"
 
 namespace scope {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "json/json.hpp"
 #include "processors/processors.hpp"
-#include "samples/json.hpp"
 
 namespace scope {
 namespace {

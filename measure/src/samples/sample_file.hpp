@@ -8,10 +8,10 @@
 
 #include "clocks/global_clock.hpp"
 #include "clocks/tick_clock.hpp"
+#include "json/json.hpp"
 #include "mpi/communicator.hpp"
 #include "options.hpp"
 #include "plan/plan.hpp"
-#include "samples/json.hpp"
 #include "sampling/sampler.hpp"
 
 namespace scope {

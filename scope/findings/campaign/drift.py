@@ -1,4 +1,4 @@
-"""A program that takes longer and longer, or less, from run to run."""
+"""The run time of a program drifts from run to run."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from scope.findings.campaign.facts import Facts
 from scope.findings.finding import Evidence, Finding
 
 LEAST_SHARE = 0.02
-"""Over the whole soak, of the time of a run."""
+"""Of the time of a run, over the whole soak."""
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find a trend whose interval excludes a steady time."""
+    """Find a trend whose interval excludes a constant time."""
     endurance = facts.analysis.endurance
     drift = endurance.drift if endurance else None
     if drift is None or not drift.certain or abs(drift.over_span) < LEAST_SHARE * drift.typical:
@@ -23,17 +23,16 @@ def find(facts: Facts) -> list[Finding]:
             code="drift",
             severity="advice" if share > 0 else "information",
             title=(
-                f"From the first run to the last a run takes {units.share(abs(share))} {longer},"
-                f" over {units.quantity(drift.span_s, 's')}"
+                f"Over {units.quantity(drift.span_s, 's')} the run time becomes {units.share(abs(share))} {longer}"
             ),
             where={},
             evidence=[
-                Evidence(what="change of a run's time per hour", value=drift.per_hour, unit="s"),
+                Evidence(what="change of the run time per hour", value=drift.per_hour, unit="s"),
                 Evidence(what="at least (95 %)", value=drift.low, unit="s"),
                 Evidence(what="at most (95 %)", value=drift.high, unit="s"),
                 Evidence(what="runs", value=float(drift.points)),
             ],
-            advice="Look at temperature and clock frequency, at what began meanwhile, and at files that grow.",
+            advice="Check temperature and clock frequency, processes started meanwhile, and files that grow.",
             lost=max(share, 0.0) / (1 + max(share, 0.0)),
         )
     ]

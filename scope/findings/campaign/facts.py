@@ -10,7 +10,7 @@ from scope.campaign.folder import Head
 
 @dataclass(frozen=True)
 class Facts:
-    """A campaign: what was asked for and what its runs show."""
+    """A campaign: what was requested and what its runs show."""
 
     head: Head
     analysis: Analysis

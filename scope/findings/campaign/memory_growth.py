@@ -1,4 +1,4 @@
-"""Memory that grows: within a run, or from one run to the next. GAMMA saw it over a day."""
+"""Memory grows within a run or from one run to the next; GAMMA saw it over a day."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from scope.findings.campaign.facts import Facts
 from scope.findings.finding import Evidence, Finding
 
 LEAST_BYTES = 1e6
-"""Within the second half of a run, or over all runs: less is what allocators do."""
+"""Within the second half of a run, or over all runs; allocators cause less."""
 LEAST_SHARE = 0.01
-"""Of what a process holds."""
+"""Of the memory of a process."""
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find growth whose interval excludes a steady memory and that is worth a line."""
+    """Find growth whose interval excludes constant memory and that is worth a line."""
     endurance = facts.analysis.endurance
     if endurance is None:
         return []
@@ -41,23 +41,22 @@ def _within(growth: Growth) -> Finding:
     return Finding(
         code="memory-growth",
         severity="warning",
-        title=f"A process grows by {units.quantity(rate.value, 'B/s')} while it runs, {hour} in an hour",
+        title=f"A process grows by {units.quantity(rate.value, 'B/s')} while it runs, {hour} per hour",
         where={"rank": growth.worst_rank},
         evidence=[
             Evidence(what="growth in the second half of a run, mean over the ranks", value=rate.value, unit="B/s"),
             Evidence(what="at least (95 %)", value=rate.low or 0.0, unit="B/s"),
             Evidence(what="at most (95 %)", value=rate.high or 0.0, unit="B/s"),
             Evidence(
-                what=f"rank {growth.worst_rank}, which grows most",
+                what=f"rank {growth.worst_rank}, with most growth",
                 value=growth.worst_bytes_per_s.value,
                 unit="B/s",
             ),
             Evidence(what="runs with a time series", value=float(growth.runs)),
         ],
         advice=(
-            "Requests that are never completed or freed, datatypes and communicators made in a loop, and messages"
-            " that arrive before they are asked for all grow like this; a run on one rank tells them from the"
-            " program's own growth."
+            "Typical causes are requests that are never completed or freed, datatypes and communicators created "
+            "in a loop, and unexpected messages; a run on one rank separates these from the program's own growth."
         ),
     )
 
@@ -67,8 +66,8 @@ def _between(trend: Trend, endurance: Endurance) -> Finding:
         code="memory-growth",
         severity="warning",
         title=(
-            f"Each hour the processes of a new run need {units.quantity(trend.per_hour, 'B')} more than before:"
-            f" {units.quantity(trend.over_span, 'B')} over {units.quantity(endurance.span_s, 's')}"
+            f"The memory of the processes grows from run to run, by {units.quantity(trend.per_hour, 'B')} per "
+            f"hour: {units.quantity(trend.over_span, 'B')} over {units.quantity(endurance.span_s, 's')}"
         ),
         where={},
         evidence=[
@@ -78,7 +77,7 @@ def _between(trend: Trend, endurance: Endurance) -> Finding:
             Evidence(what="runs", value=float(trend.points)),
         ],
         advice=(
-            "Every run begins anew, so what grows outlives them: a file the program reads whole and appends to, or"
-            " segments in /dev/shm that earlier runs left behind."
+            "Something outlives the runs: a file that the program appends to and reads completely, or segments in"
+            " /dev/shm that earlier runs left behind."
         ),
     )

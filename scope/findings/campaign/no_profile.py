@@ -1,4 +1,4 @@
-"""Runs of which only the clock is known although they were to be monitored."""
+"""Monitored runs without a profile."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from scope.findings.finding import Evidence, Finding
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find runs that ended well and left no profile that can be read."""
+    """Find successful runs without a readable profile."""
     analysis = facts.analysis
     if not analysis.unprofiled:
         return []
@@ -15,12 +15,12 @@ def find(facts: Facts) -> list[Finding]:
         Finding(
             code="no-profile",
             severity="warning",
-            title=f"{analysis.unprofiled} of {analysis.well} runs that ended well left no profile",
+            title=f"{analysis.unprofiled} of {analysis.well} successful runs left no profile",
             where={},
             evidence=[Evidence(what="the first of them", value=analysis.unprofiled_reason)],
             advice=(
-                "The program may be no MPI program, linked statically, or started by another MPI than the study's"
-                " (`mpi`); `monitored = false` says that the clock is enough."
+                "The program may not use MPI, be linked statically, or be started by another MPI than the study's"
+                " (`mpi`); with `monitored = false` only run times are recorded."
             ),
         )
     ]

@@ -1,4 +1,4 @@
-"""What it costs that processes share a node."""
+"""The cost of placing processes on one node."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from scope.findings.finding import Evidence, Finding
 from scope.statistics.estimate import Estimate
 
 LEAST = 0.05
-"""A slow-down by less is not worth a line."""
+"""A smaller slow-down is not worth a line."""
 MUCH = 0.2
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find layouts on the same number of processes of which the packed one is certainly slower.
+    """Find layouts with the same number of processes of which the packed one is certainly slower.
 
-    Where the machine has no other layout, a full node is held against fewer processes on it.
+    Where the machine has no other layout, a full node is compared with fewer processes on it.
     """
     pairs = facts.analysis.comparisons
     fixed = [each for each in pairs if each.fixed == "processes"]
@@ -44,20 +44,19 @@ def _filling(each: Comparison) -> Finding:
         code="packed-placement",
         severity="information",
         title=(
-            f"With {each.packed.words} all computation together takes {units.share(each.inflation.value)} longer"
-            f" than with {each.spread.words}"
+            f"With {each.packed.words} the total computation takes {units.share(each.inflation.value)} longer than"
+            f" with {each.spread.words}"
         ),
         where={"layer": "node", "ranks": each.packed.ranks},
         evidence=[
             *_share("computation of all ranks, packed over spread, less one", each.inflation),
-            *_share("without a processor, share of the time", each.off_processor),
+            *_share("share of the time without a processor", each.off_processor),
         ],
         advice=(
-            "Ranks waited for a processor meanwhile: something else ran here, and the figure is no measure of the"
-            " memory."
+            "Ranks waited for a processor: other processes ran here, and the figure does not measure the memory."
             if waited
-            else "If the program's work is the same on any number of processes, caches and memory that they share"
-            " cost this much; `scope run node.stream` shows how many cores the memory can feed."
+            else "If the total work does not depend on the number of processes, this is the cost of shared caches "
+            "and memory; `scope run node.stream` shows how many cores the memory can feed."
         ),
         lost=each.inflation.value / (1 + each.inflation.value),
     )
@@ -71,15 +70,15 @@ def _finding(each: Comparison, lab: str) -> Finding:
         code="packed-placement",
         severity="advice" if each.slowdown.value >= MUCH else "information",
         title=(
-            f"Packed placement costs {units.share(each.slowdown.value)}:"
-            f" {units.share(part.value)} {cause}, on {each.packed.ranks} processes"
+            f"Packed placement costs {units.share(each.slowdown.value)} on {each.packed.ranks} processes:"
+            f" {units.share(part.value)} {cause}"
         ),
         where={"layer": "node" if each.mostly == "computation" else "network", "ranks": each.packed.ranks},
         evidence=[
             *_share("packed over spread, less one", each.slowdown),
-            *_share("of it computation", each.by_computation),
-            *_share("of it communication", each.by_communication),
-            *_share("of it without a processor", each.off_processor),
+            *_share("of this, computation", each.by_computation),
+            *_share("of this, communication", each.by_communication),
+            *_share("of this, without a processor", each.off_processor),
             Evidence(what=each.packed.words, value=each.packed.wall_s.value, unit="s"),
             Evidence(what=each.spread.words, value=each.spread.wall_s.value, unit="s"),
         ],
@@ -91,33 +90,32 @@ def _finding(each: Comparison, lab: str) -> Finding:
 def _cause(each: Comparison, waits: bool, lab: str) -> tuple[str, str]:
     if lab:
         return (
-            f"by {each.mostly} (emulated)",
-            "The hosts of a lab are namespaces on the same processors and the same memory: the part of the wire is"
-            " as on such a cluster, the computation's is not.",
+            f"from {each.mostly} (emulated)",
+            "The hosts of a lab are namespaces on the same processors and memory: the communication part is that "
+            "of such a cluster, the computation part is not.",
         )
     if each.mostly == "communication":
         return (
-            "by communication",
-            "Processes of a node share its network interface, and messages inside it go through memory; look at"
-            " the pairs (`scope run mpi.pairs`), and let neighbours that exchange much share a node.",
+            "from communication",
+            "Processes of a node share its network interface, and messages inside it go through memory. Check the"
+            " pairs (`scope run mpi.pairs`), and place neighbours that exchange much on one node.",
         )
     if waits:
         return (
-            "by computation that waits for a processor",
-            "The processes of a node do not each have a core of their own: look at the binding, at threads, and at"
-            " what else runs there.",
+            "from waiting for a processor",
+            "The processes of a node do not each have a core: check the binding, threads, and other processes.",
         )
     return (
-        "by memory contention",
-        "The processes of a node share caches and the ways to its memory: `scope run node.stream` shows how many"
-        " cores it can feed. Leaving cores idle, or fewer processes with threads on shared data, may cost less.",
+        "from memory contention",
+        "The processes of a node share caches and memory channels: `scope run node.stream` shows how many cores "
+        "the memory can feed. Idle cores, or fewer processes with threads on shared data, may cost less.",
     )
 
 
-def _share(what: str, bounds: Estimate) -> list[Evidence]:
-    found = [Evidence(what=what, value=bounds.value)]
-    if bounds.low is not None and bounds.high is not None:
+def _share(what: str, estimate: Estimate) -> list[Evidence]:
+    found = [Evidence(what=what, value=estimate.value)]
+    if estimate.low is not None and estimate.high is not None:
         found[0] = Evidence(
-            what=f"{what} [{units.share(bounds.low)}, {units.share(bounds.high)}]", value=bounds.value
+            what=f"{what} [{units.share(estimate.low)}, {units.share(estimate.high)}]", value=estimate.value
         )
     return found

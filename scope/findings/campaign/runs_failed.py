@@ -1,4 +1,4 @@
-"""Runs that did not end well."""
+"""Runs that failed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scope.findings.campaign.facts import Facts
 from scope.findings.finding import Evidence, Finding
 
 WORDS = {
-    "wrong": ("gave wrong results", "error"),
+    "wrong": ("returned wrong results", "error"),
     "failed": ("failed", "warning"),
     "timeout": ("did not end in time", "warning"),
 }
@@ -16,7 +16,7 @@ MOST_NAMED = 5
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find runs that were refused by the check, failed or took too long, each kind with its share."""
+    """Find runs with wrong results, failures or time-outs; one finding per kind, with its share."""
     found = []
     for status, (words, severity) in WORDS.items():
         runs = [each for each in facts.analysis.disturbances if each.status == status]
@@ -36,7 +36,7 @@ def find(facts: Facts) -> list[Finding]:
                     "evidence": [
                         Evidence(what=f"run {each.number}", value=each.reason) for each in runs[:MOST_NAMED]
                     ],
-                    "advice": "Their folders hold what they printed, and their profiles as far as they came.",
+                    "advice": "Their folders hold their output, and their profiles as far as they were written.",
                     "lost": share.value,
                 }
             )

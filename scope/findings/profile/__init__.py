@@ -10,4 +10,4 @@ from scope.findings.profile.facts import Facts
 def find_all(facts: Facts) -> list[Finding]:
     """Return the findings of all kinds, worst first; of lost time only where the run was long enough."""
     found = find.find_all(__name__, facts)
-    return found if facts.telling else [one for one in found if one.lost is None]
+    return found if facts.long_enough else [one for one in found if one.lost is None]

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scope.profiles.against import Against
+from scope.profiles.machine_comparison import MachineComparison
 from scope.profiles.records import Calls, Merged, Usage
 
 SHORTEST_S = 0.02
-"""Of a program that is judged: a few turns of the scheduler."""
+"""Of a program whose time is judged: a few time slices of the scheduler."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """A profile, and the same held against what the machine showed, where it was measured."""
+    """A profile, and its comparison with a measured run of the machine where there is one."""
 
     merged: Merged
-    against: Against | None = None
+    against: MachineComparison | None = None
 
     @property
     def total_s(self) -> float:
@@ -25,18 +25,18 @@ class Facts:
         return max(self.merged.total_s, 1e-9)
 
     @property
-    def telling(self) -> bool:
-        """Whether the program ran long enough for shares of its time to say something."""
+    def long_enough(self) -> bool:
+        """Whether the program ran long enough for shares of its time to be meaningful."""
         return self.merged.wall_s >= SHORTEST_S
 
     @property
     def usages(self) -> list[Usage]:
-        """What the operating system counted for each process; empty where it was not asked for all of them."""
+        """Resource usage of each process from the operating system; empty unless known for all of them."""
         known = [one.usage for one in self.merged.processes if one.usage is not None]
         return known if len(known) == len(self.merged.processes) else []
 
     def site(self, calls: Iterable[Calls]) -> str:
-        """Name the place in the program where most of the time of some calls went; empty where it is not known."""
+        """Return the call site with most of the time of some calls; empty where it is not known."""
         known = [one for one in calls if one.site is not None]
         if not known:
             return ""
@@ -46,5 +46,5 @@ class Facts:
 
 
 def placed(where: dict[str, str | int | float], site: str) -> dict[str, str | int | float]:
-    """Add the place in the program, where it is known."""
+    """Add the call site where it is known."""
     return where | {"site": site} if site else where

@@ -1,4 +1,4 @@
-"""Work is divided unevenly."""
+"""Computation is distributed unevenly."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.profile.facts import Facts
 
 WORTH = 0.1
-"""Of the program's time that the process with most computation has beyond the mean."""
+"""Share of the program's time by which the longest computation exceeds the mean."""
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find programs that would be at least 10 % faster if computation were divided evenly."""
+    """Find programs that would be at least 10 % faster with evenly distributed computation."""
     merged = facts.merged
     spread = merged.spreads["compute_s"]
     beyond_s = spread.most - spread.mean
@@ -23,9 +23,9 @@ def find(facts: Facts) -> list[Finding]:
             code="load-imbalance",
             severity="warning",
             title=(
-                f"Rank {spread.most_rank} computes {units.quantity(spread.most, 's')}, the mean is"
-                f" {units.quantity(spread.mean, 's')}: evenly divided, the program would take"
-                f" {units.share(beyond_s / merged.wall_s)} less"
+                f"Rank {spread.most_rank} computes for {units.quantity(spread.most, 's')}, the mean is"
+                f" {units.quantity(spread.mean, 's')}: with even distribution the program would take"
+                f" {units.share(beyond_s / merged.wall_s)} less time"
             ),
             where={"rank": spread.most_rank, "host": host, "layer": "balance"},
             evidence=[
@@ -38,8 +38,8 @@ def find(facts: Facts) -> list[Finding]:
                 ),
             ],
             advice=(
-                "Divide the work by its cost instead of its size, or let processes fetch it in small pieces; look"
-                " whether the same ranks are slow in every run (a host) or in every program (its work)."
+                "Distribute the work by cost instead of size, or dynamically in small pieces. Check whether the "
+                "same ranks are slow in every program (then it is the host) or only in this one (its work)."
             ),
             lost=beyond_s / merged.wall_s,
         )

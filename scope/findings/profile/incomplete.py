@@ -1,4 +1,4 @@
-"""The profile does not hold everything."""
+"""The profile is incomplete."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from scope.findings.profile.facts import Facts
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Tell what readers must know: processes without a profile, full tables, another tool."""
+    """Report processes without a profile, full tables, and other tools."""
     found = [_finding("incomplete-profile", text) for text in facts.merged.warnings]
     found += [
         _finding(
-            "other-tool", f"Another tool stood between the program and MPI: {path}; its cost is in the figures"
+            "other-tool",
+            f"Another tool was interposed between the program and MPI: {path}; its overhead is included",
         )
         for path in facts.merged.other_tools
     ]
@@ -25,5 +26,5 @@ def _finding(code: str, title: str) -> Finding:
         title=title[:1].upper() + title[1:],
         where={"layer": "measurement"},
         evidence=[Evidence(what="seen in", value="the profiles")],
-        advice="Figures that need what is missing are lower bounds; `docs/how-to/monitor.md` tells more.",
+        advice="Figures that depend on the missing part are lower bounds; see `docs/how-to/monitor.md`.",
     )

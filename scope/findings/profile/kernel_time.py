@@ -1,4 +1,4 @@
-"""The operating system takes much of the processors' time."""
+"""Much of the processor time is spent in the kernel."""
 
 from __future__ import annotations
 
@@ -26,23 +26,25 @@ def find(facts: Facts) -> list[Finding]:
             code="kernel-time",
             severity="advice",
             title=(
-                f"{units.share(system_s / (user_s + system_s))} of the processor time is the kernel's,"
-                f" {units.quantity(system_s / len(processes), 's')} of each process"
+                f"{units.share(system_s / (user_s + system_s))} of the processor time is spent in the kernel,"
+                f" {units.quantity(system_s / len(processes), 's')} per process"
             ),
             where={"layer": "operating system"},
             evidence=[
                 Evidence(what="in the kernel, all processes", value=system_s, unit="s"),
                 Evidence(what="in the program, all processes", value=user_s, unit="s"),
                 Evidence(what="page faults", value=faults),
-                Evidence(what="page faults that read a disk", value=sum(one.major_faults for one in processes)),
-                Evidence(what="voluntary switches", value=sum(one.voluntary_switches for one in processes)),
+                Evidence(what="major page faults", value=sum(one.major_faults for one in processes)),
+                Evidence(
+                    what="voluntary context switches", value=sum(one.voluntary_switches for one in processes)
+                ),
             ],
             advice=(
-                "Most of it may be page faults: memory is taken and given back over and over. Keep buffers, or set"
-                " `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` high, or use large pages."
+                "Most of it may be page faults, from memory that is allocated and freed repeatedly. Reuse "
+                "buffers, set `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` high, or use huge pages."
                 if memory
-                else "Messages over sockets cost it, or files: use a transport that does without the kernel"
-                " (shared memory, an RDMA fabric), longer messages, fewer system calls."
+                else "Sockets or files are the likely cause: use a kernel-bypass transport (shared memory, RDMA),"
+                " longer messages, fewer system calls."
             ),
             lost=system_s / facts.total_s,
         )
@@ -50,4 +52,4 @@ def find(facts: Facts) -> list[Finding]:
 
 
 _FAULT_S = 5e-6
-"""Kernel time that a page fault may cost; where there is more for each, something else takes it."""
+"""Kernel time of a page fault; where there is more per fault, the time has another cause."""

@@ -1,4 +1,4 @@
-"""All others wait for one process."""
+"""All other processes wait for one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scope.findings.profile.facts import Facts
 from scope.profiles.records import Process
 
 APART = 0.6
-"""The last process is alone where the second last waits already this share of what the usual one waits."""
+"""One process is late where the second last already waits for this share of the typical waiting time."""
 WORTH = 0.05
 """Of all time."""
 FEWEST = 3
@@ -37,12 +37,12 @@ def find(facts: Facts) -> list[Finding]:
             code="late-process",
             severity="warning",
             title=(
-                f"All wait for rank {rank} on {late.host}: {units.quantity(waiting_s, 's')} of the others' time in"
-                " collectives, which it enters last"
+                f"All processes wait for rank {rank} on {late.host}, the last to enter collectives:"
+                f" {units.quantity(waiting_s, 's')} of their time"
             ),
             where={"rank": rank, "host": late.host, "layer": "balance"},
             evidence=[
-                Evidence(what="waiting for it, all others together", value=waiting_s, unit="s"),
+                Evidence(what="waiting for it, sum over the others", value=waiting_s, unit="s"),
                 Evidence(what=f"computation of rank {rank}", value=late.compute_s, unit="s"),
                 Evidence(what="computation of the others, mean", value=_mean(others, "compute_s"), unit="s"),
                 *_of_the_system(late, others),
@@ -57,12 +57,12 @@ def _advice(late: Process, others: list[Process]) -> str:
     theirs = [one.usage.processor_s for one in others if one.usage is not None]
     if late.usage is not None and theirs and late.usage.processor_s < 0.9 * sum(theirs) / len(theirs):
         return (
-            f"It gets less processor time than the others: look what else runs on {late.host}, how processes are"
-            " bound, and whether it waits for files."
+            f"It gets less processor time than the others: check {late.host} for other processes, the binding, and"
+            " whether it waits for files."
         )
     return (
-        "It computes longer than the others: give it less work, or find what only this rank does (input, output,"
-        f" a larger part); if its work is equal, its processor on {late.host} is slower."
+        "It computes longer than the others: give it less work, or find what only this rank does (input, output, a"
+        f" larger part). If its work is equal, its processor on {late.host} is slower."
     )
 
 
@@ -74,7 +74,7 @@ def _of_the_system(late: Process, others: list[Process]) -> list[Evidence]:
     return [
         Evidence(what=f"processor time of rank {late.rank}", value=late.usage.processor_s, unit="s"),
         Evidence(what="of the others, mean", value=sum(one.processor_s for one in theirs) / len(theirs), unit="s"),
-        Evidence(what=f"involuntary switches of rank {late.rank}", value=late.usage.involuntary_switches),
+        Evidence(what=f"involuntary context switches of rank {late.rank}", value=late.usage.involuntary_switches),
         Evidence(what="of the others, mean", value=usual),
     ]
 

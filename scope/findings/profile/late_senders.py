@@ -1,4 +1,4 @@
-"""In the trace, receivers wait for messages that were not yet sent, or senders for receives."""
+"""Late senders and late receivers in the trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WORTH = 0.05
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find windows in which processes waited long for the other end of a message."""
+    """Find trace windows in which processes waited long for the other side of a message."""
     late = facts.merged.late
     if late is None or late.window_s <= 0:
         return []
@@ -32,8 +32,8 @@ def find(facts: Facts) -> list[Finding]:
                 code=f"late-{what}r" if what == "receive" else "late-sender",
                 severity="warning",
                 title=(
-                    f"In the traced window {units.share(waited_s / traced_s)} of all time is waiting for"
-                    f" {what}s that began late, most of it for those of rank {worst}"
+                    f"In the trace window {units.share(waited_s / traced_s)} of all time is waiting for late"
+                    f" {what}s, most of it for those of rank {worst}"
                 ),
                 where={"rank": worst, "layer": "messages"},
                 evidence=[
@@ -43,7 +43,7 @@ def find(facts: Facts) -> list[Finding]:
                     Evidence(what="messages in the window", value=late.messages),
                 ],
                 advice=(
-                    "Let the work before the send be done first, or send from within it (`MPI_Isend`)."
+                    "Do the work that precedes the send earlier, or start the send within it (`MPI_Isend`)."
                     if what == "send"
                     else "Post the receive before the computation (`MPI_Irecv`), so that a long message finds its"
                     " buffer."

@@ -1,4 +1,4 @@
-"""Receiving many small messages is most of what a program does in MPI."""
+"""Receiving many small messages takes most of the time in MPI."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scope.findings.profile.facts import Facts, placed
 from scope.profiles.routines import kind
 
 SMALL_CLASS = 12
-"""Below 4 KiB: NetFinity's LU sent many messages of some 2 kB, whose receives dominated its communication."""
+"""Below 4 KiB: in NetFinity's LU the receives of many 2 kB messages dominated communication."""
 MOST = 0.5
 """Of the time in MPI."""
 WORTH = 0.05
@@ -20,12 +20,12 @@ MANY = 100
 def find(facts: Facts) -> list[Finding]:
     """Find programs whose receives of small messages take most of the time in MPI.
 
-    Tessera, NetFinity: in LU the receive of many small messages takes longest, on the faster network too.
+    Tessera, NetFinity: in LU the receives of many small messages take longest, on the faster network too.
     """
     merged = facts.merged
     calls = [one for one in merged.calls if one.kind == "receive" and 0 < one.size_class <= SMALL_CLASS]
     waits = [one for one in merged.waits if kind(one.operation) == "receive" and 0 < one.size_class <= SMALL_CLASS]
-    # A nonblocking receive is counted where it is made, and its message where it is waited for.
+    # A nonblocking receive is counted where it is started, its message where it is waited for.
     blocking = [one for one in calls if not one.routine.startswith(("MPI_I", "MPI_Recv_init"))]
     time_s = sum(one.time_s for one in calls) + sum(one.time_s for one in waits)
     number = sum(one.calls for one in blocking) + sum(one.requests for one in waits)
@@ -43,13 +43,13 @@ def find(facts: Facts) -> list[Finding]:
             where=placed({"layer": "messages"}, facts.site(calls)),
             evidence=[
                 Evidence(what="time in such receives, all processes", value=time_s, unit="s"),
-                Evidence(what="time of a receive", value=time_s / number, unit="s"),
-                Evidence(what="bytes of a message", value=size / number, unit="B"),
+                Evidence(what="time per receive", value=time_s / number, unit="s"),
+                Evidence(what="mean message size", value=size / number, unit="B"),
                 Evidence(what="share of all time", value=100 * time_s / facts.total_s, unit="%"),
             ],
             advice=(
-                "Send fewer, longer messages: collect what goes to one process, or work on several steps before"
-                " exchanging. Latency decides here, not bandwidth: a faster network helps little."
+                "Send fewer, longer messages: combine those to one process, or do several steps per exchange. "
+                "Latency dominates here, not bandwidth: more bandwidth helps little."
             ),
             lost=time_s / facts.total_s,
         )

@@ -1,4 +1,4 @@
-"""The program ran too briefly to be judged."""
+"""The program was too short to be judged."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from scope.findings.profile.facts import SHORTEST_S, Facts
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Tell that shares of so short a time say nothing."""
-    if facts.telling:
+    """Report that shares of so short a time are meaningless."""
+    if facts.long_enough:
         return []
     return [
         Finding(
@@ -17,10 +17,10 @@ def find(facts: Facts) -> list[Finding]:
             severity="information",
             title=(
                 f"{units.quantity(facts.merged.wall_s, 's')} between MPI_Init and MPI_Finalize are too short to"
-                " say where time is lost"
+                " show where time is lost"
             ),
             where={"layer": "measurement"},
-            evidence=[Evidence(what="shortest that is judged", value=SHORTEST_S, unit="s")],
-            advice="Give the program more work: in so short a time one turn of the scheduler decides.",
+            evidence=[Evidence(what="shortest time that is judged", value=SHORTEST_S, unit="s")],
+            advice="Give the program more work: a single time slice of the scheduler distorts so short a run.",
         )
     ]

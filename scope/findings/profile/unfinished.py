@@ -9,14 +9,14 @@ from scope.findings.profile.facts import Facts
 from scope.profiles.records import Process
 
 _WAYS = {
-    "running": "ended without a word: killed, or crashed",
+    "running": "disappeared: killed or crashed",
     "aborted": "called MPI_Abort",
-    "exited": "left without MPI_Finalize",
+    "exited": "exited without MPI_Finalize",
 }
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find processes that were killed, aborted or left early, those that ended alike together."""
+    """Find processes that were killed, aborted or exited early; one finding per kind of end."""
     alike: dict[tuple[str, str], list[Process]] = defaultdict(list)
     for one in facts.merged.unfinished:
         alike[one.state, one.in_routine].append(one)
@@ -36,7 +36,7 @@ def _finding(state: str, routine: str, found: list[Process]) -> Finding:
         + (f", inside {routine}" if routine else ", while computing"),
         where={"ranks": ranks, "hosts": ", ".join(sorted({one.host for one in found})), "layer": "process"},
         evidence=[
-            Evidence(what="last sign of life after MPI_Init", value=max(one.wall_s for one in found), unit="s"),
+            Evidence(what="last heartbeat after MPI_Init", value=max(one.wall_s for one in found), unit="s"),
             *(
                 [Evidence(what="resident memory then", value=max(one.resident_bytes for one in usages), unit="B")]
                 if usages
@@ -44,7 +44,7 @@ def _finding(state: str, routine: str, found: list[Process]) -> Finding:
             ),
         ],
         advice=(
-            "Look at what the program and the kernel said (`dmesg`: out of memory, a segmentation fault);"
-            " processes that were inside a call when others ended are often victims, not the cause."
+            "Check the messages of the program and the kernel (`dmesg`: out of memory, segmentation fault). "
+            "Processes inside a call when others ended are often victims, not the cause."
         ),
     )

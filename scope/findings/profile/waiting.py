@@ -1,4 +1,4 @@
-"""Collectives wait more than they transfer."""
+"""Collectives wait more than they transfer data."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.profile.facts import Facts, placed
 
 MOST = 0.5
-"""Of the time in the collectives that tell."""
+"""Of the time in synchronising collectives."""
 WORTH = 0.05
 """Of all time."""
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find programs whose collectives were certainly waiting for most of their time.
+    """Find programs whose collectives certainly waited for most of their time.
 
-    A process that waited least bounds what the operation itself takes; what others took longer was waiting.
+    The process that waited least bounds the time of the operation itself; the excess of the others was waiting.
     """
     merged = facts.merged
     time_s = sum(one.time_s for one in merged.collectives)
@@ -29,8 +29,8 @@ def find(facts: Facts) -> list[Finding]:
             code="waiting-not-transferring",
             severity="warning",
             title=(
-                f"Of the {units.quantity(time_s, 's')} in synchronising collectives at least"
-                f" {units.share(waiting_s / time_s)} is waiting for the last process, most in {worst.routine}"
+                f"At least {units.share(waiting_s / time_s)} of the {units.quantity(time_s, 's')} in synchronising"
+                f" collectives is waiting for the last process, most in {worst.routine}"
             ),
             where=placed({"routine": worst.routine, "layer": "balance"}, facts.site(sites)),
             evidence=[
@@ -44,8 +44,8 @@ def find(facts: Facts) -> list[Finding]:
                 Evidence(what=f"{worst.routine}: waiting, at least", value=worst.waiting_least_s, unit="s"),
             ],
             advice=(
-                "A faster network does not help: divide the work evenly, let late processes start first, or use"
-                " a collective that need not be complete at once (`MPI_I...`), with work in between."
+                "A faster network does not help: balance the work, or use a nonblocking collective (`MPI_I...`) "
+                "with work before its completion."
             ),
             lost=waiting_s / facts.total_s,
         )

@@ -1,4 +1,4 @@
-"""Kinds of findings about how hosts are joined: one file each."""
+"""Kinds of findings about a topology: one file each."""
 
 from __future__ import annotations
 

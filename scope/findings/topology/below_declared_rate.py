@@ -1,4 +1,4 @@
-"""Ports do less than what they are said to do."""
+"""Ports are slower than declared."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.topology.facts import Facts
 
 PAYLOAD = 0.85
-"""Of the wire's rate a good network delivers more than this as payload (frames of 1500 bytes: 0.95)."""
+"""Share of the link rate that a healthy network delivers as payload (frames of 1500 bytes: 0.95)."""
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find hosts whose port is slower than declared, those of a group and rate together."""
+    """Find hosts whose port is slower than declared; one finding per group and rate."""
     alike: dict[tuple[str, float], list[str]] = defaultdict(list)
     topology = facts.discovery.topology
     for host, declared in facts.declared_bytes_per_s.items():
@@ -30,7 +30,7 @@ def find(facts: Facts) -> list[Finding]:
                 code="below-declared-rate",
                 severity="warning",
                 title=(
-                    f"{named} {'reaches' if len(hosts) == 1 else 'reach'} {units.quantity(best, 'B/s')} where"
+                    f"{named} {'reaches' if len(hosts) == 1 else 'reach'} {units.quantity(best, 'B/s')};"
                     f" {facts.declared_by} is {units.quantity(declared, 'B/s')}"
                 ),
                 where={"group": group, "hosts": ", ".join(hosts), "layer": "network"},
@@ -39,8 +39,8 @@ def find(facts: Facts) -> list[Finding]:
                     Evidence(what=facts.declared_by, value=declared, unit="B/s"),
                 ],
                 advice=(
-                    "See whether messages take this interface (`--interface`), whether a core of the host is busy"
-                    " with interrupts, and whether its switch or a trunk is slower than its ports."
+                    "Check that messages use this interface (`--interface`), whether a core of the host is busy "
+                    "with interrupts, and whether its switch or a trunk is slower than its ports."
                 ),
                 lost=1 - best / declared,
             )

@@ -9,7 +9,7 @@ from scope.findings.topology.slow_port import ASYMMETRIC
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find hosts one of whose directions is much slower than the other."""
+    """Find hosts with one direction much slower than the other."""
     found = []
     for host, ports in facts.discovery.ports.items():
         slow, fast = sorted((ports.out, ports.into))
@@ -30,8 +30,8 @@ def find(facts: Facts) -> list[Finding]:
                     Evidence(what="receives", value=ports.into, unit="B/s"),
                 ],
                 advice=(
-                    f"One end of the cable of {host} may be set to half duplex: let both ends negotiate"
-                    " (`ethtool -s`), then look for late collisions and frame errors."
+                    f"One end of the link of {host} may be set to half duplex: enable autonegotiation at both ends"
+                    " (`ethtool -s`), then check for late collisions and frame errors."
                 ),
                 lost=1 - slow / fast,
             )

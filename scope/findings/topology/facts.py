@@ -10,12 +10,12 @@ from scope.topology.discovery import Discovery
 
 @dataclass(frozen=True)
 class Facts:
-    """A discovery and what else is known of its hosts."""
+    """A discovery and further facts about its hosts."""
 
     discovery: Discovery
     hosts_by_rank: Sequence[str] = ()
-    """Where each rank was, in order of rank."""
+    """The host of each rank, in rank order."""
     declared_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
-    """What the port of a host should do, where somebody says: the kernel, or the lab file."""
+    """Declared rate of each host's port, where the kernel or the lab file says one."""
     declared_by: str = ""
-    """Who says so, for example `the link speed that the kernel reports`."""
+    """Its source, for example `the link speed that the kernel reports`."""

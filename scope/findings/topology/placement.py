@@ -1,4 +1,4 @@
-"""Ranks that follow each other are far apart."""
+"""Successive ranks are far apart."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scope.topology.topology import Group, Topology
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find joins that successive ranks cross more often than their groups require."""
+    """Find trunks that successive ranks cross more often than their groups require."""
     topology = facts.discovery.topology
     hosts = [host for host in facts.hosts_by_rank if host in topology.group_of]
     found = []
@@ -25,7 +25,7 @@ def find(facts: Facts) -> list[Finding]:
 
 
 def _crossings(topology: Topology, group: Group, hosts: Sequence[str]) -> int:
-    """Return how many successive ranks are joined by this very group."""
+    """Return how many pairs of successive ranks communicate through this group."""
     return sum(
         topology.join(a, b) is group
         for a, b in pairwise(hosts)
@@ -38,17 +38,17 @@ def _finding(group: Group, children: int, crossed: int, needed: int, ranks: int)
         code="placement-against-topology",
         severity="advice",
         title=(
-            f"{crossed} of {ranks - 1} successive ranks are on different sides of {group.name},"
-            f" where {needed} would do for its {children} groups"
+            f"{crossed} of {ranks - 1} pairs of successive ranks are on different sides of {group.name};"
+            f" its {children} groups require only {needed}"
         ),
         where={"group": group.name, "layer": "placement"},
         evidence=[
-            Evidence(what="successive ranks across it", value=crossed),
-            Evidence(what="least for so many groups", value=needed),
+            Evidence(what="pairs of successive ranks across it", value=crossed),
+            Evidence(what="minimum for so many groups", value=needed),
         ],
         advice=(
-            "List the hosts group by group (`scope topology show` names them in this order): programs that talk to"
-            " neighbouring ranks, and rows of process grids, then stay inside a group."
+            "List the hosts group by group (`scope topology show` prints them in this order): communication with"
+            " neighbouring ranks, and along rows of process grids, then stays inside a group."
         ),
         lost=(crossed - needed) / (ranks - 1),
     )

@@ -7,11 +7,11 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.topology.facts import Facts
 
 ASYMMETRIC = 1.5
-"""Directions that differ by this factor are another finding."""
+"""Ratio of directions from which on it is a duplex mismatch."""
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find hosts both of whose directions are slower than the ports of their group."""
+    """Find hosts that are slower in both directions than the ports of their group."""
     topology = facts.discovery.topology
     found = []
     for each in topology.exception:
@@ -32,11 +32,11 @@ def find(facts: Facts) -> list[Finding]:
                 evidence=[
                     Evidence(what="sends", value=ports.out, unit="B/s"),
                     Evidence(what="receives", value=ports.into, unit="B/s"),
-                    Evidence(what="the others of its group", value=usual, unit="B/s"),
+                    Evidence(what="other hosts of its group", value=usual, unit="B/s"),
                 ],
                 advice=(
-                    f"Look at the port of {each.host}: `ethtool` for speed and errors, the cable, the switch's"
-                    " counters; every collective waits for it."
+                    f"Check the port of {each.host}: `ethtool` for speed and errors, the cable, the counters of "
+                    "the switch; every collective waits for it."
                 ),
                 lost=lost,
             )

@@ -1,4 +1,4 @@
-"""A trunk that all hosts of a group share."""
+"""A trunk is shared by all hosts of a group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scope.topology.topology import Group, Topology
 
 
 def find(facts: Facts) -> list[Finding]:
-    """Find groups whose uplink is slower than all their hosts together."""
+    """Find groups whose uplink is slower than the sum of their hosts."""
     topology = facts.discovery.topology
     found = []
     for group in topology.group:
@@ -24,33 +24,33 @@ def find(facts: Facts) -> list[Finding]:
 
 
 def _is_other_end(topology: Topology, group: Group) -> bool:
-    """Say whether this is the second end of a trunk that joins exactly two groups."""
+    """Return whether this is the second end of a trunk that joins exactly two groups."""
     parent = topology.by_name[group.parent] if group.parent else None
     siblings = topology.children(parent) if parent else []
     both = len(siblings) == 2 and all(sibling.uplink_bytes_per_s is not None for sibling in siblings)
-    # Of two ends the one with fewer hosts below it is named.
+    # The end with fewer hosts below is reported.
     return both and max(siblings, key=lambda each: len(topology.members(each))) is group
 
 
 def _finding(group: Group, members: list[str], rate: float, need: float) -> Finding:
-    alone = group.bandwidth_bytes_per_s
+    single = group.bandwidth_bytes_per_s
     return Finding(
         code="trunk-shared",
         severity="advice" if need > 5 * rate else "information",
         title=(
-            f"All that leaves {group.name} shares {units.quantity(rate, 'B/s')}: when its {len(members)} hosts"
-            f" send at once, each gets {units.quantity(rate / len(members), 'B/s')}"
+            f"Traffic out of {group.name} shares {units.quantity(rate, 'B/s')}: when its {len(members)} hosts send"
+            f" at once, each gets {units.quantity(rate / len(members), 'B/s')}"
         ),
         where={"group": group.name, "layer": "network"},
         evidence=[
-            Evidence(what="all that leaves or enters together", value=rate, unit="B/s"),
-            Evidence(what="what its hosts can send together", value=need, unit="B/s"),
-            Evidence(what="one transfer inside it", value=alone, unit="B/s"),
+            Evidence(what="rate of the uplink", value=rate, unit="B/s"),
+            Evidence(what="sum of what its hosts can send", value=need, unit="B/s"),
+            Evidence(what="a single transfer inside the group", value=single, unit="B/s"),
             Evidence(what="duplex", value=group.uplink_duplex),
         ],
         advice=(
-            "Send each datum over it once: collectives that know the topology do (`SCOPE_TOPOLOGY`). Keep"
-            " neighbours that exchange much inside one group."
+            "Send data over it only once: topology-aware collectives do (`SCOPE_TOPOLOGY`). Keep neighbours that"
+            " exchange much inside one group."
         ),
         lost=1 - rate / need,
     )

@@ -30,7 +30,7 @@ ROUNDS = 20
 
 
 @dataclass(frozen=True)
-class Effect:
+class Outlier:
     """Something that is slower than its equals: `members` are one process, a pair, or one of two groups."""
 
     members: tuple[int, ...]
@@ -42,9 +42,9 @@ class Effect:
 class Decomposition:
     """What was found slow in a matrix; all empty when the pairs are equal."""
 
-    hosts: list[Effect]
-    pairs: list[Effect]
-    groups: Effect | None
+    hosts: list[Outlier]
+    pairs: list[Outlier]
+    groups: Outlier | None
     """The smaller of two groups between which messages are slower than inside them."""
 
 
@@ -66,14 +66,14 @@ def decompose(times_s: Floats) -> Decomposition:
     return Decomposition(hosts, pairs, groups)
 
 
-def _slow(candidates: list[tuple[tuple[int, ...], float, list[float]]]) -> list[Effect]:
+def _slow(candidates: list[tuple[tuple[int, ...], float, list[float]]]) -> list[Outlier]:
     """Return those that stand out among their equals, and do so again in every launch; slowest first."""
     values = np.array([value for _, value, _ in candidates])
     deviation = values - np.median(values)
     spread = max(1.4826 * float(np.median(np.abs(deviation))), LEAST_SPREAD)
     middles = np.median([repeated for _, _, repeated in candidates], axis=0)
     found = [
-        _effect(members, np.array(repeated) - middles)
+        _outlier(members, np.array(repeated) - middles)
         for (members, _, repeated), excess in zip(candidates, deviation, strict=True)
         if excess > THRESHOLD * spread and _certain(np.array(repeated) - middles, len(candidates))
     ]
@@ -87,11 +87,11 @@ def _certain(excess: Floats, tests: int) -> bool:
     return bool(excess.mean() / error > student.isf(FALSE_ALARMS / tests, excess.size - 1))
 
 
-def _effect(members: tuple[int, ...], excess: Floats) -> Effect:
+def _outlier(members: tuple[int, ...], excess: Floats) -> Outlier:
     margin = student.isf(0.025, excess.size - 1) * float(excess.std(ddof=1)) / np.sqrt(excess.size)
     middle = float(excess.mean())
     low, typical, high = (float(np.expm1(value)) for value in (middle - margin, middle, middle + margin))
-    return Effect(members, Estimate(value=typical, low=low, high=high))
+    return Outlier(members, Estimate(value=typical, low=low, high=high))
 
 
 def _polish(logs: Floats) -> tuple[Floats, Floats]:
@@ -108,7 +108,7 @@ def _polish(logs: Floats) -> tuple[Floats, Floats]:
     return effects, residual
 
 
-def _without_cut(logs: Floats) -> tuple[Effect | None, Floats]:
+def _without_cut(logs: Floats) -> tuple[Outlier | None, Floats]:
     """Find two groups between which all is slower; return them, and the matrix without that difference.
 
     One half of the launches suggests the groups, the other half must confirm them: a choice among many splits
@@ -125,7 +125,7 @@ def _without_cut(logs: Floats) -> tuple[Effect | None, Floats]:
     if not apart or not _certain(excess, 1) or np.expm1(excess.mean()) < SMALLEST_EXCESS:
         return None, logs
     smaller = suggested == (1 if (suggested == 1).sum() * 2 <= len(suggested) else 2)
-    effect = _effect(tuple(np.flatnonzero(smaller).tolist()), excess)
+    effect = _outlier(tuple(np.flatnonzero(smaller).tolist()), excess)
     return effect, logs - across * float(excess.mean())
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from scope.catalog.benchmark import Pattern
 from scope.catalog.catalog import Catalog
-from scope.models.communication.decomposition import FEWEST, FEWEST_LAUNCHES, Effect, decompose
+from scope.models.communication.decomposition import FEWEST, FEWEST_LAUNCHES, Outlier, decompose
 from scope.plan.case import Batch
 from scope.plan.placement import Placement
 from scope.samples.records import Origin
@@ -109,9 +109,9 @@ def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatri
         reason = f"{len(whole)} launches have every pair; {FEWEST_LAUNCHES} are needed"
     found = decompose(np.nan_to_num(whole)) if not reason else None
 
-    def slow(effect: Effect) -> Slow:
-        members = [names[member] for member in effect.members]
-        return Slow(members=members, excess=effect.excess)
+    def slow(outlier: Outlier) -> Slow:
+        members = [names[member] for member in outlier.members]
+        return Slow(members=members, excess=outlier.excess)
 
     return PairMatrix(
         message_bytes=size,

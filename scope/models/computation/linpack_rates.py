@@ -12,12 +12,13 @@ from itertools import pairwise
 import numpy as np
 
 from scope.machine.machine import Host, Machine
-from scope.models.fitting.draws import draw, estimate
+from scope.models.fitting.draws import draw
 from scope.models.fitting.ratios import ratio
 from scope.models.measurements import Measurements
 from scope.plan.case import Case
 from scope.samples.records import Origin
 from scope.samples.samples import Floats
+from scope.statistics.bootstrap import estimate
 from scope.statistics.estimate import Estimate
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 from scope.statistics.summary import Summary

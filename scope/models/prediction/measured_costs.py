@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scope.models.fitting.draws import DRAWS, draw
+from scope.models.fitting.draws import draw
 from scope.models.ladder.paths import Path, paths
 from scope.models.measurements import Measurements, usable
 from scope.models.prediction.costs.steps import Collective, Messages, ceil_log2
 from scope.samples.samples import Floats
+from scope.statistics.bootstrap import DRAWS
 from scope.statistics.summary import Summary
 
 SEED = 11

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from scope.catalog.benchmark import Phase, Value
-from scope.models.fitting.draws import DRAWS, draw
+from scope.models.fitting.draws import draw
 from scope.models.measurements import Measurements
 from scope.models.prediction.costs.steps import Costs, Problem, Work
 from scope.models.prediction.measured_costs import NotMeasuredError
 from scope.samples.samples import Floats
+from scope.statistics.bootstrap import DRAWS
 from scope.statistics.summary import Summary
 
 SEED = 13

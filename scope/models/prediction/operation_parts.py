@@ -13,13 +13,13 @@ from collections import defaultdict
 import numpy as np
 
 from scope.catalog.expression import evaluate
-from scope.models.fitting.draws import estimate
 from scope.models.fitting.ratios import ratio
 from scope.models.measurements import Measurements
 from scope.models.prediction.costs.declared import numbers
 from scope.models.prediction.measured_costs import MESSAGE, SEED, SizeCurve, curve
 from scope.plan.case import Case, Key, key
 from scope.plan.placement import Kind
+from scope.statistics.bootstrap import estimate
 from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 from scope.strict import Strict

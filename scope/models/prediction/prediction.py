@@ -20,7 +20,6 @@ import scope.models.prediction.costs
 from scope.catalog.benchmark import Phase, Value
 from scope.catalog.catalog import PROGRAM_LEVELS, Catalog
 from scope.errors import UsageError
-from scope.models.fitting.draws import DRAWS, estimate
 from scope.models.measurements import Measurements
 from scope.models.prediction.costs.declared import Declared
 from scope.models.prediction.costs.steps import Costs, Messages, Problem, Work
@@ -29,6 +28,7 @@ from scope.models.prediction.one_process import OneProcess
 from scope.models.scaling.speedup import totals
 from scope.plan.case import Case
 from scope.samples.samples import Floats
+from scope.statistics.bootstrap import DRAWS, estimate
 from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 from scope.strict import Strict

@@ -11,9 +11,9 @@ from itertools import combinations
 import numpy as np
 
 from scope.models.fitting.curve import TOLERANCE
-from scope.models.fitting.draws import estimate
 from scope.models.fitting.fit import Point
 from scope.samples.samples import Floats
+from scope.statistics.bootstrap import estimate
 from scope.statistics.estimate import Estimate
 from scope.strict import Strict
 

@@ -9,7 +9,8 @@ from scope.errors import UsageError
 from scope.findings.finding import Finding, Findings
 from scope.profiles import merged as profiles
 from scope.profiles import monitored_run
-from scope.profiles.against import AGAINST, Against
+from scope.profiles.machine_comparison import FILE as MACHINE_COMPARISON
+from scope.profiles.machine_comparison import MachineComparison
 from scope.profiles.monitored_run import Monitored
 from scope.profiles.records import Merged
 from scope.rundirectory import RunDirectory, read_json
@@ -22,7 +23,7 @@ class ProfileContents:
     folder: Path
     monitored: Monitored
     merged: Merged
-    against: Against | None
+    against: MachineComparison | None
     findings: list[Finding]
 
 
@@ -34,6 +35,8 @@ def read(folder: Path) -> ProfileContents:
         folder=folder,
         monitored=monitored_run.read(folder),
         merged=profiles.read(folder),
-        against=read_json(folder / AGAINST, Against) if (folder / AGAINST).is_file() else None,
+        against=read_json(folder / MACHINE_COMPARISON, MachineComparison)
+        if (folder / MACHINE_COMPARISON).is_file()
+        else None,
         findings=read_json(RunDirectory(folder).findings, Findings).findings,
     )

@@ -216,10 +216,12 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
 def _held(contents: ProfileContents) -> Section:
     against = contents.against
     assert against is not None
-    left = [f"{name} ({units.quantity(time_s, 's')})" for name, time_s in list(against.not_held.items())[:12]]
+    left = [
+        f"{name} ({units.quantity(time_s, 's')})" for name, time_s in list(against.without_benchmark.items())[:12]
+    ]
     return Section(
         "against",
-        "Held against the machine",
+        "RoutineComparison against the machine",
         f"The same routines as {against.run} has measured them on {against.machine}"
         f"{f' with {against.library}' if against.library else ''}. What a call took beyond that is avoidable; of"
         " blocking messages it is waiting for the other side as well.",

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from scope import units
-from scope.profiles.against import Against
+from scope.profiles.machine_comparison import MachineComparison
 from scope.profiles.records import Calls, Merged, Spread
 from scope.report.figure import Table
 from scope.report.profile.figures import size_range
@@ -136,7 +136,7 @@ def waits(merged: Merged, most: int) -> Table:
     )
 
 
-def held(against: Against, most: int) -> Table:
+def held(against: MachineComparison, most: int) -> Table:
     """Return each routine and size beside what the machine showed; times of all processes."""
     return Table(
         [
@@ -164,7 +164,7 @@ def held(against: Against, most: int) -> Table:
                 _between(one.waiting_s, one.waiting_most_s),
                 f"{one.benchmark}{', ' + one.note if one.note else ''}",
             ]
-            for one in against.held[:most]
+            for one in against.routines[:most]
         ],
     )
 

@@ -51,9 +51,9 @@ def parts(contents: ProfileContents, blocks: bool = True) -> Iterator[Renderable
     if merged.collectives:
         yield Text()
         yield _grid(tables.collectives(merged, _SITES))
-    if contents.against is not None and contents.against.held:
+    if contents.against is not None and contents.against.routines:
         yield Text()
-        yield Text(f"Held against {contents.against.run}", style="bold")
+        yield Text(f"RoutineComparison against {contents.against.run}", style="bold")
         yield _grid(tables.held(contents.against, _HELD))
     yield Text()
     yield from told(contents.findings)

@@ -1,8 +1,7 @@
-"""A program held against the cluster: each routine and size beside what the machine showed in a measured run.
+"""A monitored program beside the machine: each routine and message size compared with a measured run.
 
-The time that a call took is compared with the time that the same call took in the benchmark, and what is beyond
-it is called avoidable. Where sums can tell, the part of it that was waiting for others is said, and is no
-fault of the library or the network.
+The time of a call is compared with the time of the same call in its benchmark; the difference is called avoidable.
+The part of it that was waiting for other processes, where the sums show it, is no fault of the library or network.
 """
 
 from __future__ import annotations
@@ -13,72 +12,34 @@ from dataclasses import dataclass
 from math import exp, log, log2
 from pathlib import Path
 
-from scope.catalog.benchmark import Value
+from scope.catalog.catalog import Binding, Catalog
+from scope.catalog.catalog import read as read_catalog
 from scope.errors import UsageError
 from scope.machine.machine import Machine, MpiInstallation
 from scope.profiles.records import Calls, Merged, Waits
-from scope.profiles.routines import kind, plain
-from scope.rundirectory import Run, RunDirectory, read_json
-from scope.statistics.summary import Summaries, Summary
+from scope.profiles.routines import kind, plain, starts_request
+from scope.rundirectory import FORMAT, Run, RunDirectory, read_json
+from scope.statistics.summarise import read_summaries
+from scope.statistics.summary import Summary
 from scope.strict import Strict
 
-AGAINST = "against.json"
+FILE = "machine-comparison.json"
 
-
-@dataclass(frozen=True)
-class Counterpart:
-    """The benchmark of a routine."""
-
-    benchmark: str
-    metric: str = "time_s"
-    chosen: tuple[tuple[str, Value], ...] = ()
-    """Values of parameters that it must have, where it has them."""
-    divided: bool = False
-    """Whether the routine's bytes are those of all blocks, and the benchmark's those of one."""
-
-
-_COLLECTIVE = (("call", "blocking"), ("operator", "sum"), ("blocks", "equal"), ("root", 0))
-_MESSAGE = (("mode", "standard"), ("completion", "blocking"))
-COUNTERPARTS = {
-    "MPI_Barrier": Counterpart("mpi.barrier"),
-    "MPI_Bcast": Counterpart("mpi.broadcast"),
-    "MPI_Reduce": Counterpart("mpi.reduce"),
-    "MPI_Allreduce": Counterpart("mpi.allreduce"),
-    "MPI_Gather": Counterpart("mpi.gather"),
-    "MPI_Gatherv": Counterpart("mpi.gatherv"),
-    "MPI_Allgather": Counterpart("mpi.allgather"),
-    "MPI_Allgatherv": Counterpart("mpi.allgatherv"),
-    "MPI_Alltoall": Counterpart("mpi.alltoall", divided=True),
-    "MPI_Alltoallv": Counterpart("mpi.alltoallv", divided=True),
-    "MPI_Reduce_scatter": Counterpart("mpi.reduce_scatter", divided=True),
-    "MPI_Reduce_scatter_block": Counterpart("mpi.reduce_scatter_block", divided=True),
-    "MPI_Scan": Counterpart("mpi.scan"),
-    "MPI_Exscan": Counterpart("mpi.exscan"),
-    **{
-        name: Counterpart("mpi.latency", "latency_s", _MESSAGE)
-        for name in ("MPI_Send", "MPI_Recv", "MPI_Sendrecv", "MPI_Sendrecv_replace")
-    },
-    "MPI_Ssend": Counterpart("mpi.latency", "latency_s", (("mode", "synchronous"), ("completion", "blocking"))),
-}
-"""What each routine is held against; nonblocking ones return at once and have none."""
-WAITED = {name: Counterpart("mpi.latency", "latency_s", _MESSAGE) for name in ("MPI_Irecv", "MPI_Recv_init")}
-"""What the waits for requests are held against, by the routine that made them."""
-
-MESSAGES = ("mpi.latency",)
-"""Benchmarks of two processes, whatever the size of the communicator."""
+RECEIVED = "MPI_Recv"
+"""The routine whose benchmark shows what a message costs that a request waits for."""
 DEFINITIONS = ("mean_rank", "max_rank", "global", "half_round_trip")
-"""Of a collective the time inside the call, mean over the processes, is what a profile has; others stand in."""
+"""Definitions of time, best first: a profile has the mean over the processes of the time inside a collective."""
 BETTER = 1.5
-"""Another size is better where it saves more than this factor."""
+"""Another message size is better where it saves more than this factor."""
 
 
-class Held(Strict):
-    """One routine with messages of one size on communicators of one size, beside the machine's figure."""
+class RoutineComparison(Strict):
+    """One routine with messages of one size on communicators of one size, beside its benchmark."""
 
     routine: str
     communicator_size: int
     message_bytes: float
-    """As the benchmark counts them; the mean of these calls."""
+    """Mean of these calls, as the benchmark counts bytes."""
     calls: int
     """Of all processes."""
     processes: int
@@ -87,29 +48,31 @@ class Held(Strict):
     mean_s: float
     """Of a call."""
     benchmark: str
+    pairwise: bool
+    """Whether the benchmark runs on two processes, whatever the size of the communicator."""
     definition: str
     ranks: int
-    """Processes in the benchmark, the nearest that was measured."""
+    """Processes in the benchmark, the nearest measured number."""
     machine_s: float
-    """Of a call, as the machine has shown it."""
+    """Of a call, as measured in the benchmark."""
     share: float
-    """Of the machine's rate that was reached: `machine_s` over `mean_s`."""
+    """Of the measured rate: `machine_s` over `mean_s`."""
     avoidable_s: float
-    """Of all processes: time beyond the machine's."""
+    """Of all processes: time beyond the benchmark's."""
     waiting_s: float | None
-    """Of that what was surely waiting for the last process; None where sums cannot tell."""
+    """Lower bound of its part that was waiting for the last process; None where the sums do not show it."""
     waiting_most_s: float | None
-    """Of that what can have been waiting at most."""
+    """Upper bound of the same."""
     better_bytes: int | None
-    """A size with which the machine carries the same in less time; None where there is none."""
+    """A message size with which the machine transfers the same bytes faster; None where there is none."""
     better_s: float | None
-    """What these bytes take on the machine in messages of that size."""
+    """Time of these bytes in messages of that size."""
     note: str
-    """What to know of the machine's figure, for example that it is extrapolated."""
+    """A remark on the benchmark's figure, for example that it is extrapolated."""
 
 
-class Against(Strict):
-    """`against.json`."""
+class MachineComparison(Strict):
+    """`machine-comparison.json`: a monitored program beside a measured run of the same machine."""
 
     format: int
     run: str
@@ -118,24 +81,24 @@ class Against(Strict):
     """Its hosts."""
     library: str
     """Its MPI, for example `openmpi 5.0.11`; empty where it is not known."""
-    held: list[Held]
-    """What has most avoidable time first."""
-    not_held: dict[str, float]
-    """Routines without a counterpart, with their time of all processes."""
+    routines: list[RoutineComparison]
+    """Most avoidable time first."""
+    without_benchmark: dict[str, float]
+    """Routines that no benchmark stands for, with their time of all processes."""
 
 
 @dataclass(frozen=True)
 class Curve:
     """Times of one benchmark on one number of processes by size, ascending."""
 
-    benchmark: str
+    bound: Binding
     definition: str
     ranks: int
     sizes: tuple[float, ...]
     times_s: tuple[float, ...]
 
     def at(self, size: float) -> tuple[float, str]:
-        """Return the time of a message of so many bytes, and what is assumed.
+        """Return the time of a message of so many bytes, and a remark on what is assumed.
 
         Between two sizes time grows as a power of the size; below the smallest it is that of the smallest; above
         the largest it grows in proportion.
@@ -169,31 +132,31 @@ class Curve:
         return best if best is not None and best[1] * BETTER < now_s else None
 
 
-def hold(merged: Merged, run: Path) -> Against:
-    """Hold a profile against a measured run; UsageError where `run` is none."""
+def compare_with_machine(merged: Merged, run: Path) -> MachineComparison:
+    """Compare a profile with a measured run; UsageError where `run` is none."""
     directory = RunDirectory(run)
-    summaries = read_json(directory.statistics, Summaries).summaries
+    catalog = read_catalog(directory.benchmarks)
     machine = read_json(directory.machine, Machine)
-    known = curves(summaries, spread=len(merged.hosts) > 1)
-    held: list[Held] = []
-    not_held: dict[str, float] = defaultdict(float)
+    known = curves(read_summaries(run), catalog, spread=len(merged.hosts) > 1)
+    compared: list[RoutineComparison] = []
+    without: dict[str, float] = defaultdict(float)
     for sums in [*_sums(merged.calls), *_waits(merged.waits)]:
-        one = _held(sums, known, merged)
+        one = _compared(sums, known, merged)
         if one is not None:
-            held.append(one)
+            compared.append(one)
         else:
-            not_held[sums.routine] += sums.time_s
-    # What their waits are told by, is not told by the waits themselves.
+            without[sums.routine] += sums.time_s
+    # The waits themselves are shown by the routines that made the requests.
     waited_s = sum(one.time_s for one in merged.waits)
-    for name in [name for name in not_held if kind(name) == "wait" and waited_s > 0]:
-        del not_held[name]
-    return Against(
-        format=1,
+    for name in [name for name in without if kind(name) == "wait" and waited_s > 0]:
+        del without[name]
+    return MachineComparison(
+        format=FORMAT,
         run=str(run),
         machine=", ".join(host.name for host in machine.hosts),
         library=f"{machine.build.mpi.name} {machine.build.mpi.version}" if machine.build else "",
-        held=sorted(held, key=lambda one: -one.avoidable_s),
-        not_held=dict(sorted(not_held.items(), key=lambda pair: -pair[1])),
+        routines=sorted(compared, key=lambda one: -one.avoidable_s),
+        without_benchmark=dict(sorted(without.items(), key=lambda pair: -pair[1])),
     )
 
 
@@ -217,48 +180,52 @@ def newest(folders: Sequence[Path], hosts: Sequence[str], mpi: MpiInstallation |
     return max(found)[1] if found else None
 
 
-def curves(summaries: Sequence[Summary], spread: bool) -> dict[str, list[Curve]]:
+def curves(summaries: Sequence[Summary], catalog: Catalog, spread: bool) -> dict[str, list[Curve]]:
     """Return the curves of each routine that was measured, by numbers of processes.
 
-    `spread`: the program ran on several hosts, and cases with one process on each host go before others.
+    `spread`: the program ran on several hosts, so cases with one process on each host are preferred.
     """
-    found: dict[str, list[Curve]] = {}
-    for routine, counterpart in COUNTERPARTS.items():
-        usable = [one for one in summaries if _usable(one, counterpart)]
-        preferred = [one for one in usable if one.placement.startswith("node") == spread] or usable
-        best = min((DEFINITIONS.index(one.definition) for one in preferred), default=None)
-        points: dict[int, dict[float, float]] = defaultdict(dict)
-        for one in preferred:
-            if DEFINITIONS.index(one.definition) == best and one.median:
-                size = float(one.parameters.get("message_bytes", 0))
-                points[one.ranks][size] = min(one.median, points[one.ranks].get(size, one.median))
-        found[routine] = [
-            Curve(
-                counterpart.benchmark,
-                DEFINITIONS[best or 0],
-                ranks,
-                tuple(sorted(by_size)),
-                tuple(by_size[size] for size in sorted(by_size)),
-            )
-            for ranks, by_size in sorted(points.items())
-        ]
-    return found
+    return {
+        routine: _curves(bound, catalog, summaries, spread)
+        for routine in catalog.routines
+        for bound in catalog.bound_to(routine)[:1]
+    }
 
 
-def _usable(one: Summary, counterpart: Counterpart) -> bool:
-    if one.benchmark != counterpart.benchmark or one.metric != counterpart.metric or not one.valid:
-        return False
-    if one.transport != "default" or one.definition not in DEFINITIONS or one.placement == "threads":
-        return False
-    asked: dict[str, list[Value]] = defaultdict(list)
-    for name, value in counterpart.chosen or _COLLECTIVE:
-        asked[name].append(value)
-    return all(one.parameters.get(name, values[0]) in values for name, values in asked.items())
+def _curves(bound: Binding, catalog: Catalog, summaries: Sequence[Summary], spread: bool) -> list[Curve]:
+    name = bound.benchmark.name
+    usable = [
+        one
+        for one in summaries
+        if (one.benchmark, one.metric) == (name, catalog.time_metric(name))
+        and one.valid
+        and one.transport == "default"
+        and one.definition in DEFINITIONS
+        and one.placement.kind != "threads"
+        and bound.holds(one.parameters)
+    ]
+    preferred = [one for one in usable if one.placement.one_per_host == spread] or usable
+    best = min((DEFINITIONS.index(one.definition) for one in preferred), default=0)
+    points: dict[int, dict[float, float]] = defaultdict(dict)
+    for one in preferred:
+        if DEFINITIONS.index(one.definition) == best and one.median:
+            size = float(catalog.size(name, one.parameters) or 0)
+            points[one.ranks][size] = min(one.median, points[one.ranks].get(size, one.median))
+    return [
+        Curve(
+            bound,
+            DEFINITIONS[best],
+            ranks,
+            tuple(sorted(by_size)),
+            tuple(by_size[size] for size in sorted(by_size)),
+        )
+        for ranks, by_size in sorted(points.items())
+    ]
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Calls that differ in place and region only, or the waits for them."""
+    """Calls that differ in call site and region only, or the waits for their requests."""
 
     routine: str
     shown: str
@@ -269,7 +236,15 @@ class Sums:
     bytes: int
     time_s: float
     processes: int
-    counterpart: Counterpart | None
+    waited: bool = False
+    """Whether these are waits for the requests that the routine made."""
+
+    @property
+    def measured_as(self) -> str:
+        """The routine whose benchmark shows what this costs; empty for calls that only start a request."""
+        if not self.waited:
+            return "" if starts_request(self.routine) else self.routine
+        return RECEIVED if kind(self.routine) == "receive" else self.routine
 
 
 def _sums(calls: Sequence[Calls]) -> list[Sums]:
@@ -287,7 +262,6 @@ def _sums(calls: Sequence[Calls]) -> list[Sums]:
             bytes=sum(one.bytes for one in alike),
             time_s=sum(one.time_s for one in alike),
             processes=max(one.processes for one in alike),
-            counterpart=COUNTERPARTS.get(name),
         )
         for (name, members, size_class), alike in groups.items()
     ]
@@ -308,21 +282,20 @@ def _waits(waits: Sequence[Waits]) -> list[Sums]:
             bytes=sum(one.bytes for one in alike),
             time_s=sum(one.time_s for one in alike),
             processes=max(one.processes for one in alike),
-            counterpart=WAITED.get(name),
+            waited=True,
         )
         for (name, members, size_class), alike in groups.items()
     ]
 
 
-def _held(sums: Sums, known: dict[str, list[Curve]], merged: Merged) -> Held | None:
-    counterpart = sums.counterpart
-    if counterpart is None or sums.communicator_size < 2:
+def _compared(sums: Sums, known: dict[str, list[Curve]], merged: Merged) -> RoutineComparison | None:
+    if sums.communicator_size < 2:
         return None
-    ranks = 2 if counterpart.benchmark in MESSAGES else sums.communicator_size
-    curve, note = _nearest(known.get(_MESSENGER if sums.shown != sums.routine else sums.routine, []), ranks)
+    curve, note = _nearest(known.get(sums.measured_as, []), sums.communicator_size)
     if curve is None:
         return None
-    size = sums.bytes / sums.calls / (sums.communicator_size if counterpart.divided else 1)
+    blocks = sums.communicator_size if curve.bound.routine.bytes == "total" else 1
+    size = sums.bytes / sums.calls / blocks
     machine_s, assumed = curve.at(size)
     better = curve.better(size)
     avoidable_s = max(0.0, sums.time_s - sums.calls * machine_s)
@@ -335,7 +308,7 @@ def _held(sums: Sums, known: dict[str, list[Curve]], merged: Merged) -> Held | N
         ),
         None,
     )
-    return Held(
+    return RoutineComparison(
         routine=sums.shown,
         communicator_size=sums.communicator_size,
         message_bytes=size,
@@ -343,7 +316,8 @@ def _held(sums: Sums, known: dict[str, list[Curve]], merged: Merged) -> Held | N
         processes=sums.processes,
         time_s=sums.time_s,
         mean_s=sums.time_s / sums.calls,
-        benchmark=curve.benchmark,
+        benchmark=curve.bound.benchmark.name,
+        pairwise=curve.bound.benchmark.ranks.maximum == 2,
         definition=curve.definition,
         ranks=curve.ranks,
         machine_s=machine_s,
@@ -357,13 +331,10 @@ def _held(sums: Sums, known: dict[str, list[Curve]], merged: Merged) -> Held | N
     )
 
 
-_MESSENGER = "MPI_Recv"
-"""The routine whose curve stands for a message that is waited for."""
-
-
 def _nearest(known: Sequence[Curve], ranks: int) -> tuple[Curve | None, str]:
-    """Return the curve of so many processes, else that of the nearest number, and what is assumed."""
+    """Return the curve on so many processes, else on the nearest number, and a remark on what is assumed."""
     if not known:
         return None, ""
     curve = min(known, key=lambda one: abs(log2(one.ranks) - log2(max(ranks, 1))))
-    return curve, "" if curve.ranks == ranks else f"measured on {curve.ranks} processes"
+    pairwise = curve.bound.benchmark.ranks.maximum == 2
+    return curve, "" if pairwise or curve.ranks == ranks else f"measured on {curve.ranks} processes"

@@ -1,10 +1,28 @@
-#include "samples/json.hpp"
+#include "json/json.hpp"
 
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
 
 namespace scope {
+
+std::string json_quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char character : text) {
+    const auto code = static_cast<unsigned char>(character);
+    if (character == '"' || character == '\\') {
+      quoted += '\\';
+      quoted += character;
+    } else if (code < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", code);
+      quoted += escape;
+    } else {
+      quoted += character;
+    }
+  }
+  return quoted + '"';
+}
 
 void Json::open(char opening, char closing) {
   separate();
@@ -39,22 +57,7 @@ void Json::moment(double unix_s) {
 }
 
 void Json::value(std::string_view text) {
-  separate();
-  text_ += '"';
-  for (const char character : text) {
-    const auto code = static_cast<unsigned char>(character);
-    if (character == '"' || character == '\\') {
-      text_ += '\\';
-      text_ += character;
-    } else if (code < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", code);
-      text_ += escape;
-    } else {
-      text_ += character;
-    }
-  }
-  text_ += '"';
+  raw(json_quoted(text));
 }
 
 void Json::raw(std::string_view token) {

@@ -9,6 +9,9 @@
 
 namespace scope {
 
+// A string in quotes; bytes that are no UTF-8 pass as they are.
+std::string json_quoted(std::string_view text);
+
 class Json {
  public:
   void object() { open('{', '}'); }

@@ -1,4 +1,4 @@
-"""Wall-clock time is far above processor time: what GAMMA calls the overhead of the protocol."""
+"""Processes are off the processor for much of the time: GAMMA calls this the overhead of the protocol."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def find(facts: Facts) -> list[Finding]:
     voluntary, involuntary = (
         sum(getattr(one, name) for one in processes) for name in ("voluntary_switches", "involuntary_switches")
     )
-    crowded = involuntary > voluntary
+    preempted = involuntary > voluntary
     return [
         Finding(
-            code="wall-above-processor",
+            code="off-cpu-time",
             severity="warning",
             title=(
                 f"Processes were off the processor for {units.share(off_s / facts.total_s)} of their time:"
@@ -35,15 +35,15 @@ def find(facts: Facts) -> list[Finding]:
                 Evidence(what="wall-clock, all processes", value=facts.total_s, unit="s"),
                 Evidence(what="processor, all processes", value=processor_s, unit="s"),
                 Evidence(what="in MPI, all processes", value=facts.merged.mpi_s, unit="s"),
-                Evidence(what="voluntary switches", value=voluntary),
-                Evidence(what="involuntary switches", value=involuntary),
-                Evidence(what="page faults that read a disk", value=sum(one.major_faults for one in processes)),
+                Evidence(what="voluntary context switches", value=voluntary),
+                Evidence(what="involuntary context switches", value=involuntary),
+                Evidence(what="major page faults", value=sum(one.major_faults for one in processes)),
             ],
             advice=(
-                "Others took the processor: more processes run than there are cores. Use fewer, or bind them."
-                if crowded
-                else "Processes slept until messages or files came: a protocol that blocks in the kernel. Use a"
-                " transport that polls, and look at file access and at messages that come late."
+                "They were preempted: more processes run than there are processors. Use fewer, or bind them."
+                if preempted
+                else "They slept in the kernel until messages or files arrived. Use a transport that polls, and "
+                "check file access and late messages."
             ),
             lost=off_s / facts.total_s,
         )
