@@ -14,7 +14,7 @@ def test_the_tree_is_drawn(tmp_path: Path) -> None:
     assert lines[0].startswith("lan: local join, 11.9 MB/s, 41.0 us")
     assert lines[1].startswith("|-- hpc: switch, 11.9 MB/s")
     assert lines[2] == "|   `-- hpc1-2"
-    assert lines[3].startswith("`-- giza: bus, 2.40 MB/s in all")
+    assert lines[3].startswith("`-- giza: bus, 2.40 MB/s shared")
     assert "uplink 1.00 MB/s, both directions together" in lines[3]
     assert "sure to 99 %" in lines[3]
     assert lines[4] == "    `-- giza1, giza3"

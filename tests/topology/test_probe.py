@@ -37,7 +37,7 @@ def converse(
 
 
 def test_streams_and_echoes_are_measured(build: NativeBuild) -> None:
-    code, (hello, streams, echoes, refused, nonsense) = converse(
+    code, (hello, streams, ping_pongs, refused, nonsense) = converse(
         build,
         3,
         "transfers 0.1 100 0 1 4096 4 1 2 65536 8 2 0 100000 2",
@@ -49,8 +49,8 @@ def test_streams_and_echoes_are_measured(build: NativeBuild) -> None:
     assert len(hello["hosts"]) == 3
     assert all(each["well"] and each["bytes"] > 0 and each["seconds"] > 0 for each in streams["transfers"])
     assert len(streams["transfers"]) == 3
-    assert len(echoes["half_round_trips_s"]) == 7
-    assert all(0 < value < 10 for value in echoes["half_round_trips_s"])
+    assert len(ping_pongs["half_round_trips_s"]) == 7
+    assert all(0 < value < 10 for value in ping_pongs["half_round_trips_s"])
     assert refused["error"] == "FROM and TO must be below 3"
     assert nonsense["error"] == "dance: must be transfers or latency"
 
