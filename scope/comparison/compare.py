@@ -47,7 +47,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """A case that both runs have, and what its interval rests on."""
+    """A case that both runs have, and what its interval is computed from."""
 
     a: Summary
     b: Summary
@@ -99,13 +99,11 @@ def compare(
 
 def _side(path: Path) -> Side:
     if not path.is_dir():
-        what = "is not a directory" if path.exists() else "does not exist"
+        what = "not a directory" if path.exists() else "missing"
         raise UsageError(f"{path}: {what}; a run directory is allowed, such as runs/latest")
     directory = RunDirectory(path)
     if directory.samples.exists() and not directory.statistics.exists():
-        raise UsageError(
-            f"{directory.statistics}: does not exist; `scope analyze {path}` derives it from the samples"
-        )
+        raise UsageError(f"{directory.statistics}: missing; `scope analyze {path}` derives it from the samples")
     summaries = [one for one in read_summaries(path) if one.primary]
     cache: list[dict[SamplesKey, list[CaseSamples]]] = []
 
@@ -128,12 +126,12 @@ def _incomparable(key: Question, left: Side, right: Side, obstacles: Sequence[Fa
         if not one.valid:
             return f"no result in {name}: {one.reason}"
         if one.median is None or min(one.median, *one.launch_medians) <= 0:
-            return f"no figure above zero in {name}"
+            return f"no value above zero in {name}"
     for what in ("origin", "unit", "better", "definition"):
         if getattr(a, what) != getattr(b, what):
             return f"{what} differs: {getattr(a, what)} in A, {getattr(b, what)} in B"
     if obstacles:
-        return "other machine: " + ", ".join(one.name for one in obstacles)
+        return "different machine: " + ", ".join(one.name for one in obstacles)
     return ""
 
 
@@ -228,7 +226,7 @@ def decide(better: str, found: Effect, q: float, threshold: float, level: float)
 def _few_launches(pair: Pair) -> str:
     fewest = min(pair.a.launches, pair.b.launches)
     plural = "es" if fewest != 1 else ""
-    return f"tested on samples: {fewest} launch{plural} say little about differences between launches"
+    return f"tested on samples: {fewest} launch{plural} cannot show differences between launches"
 
 
 def _same(pair: Pair) -> ComparedCase:
@@ -236,7 +234,7 @@ def _same(pair: Pair) -> ComparedCase:
         pair.a,
         pair.b,
         verdict="no difference",
-        reason="the same samples in both runs",
+        reason="identical samples in both runs",
         ratio=1.0,
         ratio_low=1.0,
         ratio_high=1.0,

@@ -1,4 +1,4 @@
-"""What a comparison of two runs says."""
+"""The result of comparing two runs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from scope.strict import Strict
 
 Verdict = Literal["worse", "better", "inconclusive", "no difference", "incomparable"]
 VERDICTS: list[Verdict] = ["worse", "better", "inconclusive", "no difference", "incomparable"]
-"""In the order in which they are read."""
+"""In reading order."""
 
 Basis = Literal["launches", "samples", "same data", "none"]
 
 
 class Factor(Strict):
-    """Something that differs between the two runs."""
+    """A difference between the two runs' machines or settings."""
 
     name: str
     a: str
@@ -32,7 +32,7 @@ class ComparedCase(Case):
     definition: str
     verdict: Verdict
     reason: str
-    """Why the verdict is what it is, where the figures do not say it alone."""
+    """The reason for the verdict where the figures alone do not show it."""
     a_median: float | None
     b_median: float | None
     ratio: float | None
@@ -40,32 +40,32 @@ class ComparedCase(Case):
     ratio_low: float | None
     ratio_high: float | None
     basis: Basis
-    """What the interval rests on: launch medians, or the samples of single launches."""
+    """What the interval is computed from: launch medians, or the samples of single launches."""
     a_launches: int
     b_launches: int
     test: str
     """The test behind `p`; empty when there was none."""
     p: float | None
     smallest_p: float | None
-    """The smallest p that the rank-sum test could reach with these launches."""
+    """The smallest p that the rank-sum test can reach with this number of launches."""
     p_corrected: float | None
     """After Benjamini and Hochberg, over all cases that were tested."""
 
     @property
     def change(self) -> float | None:
-        """The relative change from A to B: 0.05 is five percent more."""
+        """The relative change from A to B: 0.05 is 5 % more."""
         return None if self.ratio is None else self.ratio - 1
 
     @property
     def loss(self) -> float:
-        """How much worse B is, as a share of A's figure; negative when it is better, 0 when unknown."""
+        """How much worse B is, relative to A; negative when it is better, 0 when unknown."""
         if self.ratio is None:
             return 0.0
         return self.ratio - 1 if self.better == "lower" else 1 - self.ratio
 
 
 class Comparison(Strict):
-    """Everything that `scope compare` found."""
+    """The result of `scope compare`."""
 
     format: int
     a: str
@@ -73,11 +73,11 @@ class Comparison(Strict):
     level: float
     """The false-discovery rate that is controlled."""
     threshold: float
-    """Relative changes smaller than this are no difference."""
+    """Smaller relative changes count as no difference."""
     factors: list[Factor]
-    """What differs and is named, but does not forbid to compare."""
+    """Differences that may explain a change but do not make the runs incomparable."""
     obstacles: list[Factor]
-    """What differs about the machines and makes every case incomparable."""
+    """Differences between the machines that make every case incomparable."""
     cases: list[ComparedCase]
     """Worst first."""
 

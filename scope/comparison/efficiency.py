@@ -1,7 +1,8 @@
-"""What share of its peak each benchmark of two runs reaches, side by side (PARAM 10000, figure 12).
+"""The share of its peak that each benchmark of two runs reaches, side by side (PARAM 10000, figure 12).
 
-Peaks are measured too, in the same run: what the processors multiply at, what memory streams at, what a path
-between two processes can carry. A run that has no peak for a benchmark has no efficiency of it, and says so.
+The peaks are measured in the same run: benchmarks declare which of them are the limit of arithmetic or of memory,
+and the ladders have the limit of each path between two processes. Where a run has no peak for a benchmark,
+its efficiency is unknown and the result names what to measure.
 """
 
 from __future__ import annotations
@@ -13,46 +14,52 @@ from pathlib import Path
 from typing import Literal
 
 from scope import units
+from scope.catalog.benchmark import Pattern
+from scope.catalog.catalog import LIMIT, Catalog
+from scope.catalog.catalog import read as read_catalog
 from scope.errors import UsageError
+from scope.models.derive import read_models
 from scope.models.ladder.ladder import Ladder, Rung
-from scope.models.models import Models
-from scope.plan.place import split
-from scope.rundirectory import FORMAT, RunDirectory, read_json
-from scope.statistics.summary import Summaries, Summary
+from scope.plan.placement import ALL
+from scope.rundirectory import FORMAT, RunDirectory
+from scope.statistics.estimate import Estimate
+from scope.statistics.summarise import read_summaries
+from scope.statistics.summary import Summary, headlines
 from scope.strict import Strict
 
 Kind = Literal["arithmetic", "memory", "messages"]
 DEFINITIONS: dict[Kind, str] = {
     "arithmetic": (
-        "floating point rate over the number of processes times the fastest node.matrix_multiply of one process in"
-        " the same precision and run (node.peak where there is none); of NAS kernels the operations that the suite"
-        " counts"
+        "floating-point rate over the number of processes times the tightest measured limit of one process: the"
+        " fastest matrix product of the same run in the same precision, or the peak where no product was measured;"
+        " for the NAS kernels, the operations that the suite counts"
     ),
-    "memory": "bandwidth over the fastest node.stream on as many processes, arrays as large or larger",
-    "messages": "bandwidth over the limit of the path's ladder: the wire, or a memory copy inside a host",
+    "memory": "bandwidth over the highest STREAM bandwidth of as many processes with arrays at least as large",
+    "messages": "bandwidth over the limit of the path's ladder: the wire, or one memory copy inside a host",
 }
-PEAKS = ("node.matrix_multiply", "node.peak")
-NOT_FLOATING = ("application.npb_ep", "application.npb_is")
-"""They count random numbers and keys."""
-STREAM = "node.stream"
+OPERATIONS = {"flop/s": 1.0, "Mop/s": 1e6}
+"""Operations per second in the units of arithmetic rates."""
+PRECISION, DOUBLE = "precision", "double"
+"""The parameter that limits and other benchmarks must have in common, and the precision without it."""
+MESSAGE_LAYERS = ("frames", "network", "mpi", "operation")
 
 
 class Efficiency(Strict):
     """The best that one run has of a benchmark."""
 
     case: str
-    """Which of its cases was the best."""
+    """Label of the benchmark's best case."""
     way: str
     """The transport or the path of the messages."""
     share: float
     low: float | None
     high: float | None
-    """Of its interval: the rate's over the peak's."""
+    """The rate's interval over the peak's."""
     rate: float
     peak: float
     unit: str
     peak_is: str
-    """What the peak was taken from."""
+    """Label of the peak."""
 
 
 class EfficiencyRow(Strict):
@@ -67,19 +74,19 @@ class EfficiencyRow(Strict):
 
     @property
     def label(self) -> str:
-        """The row as people read it; the way is told where both went it and it is not the usual one."""
+        """The row in words; a transport other than the default is named where both runs used it."""
         ways = {one.way for one in (self.a, self.b) if one is not None} - {"default"}
         ranks = [] if self.kind == "messages" else [f"{self.ranks} rank{'s' if self.ranks != 1 else ''}"]
         return ", ".join([self.name, *ranks, *(ways if len(ways) == 1 and not self.two_ways else [])])
 
     @property
     def two_ways(self) -> bool:
-        """Whether the runs went different ways: two networks."""
+        """Whether the runs used different networks."""
         return self.a is not None and self.b is not None and self.a.way != self.b.way
 
 
 class Efficiencies(Strict):
-    """Everything that `scope compare --efficiency` tells."""
+    """The result of `scope compare --efficiency`."""
 
     format: int
     a: str
@@ -87,7 +94,7 @@ class Efficiencies(Strict):
     definitions: dict[Kind, str]
     rows: list[EfficiencyRow]
     without_peak: list[str]
-    """Benchmarks of either run whose peak is not known, with what to measure."""
+    """Benchmarks of either run whose peak is unknown, with what to measure."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +147,7 @@ def _best(found: Iterator[_Found]) -> Best:
 def _paired(
     left: dict[str, Efficiency], right: dict[str, Efficiency]
 ) -> Iterator[tuple[Efficiency | None, Efficiency | None]]:
-    """Pair what went the same way; one way on either side are two networks of one program."""
+    """Pair equal transports; where each run has only one, the two are compared as two networks."""
     if len(left) == len(right) == 1:
         yield next(iter(left.values())), next(iter(right.values()))
         return
@@ -151,71 +158,88 @@ def _paired(
 def _run(path: Path, side: str, lacking: list[str]) -> Iterator[_Found]:
     directory = RunDirectory(path)
     if not directory.statistics.is_file():
-        raise UsageError(f"{directory.statistics}: does not exist; `scope analyze {path}` derives it")
-    summaries = [
-        s for s in read_json(directory.statistics, Summaries).summaries if s.primary and s.valid and s.median
-    ]
-    yield from _arithmetic(summaries, side, lacking)
-    yield from _memory(summaries, side, lacking)
+        raise UsageError(f"{directory.statistics}: missing; `scope analyze {path}` derives it")
+    catalog = read_catalog(directory.benchmarks)
+    summaries = [one for one in headlines(read_summaries(path)) if one.median]
+    yield from _arithmetic(summaries, catalog, side, lacking)
+    yield from _memory(summaries, catalog, side, lacking)
     if directory.models.is_file():
-        for ladder in read_json(directory.models, Models).ladders:
+        for ladder in read_models(path).ladders:
             yield from _messages(ladder)
 
 
-def _arithmetic(summaries: list[Summary], side: str, lacking: list[str]) -> Iterator[_Found]:
-    for s in summaries:
-        if s.metric == "flops_per_s":
-            factor = 1.0
-        elif s.metric == "mops_per_s" and s.benchmark not in NOT_FLOATING:
-            factor = 1e6
-        else:
-            continue
-        if s.benchmark in (STREAM, *PEAKS[1:]):
-            continue
-        precision = s.parameters.get("precision", "double")
-        peak = _flops_peak(summaries, precision, s)
+def _standing(pattern: Pattern, limits: bool, summaries: list[Summary], catalog: Catalog) -> Iterator[Summary]:
+    """Yield the results on the limits of a pattern, or on its other rungs."""
+    for place in catalog.standing(pattern):
+        if (place.rung.layer == LIMIT) is limits:
+            for one in summaries:
+                if (
+                    one.benchmark == place.benchmark.name
+                    and place.shows(one.metric)
+                    and place.holds(one.parameters)
+                ):
+                    yield one
+
+
+def _arithmetic(summaries: list[Summary], catalog: Catalog, side: str, lacking: list[str]) -> Iterator[_Found]:
+    limits = [one for one in _standing("arithmetic", True, summaries, catalog) if one.ranks == 1]
+    for one in _standing("arithmetic", False, summaries, catalog):
+        precision = _precision(one, catalog)
+        peak = _arithmetic_peak([each for each in limits if _precision(each, catalog) == precision], one)
         if peak is None:
-            wanted = "node.peak" if s.benchmark == PEAKS[0] else PEAKS[0]
-            lacking.append(f"{s.benchmark} in {side}: no {wanted} precision={precision} on one process")
-            continue
-        yield _found("arithmetic", s, peak, s.ranks, factor)
-
-
-def _flops_peak(summaries: list[Summary], precision: object, of: Summary) -> Summary | None:
-    """Return the fastest product of one process; a product itself is held against what the processor can do."""
-    for benchmark in PEAKS[1:] if of.benchmark == PEAKS[0] else PEAKS:
-        rates = [
-            s
-            for s in summaries
-            if (s.benchmark, s.metric, s.ranks) == (benchmark, "flops_per_s", 1)
-            and s.parameters.get("precision", "double") == precision
-            and _alike(s, of)
-        ]
-        if rates:
-            return max(rates, key=_median)
-    return None
-
-
-def _memory(summaries: list[Summary], side: str, lacking: list[str]) -> Iterator[_Found]:
-    streams = [s for s in summaries if (s.benchmark, s.metric) == (STREAM, "bandwidth_bytes_per_s")]
-    computing = {s.benchmark for s in summaries if s.metric == "flops_per_s"}
-    copies = [
-        s
-        for s in summaries
-        if s.metric == "bandwidth_bytes_per_s" and "array_bytes" in s.parameters and s.benchmark not in computing
-    ]
-    largest: dict[tuple[str, int], int] = defaultdict(int)
-    for s in copies:
-        largest[s.benchmark, s.ranks] = max(largest[s.benchmark, s.ranks], _array(s))
-    for s in copies:
-        if _array(s) < largest[s.benchmark, s.ranks]:
-            continue
-        peaks = [p for p in streams if p.ranks == s.ranks and _array(p) >= _array(s) and _alike(p, s)]
-        if peaks:
-            yield _found("memory", s, max(peaks, key=_median), 1, 1.0)
+            wanted = " or ".join(
+                dict.fromkeys(
+                    place.benchmark.name
+                    for place in catalog.standing("arithmetic", LIMIT)
+                    if place.benchmark.name != one.benchmark
+                )
+            )
+            lacking.append(f"{one.benchmark} in {side}: no {wanted} in {precision} precision on one process")
         else:
-            words = f"no {STREAM} with arrays of {_array(s)} B on {s.ranks} processes"
-            lacking.append(f"{s.benchmark} in {side}: {words}")
+            yield _found("arithmetic", one, peak, one.ranks)
+
+
+def _precision(one: Summary, catalog: Catalog) -> str:
+    declared = catalog.defaults(one.benchmark)
+    return str(one.parameters.get(PRECISION, declared.get(PRECISION, DOUBLE)))
+
+
+def _arithmetic_peak(limits: list[Summary], of: Summary) -> Summary | None:
+    """Return the fastest case of the tightest limit other than the benchmark itself."""
+    fastest: dict[str, Summary] = {}
+    for one in limits:
+        if one.benchmark != of.benchmark and _same_nodes(one, of):
+            known = fastest.get(one.benchmark)
+            if known is None or one.estimate.value > known.estimate.value:
+                fastest[one.benchmark] = one
+    return min(fastest.values(), key=lambda one: one.estimate.value, default=None)
+
+
+def _memory(summaries: list[Summary], catalog: Catalog, side: str, lacking: list[str]) -> Iterator[_Found]:
+    def size(one: Summary) -> int:
+        return catalog.size(one.benchmark, one.parameters) or 0
+
+    limits = list(_standing("memory", True, summaries, catalog))
+    held = list(_standing("memory", False, summaries, catalog))
+    largest: dict[tuple[str, int], int] = defaultdict(int)
+    for one in held:
+        largest[one.benchmark, one.ranks] = max(largest[one.benchmark, one.ranks], size(one))
+    for one in held:
+        # Smaller arrays may stay in a cache.
+        if size(one) < largest[one.benchmark, one.ranks]:
+            continue
+        peaks = [
+            each
+            for each in limits
+            if each.ranks == one.ranks and size(each) >= size(one) and _same_nodes(each, one)
+        ]
+        if peaks:
+            peak = max(peaks, key=lambda each: each.estimate.value)
+            yield _found("memory", one, peak, 1)
+        else:
+            wanted = " or ".join(place.benchmark.name for place in catalog.standing("memory", LIMIT))
+            words = f"no {wanted} with arrays of at least {units.size(size(one))} on {one.ranks} processes"
+            lacking.append(f"{one.benchmark} in {side}: {words}")
 
 
 def _messages(ladder: Ladder) -> Iterator[_Found]:
@@ -223,7 +247,7 @@ def _messages(ladder: Ladder) -> Iterator[_Found]:
         return
     limit = ladder.rungs[0]
     for rung in ladder.rungs[1:]:
-        if rung.layer in ("frames", "network", "mpi", "operation") and rung.value is not None:
+        if rung.layer in MESSAGE_LAYERS and rung.value is not None:
             size = f", {ladder.exchange} of {units.size(ladder.message_bytes or 0)}" if ladder.exchange else ""
             yield _Found("messages", f"{rung.layer}{size}", 2, _of_rung(rung, limit, ladder.path))
 
@@ -244,37 +268,31 @@ def _of_rung(rung: Rung, limit: Rung, path: str) -> Efficiency:
     )
 
 
-def _found(kind: Kind, s: Summary, peak: Summary, times: int, factor: float) -> _Found:
-    """Hold a case against so many times a peak; `factor` turns its unit into that of the peak."""
-    rate, one = _median(s) * factor, _median(peak)
-    low, high = (None if bound is None else bound * factor for bound in (s.ci_low, s.ci_high))
+def _found(kind: Kind, one: Summary, peak: Summary, times: int) -> _Found:
+    """Return a case's share of so many times a peak."""
+    rate, limit = _operations(one), _operations(peak).scaled(times)
     efficiency = Efficiency(
-        case=s.label,
-        way=s.transport,
-        share=rate / (times * one),
-        low=_over(low, times * (peak.ci_high or one)),
-        high=_over(high, times * (peak.ci_low or one)),
-        rate=rate,
-        peak=times * one,
+        case=one.label,
+        way=one.transport,
+        share=rate.value / limit.value,
+        low=_over(rate.low, limit.high or limit.value),
+        high=_over(rate.high, limit.low or limit.value),
+        rate=rate.value,
+        peak=limit.value,
         unit=peak.unit,
         peak_is=f"{times} × {peak.label}" if times > 1 else peak.label,
     )
-    return _Found(kind, s.benchmark, s.ranks, efficiency)
+    return _Found(kind, one.benchmark, one.ranks, efficiency)
+
+
+def _operations(one: Summary) -> Estimate:
+    return one.estimate.scaled(OPERATIONS.get(one.unit, 1.0))
 
 
 def _over(value: float | None, peak: float) -> float | None:
     return None if value is None else value / peak
 
 
-def _alike(peak: Summary, of: Summary) -> bool:
-    """Say whether both ran on the same type of node, or one of them on all."""
-    groups = {split(peak.placement)[1], split(of.placement)[1]}
-    return len(groups - {"all"}) < 2
-
-
-def _median(summary: Summary) -> float:
-    return summary.median or 0.0
-
-
-def _array(summary: Summary) -> int:
-    return int(summary.parameters["array_bytes"])
+def _same_nodes(peak: Summary, of: Summary) -> bool:
+    """Return whether both ran on the same type of node, or one of them on all types."""
+    return ALL in (peak.placement.group, of.placement.group) or peak.placement.group == of.placement.group

@@ -1,4 +1,4 @@
-"""Where the bars of the figure of efficiencies stand."""
+"""Layout of the bar chart of efficiencies."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from scope.comparison.efficiency import Efficiencies, Efficiency
 from scope.comparison.efficiency_table import share
 
 LETTER = 7.2
-"""Width of a letter of a label, the widest words told."""
+"""Width of a letter of a label, measured with wide words."""
 LONGEST = 480
-"""The bar of the right end of the axis. Behind it stands the share."""
+"""Length of a bar that reaches the right end of the axis; its share is written behind it."""
 SHARE = 110
-"""Room for the share behind the longest bar."""
+"""Space for the share behind the longest bar."""
 ROW, BAR = 40, 13
 TOP = 34
 STEPS = 5
@@ -42,7 +42,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Figure:
-    """What the page draws."""
+    """The drawing, ready for the template."""
 
     width: int
     height: int

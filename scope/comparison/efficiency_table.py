@@ -13,17 +13,17 @@ from scope.comparison.efficiency import Efficiencies, Efficiency
 
 
 def table(shares: Efficiencies) -> RenderableType:
-    """Return a table for each kind of peak, with what the peak is, and what has none."""
+    """Return a table for each kind of peak with its definition, then the benchmarks without a peak."""
     parts: list[RenderableType] = [Text(f"Efficiency of A {shares.a}\nand of B {shares.b}", style="bold")]
     for kind, definition in shares.definitions.items():
         parts += [Text(f"\n{kind}", style="bold"), Text(definition, style="dim"), _rows(shares, kind)]
     if not shares.rows:
-        parts.append(Text("Neither run has a figure and its peak."))
+        parts.append(Text("Neither run has a benchmark with its peak."))
     return Group(*parts, *_lacking(shares))
 
 
 def share(one: Efficiency | None) -> str:
-    """Write an efficiency with its interval, as people read it; a dash where there is none."""
+    """Return an efficiency with its interval in words; a dash where there is none."""
     return "–" if one is None else units.share(one.share, one.low, one.high)
 
 
@@ -32,7 +32,7 @@ def _rows(shares: Efficiencies, kind: str) -> Table:
     for name in ("A", "B"):
         grid.add_column(name, no_wrap=True, justify="right")
     grid.add_column("benchmark")
-    grid.add_column("way")
+    grid.add_column("transport or path")
     for row in shares.rows:
         if row.kind == kind:
             ways = dict.fromkeys(one.way for one in (row.a, row.b) if one is not None)

@@ -1,4 +1,4 @@
-"""What differs between the machines of two runs: obstacles to a comparison, and factors that are named."""
+"""Differences between the machines of two runs: obstacles to a comparison, and factors to mention."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _MEMORY_TOLERANCE = 0.02
 
 
 def obstacles(a: Machine, b: Machine) -> list[Factor]:
-    """Return the facts that make two machines two machines: the figures of one say nothing of the other."""
+    """Return the facts by which two machines differ so much that their results are not comparable."""
     found = _differences(_identity(a), _identity(b))
     return [one for one in found if one.name != "memory" or not _about_the_same_memory(a, b)]
 
 
 def factors(a: Machine, b: Machine) -> list[Factor]:
-    """Return what may change from run to run on one machine and may explain a difference."""
+    """Return what may change between runs on one machine and may explain a difference."""
     return _differences(_circumstances(a), _circumstances(b))
 
 
 def _about_the_same_memory(a: Machine, b: Machine) -> bool:
-    """Say whether memory differs by less than 2 %: a kernel keeps a little more or less of it for itself."""
+    """Return whether memory differs by at most 2 %: kernels reserve a little more or less for themselves."""
     sizes_a, sizes_b = (sorted(host.memory_bytes for host in machine.hosts) for machine in (a, b))
     return len(sizes_a) == len(sizes_b) and all(
         abs(one - other) <= _MEMORY_TOLERANCE * max(one, other)
@@ -69,8 +69,8 @@ def _circumstances(machine: Machine) -> Facts:
         "kernel": _each(machine, lambda host: host.kernel),
         "operating system": _each(machine, lambda host: host.operating_system),
         "virtualisation": _each(machine, lambda host: host.virtualization or "none"),
-        "governor": _each(machine, lambda host: host.governor or "none shown"),
-        "turbo": _each(machine, lambda host: {True: "on", False: "off", None: "not known"}[host.turbo]),
+        "governor": _each(machine, lambda host: host.governor or "unknown"),
+        "turbo": _each(machine, lambda host: {True: "on", False: "off", None: "unknown"}[host.turbo]),
         "huge pages": _each(machine, lambda host: host.transparent_huge_pages),
         "Scope": machine.scope_version,
         **{f"environment {name}": value for name, value in machine.environment.items()},
@@ -85,7 +85,7 @@ def _each(machine: Machine, describe: Callable[[Host], str]) -> str:
 
 def _cores(host: Host) -> str:
     processor = host.processor
-    quota = f", time of {processor.quota_processors:g}" if processor.quota_processors is not None else ""
+    quota = f", CPU quota {processor.quota_processors:g}" if processor.quota_processors is not None else ""
     return (
         f"{processor.sockets} sockets, {processor.cores} cores, {processor.threads} threads, "
         f"{len(processor.usable)} usable{quota}"
@@ -98,4 +98,4 @@ def _links(host: Host) -> str:
         for link in host.links
         if link.up and link.rate_bits_per_s is not None
     )
-    return ", ".join(rates) or "no link of a known rate"
+    return ", ".join(rates) or "no link with a known rate"

@@ -21,17 +21,17 @@ _POOLED_SPLITS = 1000
 """Splits of one case that enter the pool."""
 
 _SMALLEST_ERROR = 1e-3
-"""Standard errors below a tenth of a percent count as that much: nobody asks for smaller differences."""
+"""Smaller relative standard errors are rounded up to this: smaller differences are of no interest."""
 
 
 @dataclass(frozen=True)
 class Significance:
-    """A test's answer for one case."""
+    """The result of a test of one case."""
 
     test: str
     p: float
     smallest_p: float
-    """The smallest p that the rank-sum test can reach with so many values."""
+    """The smallest p that the rank-sum test can reach with this number of values."""
 
 
 def rank_sum(a: Floats, b: Floats) -> float:
@@ -47,7 +47,7 @@ def rank_sum(a: Floats, b: Floats) -> float:
 
 
 def smallest_rank_sum(a: int, b: int) -> float:
-    """Return the smallest two-sided p that the rank-sum test reaches with so many values on each side."""
+    """Return the smallest two-sided p that the rank-sum test can reach with `a` and `b` values."""
     return min(1.0, 2 / comb(a + b, a))
 
 
@@ -76,7 +76,7 @@ def of_launches(pairs: Sequence[tuple[Floats, Floats]], tests: int, level: float
 
 
 def of_samples(a: Floats, b: Floats) -> Significance:
-    """Test the samples of single launches; what differs between launches is not in them."""
+    """Test the samples of single launches, which do not show differences between launches."""
     return Significance("rank sum of samples", rank_sum(a, b), smallest_rank_sum(a.size, b.size))
 
 

@@ -22,7 +22,7 @@ _STYLES: dict[Verdict, str] = {
 
 
 def table(comparison: Comparison, every: bool = False) -> RenderableType:
-    """Return the cases that differ or may differ, or all of them; the rest is counted."""
+    """Return a table of the cases that differ or may differ, or of all; the others are counted."""
     shown = [case for case in comparison.cases if every or case.verdict in ("worse", "better", "inconclusive")]
     return Group(
         *_heading(comparison), *([_cases(shown)] if shown else []), *_counts(comparison), *_reasons(comparison)
@@ -30,16 +30,16 @@ def table(comparison: Comparison, every: bool = False) -> RenderableType:
 
 
 def _heading(comparison: Comparison) -> Iterator[Text]:
-    yield Text(f"B {comparison.b}\nagainst A {comparison.a}", style="bold")
+    yield Text(f"B {comparison.b}\ncompared with A {comparison.a}", style="bold")
     for factor in comparison.obstacles:
-        yield Text(f"  other {factor.name}: {factor.a} | {factor.b}", style="yellow")
+        yield Text(f"  different {factor.name}: {factor.a} | {factor.b}", style="yellow")
     for factor in comparison.factors:
         yield Text(f"  differs: {factor.name}: {factor.a} | {factor.b}")
     yield Text()
 
 
 def _cases(cases: list[ComparedCase]) -> Table:
-    """Put what has a fixed width first, so that the case has the rest of the line."""
+    """Return the table; columns of fixed width come first, so that labels have the rest of the line."""
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
     grid.add_column("verdict", no_wrap=True)
     for name in ("change [95 % interval]", "A", "B", "q"):
@@ -58,7 +58,7 @@ def _cases(cases: list[ComparedCase]) -> Table:
 
 
 def change(case: ComparedCase) -> str:
-    """Write the change from A to B with its interval: `+5.1 % [+4.0, +6.2]`."""
+    """Return the change from A to B with its interval: `+5.1 % [+4.0, +6.2]`."""
     if case.ratio is None or case.ratio_low is None or case.ratio_high is None:
         return "–"
     middle, low, high = (f"{100 * (ratio - 1):+.1f}" for ratio in (case.ratio, case.ratio_low, case.ratio_high))
@@ -68,16 +68,16 @@ def change(case: ComparedCase) -> str:
 def _counts(comparison: Comparison) -> Iterator[Text]:
     yield Text()
     words = [f"{number} {verdict}" for verdict, number in comparison.counts.items() if number]
-    yield Text(", ".join(words) + "." if words else "Neither run has a case.", style="bold")
+    yield Text(", ".join(words) + "." if words else "Neither run has a result.", style="bold")
     yield Text(
-        f"Changes below {comparison.threshold:.1%} are no difference; "
-        f"of the changes reported at most {comparison.level:.0%} are expected to be chance.",
+        f"Changes below {comparison.threshold:.1%} count as no difference; "
+        f"at most {comparison.level:.0%} of the reported changes are expected to be false alarms.",
         style="dim",
     )
 
 
 def _reasons(comparison: Comparison) -> Iterator[Text]:
-    """Say why cases are incomparable, each reason once."""
+    """Yield the reasons why cases are incomparable, each once."""
     reasons = Counter(case.reason for case in comparison.cases if case.verdict == "incomparable")
     for reason, number in reasons.most_common(8):
         yield Text(f"  incomparable: {number} × {reason}")

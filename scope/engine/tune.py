@@ -24,6 +24,7 @@ from scope.launch.supervision.supervisor import Limits
 from scope.machine.machine import NativeBuild
 from scope.models.computation.linpack_rates import LinpackRates
 from scope.models.derive import read_models
+from scope.models.measurements import Measurements
 from scope.plan import experiment as asking
 from scope.plan import hpl
 from scope.plan import plan as planning
@@ -220,7 +221,8 @@ def _evidence(directory: RunDirectory, tuning: Tuning, cluster: Cluster) -> Evid
     machine = begun_run.read(directory).machine
     summaries = summarise(samples, catalog)
     slots = cluster.place.slots
-    costs = calibration.costs(summaries, machine, samples.launches, tuning.settings.ranks, min(slots))
+    measurements = Measurements(summaries, machine, samples.launches, catalog)
+    costs = calibration.costs(measurements, tuning.settings.ranks, min(slots))
     return Evidence(summaries, costs, of_hosts(machine.hosts, slots, tuning.settings.ranks))
 
 

@@ -1,1 +1,1 @@
-"""Tuning: which settings of LINPACK are worth a try on this machine, and what the tries say."""
+"""Tuning of LINPACK: predicted times choose which settings are measured, measured times decide."""

@@ -1,4 +1,4 @@
-"""What is measured before anything is predicted: one process with every block, messages, products on all cores."""
+"""Measurements that the predictions need: one process with every block size, messages, concurrent products."""
 
 from __future__ import annotations
 
@@ -7,86 +7,81 @@ from typing import Any
 
 import numpy as np
 
+from scope.catalog.benchmark import Value
 from scope.errors import ScopeError
-from scope.machine.machine import Machine
-from scope.models.ladder.ladder import Results
 from scope.models.ladder.paths import paths
-from scope.samples.records import LaunchRecord
+from scope.models.measurements import Measurements
 from scope.samples.samples import Floats
-from scope.statistics.summary import Summary
 from scope.tune.candidates import BENCHMARK
-from scope.tune.costs import Alone, LuCosts, MessageTime, Network, fitted
+from scope.tune.costs import LuCosts, MessageTime, Network, OneProcess, fitted
 
 SIZES = (500, 1500)
-"""Equations on one process: small enough for seconds, large enough that products leave the caches nearest."""
+"""Orders of the matrix on one process: solved within seconds, and the larger one exceeds the nearest caches."""
 LAUNCHES = 2
 BUDGET_S = 0.1
 PRODUCT = "node.matrix_multiply"
-PRODUCT_SIZE = 1000
-LATENCY = "mpi.latency"
+PRODUCT_N = 1000
+MESSAGES = "mpi.latency"
 MESSAGE_BYTES = "0,512,4Ki,32Ki,256Ki,2Mi"
 PARTS = ("update_s", "panel_s", "swap_s", "solve_s")
 
 
 def cases(ranks: int, blocks: Iterable[int], hosts: int) -> list[dict[str, Any]]:
-    """Return the `[[case]]` tables of what the predictions rest on."""
+    """Return the `[[case]]` tables of what the predictions need."""
     asked: list[dict[str, Any]] = [
         {"benchmark": BENCHMARK, "ranks": 1, "n": list(SIZES), "block": list(blocks)},
-        {"benchmark": PRODUCT, "ranks": sorted({1, ranks}), "size": PRODUCT_SIZE},
+        {"benchmark": PRODUCT, "ranks": sorted({1, ranks}), "n": PRODUCT_N},
     ]
     if ranks > 1:
-        message = {"benchmark": LATENCY, "ranks": 2, "message_bytes": MESSAGE_BYTES.split(",")}
+        message = {"benchmark": MESSAGES, "ranks": 2, "message_bytes": MESSAGE_BYTES.split(",")}
         asked.append(message)
         if hosts > 1:
             asked.append(message | {"placement": "node"})
     return asked
 
 
-def costs(
-    summaries: list[Summary], machine: Machine, launches: list[LaunchRecord], ranks: int, slots: int
-) -> LuCosts:
-    """Return the costs that were measured; ScopeError names what is missing and why.
-
-    `slots`: processes of a host.
-    """
-    known = Results([s for s in summaries if s.primary and s.valid and s.median is not None])
-    blocks = {block: fitted(block, alone) for block, alone in _alone(known, summaries).items()}
+def costs(measurements: Measurements, ranks: int, slots: int) -> LuCosts:
+    """Return the measured costs, with `slots` processes on each host; ScopeError names a missing cost."""
+    blocks = {block: fitted(block, several) for block, several in _one_process(measurements).items()}
     network = Network(lambda count: np.zeros_like(count))
     if ranks > 1:
-        inside, outside = (_messages(known, machine, launches, way) for way in (True, False))
+        inside, outside = (_messages(measurements, inside) for inside in (True, False))
         first = inside or outside
         if first is None:
-            raise ScopeError(f"{LATENCY}: no valid sample: what a message costs is not known")
+            raise ScopeError(f"{MESSAGES}: no valid sample, so the cost of a message is unknown")
         network = Network(first, outside, slots)
-    return LuCosts(blocks, network, _crowding(known, ranks))
+    return LuCosts(blocks, network, _contention(measurements, ranks))
 
 
-def _alone(known: Results, summaries: list[Summary]) -> dict[int, list[Alone]]:
-    """Return what one process took, by block."""
-    found: dict[int, list[Alone]] = {}
+def _one_process(measurements: Measurements) -> dict[int, list[OneProcess]]:
+    """Return the times of one process, by block."""
+    found: dict[int, list[OneProcess]] = {}
     parts = {
-        (int(s.parameters["n"]), int(s.parameters["block"]), s.metric): float(s.median or 0.0)
-        for s in known.of(BENCHMARK, "time_s") + [s for part in PARTS for s in known.of(BENCHMARK, part)]
+        (int(s.parameters["n"]), int(s.parameters["block"]), s.metric): s.estimate.value
+        for metric in ("time_s", *PARTS)
+        for s in measurements.of(BENCHMARK, metric)
         if s.ranks == 1 and int(s.parameters["n"]) in SIZES
     }
     for n, block, metric in parts:
         if metric == "time_s":
             times = [parts.get((n, block, part), 0.0) for part in PARTS]
-            found.setdefault(block, []).append(Alone(n, *times))
-    whole = {block: alone for block, alone in found.items() if len(alone) == len(SIZES)}
-    if not whole:
-        reasons = [s.reason for s in summaries if s.benchmark == BENCHMARK and not s.valid and s.reason]
-        raise ScopeError(f"{BENCHMARK} on one process: {reasons[0] if reasons else 'was not measured'}")
-    return whole
+            found.setdefault(block, []).append(OneProcess(n, *times))
+    complete = {block: several for block, several in found.items() if len(several) == len(SIZES)}
+    if not complete:
+        failed = [s for s in measurements.summaries if s.benchmark == BENCHMARK and not s.valid and s.reason]
+        raise ScopeError(f"{BENCHMARK} on one process: {failed[0].reason if failed else 'not measured'}")
+    return complete
 
 
-def _messages(known: Results, machine: Machine, launches: list[LaunchRecord], inside: bool) -> MessageTime | None:
-    """Return the time of a message over its size, straight between the sizes that were measured."""
-    path = next((p for p in paths(machine, launches) if p.transport == "default" and p.inside == inside), None)
+def _messages(measurements: Measurements, inside: bool) -> MessageTime | None:
+    """Return the time of a message by its size, interpolated linearly between the measured sizes."""
+    known = paths(measurements.machine, measurements.launches)
+    path = next((p for p in known if p.transport == "default" and p.inside == inside), None)
     if path is None:
         return None
-    found = known.of(LATENCY, "latency_s", path, mode="standard", completion="blocking")
-    points = sorted((int(s.parameters["message_bytes"]), float(s.median or 0.0)) for s in found)
+    plain = {"mode": "standard", "completion": "blocking"}
+    found = [s for s in measurements.of(MESSAGES, "latency_s", plain) if path.carries(s)]
+    points = sorted((measurements.size(s), s.estimate.value) for s in found)
     if len(points) < 2:
         return None
     sizes, seconds = np.array(points, dtype=np.float64).T
@@ -99,12 +94,13 @@ def _messages(known: Results, machine: Machine, launches: list[LaunchRecord], in
     return time
 
 
-def _crowding(known: Results, ranks: int) -> float:
-    """Return how many times as long a product takes where all processes work at once."""
+def _contention(measurements: Measurements, ranks: int) -> float:
+    """Return the slowdown of a product when all processes compute at once."""
     if ranks == 1:
         return 1.0
-    times = {s.ranks: s.median for s in known.of(PRODUCT, "time_s", precision="double", size=str(PRODUCT_SIZE))}
-    alone, together = times.get(1), times.get(ranks)
-    if not alone or not together:
-        raise ScopeError(f"{PRODUCT} on {f'{ranks} processes' if alone else 'one process'}: no valid sample")
-    return together / alone
+    plain: dict[str, Value] = {"precision": "double", "n": PRODUCT_N}
+    times = {s.ranks: s.estimate.value for s in measurements.of(PRODUCT, "time_s", plain)}
+    one, all_at_once = times.get(1), times.get(ranks)
+    if not one or not all_at_once:
+        raise ScopeError(f"{PRODUCT} on {f'{ranks} processes' if one else 'one process'}: no valid sample")
+    return all_at_once / one

@@ -1,10 +1,10 @@
-"""What a LINPACK would take, from what one process does and what a message costs.
+"""The predicted time of LINPACK, from the rates of one process and the cost of messages.
 
 The steps are those of right-looking LU on a P x Q grid: panel, its broadcast along a row, exchange of rows in a
-column, update; then the solution with U. In the large they add up to the estimate of HPL's scalability page,
+column, update; then the solution with U. For large n they add up to the estimate of HPL's scalability page,
 2 n^3 g / (3 P Q) + b n^2 (3 P + Q) / (2 P Q) + a n ((NB + 1) log2 P + P) / NB (A. Petitet, R. C. Whaley,
-J. Dongarra and A. Cleary, "HPL", version 2.3, 2018). Here each step has its own sizes, so that blocks that leave
-some processes without work, and rates that fall with the trailing matrix, are seen.
+J. Dongarra and A. Cleary, "HPL", version 2.3, 2018). Here each step has its own sizes, which
+accounts for blocks that leave processes idle and for rates that fall with the trailing matrix.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ MessageTime = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
-class Alone:
-    """What one process took for n equations in blocks of one size, in s."""
+class OneProcess:
+    """The times of one process for order n with one block size, in s."""
 
     n: int
     update_s: float
@@ -37,20 +37,20 @@ class Alone:
 
 @dataclass(frozen=True)
 class Steps:
-    """The sizes of each step on the process that has most to do; arrays of the shape (steps,)."""
+    """The sizes of each step on the busiest process; arrays of shape (steps,)."""
 
     width: Floats
     """Columns of the panel."""
     panel_rows: Floats
-    """Rows of the panel, its square included."""
+    """Rows of the panel, including its square."""
     rows: Floats
     """Rows below the square."""
     columns: Floats
-    """Columns to its right, the right side of the system among them."""
+    """Columns to its right, including the right-hand side."""
 
     @classmethod
     def of(cls, n: int, block: int, grid: tuple[int, int] = (1, 1)) -> Steps:
-        """Return the steps of n equations in blocks that are dealt out over a grid."""
+        """Return the steps for order n with blocks distributed cyclically over a grid."""
         first = np.arange(0, n, block, dtype=np.float64)
         width = np.minimum(block, n - first)
         below = n - first - width
@@ -90,11 +90,11 @@ class Steps:
 
 @dataclass(frozen=True)
 class BlockCosts:
-    """What one process takes with one block, in s."""
+    """The costs of one process with one block size, in s."""
 
     update_flop_s: float
     packed_s: float
-    """For each packed value: what makes products with small trailing matrices slower."""
+    """For each packed value; makes products with small trailing matrices slower."""
     panel_flop_s: float
     panel_value_s: float
     swapped_s: float
@@ -112,7 +112,7 @@ class BlockCosts:
 
 @dataclass(frozen=True)
 class Times:
-    """A predicted time and its visible parts, in s."""
+    """A predicted time by parts that nothing hides, in s."""
 
     panel_s: float
     broadcast_s: float
@@ -122,27 +122,27 @@ class Times:
 
     @property
     def total_s(self) -> float:
-        """All together."""
+        """The sum of all parts."""
         return self.panel_s + self.broadcast_s + self.swap_s + self.update_s + self.solve_s
 
 
 @dataclass(frozen=True)
 class Network:
-    """What messages cost between processes that are numbered along the rows of a grid."""
+    """The cost of messages between processes numbered along the rows of a grid."""
 
     inside: MessageTime
-    """Between two of one host."""
+    """Between two processes of one host."""
     outside: MessageTime | None = None
     """Between hosts; None on a single host."""
     slots: int = 0
-    """Processes of a host, where there are several."""
+    """Processes on each host."""
 
     def along_row(self, grid: tuple[int, int]) -> tuple[MessageTime, bool]:
         """Return the time of messages along a row, and whether they leave the host."""
         return self._way(self.slots < grid[1] or self.slots % grid[1] != 0)
 
     def along_column(self, grid: tuple[int, int]) -> tuple[MessageTime, bool]:
-        """Return the same along a column."""
+        """Return the time of messages along a column, and whether they leave the host."""
         return self._way(self.slots < grid[0] * grid[1])
 
     def _way(self, leaves: bool) -> tuple[MessageTime, bool]:
@@ -157,32 +157,32 @@ class LuCosts:
 
     blocks: Mapping[int, BlockCosts]
     network: Network
-    crowding: float = 1.0
-    """How many times as long a product takes where all processes work at once."""
+    contention: float = 1.0
+    """The slowdown of a product when all processes compute at once."""
 
     def times(self, candidate: Candidate, n: int) -> Times:
-        """Return what n equations would take."""
+        """Return the predicted time for order n."""
         p, q = grid = candidate.rows, candidate.columns
         costs = self.blocks[candidate.block]
         steps = Steps.of(n, candidate.block, grid)
         along_column, _ = self.network.along_column(grid)
         along_row, leaves = self.network.along_row(grid)
 
-        panel = self.crowding * costs.panel_s(steps)
+        panel = self.contention * costs.panel_s(steps)
         if p > 1:
-            # One reduction for each pivot, with the two rows that change places.
+            # One reduction for each pivot, carrying the two rows to swap.
             panel += steps.width * ceil_log2(p) * along_column(DOUBLE_BYTES * (3 + 2 * steps.width))
         message = DOUBLE_BYTES * steps.width * (1 + steps.width + steps.panel_rows)
         wire = _broadcast(candidate.broadcast, q, message, along_row)
-        swap = self.crowding * costs.swapped_s * steps.swapped
+        swap = self.contention * costs.swapped_s * steps.swapped
         swap += _exchange(candidate.swap, p, DOUBLE_BYTES * steps.swapped, along_column)
-        update = self.crowding * costs.update_s(steps)
+        update = self.contention * costs.update_s(steps)
         visible_panel, visible_wire = panel, wire
         if q > 1 and candidate.look_ahead:
-            # Each process factors every q-th panel; beyond that only what the update does not hide is seen: the
-            # way from panel to panel, which is the panel, its journey, and the update of the next one's columns.
+            # Each process factors every q-th panel. Of the critical path from panel to panel (factorisation,
+            # broadcast, update of the next panel's columns) only what the update does not hide is visible.
             first = Steps(steps.width, steps.panel_rows, steps.rows, np.minimum(steps.width, steps.columns))
-            way = panel + wire + self.crowding * costs.update_s(first)
+            way = panel + wire + self.contention * costs.update_s(first)
             handled = np.zeros_like(wire) if leaves else along_row(message)
             visible_panel = panel / q
             visible_panel[0] = panel[0]
@@ -203,11 +203,11 @@ class LuCosts:
         block = np.array([DOUBLE_BYTES * float(candidate.block)])
         messages = ceil_log2(q) * along_row(block) + ceil_log2(p) * along_column(block)
         local = costs.solved_value_s * n * n / (p * q) + costs.solved_row_s * n
-        return float(self.crowding * local + n / candidate.block * messages[0])
+        return float(self.contention * local + n / candidate.block * messages[0])
 
 
-def fitted(block: int, measured: Sequence[Alone]) -> BlockCosts:
-    """Fit the costs of one block to what one process took; each size counts alike, and no cost is negative."""
+def fitted(block: int, measured: Sequence[OneProcess]) -> BlockCosts:
+    """Fit the non-negative costs of one block size to the times of one process; all sizes weigh the same."""
     steps = [Steps.of(each.n, block) for each in measured]
     update = _line([each.update_s for each in measured], [(s.update_flops, s.packed) for s in steps])
     panel = _line([each.panel_s for each in measured], [(s.panel_flops, s.panel_values) for s in steps])
@@ -219,27 +219,27 @@ def fitted(block: int, measured: Sequence[Alone]) -> BlockCosts:
 
 
 def _line(times_s: list[float], counts: list[tuple[Floats, Floats]]) -> tuple[float, float]:
-    """Return the two costs, none negative, with the least relative errors."""
+    """Return the two non-negative costs with the smallest relative errors."""
     sums = np.array([[float(first.sum()), float(second.sum())] for first, second in counts])
     weights = 1 / np.maximum(np.array(times_s), 1e-9)
-    # Scaled to one, so that counts of very different size are fitted alike.
+    # Columns are scaled to one: the counts differ by orders of magnitude.
     scales = (sums * weights[:, None]).max(axis=0)
     found, _ = nnls(sums * weights[:, None] / scales, np.array(times_s) * weights)
     return float(found[0] / scales[0]), float(found[1] / scales[1])
 
 
 def _share(count: Floats, block: int, parts: int) -> Floats:
-    """Return how many items the part has that gets most when blocks are dealt out in turn."""
+    """Return the most items that one part gets when blocks are distributed cyclically."""
     return np.asarray(np.minimum(count, np.ceil(np.ceil(count / block) / parts) * block), dtype=np.float64)
 
 
 def _broadcast(kind: str, q: int, message: Floats, time: MessageTime) -> Floats:
-    """Return how long a panel travels to the process that has the next one."""
+    """Return how long a panel takes to reach the process that has the next one."""
     if q == 1:
         return np.zeros_like(message)
     if kind == "long":
         return np.asarray(2 * (q - 1) * time(message / q))
-    # A tree serves its far branches first; a ring its first neighbour, who has the next panel.
+    # A tree serves its far branches first; a ring starts with the neighbour, which has the next panel.
     return (ceil_log2(q) if kind == "binomial" else 1) * time(message)
 
 

@@ -1,4 +1,4 @@
-"""What the tries of a round say: how much slower each was than the fastest, and which go on."""
+"""The judgement of a round: how much slower each trial was than the fastest, and which go on."""
 
 from __future__ import annotations
 
@@ -14,19 +14,16 @@ from scope.tune.candidates import BENCHMARK, Candidate, plainness, untuned
 from scope.tune.record import Round, Try, Tuning
 
 KEPT = {"screen": 3, "refine": 2}
-"""How many of a round go on, beside what the benchmark does by itself."""
+"""How many trials of a round go on, beside the benchmark's defaults."""
 
 
 def judged(round_: Round, tuning: Tuning, summaries: list[Summary]) -> Round:
-    """Put what was measured beside what was predicted, and say who goes on.
-
-    Raises ScopeError where no try could be measured.
-    """
+    """Return the round with measured times and verdicts; raises ScopeError where no trial could be measured."""
     found = [(each, _measured(each, tuning, summaries)) for each in round_.tries]
     valid = [one for _, one in found if one is not None and one.valid and one.median]
     if not valid:
         reason = next((one.reason for _, one in found if one is not None and one.reason), "not measured")
-        raise ScopeError(f"LINPACK of {round_.tries[0].n} equations: no try could be measured: {reason}")
+        raise ScopeError(f"{BENCHMARK} n={round_.tries[0].n}: no trial could be measured: {reason}")
     fastest = min(valid, key=lambda one: one.median or 0.0)
     at_last = {each.candidate: each.seconds for each in tuning.predicted}
     tries = []
@@ -59,7 +56,7 @@ def _measured(each: Try, tuning: Tuning, summaries: list[Summary]) -> Summary | 
 
 
 def slower(one: Summary, other: Summary) -> Estimate:
-    """Return how much longer the one took than the other, launch by launch; no bounds from too few launches."""
+    """Return how much longer one took than the other, paired by launch; without bounds for too few launches."""
     mine, theirs = np.array(one.launch_medians), np.array(other.launch_medians)
     if one is other or mine.size != theirs.size or mine.size == 0:
         return Estimate(value=(one.median or 0.0) / (other.median or 1.0) - 1)
@@ -70,12 +67,12 @@ def slower(one: Summary, other: Summary) -> Estimate:
 
 
 def certain(difference: Estimate | None) -> bool:
-    """Say whether a difference is certainly above none."""
+    """Return whether a difference is significantly above 0."""
     return difference is not None and difference.low is not None and difference.low > 0
 
 
 def _sifted(tries: list[Try], most: int, plain: Candidate) -> list[Try]:
-    """Keep those expected to be the fastest at the last size, and what the benchmark does by itself."""
+    """Keep the candidates expected to be the fastest at the last size, and the benchmark's defaults."""
     ranked = sorted(each.expected_s for each in tries if each.expected_s is not None)
     judged = []
     for each in tries:
@@ -84,7 +81,7 @@ def _sifted(tries: list[Try], most: int, plain: Candidate) -> list[Try]:
             continue
         going_on = each.expected_s <= ranked[:most][-1]
         kept = going_on or each.candidate == plain
-        words = "kept" if going_on else "kept to compare with" if kept else "dropped"
+        words = "kept" if going_on else "kept for comparison" if kept else "dropped"
         if not kept and not certain(each.slower):
             words += ", though within the noise here"
         update = {"kept": kept, "verdict": words, "behind": each.expected_s / ranked[0] - 1}
@@ -93,7 +90,7 @@ def _sifted(tries: list[Try], most: int, plain: Candidate) -> list[Try]:
 
 
 def _decided(tries: list[Try]) -> list[Try]:
-    """Keep the fastest and all that lie within the noise of it; of few launches what is usual counts as noise."""
+    """Keep the fastest and all within its noise; with few launches, a usual noise is assumed."""
     judged = []
     fastest = min((each for each in tries if each.measured_s), key=seconds)
     for each in tries:
@@ -105,17 +102,17 @@ def _decided(tries: list[Try]) -> list[Try]:
         if each is fastest:
             words = "the fastest"
         elif known:
-            words = "within the noise" if kept else "certainly slower"
+            words = "within the noise" if kept else "significantly slower"
         else:
-            words = "too few launches to tell" if kept else "slower; too few launches to be certain"
+            words = "too few launches to tell" if kept else "slower; too few launches for significance"
         judged.append(each.model_copy(update={"kept": kept, "verdict": words}))
     return judged
 
 
 def chosen(round_: Round) -> tuple[Candidate, bool]:
-    """Return the candidate of the last round that is chosen, and whether it certainly won.
+    """Return the chosen candidate of the last round, and whether it is significantly faster than all others.
 
-    Of several within the noise of the fastest it is the plainest.
+    Of several within the noise of the fastest, the one closest to the defaults is chosen.
     """
     near = [each.candidate for each in round_.tries if each.kept]
     candidate = min(near, key=plainness)

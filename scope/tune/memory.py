@@ -1,4 +1,4 @@
-"""How many equations the memory holds."""
+"""The largest order of the matrix that fits into memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scope.machine.machine import Host
 from scope.tune.candidates import Candidate
 
 PER_PROCESS_BYTES = 96 << 20
-"""What a process takes beside its matrix: program, library of messages and its buffers, BLAS."""
+"""Memory of a process besides its matrix: program, MPI library with its buffers, BLAS."""
 DOUBLE_BYTES = 8
 
 
@@ -27,10 +27,10 @@ class HostMemory:
 
 
 def largest_n(hosts: Sequence[HostMemory], fraction: float, candidate: Candidate) -> int:
-    """Return the most equations, a multiple of the block, that fit into a share of every host's memory.
+    """Return the largest order, a multiple of the block, that fits into a share of every host's memory.
 
-    HPL's rule of thumb is 80 % of the memory (its tuning page); what the processes need beside their matrix is
-    taken from that. 0 where nothing fits.
+    HPL's rule of thumb is 80 % of the memory (its tuning page); the other needs of the processes are subtracted
+    from that. 0 where nothing fits.
     """
     room = min((fraction * host.bytes / host.processes for host in hosts if host.processes), default=0.0)
     room -= PER_PROCESS_BYTES
@@ -44,7 +44,7 @@ def largest_n(hosts: Sequence[HostMemory], fraction: float, candidate: Candidate
 
 
 def bytes_of_process(n: int, candidate: Candidate) -> int:
-    """Return the bytes of the process that holds most: its part of [A | b], three panels, rows on their way."""
+    """Return the largest memory of a process: its part of [A | b], three panels, and rows being exchanged."""
     block = candidate.block
     rows, columns = share(n, block, candidate.rows), share(n + 1, block, candidate.columns)
     panel = (rows + block + 1) * block
@@ -52,16 +52,16 @@ def bytes_of_process(n: int, candidate: Candidate) -> int:
 
 
 def share(count: int, block: int, parts: int) -> int:
-    """Return how many of `count` items the part has that gets most when blocks are dealt out in turn."""
+    """Return the most items that one part gets when blocks are distributed cyclically."""
     blocks = -(-count // block)
     return min(count, -(-blocks // parts) * block)
 
 
 def of_hosts(hosts: Sequence[Host], slots: Sequence[int], ranks: int) -> list[HostMemory]:
-    """Return the memory of each host with the processes that it gets when slots are filled in turn.
+    """Return the memory of each host with its number of processes when slots are filled host by host.
 
-    More processes than slots are spread evenly. Of this host counts what is available now, of others what is
-    installed.
+    Processes beyond all slots are spread evenly. This host counts with its available memory, others with their
+    installed memory.
     """
     placed, left = [], ranks
     for slot in slots:
@@ -77,7 +77,7 @@ def of_hosts(hosts: Sequence[Host], slots: Sequence[int], ranks: int) -> list[Ho
 
 
 def available_bytes(root: Path = Path("/")) -> float:
-    """Return what this host would give without swapping, within the control group's limit; infinite if unsaid."""
+    """Return the memory available without swapping, within the control group's limit; infinite if unknown."""
     limits = [float("inf")]
     with suppress(OSError, ValueError):
         limits.append(float((root / "sys/fs/cgroup/memory.max").read_text()))  # "max" is no number

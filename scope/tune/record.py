@@ -1,4 +1,4 @@
-"""The record of a tuning, `tune.json`: what was asked for, predicted, tried and concluded."""
+"""The record of a tuning, `tune.json`: settings, predictions, trials and conclusion."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from scope.tune.candidates import Candidate
 FILE = "tune.json"
 
 Stage = Literal["screen", "refine", "decide", "sizes"]
-"""Few equations and many candidates; more of fewer; all of the last; the chosen one at many sizes."""
+"""Many candidates at a small order, fewer at a larger one, the last at full order, the chosen one at many."""
 
 
 class Settings(Strict):
-    """What was asked for."""
+    """The settings of the search."""
 
     ranks: int
     n: int | None = None
     """None: from the memory and `seconds`."""
     memory_fraction: float = 0.8
     seconds: float | None = 10.0
-    """The longest that one solution may take by the prediction; None: as long as it takes."""
+    """Limit on the predicted time of one solution; None: unlimited."""
     blocks: list[int]
     tries: int = 8
     launches: int = 6
 
 
 class Size(Strict):
-    """How many equations the last tries have, and why."""
+    """The order of the matrix in the last trials, and why."""
 
     n: int
     memory_n: int
-    """What the memory would hold."""
+    """The largest order that fits into memory."""
     why: str
 
 
 class Predicted(Strict):
-    """What a candidate would take at the last size."""
+    """The predicted time of a candidate at the last size."""
 
     candidate: Candidate
     seconds: float
@@ -50,16 +50,16 @@ class Try(Strict):
     candidate: Candidate
     n: int
     why: str
-    """Why it is tried."""
+    """Why it is measured."""
     predicted_s: float
     measured_s: Estimate | None = None
-    """None: not yet, or not at all, and `verdict` says why."""
+    """None: not yet, or not possible for the reason in `verdict`."""
     slower: Estimate | None = None
-    """Its time over that of the fastest of the round, launch by launch, less 1."""
+    """Its time relative to the fastest of the round, paired by launch, minus 1."""
     expected_s: float | None = None
-    """What it would take at the last size: the prediction there, as wrong as it was here."""
+    """Expected time at the last size: the prediction, corrected by its error here."""
     behind: float | None = None
-    """That over the least of its round, less 1."""
+    """`expected_s` relative to the smallest of the round, minus 1."""
     kept: bool | None = None
     verdict: str = ""
     """Why it was kept or dropped."""
@@ -83,30 +83,30 @@ class Try(Strict):
 
     @property
     def error(self) -> float | None:
-        """Predicted over measured, less 1."""
+        """Predicted over measured, minus 1."""
         return self.predicted_s / self.measured_s.value - 1 if self.measured_s else None
 
 
 class Round(Strict):
-    """Candidates that were tried in the same launches."""
+    """Candidates that were measured in the same launches."""
 
     stage: Stage
     tries: list[Try]
 
     @property
     def judged(self) -> bool:
-        """Whether its tries were measured and judged."""
+        """Whether its trials were measured and judged."""
         return all(each.kept is not None for each in self.tries)
 
 
 class Conclusion(Strict):
-    """What it comes to."""
+    """The result of the search."""
 
     chosen: Candidate
     n: int
     seconds: Estimate
     winner: bool
-    """Whether it was certainly faster than the others; else it is the plainest of those within the noise."""
+    """Whether it was significantly faster than all others; else it is closest to the defaults within the noise."""
     words: list[str]
 
 
@@ -115,10 +115,10 @@ class Tuning(Strict):
 
     format: int
     settings: Settings
-    crowding: float | None = None
-    """How many times as long a product takes where all processes work at once."""
+    contention: float | None = None
+    """The slowdown of a product when all processes compute at once."""
     source: str = ""
-    """Of the formulas."""
+    """Source of the formulas."""
     size: Size | None = None
     predicted: list[Predicted] = []
     """Every possible candidate, the fastest first."""
@@ -127,5 +127,5 @@ class Tuning(Strict):
 
 
 def flops(n: int) -> float:
-    """Return the operations that HPL counts for n equations."""
+    """Return the operations that HPL counts for order n."""
     return (2 / 3 * n + 3 / 2) * n * n

@@ -1,8 +1,8 @@
-"""The search: few equations for many candidates, more for fewer, all of them for the last.
+"""The search: many candidates at a small order, fewer at a larger one, the last at full order.
 
-Predictions choose what is tried at all. What was measured corrects them: a candidate is taken to be as much faster
-or slower than predicted at the last size as it was at the size that was tried. The tries of a round share their
-launches, so that two candidates are compared launch by launch.
+Predictions choose what is measured at all, and measurements correct them: at the last size a candidate is expected
+to deviate from its prediction by as much as at the measured size. The trials of a round share their launches, so
+that candidates are compared launch by launch.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from scope.tune.memory import HostMemory, largest_n
 from scope.tune.record import Predicted, Round, Settings, Size, Stage, Try, Tuning, flops
 
 SMALLEST_N = 500
-"""Rounds of fewer equations say little of larger ones."""
+"""Smaller orders say little about larger ones."""
 VARIANTS = 2
-"""Variants of the fastest shape that join it."""
+"""Variants of the fastest shape that join it in the next round."""
 SHARE_OF_N = {"screen": 0.25, "refine": 0.5, "decide": 1.0}
 FAR_BELOW_HALF = 0.35
-"""Share of the best rate, by the prediction, down to which sizes are measured: half of it lies between two."""
+"""Sizes are measured down to this share of the best predicted rate, so that half of it lies between two."""
 FEWEST_EQUATIONS = 32
 MOST_EQUATIONS = 1_000_000
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a search looks at."""
+    """What the search knows so far."""
 
     summaries: list[Summary]
     costs: LuCosts
@@ -41,9 +41,9 @@ class Evidence:
 
 
 def advanced(tuning: Tuning, evidence: Evidence) -> Tuning:
-    """Return the record with its last round judged, and the next one chosen or all concluded.
+    """Return the record with its last round judged, and with the next round or the conclusion.
 
-    Raises ScopeError where nothing can be tried or nothing that was tried could run.
+    Raises ScopeError where no candidate can run.
     """
     if not tuning.rounds:
         return _begun(tuning, evidence)
@@ -59,7 +59,7 @@ def advanced(tuning: Tuning, evidence: Evidence) -> Tuning:
 
 
 def _begun(tuning: Tuning, evidence: Evidence) -> Tuning:
-    """Choose the last size, predict everything there, and choose the first round."""
+    """Choose the last size, predict all candidates there, and choose the first round."""
     asked, costs = tuning.settings, evidence.costs
     possible = [one for one in candidates(asked.ranks, asked.blocks) if one.block in costs.blocks]
     size = _size(asked, possible, evidence)
@@ -68,27 +68,27 @@ def _begun(tuning: Tuning, evidence: Evidence) -> Tuning:
         key=lambda each: (each.seconds, plainness(each.candidate)),
     )
     begun = tuning.model_copy(
-        update={"size": size, "predicted": predicted, "crowding": costs.crowding, "source": SOURCE}
+        update={"size": size, "predicted": predicted, "contention": costs.contention, "source": SOURCE}
     )
     fastest: dict[tuple[int, int, int], tuple[int, Predicted]] = {}
     for place, each in enumerate(predicted, start=1):
         fastest.setdefault(each.candidate.shape, (place, each))
     chosen = {
-        each.candidate: f"predicted {place}. of {len(predicted)}"
+        each.candidate: f"prediction ranks it {place} of {len(predicted)}"
         for place, each in list(fastest.values())[: asked.tries]
     }
     return begun.model_copy(update={"rounds": [_round("screen", _with_untuned(chosen, begun), size.n, costs)]})
 
 
 def _size(asked: Settings, possible: list[Candidate], evidence: Evidence) -> Size:
-    """Return the last size: asked for, what the memory holds, or what can be solved in the time."""
+    """Return the last size: the requested one, or the largest that memory and time allow."""
     plain = untuned(asked.ranks).model_copy(update={"block": max(asked.blocks)})
     memory_n = min(largest_n(evidence.memory, asked.memory_fraction, plain), MOST_EQUATIONS)
     share = units.share(asked.memory_fraction)
     if asked.n is not None:
-        return Size(n=asked.n, memory_n=memory_n, why="as asked")
+        return Size(n=asked.n, memory_n=memory_n, why="as requested")
     if memory_n < FEWEST_EQUATIONS:
-        raise ScopeError(f"{share} of the memory leaves no room for {FEWEST_EQUATIONS} equations")
+        raise ScopeError(f"{share} of the memory is too small for n={FEWEST_EQUATIONS}")
     best = min(possible, key=lambda one: evidence.costs.times(one, memory_n).total_s)
     in_memory = memory_n // best.block * best.block or memory_n
     if asked.seconds is None or evidence.costs.times(best, in_memory).total_s <= asked.seconds:
@@ -100,14 +100,14 @@ def _size(asked: Settings, possible: list[Candidate], evidence: Evidence) -> Siz
             low = middle
         else:
             high = middle - 1
-    why = f"predicted to take {units.quantity(asked.seconds, 's')}; {share} of the memory holds {memory_n}"
+    why = f"predicted to take {units.quantity(asked.seconds, 's')}; {share} of the memory would hold {memory_n}"
     return Size(n=low * best.block, memory_n=memory_n, why=why)
 
 
 def _with_untuned(chosen: dict[Candidate, str], tuning: Tuning) -> dict[Candidate, str]:
     plain = untuned(tuning.settings.ranks)
     if any(each.candidate == plain for each in tuning.predicted):
-        chosen.setdefault(plain, "what the benchmark does by itself")
+        chosen.setdefault(plain, "the benchmark's defaults")
     return chosen
 
 
@@ -123,7 +123,7 @@ def _try(candidate: Candidate, n: int, why: str, costs: LuCosts) -> Try:
 
 
 def _next_round(tuning: Tuning, evidence: Evidence) -> Round | None:
-    """Return the next round; None when all is done."""
+    """Return the next round; None after the last."""
     last, size = tuning.rounds[-1], tuning.size
     assert size is not None
     kept = {each.candidate: each.verdict for each in last.tries if each.kept}
@@ -136,18 +136,18 @@ def _next_round(tuning: Tuning, evidence: Evidence) -> Round | None:
         variants = [p.candidate for p in tuning.predicted if p.candidate.shape == best.shape]
         fresh = [one for one in variants if one not in kept and one != best][:VARIANTS]
         for one in fresh:
-            kept[one] = f"another way to do {best.label}"
+            kept[one] = f"a variant of {best.label}"
         return _round("refine", kept, size.n, evidence.costs)
     return _round("decide", kept, size.n, evidence.costs)
 
 
 def _sizes(candidate: Candidate, n: int, costs: LuCosts) -> Round | None:
-    """Return a half of the equations, a quarter and so on, until the rate is far below half; None of few."""
+    """Return a round at n/2, n/4 and so on until the rate is far below half of the best; None for a small n."""
     best = flops(n) / costs.times(candidate, n).total_s
     sizes = []
     while (n := n // 2) >= FEWEST_EQUATIONS:
         sizes.append(n)
         if flops(n) / costs.times(candidate, n).total_s < FAR_BELOW_HALF * best:
             break
-    tries = [_try(candidate, each, "the rate over the size", costs) for each in sizes]
+    tries = [_try(candidate, each, "rate by size", costs) for each in sizes]
     return Round(stage="sizes", tries=tries) if tries else None

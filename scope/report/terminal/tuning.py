@@ -69,8 +69,8 @@ def _head(tuning: Tuning) -> Iterator[Text]:
     yield Text(f"LINPACK on {asked.ranks} process{'es' if asked.ranks != 1 else ''}", style="bold")
     if tuning.size is not None:
         yield Text(f"n = {tuning.size.n}: {tuning.size.why}")
-        crowding = (tuning.crowding or 1.0) - 1
-        slower = f"; products take {units.share(crowding)} longer where all cores work" if asked.ranks > 1 else ""
+        contention = (tuning.contention or 1.0) - 1
+        slower = f"; products take {units.share(contention)} longer where all cores work" if asked.ranks > 1 else ""
         yield Text(f"predicted from one process and the ping-pong of this run{slower}; {tuning.source}")
 
 
