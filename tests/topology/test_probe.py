@@ -116,7 +116,7 @@ def test_ranks_on_one_host_are_no_cluster() -> None:
 
 
 def test_an_input_that_is_not_passed_on_is_named() -> None:
-    with pytest.raises(ScopeError, match="pass its standard input to rank 0"):
+    with pytest.raises(ScopeError, match="forward its standard input to rank 0"):
         talk("exit 0").hear(5)
 
 
@@ -128,7 +128,7 @@ def test_a_rank_that_dies_is_named() -> None:
 
 
 def test_silence_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(probe, "TIMEOUT_S", 0.2)
     silent = _introduced(talk(f"{HELLO} read line; read line"), True)
     with pytest.raises(ScopeError, match=r"did not answer within 0\.2 s"):
         silent.latency("a", "b")
