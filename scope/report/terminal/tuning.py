@@ -70,7 +70,9 @@ def _head(tuning: Tuning) -> Iterator[Text]:
     if tuning.size is not None:
         yield Text(f"n = {tuning.size.n}: {tuning.size.why}")
         contention = (tuning.contention or 1.0) - 1
-        slower = f"; products take {units.share(contention)} longer where all cores work" if asked.ranks > 1 else ""
+        slower = (
+            f"; products take {units.share(contention)} longer where all cores work" if asked.ranks > 1 else ""
+        )
         yield Text(f"predicted from one process and the ping-pong of this run{slower}; {tuning.source}")
 
 
