@@ -1,18 +1,22 @@
 # make run   measure this machine and explain what was found
 # make test  set up and run all tests, C++ and Python: one worker starts runs and labs, the other does the rest
+# make check a verdict in two minutes: style, types, imports, and all tests that start no MPI program
 # make clean remove what the others made, runs/ excepted
 
 PYTHON ?= python3
 PYTEST_OPTIONS ?=
 PIP = .venv/bin/pip --disable-pip-version-check --quiet
 
-.PHONY: run test clean
+.PHONY: run test check clean
 
 run: .venv/product
 	.venv/bin/scope run
 
 test: .venv/development .mpi/mpich
 	.venv/bin/pytest -n 2 --dist loadscope $(PYTEST_OPTIONS)
+
+check: .venv/development
+	.venv/bin/pytest -n 2 --dist loadscope -m "not mpi" $(PYTEST_OPTIONS)
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -20,8 +20,23 @@ ONE_RUN = {"tune"}
 """Folders whose files each look at one run, which is too dear to be made by both workers."""
 
 
-def pytest_configure() -> None:
-    """Let what else is tested wait for them: they go to the first worker."""
+COMPILES_OR_RUNS = {"build", "cli", "collectives", "lab", "measure", "monitor", "schemas", "tune"}
+"""Folders whose tests compile, start commands, ranks or hosts."""
+MPI_FIXTURES = {"embedded", "mpi", "ending_mpi", "cluster", "lab"}
+"""What tests elsewhere ask for when they start ranks or hosts."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that `make check` leaves out."""
+    for item in items:
+        folder = item.nodeid.split("/")[1]
+        if folder in COMPILES_OR_RUNS or MPI_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("mpi")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker; let the second worker, which has all other tests, yield to the first."""
+    config.addinivalue_line("markers", "mpi: compiles, or starts MPI programs, commands or emulated hosts")
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
         os.nice(5)
 

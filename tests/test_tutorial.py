@@ -1,13 +1,18 @@
-"""The tutorial's benchmark is two new files and nothing else, and it works."""
+"""The tutorials: a benchmark is two new files and works; the code blocks of the Python API run."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import scope
 from scope.build import native, registry
 from scope.machine.machine import MpiInstallation
 from scope.samples.records import CaseRecord
@@ -15,6 +20,8 @@ from tests.installed_mpi import embedded  # noqa: F401
 from tests.measure.conftest import RECORD, start
 
 TUTORIAL = Path(__file__).resolve().parents[1] / "docs" / "tutorial" / "README.md"
+PYTHON_TUTORIAL = TUTORIAL.with_name("python.md")
+PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^`(measure/src/benchmarks/\S+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 LEVELS = ("mpi",)
@@ -49,3 +56,49 @@ def test_the_tutorials_benchmark_needs_two_new_files(
         start(built.program, embedded, ranks, options, SCOPE_FAULT=fault)
         records = [RECORD.validate_json(line) for line in output.read_text().splitlines()]
         assert [record.status for record in records if isinstance(record, CaseRecord)] == [status]
+
+
+def test_the_python_tutorial_runs(
+    embedded: MpiInstallation,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its blocks run one after the other, with the embedded MPI, in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(embedded.compiler).parent), prepend=os.pathsep)
+    blocks = PYTHON_BLOCK.findall(PYTHON_TUTORIAL.read_text())
+    assert len(blocks) >= 8
+    names: dict[str, Any] = {}
+    for number, block in enumerate(blocks, 1):
+        exec(compile(block, f"python.md, block {number}", "exec"), names)  # the user's own code is what is tested
+    times = names["times"]
+    assert (times.unit, times.definition, times.case.ranks) == ("s", "half_round_trip", 2)
+    assert len(times.medians) == len(times.launches) == 6
+    assert names["launch"].time_s.shape == names["launch"].valid.shape
+    assert len(names["frame"]) == len(names["run"].statistics)
+    assert names["comparison"].cases
+    assert [path.name for path in (tmp_path / "runs").iterdir() if path.is_symlink()] == ["latest"]
+
+
+def test_choices_that_leave_no_case_or_several_are_named(golden_run: Path) -> None:
+    run = scope.open(golden_run)
+    with pytest.raises(scope.UsageError, match=r"cases of mpi\.latency: choose one by .*message_bytes="):
+        run.samples("mpi.latency")
+    with pytest.raises(scope.UsageError, match=r"no case mpi\.latency message_bytes=3; there are: "):
+        run.samples("mpi.latency", message_bytes=3)
+    with pytest.raises(scope.UsageError, match="is no run directory"):
+        scope.open(golden_run / "launches")
+
+
+def test_importing_scope_loads_nothing_heavy_and_a_frame_without_pandas_says_so(golden_run: Path) -> None:
+    code = (
+        "import sys, scope; print([name for name in ('numpy', 'pydantic', 'typer') if name in sys.modules]);"
+        " sys.modules['pandas'] = None\n"
+        f"try: scope.open({str(golden_run)!r}).statistics.to_frame()\n"
+        "except scope.ScopeError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=TUTORIAL.parents[2])
+    assert done.stdout.splitlines() == [
+        "[]",
+        "to_frame(): needs pandas, which is not installed; pip install pandas",
+    ]

@@ -128,7 +128,7 @@ def _as_json(found: Discovered) -> dict[str, Any]:
     return {
         "topology": discovery.topology.model_dump(),
         "transfers": discovery.transfers,
-        "echoes": discovery.echoes,
+        "ping_pongs": discovery.ping_pongs,
         "scatter": discovery.scatter,
         "check": {
             "passed": discovery.check.passed,

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 BATCH = ("ranks", "transport", "placement")
 """What chooses cases beside their parameters."""
+DEFAULTS: dict[str, Value] = {"transport": "default", "placement": "core"}
 
 
 @dataclass(frozen=True)
@@ -213,9 +214,10 @@ class Run:
     def samples(self, benchmark: str, *, definition: Definition | None = None, **choices: Value) -> CaseTimes:
         """Return the times of the one case that these choices leave.
 
-        `choices`: parameters of the benchmark, ranks, transport, placement. `definition`: of time; None takes the
-        headline definition of the benchmark. Raises UsageError naming the parameters that still differ where
-        several cases are left, and the cases there are where none is.
+        `choices`: parameters of the benchmark, ranks, transport, placement; where several cases match, those that
+        are not named have their defaults. `definition`: of time; None takes the headline definition of the
+        benchmark. Raises UsageError naming what still differs where several cases are left, and the existing cases
+        where none is.
         """
         case = self._single_case(benchmark, choices)
         asked = definition or self._headline(benchmark)
@@ -233,7 +235,7 @@ class Run:
         return next((each.definition for each in metrics if each.quantity != "observed"), metrics[0].definition)
 
     def _single_case(self, benchmark: str, choices: Mapping[str, Value]) -> Case:
-        found = self.cases(benchmark, **choices)
+        found = self._with_defaults(benchmark, self.cases(benchmark, **choices), choices)
         if len(found) == 1:
             return found[0]
         if not found:
@@ -245,6 +247,14 @@ class Run:
             f"{name}={'|'.join(sorted(each))}" for name, each in values.items() if len(each) > 1
         )
         raise UsageError(f"{self.path}: {len(found)} cases of {benchmark}: choose one by {open_choices}")
+
+    def _with_defaults(self, benchmark: str, cases: list[Case], choices: Mapping[str, Value]) -> list[Case]:
+        """Return the cases in which everything that was not chosen has its default, as far as there are any."""
+        declared = {one.name: one.default for one in self.benchmarks[benchmark].parameters}
+        for name, default in {**declared, **DEFAULTS}.items():
+            if name not in choices:
+                cases = [case for case in cases if _chosen(case, name) == default] or cases
+        return cases
 
 
 def _launch_times(one: CaseSamples, definition: Definition) -> LaunchTimes | None:

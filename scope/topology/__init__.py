@@ -1,1 +1,1 @@
-"""How the hosts of a cluster are joined: found by measuring, kept in a file, used to foretell shared transfers."""
+"""How the hosts of a cluster are connected: measured, kept in a file, used to predict concurrent transfers."""

@@ -1,4 +1,4 @@
-"""Whether hosts share one medium: no two transfers among them ever get more than one alone."""
+"""Whether hosts share one medium: concurrent transfers among them never get more than one isolated transfer."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from scope.topology.sharing import Transfer
 from scope.topology.survey import Survey
 
 SAME = 1.25
-"""Transfers on a bus achieve together what one achieves alone, up to this factor."""
+"""Concurrent transfers on a bus achieve together the rate of one isolated transfer, up to this factor."""
 PAIRS = 4
-"""Two pairs of hosts may happen to share a trunk; so many times in a row that is unlikely."""
+"""Two random pairs of hosts may share a trunk; this many times in a row is unlikely."""
 
 
 def is_bus(hosts: Sequence[str], survey: Survey) -> bool:
-    """Say whether these hosts of equal ports are on a bus: pairs of transfers, then everything at once."""
+    """Say whether these hosts with equal ports are on a bus: pairs of transfers, then all hosts at once."""
     if len(hosts) < 2:
         return False
     for _ in range(PAIRS):
         a, b, *more = _shuffled(hosts, survey)
-        # Two or three hosts cannot avoid a common host, but a common port: it sends and receives.
+        # With two or three hosts both transfers share a host, but not a port: it sends and receives.
         c, d = (more[0] if more else b), (more[1] if len(more) > 1 else a)
         if not _like_one([Transfer(a, b), Transfer(c, d)], survey):
             return False

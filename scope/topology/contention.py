@@ -1,10 +1,10 @@
-"""Which hosts of equal ports stand on one switch: found under load.
+"""Which hosts with equal ports are on the same switch: found under load.
 
 Every host sends to one and receives from one (a random permutation), all at once, so that no port is shared. A
-transfer that is slower than alone crosses something that others use too: its ends stand apart. One that is as
-fast as alone speaks for a common switch, though it may have found room on the way between two. Groups are the
-partition that agrees best with all that was seen (correlation clustering, Bansal, Blum & Chawla 2004); the next
-permutation is the one that asks most of what is still open.
+transfer that is slower than in isolation crosses a shared link: its ends are on different switches. One that is
+not slower suggests a common switch, though a trunk may have had capacity left. Groups are the partition that fits
+best all observations (correlation clustering, Bansal, Blum & Chawla 2004); the next permutation is the one
+that answers most open questions.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from scope.topology.sharing import Floats, Transfer
 from scope.topology.survey import Survey
 
 KEEPS = 0.75
-"""A transfer under load that achieves this share of its rate alone was not slowed."""
+"""A transfer under load that keeps this share of its isolated rate was not slowed."""
 APART, TOGETHER = -2.0, 1.0
-"""What a slowed and an unslowed transfer weigh: crossing a trunk that has room left is not rare."""
+"""Weights of a slowed and an unslowed transfer: crossing a trunk with capacity left is not rare."""
 LEAST_ROUNDS = 3
 MOST_REPETITIONS = 3
 CANDIDATES = 60
-"""Random permutations of which the most telling one is run."""
+"""Random permutations, of which the most informative one is run."""
 
 Integers = NDArray[np.int64]
 
 
 @dataclass(eq=False)
 class Round:
-    """One set of concurrent transfers, and the share of its rate alone that each kept, per repetition."""
+    """A set of concurrent transfers, and the share of its isolated rate that each kept, per repetition."""
 
     flows: list[tuple[int, int]]
     shares: list[Floats]
@@ -44,7 +44,7 @@ class Round:
 
 @dataclass
 class Partition:
-    """Hosts in groups, and how sure that is."""
+    """Hosts in groups, and how certain that is."""
 
     groups: list[list[str]]
     doubts: dict[str, float] = field(default_factory=dict)
@@ -53,18 +53,18 @@ class Partition:
 
 @dataclass
 class Contention:
-    """The search for the groups among hosts of equal ports."""
+    """The search for groups among hosts with equal ports."""
 
     survey: Survey
     hosts: list[str]
     watchful: bool = True
-    """Whether to look out for what is faster than it was alone."""
+    """Whether to watch for transfers that are faster than in isolation."""
     rounds: list[Round] = field(default_factory=list)
     faster: list[str] = field(default_factory=list)
-    """Hosts that did better under load than they had alone: something faster is still hidden."""
+    """Hosts that were faster under load than in isolation: a faster path was not explored yet."""
 
     def partition(self) -> Partition:
-        """Return the groups, or stop early when something faster shows (`faster`)."""
+        """Return the groups, or stop early when a faster path appears (`faster`)."""
         if len(self.hosts) == 1:
             return Partition([self.hosts])
         groups = np.arange(len(self.hosts))
@@ -105,7 +105,7 @@ class Contention:
         return Transfer(self.hosts[flow[0]], self.hosts[flow[1]])
 
     def _observed(self) -> tuple[Floats, Floats]:
-        """Return how often each pair was unslowed and slowed."""
+        """Return how often each pair was not slowed and slowed."""
         count = len(self.hosts)
         unslowed, slowed = np.zeros((count, count)), np.zeros((count, count))
         for one in self.rounds:
@@ -116,7 +116,7 @@ class Contention:
         return unslowed, slowed
 
     def _cluster(self) -> Integers:
-        """Return the group of each host: agglomeration, then single hosts move while that helps."""
+        """Return the group of each host: agglomeration, then moves of single hosts while these improve it."""
         unslowed, slowed = self._observed()
         if not slowed.any():
             return np.zeros(len(self.hosts), dtype=np.int64)
@@ -137,38 +137,38 @@ class Contention:
         return groups
 
     def _settled(self, groups: Integers) -> bool:
-        """Say whether every host was seen with one of its own group and apart from every other group."""
+        """Say whether every host was seen with its own group and apart from every other group."""
         if len(self.rounds) < LEAST_ROUNDS:
             return False
         unslowed, slowed = self._observed()
         return not slowed.any() or not self._open_pairs(groups, unslowed, slowed).any()
 
     def _open_pairs(self, groups: Integers, unslowed: Floats, slowed: Floats) -> NDArray[np.bool_]:
-        """Return which pairs of hosts would tell something new."""
+        """Return which pairs of hosts would give new information."""
         same = groups[:, None] == groups[None, :]
         numbers, place = np.unique(groups, return_inverse=True)
         member = (place[:, None] == np.arange(len(numbers))).astype(float)
-        apart = (slowed @ member > 0)[:, place]  # whether a host was seen apart from another's group
+        apart = (slowed @ member > 0)[:, place]  # whether a host was seen apart from the group of another
         fast = unslowed @ member
         own = fast[np.arange(len(groups)), place]
         fast[np.arange(len(groups)), place] = -1
-        lonely = own <= np.maximum(fast.max(axis=1), 0)  # nothing speaks for its own group above the others
+        lonely = own <= np.maximum(fast.max(axis=1), 0)  # nothing supports its own group more than others
         wanted = np.where(same, lonely[:, None] | lonely[None, :], ~apart | ~apart.T)
         np.fill_diagonal(wanted, False)
         return np.asarray(wanted)
 
     def _permutation(self, groups: Integers) -> list[tuple[int, int]]:
-        """Return the random permutation without fixed points that asks most of what is open."""
+        """Return the random permutation without fixed points that answers most open questions."""
         wanted = self._open_pairs(groups, *self._observed())
         count = len(self.hosts)
         rng = self.survey.rng
         orders = np.array([rng.permutation(count) for _ in range(CANDIDATES if self.rounds else 1)])
-        targets = np.roll(orders, -1, axis=1)  # one long cycle: nobody sends to itself
+        targets = np.roll(orders, -1, axis=1)  # one long cycle: no host sends to itself
         best = int(wanted[orders, targets].sum(axis=1).argmax())
         return [(int(a), int(b)) for a, b in zip(orders[best], targets[best], strict=True)]
 
     def _most_contradictory(self, groups: Integers) -> Round | None:
-        """Return the round with most transfers that speak against the groups and were not repeated enough."""
+        """Return the round with most transfers that contradict the groups and were not repeated enough."""
         found, most = None, 0
         for one in self.rounds:
             if len(one.shares) >= MOST_REPETITIONS:
@@ -181,7 +181,7 @@ class Contention:
         return found
 
     def _doubts(self, groups: Integers) -> dict[str, float]:
-        """Return for each host the probability that all that speaks for its place is chance."""
+        """Return for each host the probability that all support for its group is chance."""
         unslowed, slowed = self._observed()
         same = groups[:, None] == groups[None, :]
         against = (unslowed * ~same + slowed * same) / 2
@@ -192,13 +192,13 @@ class Contention:
 
 
 def _best_merger(groups: Integers, weights: Floats, seen: Floats) -> tuple[int, int] | None:
-    """Return the two groups with most in favour of being one, on average over what was seen between them."""
+    """Return the two groups with the strongest average evidence for a merger."""
     numbers = np.unique(groups)
     member = (groups[None, :] == numbers[:, None]).astype(float)
     total, count = member @ weights @ member.T, member @ seen @ member.T
     np.fill_diagonal(total, 0.0)
     average = np.where(count > 0, total / np.maximum(count, 1), 0.0)
-    # Of equal averages the one that rests on more.
+    # Among equal averages the one with more observations.
     score = np.where(total > 0, average + 1e-3 * np.minimum(total, 100), 0.0)
     best = int(score.argmax())
     a, b = divmod(best, len(numbers))

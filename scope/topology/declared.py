@@ -1,4 +1,4 @@
-"""The topology that a lab file declares: what a discovery in that lab should find."""
+"""The topology that a lab file declares, which a discovery in that lab should find."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from scope.lab.proof import PAYLOAD_SHARE, SHARED_PAYLOAD_SHARE
 from scope.topology.topology import Group, InsideHost, Topology
 
 LATENCY_S = 50e-6
-"""Of an empty message on an emulated wire without latency of its own: the kernel's and the library's work."""
+"""Of an empty message on an emulated link without added latency: the work of the kernel and the library."""
 INSIDE_HOST = InsideHost(latency_s=1e-6, bandwidth_bytes_per_s=5e9)
 WAN_SHARE = 0.1
-"""What joins groups at less than this share of their own rates is a wide area network."""
+"""A trunk with less than this share of the rates of its groups is a wide area network."""
 
 
 def declared(lab: Lab) -> Topology:
-    """Return the groups that the lab's rates make: trunks join switches, the fastest first.
+    """Return the groups that follow from the rates of a lab: trunks join switches, the fastest first.
 
-    So the way between two groups is as fast as the slowest trunk on it, which is the one that joined them last.
-    Rates are of TCP's payload.
+    The path between two groups is as fast as its slowest trunk, which is the one that joined them last. Rates are
+    of TCP payload.
     """
     groups = [_cluster(lab, switch) for switch in lab.switches() if _hosts(lab, switch)]
     holders = {switch: _Joined({switch}, group) for switch, group in zip(_peopled(lab), groups, strict=True)}

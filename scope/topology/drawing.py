@@ -1,4 +1,4 @@
-"""The topology as plain text: a tree of groups with what each level does."""
+"""The topology as plain text: a tree of groups with the rate and latency of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scope.topology.topology import Group, Topology
 
 
 def text(topology: Topology, ascii_only: bool = False) -> str:
-    """Return the tree, its exceptions and what holds inside a host, one line each."""
+    """Return the tree, its exceptions, and the figures inside a host, one per line."""
     lines = list(_branch(topology, topology.root, "", ascii_only))
     for each in topology.exception:
         rate, latency = units.quantity(each.bandwidth_bytes_per_s, "B/s"), units.quantity(each.latency_s, "s")
@@ -24,36 +24,36 @@ def text(topology: Topology, ascii_only: bool = False) -> str:
 
 
 def cost(found: Discovery) -> str:
-    """Return what the discovery cost, and whether it foretold what it had not seen."""
+    """Return the cost of a discovery and the result of its held-out check."""
     count = len(found.ports)
-    check = f"{units.share(found.check.error)} off in the median"
+    check = f"median error {units.share(found.check.error)}"
     lines = [
-        f"{found.transfers} transfers and {found.echoes} ping-pongs among {count} hosts",
-        f"check with {len(found.check.transfers)} transfers that were not used: {check}"
-        + ("" if found.check.passed else "; the topology does not explain them: do not rely on it"),
+        f"{found.transfers} transfers and {found.ping_pongs} ping-pongs among {count} hosts",
+        f"check with {len(found.check.transfers)} new transfers: {check}"
+        + ("" if found.check.passed else "; the topology does not predict them: do not rely on it"),
     ]
     return "\n".join(lines + [f"note: {note}" for note in found.notes])
 
 
 def described(group: Group) -> str:
-    """Return what a group does, in words."""
+    """Return the kind, rate, latency and uplink of a group in words."""
     what = {"cluster": "switch", "lan": "local join", "wan": "wide-area join"}[group.level]
     if group.medium == "shared":
         what = "bus"
     rate = units.quantity(group.bandwidth_bytes_per_s, "B/s")
-    words = [what, f"{rate}{' in all' if group.medium == 'shared' else ''}", units.quantity(group.latency_s, "s")]
+    words = [what, f"{rate}{' shared' if group.medium == 'shared' else ''}", units.quantity(group.latency_s, "s")]
     if group.uplink_bytes_per_s is not None:
         half = ", both directions together" if group.uplink_duplex == "half" else ""
         words.append(f"uplink {units.quantity(group.uplink_bytes_per_s, 'B/s')}{half}")
     if group.hosts:
         words.append(f"{len(group.hosts)} host{'s' if len(group.hosts) > 1 else ''}")
     if group.confidence is not None:
-        words.append(f"sure to {100 * group.confidence:.3g} %")
+        words.append(f"confidence {100 * group.confidence:.3g} %")
     return ", ".join(words)
 
 
 def ranges(hosts: list[str]) -> str:
-    """Return hosts shortly: `hpc1-8` for eight whose numbers follow each other."""
+    """Return hosts in short: `hpc1-8` for eight consecutive numbers."""
     parts: list[tuple[str, int | None, int | None]] = []
     for host in hosts:
         stem = host.rstrip("0123456789")

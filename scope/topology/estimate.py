@@ -1,4 +1,4 @@
-"""What collectives would take on a topology: asked of `scope-estimate`, which knows their schedules."""
+"""Estimated times of collectives on a topology, by `scope-estimate`, which knows their schedules."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pydantic import BaseModel, ConfigDict
 
 from scope.errors import ScopeError
 
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 LIMIT = "limit"
-"""Called like an algorithm: the time below which nothing gets."""
+"""Listed like an algorithm: the lower bound of the time."""
 LIBRARY = "library"
-"""The MPI library's own, as far as its decisions are known."""
+"""The algorithm of the MPI library, as far as its decisions are known."""
 
 
 class Estimate(BaseModel):
-    """One algorithm."""
+    """The estimate of one algorithm."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -27,22 +27,22 @@ class Estimate(BaseModel):
     seconds: float
     segment_bytes: int = 0
     chosen: bool = False
-    """What the collectives would take."""
+    """Whether the collectives would choose it."""
 
 
 def estimate(
     estimator: Path, topology: Path, operation: str, message_bytes: int, hosts: Sequence[str], library: str
 ) -> dict[str, Estimate]:
-    """Return the estimate of every algorithm of an operation from rank 0, by its name.
+    """Return the estimate of every algorithm of an operation with root 0, by its name.
 
-    `hosts` are those of the ranks. Raises ScopeError with the estimator's complaint.
+    `hosts` are those of the ranks. Raises ScopeError with the message of the estimator.
     """
     words = [str(estimator), str(topology), operation, str(message_bytes)]
     words += ["--hosts", ",".join(hosts), "--library", library]
     try:
-        answer = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
+        answer = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
-        raise ScopeError(f"{estimator.name}: no estimate of {operation} within {PATIENCE_S:g} s") from error
+        raise ScopeError(f"{estimator.name}: no estimate of {operation} within {TIMEOUT_S:g} s") from error
     if answer.returncode != 0:
         raise ScopeError(f"{estimator.name}: {answer.stderr.strip() or answer.stdout.strip()}")
     found = [Estimate.model_validate(json.loads(line)) for line in answer.stdout.splitlines() if line.strip()]

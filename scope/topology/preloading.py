@@ -1,7 +1,7 @@
-"""Whether the collectives below a program can do what a plan's transports ask for: told before anything runs.
+"""Whether the topology-aware collectives can do what the transports of a plan ask for: checked before any launch.
 
-The library under a program never ends it: what it cannot do it passes on to MPI's own. A sample that names an
-algorithm must have run it, so that this is found out first.
+The library never ends a program: whatever it cannot do it leaves to the MPI library. A sample that names an
+algorithm must have run it, so this is checked first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 def check(launches: Sequence[Launch], cluster: Cluster) -> None:
-    """Compile the library where a launch needs it; raises UsageError naming what the topology does not allow."""
+    """Compile the library where a launch needs it; UsageError names what the topology does not allow."""
     wanted = [launch for launch in launches if launch.transport.split(".")[0] == TRANSPORT]
     if not wanted:
         return
@@ -47,7 +47,7 @@ def check(launches: Sequence[Launch], cluster: Cluster) -> None:
             continue
         if len(set(hosts)) < 2:
             raise UsageError(
-                f"transport = {transport}: all {len(hosts)} ranks are on {hosts[0]}, where MPI's own is used;"
+                f"transport = {transport}: all {len(hosts)} ranks are on {hosts[0]}, where MPI itself is used;"
                 " must be on at least 2 hosts (or transport=default)"
             )
         if algorithm not in known:
@@ -58,17 +58,17 @@ def check(launches: Sequence[Launch], cluster: Cluster) -> None:
 
 
 def hosts_of(launch: Launch, cluster: Cluster) -> tuple[str, ...]:
-    """Return the host of each rank of a launch: hosts are filled in their order, or take one rank each."""
+    """Return the host of each rank of a launch: hosts are filled in order, or take one rank each."""
     placement, place = launch.placement, cluster.place
     slots = [
         (cluster.hosts[position].name, 1 if placement.one_per_host else place.slots[position])
         for position in place.members(placement.group)
     ]
     filled = [name for name, count in slots for _ in range(count)]
-    # More ranks than slots start again with the first host.
+    # Further ranks than slots start again with the first host.
     return tuple(filled[rank % len(filled)] for rank in range(launch.ranks))
 
 
 def _sizes(launch: Launch) -> set[int]:
-    """Return the message sizes of a launch's cases; one that stands for any where they have none."""
+    """Return the message sizes of the cases of a launch; a representative one where they have none."""
     return {int(case.parameters.get("message_bytes", ANY_SIZE)) for case in launch.cases}

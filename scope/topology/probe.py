@@ -1,4 +1,4 @@
-"""The oracle that measures: the native program's probe on every host, asked over its standard input."""
+"""The real prober: the native program on every host, which takes requests on its standard input."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from scope.launch.diagnosis import diagnose
 from scope.launch.launch_environment import launch_environment
 from scope.launch.launcher import HostSlots, MpiProgram
 from scope.plan.placement import Placement
-from scope.topology.oracle import Answer
+from scope.topology.prober import Answer
 from scope.topology.sharing import Transfer
 from scope.topology.topology import InsideHost
 
 RANKS_PER_HOST = 2
-"""One sends and receives over the network; the second tells what holds inside the host."""
+"""One rank sends and receives over the network; the second one measures inside the host."""
 START_S = 60.0
-PATIENCE_S = 150.0
-"""Longer than the native program's own."""
+TIMEOUT_S = 150.0
+"""Longer than the timeout of the native program."""
 SINGLE_STREAM_S, STREAM_S, LONGEST_STREAM_S = 0.1, 0.2, 3.0
 CHUNK_S = 2.5e-3
-"""A chunk takes so long at the fastest rate seen: small beside a stream, large beside what a chunk costs."""
+"""Time of a chunk at the fastest rate seen: short against a stream, long against the cost of a chunk."""
 SMALLEST_CHUNK, LARGEST_CHUNK = 4096, 1 << 22
 WINDOW = 8
-"""Chunks under way: long enough together that a receiver may come late."""
+"""Chunks in flight: enough that a receiver may be late."""
 FEWEST_CHUNKS = 8
 MOST_ATTEMPTS = 4
-MOST_PATIENCE = 3
-"""How often a measurement is tried during which processors were short."""
+STARVED_ATTEMPTS = 3
+"""How often a measurement is repeated that lacked processors."""
 FIRST_GUESS = 4e6
-"""Bytes per second of a path that was never used."""
+"""Assumed rate in bytes per second of a path that was never used."""
 NAP_US = 500
-"""Of ranks that share processors with each other."""
+"""Pause of waiting ranks that share processors with each other."""
 ECHOES = 30
 WAITED = 0.6
-"""Share of a stream's time in which a receiver lacked a processor, above which its rate is not the network's."""
+"""Share of the time without a processor from which the rate of a receiver is not that of the network."""
 LIGHT = 60e6
-"""Bytes per second that any processor carries, whoever else is using it."""
+"""Bytes per second that any processor sustains, even a busy one."""
 
 
 @dataclass
 class Probe:
-    """Running ranks, and what they taught so far."""
+    """The running ranks, and the latencies that they measured so far."""
 
     hosts: list[str]
     ranks: dict[str, list[int]]
@@ -63,16 +63,16 @@ class Probe:
     latencies: dict[frozenset[str], float] = field(default_factory=dict)
 
     def rates(self, transfers: Sequence[Transfer], expected: Sequence[float]) -> Answer:
-        """Run transfers at once, again with larger chunks or for longer until that changes nothing."""
+        """Run transfers concurrently, again with larger chunks or longer until the rates no longer change."""
         ends = [(self.ranks[transfer.source][0], self.ranks[transfer.target][0]) for transfer in transfers]
         round_trips = [self._round_trip(transfer) for transfer in transfers]
         chunks = [self._chunk(rate or FIRST_GUESS, trip) for rate, trip in zip(expected, round_trips, strict=True)]
         answers: list[Answer] = []
-        for _ in range(MOST_PATIENCE):
+        for _ in range(STARVED_ATTEMPTS):
             answers.append(self._stream(ends, chunks, round_trips))
             if not answers[-1].starved:
                 break
-        # Where processors were short each time, the fastest answer suffered least.
+        # Where processors were short each time, the fastest result suffered least.
         best = max(answers, key=lambda answer: float(answer.rates.sum()))
         return replace(best, starved=answers[-1].starved, attempts=sum(answer.attempts for answer in answers))
 
@@ -86,10 +86,10 @@ class Probe:
 
     def inside_host(self) -> InsideHost | None:
         """Measure between two ranks of one host; None where no host has two."""
-        crowded = [host for host in self.hosts if len(self.ranks[host]) > 1]
-        if not crowded:
+        dual = [host for host in self.hosts if len(self.ranks[host]) > 1]
+        if not dual:
             return None
-        host = crowded[0]
+        host = dual[0]
         latency = self.latency(host, host)
         first, second = self.ranks[host][:2]
         rate = float(self._stream([(first, second)], [LARGEST_CHUNK // 4], [2 * latency]).rates[0])
@@ -131,11 +131,11 @@ class Probe:
 
 
 @contextmanager
-def started(cluster: Cluster, program: str, crowded: bool) -> Iterator[Probe]:
-    """Start the native program on every host of a cluster and ask it who is where.
+def started(cluster: Cluster, program: str, oversubscribed: bool) -> Iterator[Probe]:
+    """Start the native program on every host of a cluster and yield what measures between the hosts.
 
-    `crowded`: hosts, or their ranks, share processors. Raises UsageError where there is one host only, ScopeError
-    where the ranks do not answer. Nothing is left when the context ends.
+    `oversubscribed`: hosts, or their ranks, share processors. Raises UsageError where there is only one host,
+    ScopeError where the ranks do not answer. Nothing is left running when the context ends.
     """
     if len(cluster.site.hosts) < 2:
         only = cluster.hosts[0].name
@@ -146,7 +146,7 @@ def started(cluster: Cluster, program: str, crowded: bool) -> Iterator[Probe]:
     slots = tuple(HostSlots(host.name, n) for host, n in zip(cluster.site.hosts, counts, strict=True))
     site = replace(cluster.site, hosts=slots, ranks_per_host=None)
     with tempfile.TemporaryDirectory(prefix="scope-topology-") as folder:
-        argument = f"--progress={folder}/progress"  # by which its processes are known
+        argument = f"--progress={folder}/progress"  # marks its processes
         job = MpiProgram(program, ("--action=probe", argument), ranks=sum(counts))
         command = Cluster(site, cluster.hosts).start(job, Placement(site.binding))
         with (
@@ -166,23 +166,23 @@ def started(cluster: Cluster, program: str, crowded: bool) -> Iterator[Probe]:
                 raise UsageError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
             try:
                 talk = _Talk(process, errors)
-                yield _introduced(talk, crowded)
+                yield _introduced(talk, oversubscribed)
                 talk.end()
             finally:
                 processes.end(process, lambda: processes.with_argument(argument))
 
 
-def _introduced(talk: _Talk, crowded: bool) -> Probe:
+def _introduced(talk: _Talk, oversubscribed: bool) -> Probe:
     ranks: dict[str, list[int]] = {}
     for rank, host in enumerate(talk.hear(START_S)["hosts"]):
         ranks.setdefault(host, []).append(rank)
     if len(ranks) < 2:
         raise UsageError(f"all ranks are on one host ({next(iter(ranks))}): a topology needs at least two")
-    return Probe(list(ranks), ranks, NAP_US if crowded else 0, talk.ask)
+    return Probe(list(ranks), ranks, NAP_US if oversubscribed else 0, talk.ask)
 
 
 class _Talk:
-    """Questions to rank 0 and its answers, line by line."""
+    """Requests to rank 0 and its answers, line by line."""
 
     def __init__(self, process: subprocess.Popen[bytes], errors: IO[str]) -> None:
         self._process = process
@@ -191,34 +191,34 @@ class _Talk:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def ask(self, question: str) -> dict[str, Any]:
-        """Return the answer to one question; raises ScopeError when there is none."""
+        """Return the answer to a request; ScopeError when there is none."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(question.encode() + b"\n")
             self._process.stdin.flush()
         except OSError:
             raise ScopeError(self._ended()) from None
-        answer = self.hear(PATIENCE_S)
+        answer = self.hear(TIMEOUT_S)
         if "error" in answer:
-            raise ScopeError(f"the probe refuses '{question[:60]}': {answer['error']}")
+            raise ScopeError(f"the probe rejects '{question[:60]}': {answer['error']}")
         return answer
 
     def end(self) -> None:
-        """Let the ranks end by themselves."""
+        """Let the ranks end."""
         assert self._process.stdin is not None
         with suppress(OSError, subprocess.TimeoutExpired):
             self._process.stdin.write(b"end\n")
             self._process.stdin.close()
             self._process.wait(5.0)
 
-    def hear(self, patience_s: float) -> dict[str, Any]:
-        """Return what the probe says next; what others print is passed over."""
+    def hear(self, timeout_s: float) -> dict[str, Any]:
+        """Return the next answer of the probe; other output is skipped."""
         while True:
             try:
-                line = self._lines.get(timeout=patience_s)
+                line = self._lines.get(timeout=timeout_s)
             except queue.Empty:
-                words = f"the ranks did not answer within {patience_s:g} s"
-                raise ScopeError(f"{words}; does the launcher pass its standard input to rank 0?") from None
+                words = f"the ranks did not answer within {timeout_s:g} s"
+                raise ScopeError(f"{words}; does the launcher forward its standard input to rank 0?") from None
             if not line:
                 raise ScopeError(self._ended())
             if line.startswith(b'{"record":"probe"'):
@@ -237,5 +237,5 @@ class _Talk:
         self._errors.seek(0)
         said = self._errors.read()
         if self._process.returncode == 0 and not said.strip():
-            return "the ranks ended at once; does the launcher pass its standard input to rank 0?"
+            return "the ranks ended at once; does the launcher forward its standard input to rank 0?"
         return f"the ranks ended during the measurement: {diagnose(said).text}"

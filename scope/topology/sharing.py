@@ -1,8 +1,8 @@
-"""What concurrent transfers get of what they share: max-min fair shares.
+"""Rates of concurrent transfers over shared links: max-min fair shares.
 
-Every transfer grows at the same pace until something that it uses is full; those that use it stop there, the
-others go on (Bertsekas & Gallager 1992, Data Networks, sec. 6.5.2). Streams with equal windows over links that
-queue in order of arrival share them so.
+The rates of all transfers grow at the same pace until a link is full; transfers over that link stop growing, the
+others go on (Bertsekas & Gallager 1992, Data Networks, sec. 6.5.2). Streams with equal windows share links that
+queue in order of arrival in this way.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Transfer:
 
 @dataclass
 class Resources:
-    """Things of limited rate, and which of them each transfer uses."""
+    """Links with limited rates, and which of them each transfer uses."""
 
     capacities: list[float] = field(default_factory=list)
     uses: list[list[int]] = field(default_factory=list)
     _numbers: dict[Hashable, int] = field(default_factory=dict)
 
     def add(self, transfer_uses: Sequence[tuple[Hashable, float]]) -> None:
-        """Add a transfer by what it uses: names and rates in bytes per second."""
+        """Add a transfer by its links: their names and rates in bytes per second."""
         indices = []
         for name, capacity in transfer_uses:
             if name not in self._numbers:
@@ -69,8 +69,8 @@ class Resources:
         return rates
 
 
-def foretell(topology: Topology, transfers: Sequence[Transfer]) -> Floats:
-    """Return the rate of each of some transfers that run at once, in bytes per second."""
+def predicted_rates(topology: Topology, transfers: Sequence[Transfer]) -> Floats:
+    """Return the rate of each of several concurrent transfers, in bytes per second."""
     ports = {each.host: each.bandwidth_bytes_per_s for each in topology.exception}
     resources = Resources()
     for number, transfer in enumerate(transfers):

@@ -1,7 +1,7 @@
-"""What was measured between pairs of hosts: one transfer at a time, from a few hosts to all others.
+"""Isolated transfers between pairs of hosts: one at a time, from a few pivots to all other hosts.
 
-In a tree of links the rate of a path is that of its slowest link, so that of three hosts the two smallest rates
-are equal (an ultrametric): what two pivots saw tells what lies between the others.
+In a tree of links the rate of a path is that of its slowest link, so that among three hosts the two smallest rates
+are equal (an ultrametric): measurements from two pivots tell the rates between the other hosts.
 """
 
 from __future__ import annotations
@@ -11,40 +11,40 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scope.topology.oracle import Answer, Oracle
+from scope.topology.prober import Answer, Prober
 from scope.topology.sharing import Floats, Transfer
 
 ALIKE = 0.1
-"""Rates of which one is at most this share below the other support each other."""
+"""Rates that differ by at most this share support each other."""
 MOST_REPETITIONS = 3
 LEAST_STEP = 1.3
-"""Two levels of bandwidth differ by this factor at least, and by six times the scatter."""
+"""Two levels of bandwidth differ at least by this factor, and by six times the scatter."""
 
 
 def plateau(rates: Sequence[float]) -> float:
-    """Return the median of the rates that are about as high as the highest; 0 of none."""
+    """Return the median of the rates close to the highest; 0 without rates."""
     return float(np.median([rate for rate in rates if rate >= (1 - ALIKE) * max(rates)])) if rates else 0.0
 
 
 @dataclass
 class Survey:
-    """Rates and latencies of pairs, and the count of what they cost."""
+    """Rates and latencies of pairs, and the number of measurements."""
 
-    oracle: Oracle
+    prober: Prober
     rng: np.random.Generator
     transfers: int = 0
-    """Run so far, repetitions too."""
+    """Transfers so far, repetitions included."""
     runs: int = 0
-    """Sets of transfers."""
+    """Sets of concurrent transfers."""
     starved: int = 0
-    """Those during which processes lacked processors."""
-    echoes: int = 0
+    """Sets during which processes lacked processors."""
+    ping_pongs: int = 0
     """Ping-pongs so far."""
     solo: dict[Transfer, list[float]] = field(default_factory=dict)
     latencies: dict[frozenset[str], float] = field(default_factory=dict)
     step: float = LEAST_STEP
     scatter: float = 0.01
-    """Of the logarithm of a rate that is measured again, at least 0.01."""
+    """Standard deviation of the logarithm of a repeated rate, at least 0.01."""
     _typical: dict[Transfer, float] = field(default_factory=dict)
     _from: dict[str, list[Transfer]] = field(default_factory=dict)
     _to: dict[str, list[Transfer]] = field(default_factory=dict)
@@ -52,20 +52,20 @@ class Survey:
     _known_at: int = -1
 
     def __post_init__(self) -> None:
-        self._index = {host: i for i, host in enumerate(self.oracle.hosts)}
+        self._index = {host: i for i, host in enumerate(self.prober.hosts)}
 
     def run(self, transfers: Sequence[Transfer]) -> Answer:
-        """Run transfers at once."""
-        # For one transfer its ports are guess enough.
+        """Run transfers concurrently."""
+        # For a single transfer the rates of its ports are a sufficient guess.
         guess = self.expected if len(transfers) > 1 else self.alone
-        answer = self.oracle.rates(transfers, [guess(transfer) for transfer in transfers])
+        answer = self.prober.rates(transfers, [guess(transfer) for transfer in transfers])
         self.starved += answer.starved
         self.runs += 1
         self.transfers += len(transfers) * answer.attempts
         return answer
 
     def expected(self, transfer: Transfer) -> float:
-        """Return what a transfer would achieve alone as far as is known; 0 where nothing is."""
+        """Return the isolated rate of a transfer as far as it is known; else 0."""
         if transfer in self.solo:
             return self.rate(transfer)
         if self._known_at != len(self.solo):
@@ -74,7 +74,7 @@ class Survey:
         return min(float(self._known[hosts[transfer.source], hosts[transfer.target]]), self.alone(transfer))
 
     def measure(self, transfer: Transfer) -> float:
-        """Run one transfer alone, once more, and return the median of what it achieved so far."""
+        """Run a transfer alone once more and return the median of its isolated rates so far."""
         rate = float(self.run([transfer]).rates[0])
         if transfer not in self.solo:
             self._from.setdefault(transfer.source, []).append(transfer)
@@ -84,7 +84,7 @@ class Survey:
         return self.rate(transfer)
 
     def rate(self, transfer: Transfer) -> float:
-        """Return the median of what a transfer achieved alone; 0 where it was never measured."""
+        """Return the median isolated rate of a transfer; 0 where it was never measured."""
         return self._typical.get(transfer, 0.0)
 
     def between(self, a: str, b: str) -> float:
@@ -95,18 +95,18 @@ class Survey:
         """Return half a round trip between two hosts; measured once."""
         pair = frozenset((a, b))
         if pair not in self.latencies:
-            self.echoes += 1
-            self.latencies[pair] = self.oracle.latency(a, b)
+            self.ping_pongs += 1
+            self.latencies[pair] = self.prober.latency(a, b)
         return self.latencies[pair]
 
     def latency_again(self, a: str, b: str) -> None:
-        """Measure a latency once more and keep the smaller: what disturbs it only makes it larger."""
+        """Measure a latency once more and keep the smaller one: disturbances only make it larger."""
         pair = frozenset((a, b))
-        self.echoes += 1
-        self.latencies[pair] = min(self.latency(a, b), self.oracle.latency(a, b))
+        self.ping_pongs += 1
+        self.latencies[pair] = min(self.latency(a, b), self.prober.latency(a, b))
 
     def gauge_scatter(self, transfer: Transfer, repetitions: int = 5) -> None:
-        """Learn by repeating one transfer how much rates scatter."""
+        """Measure the scatter of rates by repeating one transfer."""
         for _ in range(repetitions):
             self.measure(transfer)
         logs = np.log(self.solo[transfer])
@@ -115,11 +115,11 @@ class Survey:
         self.step = max(LEAST_STEP, float(np.exp(6 * self.scatter)))
 
     def out_port(self, host: str) -> float:
-        """Return what a host sends alone to those whom it reaches fastest."""
+        """Return the isolated sending rate of a host to the hosts that it reaches fastest."""
         return plateau([self.rate(transfer) for transfer in self._from.get(host, [])])
 
     def in_port(self, host: str) -> float:
-        """Return what a host receives alone from those who reach it fastest."""
+        """Return the isolated receiving rate of a host from the hosts that reach it fastest."""
         return plateau([self.rate(transfer) for transfer in self._to.get(host, [])])
 
     def port(self, host: str) -> float:
@@ -127,14 +127,14 @@ class Survey:
         return max(self.out_port(host), self.in_port(host))
 
     def alone(self, transfer: Transfer) -> float:
-        """Return what a transfer gets alone as far as its ports decide."""
+        """Return the isolated rate of a transfer as far as the ports limit it."""
         return min(self.out_port(transfer.source), self.in_port(transfer.target))
 
     def explore(self, members: Sequence[str], level: float = 0.0, pivot: str | None = None) -> None:
-        """Measure from pivots until every level of bandwidth among `members` was seen.
+        """Measure from pivots until every level of bandwidth among `members` is found.
 
-        Between all members at least `level` is known to be possible. Classes whose members reach the pivot no
-        faster than that are left alone: what is still hidden in them shows under load.
+        At least `level` is known to be possible between all members. Classes that reach the pivot no faster than
+        that are not explored further: differences inside them show under load.
         """
         pivot = pivot or str(self.rng.choice(np.array(members)))
         others = [host for host in members if host != pivot]
@@ -161,9 +161,9 @@ class Survey:
     def bottlenecks(self) -> Floats:
         """Return for each pair of hosts, in their order, the rate that is known to be possible between them.
 
-        The best path over measured pairs: the closure of the ultrametric. On the diagonal stand the ports.
+        The best path over measured pairs: the closure of the ultrametric. The diagonal holds the ports.
         """
-        hosts, index = list(self.oracle.hosts), self._index
+        hosts, index = list(self.prober.hosts), self._index
         rates = np.zeros((len(hosts), len(hosts)))
         component = np.arange(len(hosts))
         pairs = {frozenset((t.source, t.target)): self.between(t.source, t.target) for t in self.solo}
@@ -181,7 +181,7 @@ class Survey:
         return bool(rate > 0 and level > 0 and max(rate, level) / min(rate, level) < self.step)
 
     def _row(self, pivot: str, others: Sequence[str], both: bool) -> None:
-        """Measure from the pivot to all others (and back); repeat what no two others support."""
+        """Measure from the pivot to all others (and back); repeat rates that no two others support."""
         directions = [[Transfer(pivot, host) for host in others]]
         if both:
             directions.append([transfer.reversed for transfer in directions[0]])

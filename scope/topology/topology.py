@@ -1,4 +1,4 @@
-"""`topology.toml`: the groups of hosts, what joins them, and what they share."""
+"""`topology.toml`: groups of hosts, how they are connected, and what they share."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ Origin = Literal["measured", "emulated", "simulated"]
 
 
 class InsideHost(Strict):
-    """What holds between two processes of one host."""
+    """Latency and rate between two processes of one host."""
 
     latency_s: float = Field(gt=0, allow_inf_nan=False)
     bandwidth_bytes_per_s: float = Field(gt=0, allow_inf_nan=False)
 
 
 class Group(Strict):
-    """Hosts, or groups, that something joins."""
+    """Hosts, or groups, that a switch, bus or network connects."""
 
     name: str = Field(min_length=1)
     level: Level
-    """What joins its children."""
+    """What connects its children."""
     parent: str | None = None
-    """None for the group of all."""
+    """None for the root group."""
     hosts: list[str] = []
     """Empty where its children are groups."""
     medium: Literal["switched", "shared"] = "switched"
-    """`shared`: everything inside it together gets `bandwidth_bytes_per_s`."""
+    """`shared`: all transfers inside share `bandwidth_bytes_per_s`."""
     latency_s: float = Field(gt=0, allow_inf_nan=False)
     """Half round trip of an empty message between two of its children."""
     bandwidth_bytes_per_s: float = Field(gt=0, allow_inf_nan=False)
-    """Of one transfer between two of its children, alone."""
+    """Rate of an isolated transfer between two of its children."""
     uplink_bytes_per_s: float | None = Field(None, gt=0, allow_inf_nan=False)
-    """Of all that leaves, or enters, the group together; None where it never limits."""
+    """Total rate that leaves, or enters, the group; None where it is never the limit."""
     uplink_duplex: Literal["full", "half"] = "full"
-    """`half`: what leaves and what enters share the uplink."""
+    """`half`: both directions share the uplink."""
     confidence: float | None = Field(None, ge=0, le=1)
-    """Probability that its members are right, as the discovery states it."""
+    """Probability that its members are right, by the discovery."""
 
 
 class HostException(Strict):
-    """A host whose port is slower than those of its group."""
+    """A host with a slower port than its group."""
 
     host: str
     bandwidth_bytes_per_s: float = Field(gt=0, allow_inf_nan=False)
@@ -89,7 +89,7 @@ class Topology(Strict):
 
     @property
     def root(self) -> Group:
-        """The group of all."""
+        """The group that contains all hosts."""
         return next(group for group in self.group if group.parent is None)
 
     def children(self, group: Group) -> list[Group]:
@@ -97,25 +97,25 @@ class Topology(Strict):
         return [other for other in self.group if other.parent == group.name]
 
     def members(self, group: Group) -> list[str]:
-        """Return all hosts inside a group, those of its children too."""
+        """Return all hosts of a group, those of its children included."""
         inside = [host for child in self.children(group) for host in self.members(child)]
         return [*group.hosts, *inside]
 
     def way_up(self, group: Group) -> Iterator[Group]:
-        """Yield a group and all that it is inside of, up to the group of all."""
+        """Yield a group and its ancestors, up to the root."""
         yield group
         while group.parent is not None:
             group = self.by_name[group.parent]
             yield group
 
     def join(self, a: str, b: str) -> Group:
-        """Return the smallest group that holds both hosts."""
+        """Return the smallest group that contains both hosts."""
         above = {group.name for group in self.way_up(self.group_of[a])}
         return next(group for group in self.way_up(self.group_of[b]) if group.name in above)
 
 
 def read(path: Path) -> Topology:
-    """Return the topology that a file holds; raises UsageError naming file, key, value and what is allowed."""
+    """Return the topology in a file; UsageError names file, key, value and what is allowed."""
     try:
         table = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
@@ -141,13 +141,13 @@ def write(topology: Topology) -> str:
 
 
 def _assignments(part: Strict) -> list[str]:
-    """Return `key = value` for all that is not as it would be anyway."""
+    """Return `key = value` for all values that differ from their defaults."""
     lines = []
     for key, value in part:
         default = type(part).model_fields[key].default
         if value == default or (key == "hosts" and not value):
             continue
-        # JSON's strings and lists of them are TOML's as well.
+        # Strings and lists of them are the same in JSON and TOML; the collectives read only a subset of TOML.
         text = f"{value:.4g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
         lines.append(f"{key} = {text}")
     return lines
@@ -172,7 +172,7 @@ def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
 
 
 def _check_tree(topology: Topology, path: Path) -> None:
-    """Refuse what is no tree of groups in which every host stands once."""
+    """Raise UsageError unless the groups are a tree in which every host occurs once."""
 
     def refuse(what: str) -> UsageError:
         return UsageError(f"{path}: {what}")
@@ -202,7 +202,7 @@ def _check_tree(topology: Topology, path: Path) -> None:
                 f"{where}.hosts = {json.dumps(group.hosts)}: {group.name} must have hosts or groups, not both"
             )
         if twice := [host for host in group.hosts if counts[host] > 1]:
-            raise refuse(f"{where}.hosts: {twice[0]} must stand in one group only, once")
+            raise refuse(f"{where}.hosts: {twice[0]} must be in one group only, once")
     for index, each in enumerate(topology.exception):
         if each.host not in topology.group_of:
             raise refuse(f"exception[{index}].host = {each.host}: must be a host of a group")

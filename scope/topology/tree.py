@@ -1,4 +1,4 @@
-"""How groups of hosts are joined: by the rate that a transfer between them gets, level by level."""
+"""How groups of hosts are connected: by the rates of transfers between them, level by level."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from scope.topology.survey import Survey, plateau
 from scope.topology.topology import Group, Level
 
 FAR_BANDWIDTH = 0.25
-"""A join that lets less than this share of the slower port through is a wide-area one."""
+"""A connection with less than this share of the slower port is a wide area network."""
 FAR_LATENCY_S = 1e-3
 FAR_LATENCY = 5.0
-"""So is one whose latency is above a millisecond and this many times that inside its groups."""
+"""So is one with a latency above a millisecond and this many times that inside its groups."""
 PAIRS = 3
-"""Pairs of hosts whose median is the latency of a group."""
+"""Number of pairs of hosts whose median is the latency of a group."""
 SLOWER = 1.3
-"""A port that is slower than those of its group by this factor is an exception."""
+"""A port that is slower than its group by this factor is an exception."""
 
 
 @dataclass
 class Node:
-    """Hosts of one switch or bus, or nodes that something joins."""
+    """Hosts of one switch or bus, or connected nodes."""
 
     hosts: list[str]
     children: list[Node] = field(default_factory=list)
     bandwidth: float = 0.0
-    """Between two of its children, or hosts: one transfer alone, bytes per second."""
+    """Isolated rate between two of its children or hosts, bytes per second."""
     bus: bool = False
     name: str = ""
     level: Level = "cluster"
@@ -49,7 +49,7 @@ class Node:
         self.children.sort(key=lambda child: min(map(natural, child.members)))
 
     def below(self) -> Iterator[Node]:
-        """Yield this node and all inside it."""
+        """Yield this node and all its descendants."""
         yield self
         for child in self.children:
             yield from child.below()
@@ -57,7 +57,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Uplink:
-    """All that leaves or enters a node together, in bytes per second."""
+    """Total rate that leaves or enters a node, in bytes per second."""
 
     rate: float
     half: bool = False
@@ -70,7 +70,7 @@ def joined(leaves: Sequence[Sequence[str]], survey: Survey, buses: Sequence[Sequ
         Node(sorted(leaf, key=natural), bandwidth=typical_port(leaf, survey), bus=leaf[0] in shared)
         for leaf in leaves
     ]
-    index = {host: i for i, host in enumerate(survey.oracle.hosts)}
+    index = {host: i for i, host in enumerate(survey.prober.hosts)}
     reach = survey.bottlenecks()
 
     def between(a: Node, b: Node) -> float:
@@ -98,17 +98,17 @@ def joined(leaves: Sequence[Sequence[str]], survey: Survey, buses: Sequence[Sequ
 
 
 def typical_port(hosts: Sequence[str], survey: Survey) -> float:
-    """Return the median port of some hosts."""
+    """Return the median port of these hosts."""
     return float(np.median([survey.port(host) for host in hosts]))
 
 
 def natural(text: str) -> list[tuple[int, str]]:
-    """Return what sorts `n2` before `n10`."""
+    """Return a key that sorts `n2` before `n10`."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text) if part]
 
 
 def named(root: Node) -> None:
-    """Give every node a name of its own: the hosts' common name, `lan`, `wan`."""
+    """Give every node a unique name: the common prefix of its hosts, `lan`, `wan`."""
     nodes = sorted(root.below(), key=lambda node: min(map(natural, node.members)))
     plain = {id(node): _plain_name(node) for node in nodes}
     counts = Counter(plain.values())
@@ -139,7 +139,7 @@ def _measure_latencies(root: Node, survey: Survey) -> None:
         node.latency_s = float(np.median([survey.latency(a, b) for a, b in pairs]))
     known = [node.latency_s for node in root.below() if node.latency_s > 0]
     for node in root.below():
-        # A host that stands alone has nobody to be near to.
+        # A single host has no neighbour to measure.
         node.latency_s = node.latency_s or min(known)
 
 
@@ -173,9 +173,9 @@ def assembled(root: Node, uplinks: dict[str, Uplink]) -> list[Group]:
 
 
 def merge_alike(node: Node, uplinks: dict[str, Uplink], step: float, farther: float) -> bool:
-    """Make sibling groups one that nothing tells apart; return whether there were any.
+    """Merge sibling groups that cannot be distinguished; return whether there were any.
 
-    `step` and `farther`: factors by which rates and latencies differ at least.
+    `step` and `farther`: the smallest factors by which rates and latencies differ.
     """
     merged = sum(merge_alike(child, uplinks, step, farther) for child in node.children) > 0
     alike = [

@@ -1,8 +1,7 @@
-"""What leaves and enters each group together, and which of these limits explain what was seen.
+"""The total rate that leaves and enters each group, and which of these limits explain the measurements.
 
-The hosts of a group send to hosts outside, as many as there are, all at once. What they achieve in all is the
-rate of the group's uplink, or something else limited them: uplinks are left away, the largest first, as long as
-the others still explain every load that was measured.
+All hosts of a group send to hosts outside at once. Their total is the rate of the group's uplink, unless another
+limit is tighter: uplinks are dropped, the largest first, as long as the others still explain every measured load.
 """
 
 from __future__ import annotations
@@ -12,30 +11,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scope.topology.sharing import Transfer, foretell
+from scope.topology.sharing import Transfer, predicted_rates
 from scope.topology.survey import Survey
 from scope.topology.topology import HostException, Topology
 from scope.topology.tree import Node, Uplink, assembled
 
 EXPLAINS = 1.06
-"""A load is explained when what is foretold is above what was achieved by this factor at most."""
+"""A load is explained when its prediction exceeds the measured total at most by this factor."""
 HALF = 0.75
-"""Both directions at once achieve less than this share of the sum of each: they share the uplink."""
+"""When both directions at once achieve less than this share of their sum, they share the uplink."""
 NEAR = 0.75
-"""Share of the transfers that go to the nearest other groups."""
+"""Share of the transfers to the nearest other groups."""
 REPETITIONS = 3
 
 
 @dataclass(frozen=True)
 class Load:
-    """Transfers that ran at once, and what they achieved together."""
+    """Concurrent transfers and their total rate."""
 
     transfers: list[Transfer]
     achieved: float
 
 
 def find_uplinks(root: Node, survey: Survey, exceptions: Sequence[HostException]) -> dict[str, Uplink]:
-    """Return the uplinks that limit, by the names of their groups."""
+    """Return the limiting uplinks by the names of their groups."""
     uplinks: dict[str, Uplink] = {}
     loads: list[Load] = []
     for node in root.below():
@@ -50,7 +49,7 @@ def find_uplinks(root: Node, survey: Survey, exceptions: Sequence[HostException]
 
 
 def _crossing(root: Node, node: Node, survey: Survey, slow: set[str]) -> list[Transfer]:
-    """Return transfers from all hosts of a node to distinct hosts outside it, most of them near."""
+    """Return transfers from all hosts of a node to distinct hosts outside, most of them near."""
     inside = _shuffled([host for host in node.members if host not in slow] or node.members, survey)
     rings = _rings(root, node, survey, slow)
     if not rings:
@@ -65,9 +64,9 @@ def _crossing(root: Node, node: Node, survey: Survey, slow: set[str]) -> list[Tr
 
 
 def _rings(root: Node, node: Node, survey: Survey, slow: set[str]) -> list[list[str]]:
-    """Return the hosts outside a node, those behind the same join together, the nearest join first.
+    """Return the hosts outside a node by their distance in the tree, nearest first.
 
-    In every ring the groups take turns, so that a few transfers reach all of them.
+    In every ring the groups alternate, so that a few transfers reach all of them.
     """
     rings: list[list[str]] = []
     way = [each for each in root.below() if set(node.members) < set(each.members)]
@@ -91,7 +90,7 @@ def _shuffled(hosts: Sequence[str], survey: Survey) -> list[str]:
 
 
 def _both_ways(transfers: list[Transfer], survey: Survey) -> tuple[Load, Load]:
-    """Measure what leaves and what enters; again where the two differ, which something else may have caused."""
+    """Measure both directions; again where they differ, which other traffic may have caused."""
     back = [transfer.reversed for transfer in transfers]
     out, into = _load(transfers, survey), _load(back, survey)
     if max(out.achieved, into.achieved) > EXPLAINS * min(out.achieved, into.achieved):
@@ -106,10 +105,10 @@ def _load(transfers: list[Transfer], survey: Survey, repetitions: int = 1) -> Lo
     return Load(transfers, float(np.median(achieved)))
 
 
-def _foretold(root: Node, uplinks: dict[str, Uplink], load: Load, exceptions: Sequence[HostException]) -> float:
+def _predicted(root: Node, uplinks: dict[str, Uplink], load: Load, exceptions: Sequence[HostException]) -> float:
     groups = assembled(root, uplinks)
     topology = Topology(origin="measured", group=groups, exception=list(exceptions))
-    return float(foretell(topology, load.transfers).sum())
+    return float(predicted_rates(topology, load.transfers).sum())
 
 
 def _needed(
@@ -118,14 +117,16 @@ def _needed(
     loads: Sequence[Load],
     exceptions: Sequence[HostException],
 ) -> dict[str, Uplink]:
-    """Return the uplinks without which some load would be foretold too fast."""
+    """Return the uplinks without which the prediction of some load would be too fast."""
     kept = dict(uplinks)
-    # Two groups that only one trunk joins have the same uplink, seen from its two ends.
+    # Two groups joined by one trunk have the same uplink, seen from its two ends.
     pair = {child.name for child in root.children} if len(root.children) == 2 else set()
     for name in sorted(uplinks, key=lambda name: -uplinks[name].rate):
         fewer = {other: uplink for other, uplink in kept.items() if other != name and not {name, other} <= pair}
         explained = all(
-            _foretold(root, fewer, load, exceptions) < EXPLAINS * load.achieved for load in loads if load.transfers
+            _predicted(root, fewer, load, exceptions) < EXPLAINS * load.achieved
+            for load in loads
+            if load.transfers
         )
         if explained:
             kept.pop(name)
@@ -135,7 +136,7 @@ def _needed(
 def _with_duplex(
     root: Node, name: str, uplink: Uplink, survey: Survey, exceptions: Sequence[HostException]
 ) -> Uplink:
-    """Say whether the two directions of an uplink share it."""
+    """Return the uplink with whether its two directions share it."""
     node = next(each for each in root.below() if each.name == name)
     there = _crossing(root, node, survey, {each.host for each in exceptions})
     transfers = [*there, *(transfer.reversed for transfer in there)]

@@ -45,7 +45,7 @@ def test_a_check_reads_what_was_printed(tmp_path: Path) -> None:
     assert run(tmp_path, "echo", "right", check=("grep", "-q", "right")).status == "ok"
     wrong = run(tmp_path, "echo", "rubbish", check=("sh", "-c", "grep right || (echo no right; exit 4)"))
     assert (wrong.status, wrong.exit_code) == ("wrong", 0)
-    assert wrong.reason == "its check ended with 4: no right"
+    assert wrong.reason == "the check ended with 4: no right"
     assert run(tmp_path, "false", check=("true",)).status == "failed", "a failed run is not checked"
 
 

@@ -74,8 +74,8 @@ def test_a_factor_without_a_law_is_told_with_what_it_lacks() -> None:
     points: list[dict[str, Value]] = [{"ranks": ranks, "n": n} for ranks in (1, 2) for n in (10, 20, 30)]
     records = study(points, program)
     assert without_law(records, laws(records)) == [
-        "No law over ranks: 2 different values with a processor for every process, 3 are needed",
-        "No law over n: 3 different values, 4 are needed",
+        "No law over ranks: 2 different values without oversubscription; at least 3 are needed",
+        "No law over n: 3 different values; at least 4 are needed",
     ]
     records = study(COUNTS, program)
     assert without_law(records, laws(records)) == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from scope.errors import ScopeError
-from scope.machine import discover, probe
+from scope.machine import discover, probe, processors
 from scope.machine.machine import Host
 
 
@@ -99,7 +99,7 @@ def test_topology_counts_cores_not_threads(server: Path) -> None:
     assert host.processor.quota_processors == 1.5
     assert host.processor.base_frequency_hz == 2.4e9
     assert host.processor.flags == ["avx2", "constant_tsc"]
-    assert discover.host.processor.usable_cores == 1
+    assert host.processor.usable_cores == 1
 
 
 def test_caches_are_shared_by_cores_not_threads(server: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_host_without_proc_and_sys_still_answers(bare: Path) -> None:
 @pytest.mark.parametrize("quota", ["", "max", "-1 100000", "rubbish here"])
 def test_an_absent_quota_is_no_limit(bare: Path, quota: str) -> None:
     write(bare, **{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": quota})
-    assert probe.quota_processors(bare) is None
+    assert processors.quota(bare) is None
 
 
 def test_a_quota_of_the_first_control_group_version(bare: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_quota_of_the_first_control_group_version(bare: Path) -> None:
             "sys/fs/cgroup/cpu/job/cpu.cfs_period_us": "100000",
         },
     )
-    assert probe.quota_processors(bare) == 2.5
+    assert processors.quota(bare) == 2.5
 
 
 def test_answers_of_several_hosts_mixed_line_by_line_are_told_apart() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scope.topology.sharing import Transfer, foretell
+from scope.topology.sharing import Transfer, predicted_rates
 from scope.topology.topology import Topology
 from tests.topology.synthetic import Cluster
 
@@ -40,7 +40,7 @@ def slow(cluster: Cluster) -> set[str]:
 
 
 def errors(cluster: Cluster, topology: Topology, rng: np.random.Generator, sets: int = 30) -> np.ndarray:
-    """Relative errors of the foretold rates of random concurrent transfers."""
+    """Relative errors of the predicted rates of random concurrent transfers."""
     hosts = np.array(sorted(cluster.switch_of))
     found = []
     for _ in range(sets):
@@ -48,12 +48,12 @@ def errors(cluster: Cluster, topology: Topology, rng: np.random.Generator, sets:
         pairs = zip(rng.permutation(hosts)[:count], rng.permutation(hosts)[:count], strict=True)
         transfers = [Transfer(str(a), str(b)) for a, b in pairs if a != b]
         if transfers:
-            found.append(foretell(topology, transfers) / cluster.rates(transfers) - 1)
+            found.append(predicted_rates(topology, transfers) / cluster.rates(transfers) - 1)
     return np.abs(np.concatenate(found))
 
 
 def problems(cluster: Cluster, topology: Topology, rng: np.random.Generator) -> list[str]:
-    """What is not as it should be; rates must be foretold within 10 %, but for two in a hundred."""
+    """What is not as it should be; rates must be predicted within 10 %, but for two in a hundred."""
     found = []
     if leaves(topology) != switches(cluster):
         found.append(f"groups {sorted(map(sorted, leaves(topology) ^ switches(cluster)))}")
@@ -64,5 +64,5 @@ def problems(cluster: Cluster, topology: Topology, rng: np.random.Generator) -> 
         found.append(f"buses {buses}")
     wrong = errors(cluster, topology, rng)
     if np.quantile(wrong, 0.98) > 0.1:
-        found.append(f"foretold rates wrong by {np.quantile(wrong, [0.5, 0.9, 0.98, 1])}")
+        found.append(f"predicted rates wrong by {np.quantile(wrong, [0.5, 0.9, 0.98, 1])}")
     return found

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from scope.topology.oracle import Answer
+from scope.topology.prober import Answer
 from scope.topology.sharing import Resources, Transfer
 
 MBIT = 125_000 * 0.95
@@ -83,7 +83,7 @@ class Cluster:
 
 @dataclass
 class Synthetic:
-    """An oracle for such a cluster."""
+    """An prober for such a cluster."""
 
     cluster: Cluster
     rng: np.random.Generator

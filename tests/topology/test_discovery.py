@@ -160,12 +160,12 @@ def test_exact_answers_give_exact_figures() -> None:
 def test_a_check_that_fails_lowers_the_confidence() -> None:
     cluster = star(2, 8, 100)
 
-    def say(text: str) -> None:
+    def tell(text: str) -> None:
         if text.startswith("a check"):  # the trunk breaks down just before
             cluster.trunks[frozenset(("s0", "core"))] = (5, "full")
 
-    oracle = Synthetic(cluster, np.random.default_rng(1), NOISE)
-    discovery = discover(oracle, seed=1, say=say)
+    prober = Synthetic(cluster, np.random.default_rng(1), NOISE)
+    discovery = discover(prober, seed=1, tell=tell)
     assert not discovery.check.passed
     assert all((group.confidence or 0) <= 0.5 for group in discovery.topology.group)
 

@@ -14,9 +14,9 @@ def test_the_tree_is_drawn(tmp_path: Path) -> None:
     assert lines[0].startswith("lan: local join, 11.9 MB/s, 41.0 us")
     assert lines[1].startswith("|-- hpc: switch, 11.9 MB/s")
     assert lines[2] == "|   `-- hpc1-2"
-    assert lines[3].startswith("`-- giza: bus, 2.40 MB/s in all")
+    assert lines[3].startswith("`-- giza: bus, 2.40 MB/s shared")
     assert "uplink 1.00 MB/s, both directions together" in lines[3]
-    assert "sure to 99 %" in lines[3]
+    assert "confidence 99 %" in lines[3]
     assert lines[4] == "    `-- giza1, giza3"
     assert lines[5].startswith("exception: giza3 of giza: 1.20 MB/s")
     assert lines[-1] == "origin: emulated"
@@ -58,5 +58,5 @@ def test_the_command_draws_and_refuses(tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "page.html").read_text()
     (tmp_path / "broken.toml").write_text(GOOD.replace('"hpc2"', '"giza1"'))
     refused = scope(tmp_path, "topology", "show", "broken.toml").refusal()
-    assert "broken.toml: group[1].hosts: giza1 must stand in one group only" in refused
+    assert "broken.toml: group[1].hosts: giza1 must be in one group only" in refused
     assert "only one host" in scope(tmp_path, "topology", "discover", "--mpi", "embedded").refusal()

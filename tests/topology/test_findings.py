@@ -78,5 +78,5 @@ def test_ranks_that_alternate_between_groups_are_named() -> None:
     discovery = found(cluster())
     alternating = ["a1", "b1", "a2", "b2", "a3", "b3", "a4", "b4"]
     (finding,) = kinds(find_all(Facts(discovery, alternating)), "placement-against-topology")
-    assert finding.title.startswith("7 of 7 successive ranks")
+    assert finding.title.startswith("7 of 7 pairs of successive ranks")
     assert kinds(find_all(Facts(discovery, sorted(alternating))), "placement-against-topology") == []

@@ -37,7 +37,7 @@ def converse(
 
 
 def test_streams_and_echoes_are_measured(build: NativeBuild) -> None:
-    code, (hello, streams, echoes, refused, nonsense) = converse(
+    code, (hello, streams, ping_pongs, refused, nonsense) = converse(
         build,
         3,
         "transfers 0.1 100 0 1 4096 4 1 2 65536 8 2 0 100000 2",
@@ -49,8 +49,8 @@ def test_streams_and_echoes_are_measured(build: NativeBuild) -> None:
     assert len(hello["hosts"]) == 3
     assert all(each["well"] and each["bytes"] > 0 and each["seconds"] > 0 for each in streams["transfers"])
     assert len(streams["transfers"]) == 3
-    assert len(echoes["half_round_trips_s"]) == 7
-    assert all(0 < value < 10 for value in echoes["half_round_trips_s"])
+    assert len(ping_pongs["half_round_trips_s"]) == 7
+    assert all(0 < value < 10 for value in ping_pongs["half_round_trips_s"])
     assert refused["error"] == "FROM and TO must be below 3"
     assert nonsense["error"] == "dance: must be transfers or latency"
 
@@ -87,7 +87,7 @@ def test_one_host_is_refused(embedded_build: NativeBuild) -> None:
 
 def test_a_host_that_cannot_be_reached_is_one_line(embedded_build: NativeBuild) -> None:
     hosts = (HostSlots("nowhere.invalid", 1), HostSlots("elsewhere.invalid", 1))
-    site = Site(embedded_build.mpi, embedded_build.mpi.launcher, hosts, agent="/bin/false")
+    site = Site(embedded_build.mpi, embedded_build.mpi.launcher, hosts, remote_shell="/bin/false")
     with (
         pytest.raises(ScopeError) as refused,
         started(Cluster(site, [this_host()]), embedded_build.program, True),
@@ -116,7 +116,7 @@ def test_ranks_on_one_host_are_no_cluster() -> None:
 
 
 def test_an_input_that_is_not_passed_on_is_named() -> None:
-    with pytest.raises(ScopeError, match="pass its standard input to rank 0"):
+    with pytest.raises(ScopeError, match="forward its standard input to rank 0"):
         talk("exit 0").hear(5)
 
 
@@ -128,7 +128,7 @@ def test_a_rank_that_dies_is_named() -> None:
 
 
 def test_silence_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(probe, "TIMEOUT_S", 0.2)
     silent = _introduced(talk(f"{HELLO} read line; read line"), True)
     with pytest.raises(ScopeError, match=r"did not answer within 0\.2 s"):
         silent.latency("a", "b")

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.topology.sharing import Resources, Transfer, foretell
+from scope.topology.sharing import Resources, Transfer, predicted_rates
 from tests.topology.test_topology_file import GOOD, from_text
 
 
@@ -23,7 +23,7 @@ def test_a_transfer_gets_the_least_of_what_it_uses(tmp_path: Path) -> None:
     topology = from_text(tmp_path, GOOD)
 
     def rates(*pairs: tuple[str, str]) -> np.ndarray:
-        return foretell(topology, [Transfer(a, b) for a, b in pairs])
+        return predicted_rates(topology, [Transfer(a, b) for a, b in pairs])
 
     assert rates(("hpc1", "hpc2")) == pytest.approx([11.9e6])
     assert rates(("hpc1", "hpc2"), ("hpc2", "hpc1")) == pytest.approx([11.9e6, 11.9e6])
