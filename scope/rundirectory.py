@@ -17,7 +17,7 @@ from scope.strict import Strict
 
 FORMAT = 2
 """Version of the files of a run directory; a reader refuses a higher one."""
-DERIVED = {"statistics.json", "models.json"}
+DERIVED = {"statistics.json", "models.json", "findings.json"}
 """Files that are not upgraded from an earlier format but derived anew."""
 
 T = TypeVar("T")
@@ -188,6 +188,8 @@ def read_json(path: Path, kind: type[T]) -> T:
 
     Raises UsageError with one line that names file, key, value and what is allowed.
     """
+    if path.name in DERIVED and not path.exists() and RunDirectory(path.parent).samples.exists():
+        raise UsageError(f"{path}: missing; `scope analyze {path.parent}` derives it from the samples")
     value = _parsed(path)
     number = value.get("format", FORMAT) if isinstance(value, dict) else FORMAT
     refuse_future(str(path), number)

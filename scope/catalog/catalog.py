@@ -249,6 +249,8 @@ def phrase(parameter: Parameter | None, name: str, value: Value) -> str:
         return f"{name.replace('_', ' ')} {value}"
     if parameter.unit == "B" and not isinstance(value, str):
         words = units.size(value)
-        return words if parameter.role == "size" else f"{parameter.label} {words}"
+        if parameter.role == "size":
+            return words
+        return f"{parameter.label} {words}" if value else f"default {parameter.label}"
     unit = f" {parameter.unit}" if parameter.unit and parameter.unit != GRID_UNIT else ""
     return f"{parameter.label} {value}{unit}"

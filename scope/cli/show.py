@@ -51,11 +51,14 @@ def command(
 
 
 def _show_run(run: Path, patterns: list[str], every: bool, json: bool, hpl: bool, top500: bool) -> None:
+    from scope.catalog.catalog import read as read_catalog
     from scope.cli.output import print_json
-    from scope.report.run.contents import read_summaries
+    from scope.report.run.contents import located
     from scope.report.run.selection import select
     from scope.report.terminal.listing import listing, rows
+    from scope.statistics.summarise import read_summaries
 
+    directory = located(run)
     chosen = select(read_summaries(run), patterns)
     shown = chosen if every else [summary for summary in chosen if summary.primary]
     if json:
@@ -67,7 +70,7 @@ def _show_run(run: Path, patterns: list[str], every: bool, json: bool, hpl: bool
     else:
         from scope.report.terminal.console import console
 
-        console().print(listing(shown))
+        console().print(listing(shown, read_catalog(directory.benchmarks)))
 
 
 def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
@@ -97,16 +100,19 @@ def _show_applications(run: Path, patterns: list[str]) -> None:
     if not found:
         raise UsageError(f"--applications: {run} has no application with a result")
     screen = console()
-    for table in (applications.characterisation(found, read.benchmarks), applications.times(read.models)):
+    for table in (
+        applications.characterisation(found, read.catalog),
+        applications.times(read.models, read.catalog),
+    ):
         screen.print(applications.drawn(table))
         screen.print()
-    for line in applications.laws(found):
+    for line in applications.laws(found, read.catalog):
         screen.print(line)
 
 
 def _print_hpl(summaries: list[Summary]) -> None:
     from scope.errors import UsageError
-    from scope.report.run import hpl
+    from scope.report.terminal import hpl
 
     if not any(summary.benchmark == hpl.BENCHMARK for summary in summaries):
         raise UsageError(f"--hpl: the run must have cases of {hpl.BENCHMARK}")
@@ -119,7 +125,7 @@ def _print_top500(run: Path) -> None:
     from scope.machine.machine import Machine
     from scope.models.computation.linpack_rates import BENCHMARK
     from scope.models.derive import read_models
-    from scope.report.run import top500
+    from scope.report.terminal import top500
     from scope.rundirectory import RunDirectory, read_json
 
     rates = read_models(run).linpack

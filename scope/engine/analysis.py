@@ -6,19 +6,12 @@ from pathlib import Path
 from typing import Literal
 
 from scope.campaign import is_campaign
-from scope.catalog.catalog import read as read_catalog
 from scope.findings.finding import Findings
+from scope.findings.read import context_of
 from scope.findings.run import find_all
-from scope.findings.run.context import Context
-from scope.machine.machine import Machine
-from scope.models.derive import derive
-from scope.plan.plan import read as read_plan
 from scope.profiles.monitored_run import is_monitored
-from scope.rundirectory import FORMAT, Run, RunDirectory, read_json, write_json
-from scope.samples.reader import read
-from scope.statistics.summarise import summarise
+from scope.rundirectory import FORMAT, RunDirectory, write_json
 from scope.statistics.summary import Summaries
-from scope.topology.topology import read as read_topology
 
 Kind = Literal["run", "monitored", "campaign"]
 
@@ -34,17 +27,9 @@ def analyze(run: Path) -> None:
     Raises UsageError when a file of the run is missing or wrong, ScopeError when one cannot be written.
     """
     directory = RunDirectory(run)
-    catalog = read_catalog(directory.benchmarks)
-    samples = read(run, catalog)
-    machine = read_json(directory.machine, Machine)
-    summaries = summarise(samples, catalog)
-    write_json(directory.statistics, Summaries(format=FORMAT, summaries=summaries))
-    models = derive(summaries, machine, samples, catalog)
-    write_json(directory.models, models)
-    plan = read_plan(directory.plan) if directory.plan.exists() else None
-    topology = read_topology(directory.topology) if directory.topology.exists() else None
-    run_record = read_json(directory.run, Run)
-    context = Context(run_record, samples, summaries, models, machine, catalog, plan, topology)
+    context = context_of(run)
+    write_json(directory.statistics, Summaries(format=FORMAT, summaries=context.summaries))
+    write_json(directory.models, context.models)
     write_json(directory.findings, Findings(format=FORMAT, findings=find_all(context)))
 
 

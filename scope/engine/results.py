@@ -14,7 +14,8 @@ from scope.catalog.benchmark import Definition, Value
 from scope.catalog.catalog import Catalog
 from scope.catalog.catalog import read as read_catalog
 from scope.errors import ScopeError, UsageError
-from scope.findings.finding import Finding, Findings
+from scope.findings.finding import Finding
+from scope.findings.read import read_findings
 from scope.launch.supervision.journal import Journal
 from scope.machine.machine import Machine
 from scope.models.derive import read_models
@@ -193,7 +194,7 @@ class Run:
     @cached_property
     def findings(self) -> list[Finding]:
         """The findings, worst first."""
-        return read_json(self.directory.findings, Findings).findings
+        return read_findings(self.path)
 
     @cached_property
     def raw_samples(self) -> Samples:

@@ -152,8 +152,8 @@ def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
     alike = [one for one in _known(launcher, linked.library) if one.name in names]
     if not alike:
         raise UsageError(
-            f"{linked.program}: uses {linked.soname} ({' or '.join(names)}), but there is no compiler of that MPI for"
-            " its monitor; --mpi FOLDER names an installation"
+            f"{linked.program}: uses {linked.soname} ({' or '.join(names)}), but no compiler of that MPI is available"
+            " to build the monitor; --mpi FOLDER names an installation"
         )
     for one in alike:
         if launcher is not None and one.launcher and Path(one.launcher).resolve() == launcher.resolve():

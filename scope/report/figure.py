@@ -1,4 +1,4 @@
-"""What a figure of the page is: marks for plotly without a colour of their own, a caption and its table.
+"""Figures of the pages: plotly traces without colours, a caption and a table.
 
 A trace names its `role` and the `slot` of its series in `meta`; the page's style decides how they look.
 """
@@ -13,12 +13,14 @@ from typing import Any
 
 from scope import units
 from scope.catalog.benchmark import Value
-from scope.report.run.order import factors
-from scope.report.wording import PLACEMENTS, definition, is_share, metric
+from scope.catalog.catalog import Catalog, phrase
+from scope.plan.placement import ALL, Placement
+from scope.report.order import factors
+from scope.report.wording import PLACEMENTS, definition, is_share
 from scope.statistics.summary import Summary
 
 LOWEST_SHARE = -1.0
-"""Where an axis of shares ends."""
+"""Lower end of an axis of shares."""
 
 Plot = dict[str, Any]
 """A part of a plotly figure, as JSON."""
@@ -26,7 +28,7 @@ Plot = dict[str, Any]
 
 @dataclass(frozen=True)
 class Table:
-    """The figures behind a figure, as text."""
+    """The values of a figure as text."""
 
     columns: list[str]
     rows: list[list[str]]
@@ -34,26 +36,26 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure with everything that belongs to it."""
+    """One plotly figure with its caption and table."""
 
     key: str
-    """Its address on the page."""
+    """Its anchor on the page."""
     title: str
     caption: str
-    """What to see in it."""
+    """What the figure shows."""
     traces: list[Plot]
     layout: Plot
     table: Table
     origins: list[str]
-    """Where its samples come from; anything but `measured` is written on the figure."""
+    """Origins of its samples; any other than `measured` is shown."""
     wide: bool = field(default=False)
-    relief: Plot = field(default_factory=dict)
-    """The same in three dimensions, drawn when it is asked for; empty when there is none."""
+    surface: Plot = field(default_factory=dict)
+    """The same data as a surface in three dimensions, drawn on request; empty without one."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One row of a panel: a figure with its interval, placed by percent of the panel's width."""
+    """One row of a panel: a value with its interval, in percent of the panel's width."""
 
     name: str
     shown: str
@@ -64,7 +66,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows that share a scale, which starts at zero."""
+    """Rows on one scale that starts at 0."""
 
     head: str
     marks: list[Mark]
@@ -72,7 +74,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Cases side by side, drawn without a script; a panel for each size."""
+    """Cases side by side as plain HTML, one panel for each size."""
 
     key: str
     title: str
@@ -84,12 +86,12 @@ class Comparison:
 
 
 def number(value: float) -> float:
-    """Round to six significant digits: more than any screen shows, a third of the bytes."""
+    """Round to six significant digits, more than any screen shows, to keep the page small."""
     return float(f"{value:.6g}")
 
 
 def whiskers(intervals: Iterable[tuple[float, float | None, float | None]]) -> Plot:
-    """Return plotly's error bars of (value, low, high); a bound that is not known is the value, 0 is a bound."""
+    """Return plotly's error bars of (value, low, high); an unknown bound is the value itself."""
     bars = [
         (value, value if low is None else low, value if high is None else high) for value, low, high in intervals
     ]
@@ -102,55 +104,55 @@ def whiskers(intervals: Iterable[tuple[float, float | None, float | None]]) -> P
 
 
 def plain(text: str) -> str:
-    """Write data so that plotly, which knows some HTML, shows it letter by letter."""
+    """Escape text for plotly, which interprets some HTML."""
     return html.escape(text, quote=False)
 
 
 def origins(summaries: Iterable[Summary]) -> list[str]:
-    """Return the origins of what a figure shows."""
+    """Return the origins of some summaries."""
     return sorted({one.origin for one in summaries})
 
 
 def shown(summary: Summary) -> str:
-    """Write a summary's figure with its interval; a share in percent."""
+    """Return the median of a summary with its interval in words; shares in percent."""
     if is_share(summary.metric):
         return units.share(summary.median, summary.ci_low, summary.ci_high)
     return units.interval(summary.median, summary.ci_low, summary.ci_high, summary.unit)
 
 
-def label(name: str, value: Value) -> str:
-    """Name a series by what sets it apart: words as they stand, numbers with their name."""
+def label(catalog: Catalog, benchmark: str, name: str, value: Value) -> str:
+    """Return one factor of a case in words: `2 ranks`, `mode synchronous`, `bound to sockets`."""
     if name == "ranks":
         return f"{value} rank{'' if value == 1 else 's'}"
-    if name == "socket_buffer_bytes" and value == 0:
-        return "default socket buffer"
     if name == "placement":
-        kind, _, group = str(value).partition(":")
-        return PLACEMENTS.get(kind, kind) + (f", on {group}" if group else "")
+        place = Placement.parse(str(value))
+        return PLACEMENTS[place.kind] + ("" if place.group == ALL else f", on {place.group}")
     if name == "transport":
         return "default transport" if value == "default" else str(value)
-    if isinstance(value, str):
-        return f"{name} {value}" if value in ("on", "off", "default", "none") else value
-    return f"{name.removesuffix('_bytes').replace('_', ' ')} {units.parameter(name, value)}"
+    return phrase(catalog[benchmark].parameter.get(name), name, value)
 
 
-def series_name(summary: Summary, names: Sequence[str], fallback: str) -> str:
-    """Name the series to which a summary belongs by the factors `names`; its origin when it was not measured."""
+def series_name(summary: Summary, names: Sequence[str], catalog: Catalog, otherwise: str) -> str:
+    """Return the name of a summary's series: its factors `names`, and its origin unless it was measured."""
     chosen = factors(summary)
-    words = [label(name, chosen[name]) for name in names if name in chosen]
+    words = [label(catalog, summary.benchmark, name, chosen[name]) for name in names if name in chosen]
     words += [f"({summary.origin})"] if summary.origin != "measured" else []
-    return ", ".join(words) or fallback
+    return ", ".join(words) or otherwise
 
 
-def table(summaries: Sequence[Summary], names: Sequence[str], with_definition: bool = False) -> Table:
-    """Return the table of a figure: what was chosen, then the figures."""
-    columns = [name.replace("_", " ").removesuffix(" bytes") for name in names]
+def table(
+    summaries: Sequence[Summary], names: Sequence[str], catalog: Catalog, with_definition: bool = False
+) -> Table:
+    """Return the table of a figure: the factors `names` of each summary and its values."""
+    benchmark = summaries[0].benchmark if summaries else None
+    columns = [catalog.parameter_label(name, benchmark) for name in names]
     columns += ["metric"] + (["definition"] if with_definition else []) + ["median [95 % interval]", "samples"]
     rows = []
     for one in summaries:
         chosen = factors(one)
         row = [units.parameter(name, chosen[name]) if name in chosen else "" for name in names]
-        row += [metric(one.metric)] + ([definition(one.definition)] if with_definition else [])
+        row += [catalog.metric_label(one.metric, one.benchmark)]
+        row += [definition(one.definition)] if with_definition else []
         row += [shown(one) if one.valid else f"no result: {one.reason}", str(one.n)]
         rows.append(row)
     return Table(columns, rows)
@@ -172,7 +174,7 @@ def log_axis(title: str, values: Iterable[float], unit: str, margin: float = 1.0
 
 
 def size_axis(title: str, values: Iterable[float]) -> Plot:
-    """Return a logarithmic axis of sizes in bytes; the size 0 has a place of its own at the left."""
+    """Return a logarithmic axis of sizes in bytes; size 0 stands at the far left."""
     chosen = sorted(set(values))
     positive = [value for value in chosen if value > 0] or [1.0]
     low, high = positive[0], positive[-1]
@@ -194,7 +196,7 @@ def size_axis(title: str, values: Iterable[float]) -> Plot:
 
 
 def count_axis(title: str, values: Iterable[float]) -> Plot:
-    """Return a logarithmic axis of numbers that are not bytes, such as the order of a matrix: ticks at those."""
+    """Return a logarithmic axis of numbers that are not bytes, such as matrix orders, with ticks at them."""
     chosen = sorted({value for value in values if value > 0}) or [1.0]
     ticks = _apart(chosen)
     return {
@@ -207,7 +209,7 @@ def count_axis(title: str, values: Iterable[float]) -> Plot:
 
 
 def _apart(chosen: Sequence[float]) -> list[float]:
-    """Leave out those that would stand too close to their neighbour on a logarithmic axis; keep the last."""
+    """Leave out values too close to their neighbour on a logarithmic axis; keep the last."""
     least = (chosen[-1] / chosen[0]) ** 0.09
     kept: list[float] = [chosen[-1]]
     for value in reversed(chosen[:-1]):
@@ -217,7 +219,7 @@ def _apart(chosen: Sequence[float]) -> list[float]:
 
 
 def share_axis(title: str, values: Iterable[float]) -> Plot:
-    """Return an axis of percent that has 0 and 100 on it and ends at -100, wherever intervals may reach."""
+    """Return an axis in percent that contains 0 and 100 and does not extend below -100."""
     known = [0.0, 1.0, *values]
     low, high = max(min(known), LOWEST_SHARE), max(known)
     margin = 0.04 * (high - low)
@@ -230,12 +232,12 @@ def share_axis(title: str, values: Iterable[float]) -> Plot:
 
 
 def place(value: float, values: Iterable[float]) -> float:
-    """Return where a size stands on a logarithmic axis: 0 is drawn a step left of the smallest size."""
+    """Return the position of a size on a logarithmic axis: 0 is drawn a step left of the smallest size."""
     return value if value > 0 else min((one for one in values if one > 0), default=1.0) / 6
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Choose the coarsest ticks of which at least three lie within the values."""
+    """Return the coarsest ticks of which at least three lie within the range."""
     decades = [10.0**decade for decade in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
     step = _step(high - low or high)
     choices = [
@@ -247,7 +249,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def tick(value: float, unit: str) -> str:
-    """Write a tick with its engineering unit: `10 us`."""
+    """Return a tick with its engineering unit: `10 us`."""
     factor, name = units.scale(unit, value)
     return f"{number(value / factor):g} {name}".strip()
 

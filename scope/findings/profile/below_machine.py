@@ -17,9 +17,9 @@ MOST = 5
 
 def find(facts: Facts) -> list[Finding]:
     """Find collectives and messages that are slower than measured, and inefficient message sizes."""
-    if facts.against is None:
+    if facts.machine_comparison is None:
         return []
-    compared = facts.against.routines
+    compared = facts.machine_comparison.routines
     slow = [one for one in compared if one.share < SLOW and _beyond_s(one) >= WORTH * facts.total_s]
     inefficient = [one for one in compared if _saved_s(one) >= WORTH * facts.total_s]
     return [

@@ -17,7 +17,7 @@ class Facts:
     """A profile, and its comparison with a measured run of the machine where there is one."""
 
     merged: Merged
-    against: MachineComparison | None = None
+    machine_comparison: MachineComparison | None = None
 
     @property
     def total_s(self) -> float:

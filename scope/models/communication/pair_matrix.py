@@ -19,8 +19,8 @@ from scope.strict import Strict
 PATTERN: Pattern = "pair_matrix"
 """Its benchmarks have a message size, a `load`, and a `round`, in which ranks with i + j = round (mod p) meet."""
 
-Kind = tuple[int, str, Batch, Origin]
-"""Message bytes, load, batch and origin of a matrix."""
+Kind = tuple[str, int, str, Batch, Origin]
+"""Benchmark, message bytes, load, batch and origin of a matrix."""
 
 
 class Slow(Strict):
@@ -34,6 +34,7 @@ class Slow(Strict):
 class PairMatrix(Strict):
     """The ping-pong of every pair of processes, and what stands out in it."""
 
+    benchmark: str
     message_bytes: int
     load: str
     """`isolated`: one pair at a time; `concurrent`: all pairs of a round at once."""
@@ -94,11 +95,11 @@ def half_round_trips(cases: list[CaseSamples], ranks: int) -> Floats:
 
 def _kind(one: CaseSamples, catalog: Catalog) -> Kind:
     size = catalog.size(one.case.benchmark, one.case.parameters) or 0
-    return size, str(one.case.parameters["load"]), one.case.batch, one.origin
+    return one.case.benchmark, size, str(one.case.parameters["load"]), one.case.batch, one.origin
 
 
 def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatrix:
-    size, load, (ranks, transport, placement), origin = kind
+    benchmark, size, load, (ranks, transport, placement), origin = kind
     names = _names(hosts, ranks)
     times_s = half_round_trips(cases, ranks)
     whole = times_s[~np.isnan(times_s[:, ~np.eye(ranks, dtype=bool)]).any(axis=1)]
@@ -114,6 +115,7 @@ def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatri
         return Slow(members=members, excess=outlier.excess)
 
     return PairMatrix(
+        benchmark=benchmark,
         message_bytes=size,
         load=load,
         transport=transport,

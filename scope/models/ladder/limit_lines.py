@@ -16,7 +16,8 @@ from scope.plan.placement import Placement
 from scope.strict import Strict
 
 LOCAL = ["shm", "cma", "unix"]
-_EXCHANGES: tuple[Pattern, ...] = ("ping_pong", "stream")
+EXCHANGES: tuple[Pattern, ...] = ("ping_pong", "stream")
+"""Patterns of messages between two ranks, which the lines bound."""
 LARGEST_RATIO = 16
 """A copy of a much larger array says little of a short message."""
 
@@ -91,7 +92,7 @@ def _lines(name: str, protocols: list[str], path: Path, times_s: dict[int, float
 def _sizes(measurements: Measurements, protocols: list[str]) -> set[int]:
     names = {
         place.benchmark.name
-        for pattern in _EXCHANGES
+        for pattern in EXCHANGES
         for place in measurements.catalog.standing(pattern, "network")
     }
     return {

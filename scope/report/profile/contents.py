@@ -1,4 +1,4 @@
-"""Everything that the folder of a monitored run says, read once."""
+"""The contents of the folder of a monitored run, read once."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from scope.rundirectory import RunDirectory, read_json
 
 @dataclass(frozen=True)
 class ProfileContents:
-    """What the report of a monitored program is made of."""
+    """Everything that the report of a monitored program is drawn from."""
 
     folder: Path
     monitored: Monitored
     merged: Merged
-    against: MachineComparison | None
+    machine_comparison: MachineComparison | None
     findings: list[Finding]
 
 
 def read(folder: Path) -> ProfileContents:
     """Read the folder of a monitored run; UsageError names what is missing or wrong in it."""
     if not (folder / profiles.PROFILE).is_file():
-        raise UsageError(f"{folder / profiles.PROFILE}: does not exist; `scope analyze {folder}` derives it")
+        raise UsageError(f"{folder / profiles.PROFILE}: missing; `scope analyze {folder}` derives it")
     return ProfileContents(
         folder=folder,
         monitored=monitored_run.read(folder),
         merged=profiles.read(folder),
-        against=read_json(folder / MACHINE_COMPARISON, MachineComparison)
+        machine_comparison=read_json(folder / MACHINE_COMPARISON, MachineComparison)
         if (folder / MACHINE_COMPARISON).is_file()
         else None,
         findings=read_json(RunDirectory(folder).findings, Findings).findings,

@@ -1,4 +1,4 @@
-"""The page of a monitored program: one HTML file that needs nothing else."""
+"""The report of a monitored program: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scope import units
+from scope.profiles.machine_comparison import MachineComparison
 from scope.profiles.records import Calls, Merged
 from scope.report.figure import Comparison, Figure, Table, number
 from scope.report.profile import contents as profile_contents
@@ -38,7 +39,7 @@ COLUMNS = [
     ("bytes", True),
     ("least and most", False),
 ]
-"""Of the table of all calls: name of each column, and whether it holds numbers."""
+"""Columns of the table of all calls: name, and whether it holds numbers."""
 MOST_ROWS = 2000
 """Rows of that table; `scope export --as csv` has all."""
 _LINES = 40
@@ -57,7 +58,7 @@ class Section:
 
 
 def write(folder: Path, output: Path | None = None) -> Path:
-    """Draw the page of a monitored run and return its path, `report.html` in its folder unless told otherwise.
+    """Write the report of a monitored run and return its path, by default `report.html` in its folder.
 
     Raises UsageError when a file of the run is missing or wrong, ScopeError when the page cannot be written.
     """
@@ -67,7 +68,7 @@ def write(folder: Path, output: Path | None = None) -> Path:
 
 
 def render(contents: ProfileContents) -> str:
-    """Return the page as HTML."""
+    """Return the report as HTML."""
     merged = contents.merged
     sections = list(_sections(contents))
     figures = [one for section in sections for one in section.figures if isinstance(one, Figure)]
@@ -97,7 +98,7 @@ def render(contents: ProfileContents) -> str:
 
 
 def sentences(contents: ProfileContents) -> list[str]:
-    """Say in a few sentences where the time went."""
+    """Return a few sentences about the distribution of the time."""
     merged = contents.merged
     total_s = max(merged.total_s, 1e-9)
     mpi = merged.spreads["mpi_s"]
@@ -105,23 +106,23 @@ def sentences(contents: ProfileContents) -> list[str]:
         f"{units.quantity(merged.wall_s, 's')} between MPI_Init and MPI_Finalize:"
         f" {units.share(merged.mpi_s / total_s)} of the time is in MPI, from"
         f" {units.quantity(mpi.least, 's')} (rank {mpi.least_rank}) to {units.quantity(mpi.most, 's')}"
-        f" (rank {mpi.most_rank}) of a process."
+        f" (rank {mpi.most_rank}) per process."
     ]
     if merged.calls and merged.mpi_s > 0:
         first = tables.routines(merged, 1).rows[0]
-        words.append(f"{first[0]} takes {first[2]} of it, in {first[3]} calls of {first[4]}.")
+        words.append(f"{first[0]} takes {first[2]} of that, in {first[3]} calls of {first[4]} on average.")
     if "off_processor_s" in merged.spreads:
         off_s = merged.spreads["off_processor_s"].mean
         processor_s = merged.spreads["user_s"].mean + merged.spreads["system_s"].mean
         words.append(
-            f"Each process was on the processor for {units.quantity(processor_s, 's')}"
+            f"Each process used {units.quantity(processor_s, 's')} of CPU time"
             f" ({units.quantity(abs(off_s), 's')} {'less' if off_s >= 0 else 'more'} than the wall clock)."
         )
     return words
 
 
 def alerts(contents: ProfileContents) -> list[str]:
-    """Say what a reader must know first."""
+    """Return what a reader must know first."""
     merged, monitored = contents.merged, contents.monitored
     found = []
     if merged.unfinished:
@@ -140,8 +141,8 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
     merged = contents.merged
     yield Section(
         "time",
-        "Where the time goes",
-        "Computation and communication of each process, raw and without what lies above the 99th percentile.",
+        "Distribution of the time",
+        "Computation and communication of each process, raw and without values above the 99th percentile.",
         [drawn.by_process(merged)],
         tables.spreads(merged),
     )
@@ -149,7 +150,7 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
         yield Section(
             "unfinished",
             "Unfinished processes",
-            "Those that were killed, aborted or left early, and what they were doing.",
+            "Processes that were killed, aborted or exited early, and their last activity.",
             table=tables.unfinished(merged, _LINES),
         )
     if merged.calls:
@@ -158,75 +159,73 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
             figures.append(drawn.by_size(merged))
         yield Section(
             "routines",
-            "Routines and places",
-            "Time of all processes together, by routine, by size, and by place in the program.",
+            "Routines and call sites",
+            "Time of all processes by routine, by message size and by call site.",
             filled(figures),
             tables.sites(merged, _LINES) if merged.sites else None,
         )
-    if contents.against is not None:
-        yield _held(contents)
+    if contents.machine_comparison is not None:
+        yield _machine_comparison(contents.machine_comparison)
     if merged.collectives:
         yield Section(
             "waiting",
             "Waiting in collectives",
-            "What is waiting for the last process, and what the operation itself can take at most.",
+            "Bounds on the time spent waiting for the last process; the rest is the operation itself.",
             table=tables.collectives(merged, _LINES),
         )
     if merged.waits:
         yield Section(
             "waits",
             "Waits by operation",
-            "Time in waits and tests, shared equally among the requests that they completed.",
+            "Time in MPI_Wait, MPI_Test and their relatives, divided equally among the completed requests.",
             table=tables.waits(merged, _LINES),
         )
     if merged.late is not None:
         yield Section(
             "late",
             "Late senders and receivers",
-            f"Exactly, in the traced window of {units.quantity(merged.late.window_s, 's')}:"
-            f" {count(merged.late.messages, 'message')} of which both ends were seen,"
-            f" {merged.late.unmatched} ends of others.",
+            f"In the traced window of {units.quantity(merged.late.window_s, 's')}:"
+            f" {count(merged.late.messages, 'message')} with both ends in the window,"
+            f" {merged.late.unmatched} with only one end.",
             table=tables.late(merged, _LINES),
         )
     if matrices := list(drawn.traffic(merged)):
         unreceived = merged.traffic.unreceived
         yield Section(
             "messages",
-            "Who sends to whom",
-            "Messages point to point, puts and gets; what collectives move is not in it.",
+            "Communication matrix",
+            "Point-to-point messages, puts and gets, without collectives.",
             filled(list(matrices)),
             notes=[f"{count(unreceived, 'message')} had not been received."] if unreceived > 0 else [],
         )
     if course := list(drawn.course(merged)):
         yield Section(
             "course",
-            "Course",
-            "How computation, communication and memory change while the program runs.",
+            "Timeline",
+            "Computation, communication and memory over the run time.",
             filled(list(course)),
         )
     if merged.regions:
         yield Section(
             "regions",
             "Regions",
-            "What the program marked with MPI_Pcontrol.",
+            "Regions that the program marks with MPI_Pcontrol.",
             table=tables.regions(merged),
         )
 
 
-def _held(contents: ProfileContents) -> Section:
-    against = contents.against
-    assert against is not None
+def _machine_comparison(found: MachineComparison) -> Section:
     left = [
-        f"{name} ({units.quantity(time_s, 's')})" for name, time_s in list(against.without_benchmark.items())[:12]
+        f"{name} ({units.quantity(time_s, 's')})" for name, time_s in list(found.without_benchmark.items())[:12]
     ]
+    library = f" with {found.library}" if found.library else ""
     return Section(
-        "against",
-        "RoutineComparison against the machine",
-        f"The same routines as {against.run} has measured them on {against.machine}"
-        f"{f' with {against.library}' if against.library else ''}. What a call took beyond that is avoidable; of"
-        " blocking messages it is waiting for the other side as well.",
-        table=tables.held(against, _LINES),
-        notes=[f"Not held against anything: {', '.join(left)}."] if left else [],
+        "machine-comparison",
+        "Comparison with the machine",
+        f"The same routines as measured by {found.run} on {found.machine}{library}. The excess over the machine's"
+        " time is avoidable; for blocking messages it includes waiting for the other side.",
+        table=tables.machine_comparison(found, _LINES),
+        notes=[f"Without a benchmark: {', '.join(left)}."] if left else [],
     )
 
 
@@ -234,7 +233,7 @@ def _row(merged: Merged, one: Calls) -> Row:
     times = one.times
     place = " < ".join(merged.sites[one.site].frames) if one.site is not None else ""
     cells: list[tuple[str, float | None]] = [
-        ("no room in the tables" if one.overflow else one.routine, None),
+        ("beyond the table size" if one.overflow else one.routine, None),
         (place, None),
         (str(one.communicator_size), float(one.communicator_size)),
         (drawn.size_range(one.size_class), float(one.size_class)),

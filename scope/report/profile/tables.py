@@ -1,4 +1,4 @@
-"""Tables of a monitored program that the page and the terminal share."""
+"""Tables of a monitored program, shared by the page and the terminal."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _SPREADS = {
     "wall_s": ("wall-clock", "s"),
     "compute_s": ("computation", "s"),
     "mpi_s": ("in MPI", "s"),
-    "user_s": ("processor, program", "s"),
-    "system_s": ("processor, kernel", "s"),
-    "off_processor_s": ("wall less processor", "s"),
+    "user_s": ("CPU, user", "s"),
+    "system_s": ("CPU, system", "s"),
+    "off_processor_s": ("off-CPU", "s"),
     "init_s": ("MPI_Init", "s"),
     "calls": ("calls", ""),
     "sent_messages": ("messages sent", ""),
     "sent_bytes": ("bytes sent", "B"),
-    "voluntary_switches": ("voluntary switches", ""),
-    "involuntary_switches": ("involuntary switches", ""),
-    "major_faults": ("faults that read a disk", ""),
-    "peak_resident_bytes": ("largest resident memory", "B"),
+    "voluntary_switches": ("voluntary context switches", ""),
+    "involuntary_switches": ("involuntary context switches", ""),
+    "major_faults": ("major page faults", ""),
+    "peak_resident_bytes": ("peak resident memory", "B"),
 }
-"""Quantities of a process, in reading order: their names and units."""
+"""Quantities of a process in reading order, with names and units."""
 
 
 def spreads(merged: Merged, names: Sequence[str] | None = None) -> Table:
     """Return the quantities of the processes: mean, extremes, raw and sanitised variation, imbalance."""
     chosen = [(name, *_SPREADS[name]) for name in names or _SPREADS if name in merged.spreads]
     return Table(
-        ["", "mean", "least", "most", "variation", "sanitised mean", "its variation", "imbalance"],
+        ["", "mean", "minimum", "maximum", "variation", "sanitised mean", "sanitised variation", "imbalance"],
         [_spread(title, merged.spreads[name], unit) for name, title, unit in chosen],
     )
 
@@ -53,7 +53,7 @@ def _spread(title: str, one: Spread, unit: str) -> list[str]:
 
 
 def routines(merged: Merged, most: int) -> Table:
-    """Return the routines that took most time."""
+    """Return the routines with the most time."""
     sums: dict[str, list[Calls]] = defaultdict(list)
     for one in merged.calls:
         sums[one.routine].append(one)
@@ -64,7 +64,7 @@ def routines(merged: Merged, most: int) -> Table:
         carried = sum(one.bytes for one in alike)
         rows.append(
             [
-                "no room in the tables" if name == "none" else name,
+                "beyond the table size" if name == "none" else name,
                 units.quantity(time_s, "s"),
                 units.share(time_s / merged.calls_s),
                 str(calls),
@@ -72,18 +72,18 @@ def routines(merged: Merged, most: int) -> Table:
                 units.quantity(carried / max(calls, 1), "B"),
             ]
         )
-    return Table(["routine", "time", "of MPI", "calls", "a call", "carries"], rows)
+    return Table(["routine", "time", "of MPI", "calls", "per call", "bytes per call"], rows)
 
 
 def sites(merged: Merged, most: int) -> Table:
-    """Return the places in the program whose calls took most time."""
+    """Return the call sites with the most time."""
     sums: dict[tuple[int, str], list[Calls]] = defaultdict(list)
     for one in merged.calls:
         if one.site is not None:
             sums[one.site, one.routine].append(one)
     ordered = sorted(sums.items(), key=lambda pair: -sum(one.time_s for one in pair[1]))[:most]
     return Table(
-        ["place", "routine", "time", "of MPI", "calls", "processes"],
+        ["call site", "routine", "time", "of MPI", "calls", "processes"],
         [
             [
                 " < ".join(merged.sites[site].frames),
@@ -99,9 +99,9 @@ def sites(merged: Merged, most: int) -> Table:
 
 
 def collectives(merged: Merged, most: int) -> Table:
-    """Return how much of the synchronising collectives was waiting."""
+    """Return the waiting time in synchronising collectives."""
     return Table(
-        ["collective", "processes", "size", "calls each", "time", "waiting at least", "at most", "last"],
+        ["collective", "processes", "size", "calls per process", "time", "waiting at least", "at most", "last"],
         [
             [
                 one.routine,
@@ -119,9 +119,9 @@ def collectives(merged: Merged, most: int) -> Table:
 
 
 def waits(merged: Merged, most: int) -> Table:
-    """Return the time in waits by the routine that made the request."""
+    """Return the time in waits by the routine that created the request."""
     return Table(
-        ["waited for", "place of the request", "size", "requests", "time", "a request"],
+        ["request of", "call site", "size", "requests", "time", "per request"],
         [
             [
                 one.operation,
@@ -136,19 +136,19 @@ def waits(merged: Merged, most: int) -> Table:
     )
 
 
-def held(against: MachineComparison, most: int) -> Table:
-    """Return each routine and size beside what the machine showed; times of all processes."""
+def machine_comparison(found: MachineComparison, most: int) -> Table:
+    """Return each routine and size with its time on the machine; times of all processes."""
     return Table(
         [
             "routine",
             "size",
             "processes",
-            "a call",
+            "per call",
             "on the machine",
             "rate",
             "time",
             "avoidable",
-            "of it waiting",
+            "waiting",
             "",
         ],
         [
@@ -164,15 +164,15 @@ def held(against: MachineComparison, most: int) -> Table:
                 _between(one.waiting_s, one.waiting_most_s),
                 f"{one.benchmark}{', ' + one.note if one.note else ''}",
             ]
-            for one in against.routines[:most]
+            for one in found.routines[:most]
         ],
     )
 
 
 def regions(merged: Merged) -> Table:
-    """Return what happened between the marks of MPI_Pcontrol."""
+    """Return the regions marked with MPI_Pcontrol."""
     return Table(
-        ["region", "processes", "entries", "time", "in MPI", "most"],
+        ["region", "processes", "entries", "time", "in MPI", "longest"],
         [
             [
                 str(one.number),
@@ -190,14 +190,14 @@ def regions(merged: Merged) -> Table:
 def unfinished(merged: Merged, most: int) -> Table:
     """Return the processes that did not reach the end of MPI_Finalize."""
     return Table(
-        ["rank", "host", "how", "last sign of life", "inside", "resident"],
+        ["rank", "host", "end", "last heartbeat", "inside", "resident"],
         [
             [
                 str(one.rank),
                 one.host,
                 one.state if one.abort_code is None else f"{one.state}, code {one.abort_code}",
                 units.quantity(one.wall_s, "s"),
-                one.in_routine or "its own work",
+                one.in_routine or "computation",
                 units.quantity(one.usage.resident_bytes if one.usage else None, "B"),
             ]
             for one in merged.unfinished[:most]
@@ -206,11 +206,11 @@ def unfinished(merged: Merged, most: int) -> Table:
 
 
 def late(merged: Merged, most: int) -> Table:
-    """Return who waited for whom in the trace window."""
+    """Return who waited for whom in the traced window."""
     found = merged.late.ranks if merged.late else []
     ordered = sorted(found, key=lambda one: -(one.late_sender_s + one.late_receiver_s))[:most]
     return Table(
-        ["rank", "it waited", "others waited for its sends", "for its receives"],
+        ["rank", "waited", "others waited for its sends", "for its receives"],
         [
             [
                 str(one.rank),
@@ -223,7 +223,7 @@ def late(merged: Merged, most: int) -> Table:
 
 def _between(low: float | None, high: float | None) -> str:
     if low is None or high is None:
-        return "not known"
+        return "unknown"
     shown = [units.quantity(value, "s") for value in (low, high)]
     return shown[0] if shown[0] == shown[1] else " to ".join(shown)
 

@@ -18,7 +18,7 @@ from scope.report.terminal.console import draws
 from scope.report.terminal.verdict import told
 from scope.rundirectory import RunDirectory
 
-_ROUTINES, _SITES, _HELD, _PROCESSES = 8, 5, 5, 16
+_ROUTINES, _SITES, _COMPARED, _PROCESSES = 8, 5, 5, 16
 _BAR = 40
 _PLACE = 60
 """Columns of a place in the program."""
@@ -31,7 +31,7 @@ def show(contents: ProfileContents, screen: Console) -> None:
 
 
 def parts(contents: ProfileContents, blocks: bool = True) -> Iterator[RenderableType]:
-    """Yield what is printed, in reading order; `blocks` says whether block characters do."""
+    """Yield the output in reading order; bars are drawn with block characters if `blocks`."""
     merged = contents.merged
     yield Text(f"{described(merged)}, {merged.mpi.partition(',')[0]}", style="bold")
     for text in sentences(contents):
@@ -51,10 +51,10 @@ def parts(contents: ProfileContents, blocks: bool = True) -> Iterator[Renderable
     if merged.collectives:
         yield Text()
         yield _grid(tables.collectives(merged, _SITES))
-    if contents.against is not None and contents.against.routines:
+    if contents.machine_comparison is not None and contents.machine_comparison.routines:
         yield Text()
-        yield Text(f"RoutineComparison against {contents.against.run}", style="bold")
-        yield _grid(tables.held(contents.against, _HELD))
+        yield Text(f"Comparison with the machine ({contents.machine_comparison.run})", style="bold")
+        yield _grid(tables.machine_comparison(contents.machine_comparison, _COMPARED))
     yield Text()
     yield from told(contents.findings)
     report = RunDirectory(contents.folder).report
@@ -62,11 +62,11 @@ def parts(contents: ProfileContents, blocks: bool = True) -> Iterator[Renderable
     if report.exists():
         yield Text.assemble("Report  ", (str(report), "underline"))
     else:
-        yield Text(f"Report  not drawn; `scope report {contents.folder}` does it")
+        yield Text(f"Report  not written yet; `scope report {contents.folder}` writes it")
 
 
 def _processes(contents: ProfileContents, blocks: bool) -> Iterator[Text]:
-    """Draw computation and MPI of each process, or of those with most and least of it."""
+    """Draw computation and MPI of each process, or of those with the most and the least computation."""
     processes = contents.merged.processes
     shown = processes
     if len(processes) > _PROCESSES:
@@ -88,11 +88,11 @@ def _processes(contents: ProfileContents, blocks: bool) -> Iterator[Text]:
         yield line
     if len(shown) < len(processes):
         left = len(processes) - len(shown)
-        yield Text(f"  and {left} processes that compute neither least nor most", style="dim")
+        yield Text(f"  and {left} processes in between", style="dim")
 
 
 def _innermost(table: Table) -> Table:
-    """Return the table of places with their innermost frame alone: a terminal is narrow."""
+    """Return the table of call sites with their innermost frame only, for narrow terminals."""
     rows = []
     for place, *rest in table.rows:
         first = place.partition(" < ")[0]

@@ -1,4 +1,4 @@
-"""Tables of applications: what each is made of, whatever machine runs it, and what became of its time."""
+"""Tables of applications: their machine-independent characteristics, and their times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from scope import units
-from scope.build.registry import BenchmarkDescription
+from scope.catalog.benchmark import Benchmark
+from scope.catalog.catalog import Catalog
 from scope.models.models import Models
 from scope.models.scaling.amdahl import WORST_ERROR
 from scope.models.scaling.applications import Application, ApplicationPoint
@@ -21,41 +22,37 @@ STATIC = ["application", "class", "problem", "iterations", "10^6 operations", "p
 STATIC += ["memory of a process", "messages", "sent", "of each message"]
 TIMES = ["application", "processes", "time", "speed-up", "efficiency", "compute", "of a0/p", "communicate", "idle"]
 WORDS = ("application", "class", "problem")
-CROWDED = " (more processes than processors)"
+OVERSUBSCRIBED = " (more processes than processors)"
 
 
-def characterisation(found: Sequence[Application], benchmarks: dict[str, BenchmarkDescription]) -> Table:
-    """Return what does not depend on the machine, as NetFinity's table 2 (Tessera, sec. 3.1) and beyond it.
+def characterisation(found: Sequence[Application], catalog: Catalog) -> Table:
+    """Return the machine-independent characteristics, extending table 2 of NetFinity (Tessera, sec. 3.1).
 
     Messages and bytes are those of all processes; memory is that of the largest.
     """
-    rows = [
-        [*_problem(one, benchmarks.get(one.subject.benchmark)), *_sent(point)]
-        for one in found
-        for point in one.points
-    ]
+    rows = [[*_problem(one, catalog), *_sent(point)] for one in found for point in one.points]
     return Table(STATIC, [list(row) for row in dict.fromkeys(map(tuple, rows))])
 
 
-def times(models: Models) -> Table:
-    """Return the time of each application on each number of processes, and the parts of it."""
+def times(models: Models, catalog: Catalog) -> Table:
+    """Return the time of each application on each number of processes, and its parts."""
     return Table(
         TIMES,
         [
-            [_words(one), *_shares(one, point, _speedup(one, point, models.speedups))]
+            [_words(one, catalog), *_shares(one, point, _speedup(one, point, models.speedups))]
             for one in models.applications
             for point in one.points
         ],
     )
 
 
-def laws(found: Sequence[Application]) -> list[str]:
-    """Say for each application what its computation takes altogether, and how far its points are from that."""
-    return [f"{_words(one)}: {law(one)}." for one in found]
+def laws(found: Sequence[Application], catalog: Catalog) -> list[str]:
+    """Return the law of computation of each application in words."""
+    return [f"{_words(one, catalog)}: {law(one)}." for one in found]
 
 
 def drawn(table: Table) -> Grid:
-    """Return a table for the terminal: names at the left, figures at the right."""
+    """Return a table for the terminal: names on the left, numbers on the right."""
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
     for name in table.columns:
         grid.add_column(name, no_wrap=True, justify="left" if name in WORDS else "right")
@@ -65,30 +62,31 @@ def drawn(table: Table) -> Grid:
 
 
 def law(one: Application) -> str:
-    """Write the law of computation, or why there is none."""
+    """Return the law of computation in words, or why there is none."""
     if one.computation_s is None:
         return f"no law of computation: {one.reason}"
     a0, off = f"a0 = {_quantity(one.computation_s)}", units.share(one.deviation)
     if (one.deviation or 0.0) > WORST_ERROR:
-        return f"{a0}, which describes nothing: computation lies up to {off} off a0/p"
-    return f"{a0}, computation lies at most {off} off a0/p"
+        return f"{a0}, which does not describe the measurements: computation deviates by up to {off} from a0/p"
+    return f"{a0}; computation deviates by at most {off} from a0/p"
 
 
-def _problem(one: Application, described: BenchmarkDescription | None) -> list[str]:
-    size = str(one.subject.parameters.get("class", "–"))
+def _problem(one: Application, catalog: Catalog) -> list[str]:
+    sizes = catalog.of_role(one.subject.benchmark, one.subject.parameters, "size")
+    name, size = next(((name, str(value)) for name, value in sizes.items()), ("", "–"))
     return [
-        _name(one),
+        catalog[one.subject.benchmark].title,
         size,
-        _size(size, described),
+        _size(name, size, catalog[one.subject.benchmark]),
         f"{one.iterations:.0f}",
         f"{one.operations / 1e6:.1f}",
     ]
 
 
-def _size(size: str, described: BenchmarkDescription | None) -> str:
-    """Return what the benchmark says of a class: `S 12^3 points, W 33^3 points` stands behind a colon."""
-    meanings = [each.meaning for each in described.parameters if each.name == "class"] if described else []
-    said = re.search(rf"[:,] {size} ([^,]+)", meanings[0]) if meanings else None
+def _size(name: str, size: str, declared: Benchmark) -> str:
+    """Return the extent of a class as the meaning of the parameter lists it: `: S 12^3 points, W 33^3 points`."""
+    meaning = declared.parameter[name].meaning if name in declared.parameter else ""
+    said = re.search(rf"[:,] {re.escape(size)} ([^,]+)", meaning)
     return said[1] if said else "–"
 
 
@@ -107,14 +105,14 @@ def _shares(one: Application, point: ApplicationPoint, gained: SpeedupPoint | No
     law_s = one.computation_s.value / point.ranks if one.computation_s else None
     efficiency = gained.efficiency if gained else None
     return [
-        f"{point.ranks}{CROWDED if point.oversubscribed else ''}",
+        f"{point.ranks}{OVERSUBSCRIBED if point.oversubscribed else ''}",
         _quantity(point.time_s),
         _figure(gained.speedup if gained else None),
         units.share(efficiency.value, efficiency.low, efficiency.high) if efficiency else "–",
         _quantity(point.compute_s),
         units.share(point.compute_s.value / law_s) if law_s else "–",
         _quantity(point.communicate_s) if point.ranks > 1 else "–",
-        _quantity(point.idle_s) if point.ranks > 1 else "–",
+        _quantity(point.idle_s) if point.ranks > 1 and point.idle_s else "–",
     ]
 
 
@@ -128,16 +126,12 @@ def _speedup(one: Application, point: ApplicationPoint, found: Sequence[Speedup]
     return None
 
 
-def _name(one: Application) -> str:
-    return one.subject.benchmark.partition(".")[2]
-
-
-def _words(one: Application) -> str:
+def _words(one: Application, catalog: Catalog) -> str:
     subject = one.subject
-    words = [_name(one), *(str(value) for value in subject.parameters.values())]
+    words = [catalog.described(subject.benchmark, subject.parameters)]
     words += [subject.transport] if subject.transport != "default" else []
     words += [one.origin] if one.origin != "measured" else []
-    return " ".join(words)
+    return ", ".join(words)
 
 
 def _quantity(bounds: Estimate) -> str:

@@ -1,40 +1,39 @@
-"""Everything that a run directory says, read once; the report only reads."""
+"""The contents of a run directory, read once for the report, which derives nothing itself."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from scope.build.registry import BenchmarkDescription
+from scope.catalog.catalog import PROGRAM_LEVELS, Catalog
+from scope.catalog.catalog import read as read_catalog
 from scope.errors import UsageError
-from scope.findings.finding import Finding, Findings
+from scope.findings.finding import Finding
+from scope.findings.read import read_findings
 from scope.machine.machine import Machine
+from scope.models.derive import read_models
 from scope.models.models import Models
-from scope.report.run.order import level
+from scope.plan.case import Case
+from scope.report.order import level
 from scope.report.wording import is_share
 from scope.rundirectory import Run, RunDirectory, read_json, read_text
-from scope.statistics.summary import Case, Summaries, Summary
+from scope.statistics.summarise import read_summaries
+from scope.statistics.summary import Summary
 
 PHASES = ("compute_s", "distribute_s", "exchange_s", "collect_s", "communicate_s", "initialise_s", "idle_s")
-"""Observed times that are parts of an algorithm's, in reading order; communication is the sum of three of them."""
-WHOLE_PROGRAMS = ("algorithm", "application")
-"""Layers whose benchmarks have phases: elsewhere a time of the same name is a result."""
-_COUNTED = ("exchange_messages", "exchange_bytes", "exchange_small_messages", "collect_messages", "collect_bytes")
-_ASIDE = ("granted_buffer_bytes", "repeated_packets", "resident_share", *_COUNTED, "waits", "memory_bytes")
-"""What a benchmark observes about its conditions, or counts alike on any machine, no result of its own: only in
-the table of all figures, and what applications count in the table before them."""
+"""Metrics that are parts of a program's time, in reading order; `communicate_s` is the sum of three of them."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a report is made of."""
+    """Everything that a report is drawn from."""
 
     directory: RunDirectory
     run: Run
     experiment: str
     """The text of experiment.toml; empty when there is none."""
     machine: Machine
-    benchmarks: dict[str, BenchmarkDescription]
+    catalog: Catalog
     summaries: list[Summary]
     models: Models
     findings: list[Finding]
@@ -45,36 +44,45 @@ class Contents:
         return [summary for summary in self.summaries if summary.primary]
 
     def results(self, benchmark: str) -> list[Summary]:
-        """Return the headline figures of a benchmark that are results: valid, and of the whole, not of a phase.
+        """Return the valid headline figures of a benchmark that are results, not counts, conditions or phases.
 
-        A time or a rate of zero is none; a share may well be zero. What a collective of one process costs is left
-        to the table of all figures: it moves nothing, at a rate beyond any scale.
+        Phases are results where they are not drawn as parts of the whole. Times and rates of 0 are no results,
+        shares of 0 are. A collective on one process moves no data: its figures are only in the table of all cases.
         """
-        found = [
+        return [
             one
             for one in self.headline
             if one.benchmark == benchmark
             and one.valid
-            and one.metric not in _ASIDE
-            and not (level(benchmark) in WHOLE_PROGRAMS and one.metric in (*PHASES, "solve_s", "last_share"))
+            and self._is_result(one)
             and one.median is not None
             and (one.median > 0 or is_share(one.metric))
+            and (one.ranks > 1 or one.definition != "global" or level(benchmark) != "mpi")
         ]
-        return [one for one in found if one.ranks > 1 or one.definition != "global" or level(benchmark) != "mpi"]
+
+    def phases(self, benchmark: str) -> list[str]:
+        """Return the metrics of a program that are parts of its time, in reading order; empty without several."""
+        declared = self.catalog[benchmark]
+        names = [name for name in PHASES if name in declared.metric and declared.metric[name].role == "phase"]
+        return names if declared.level in PROGRAM_LEVELS and len(names) > 1 else []
+
+    def _is_result(self, one: Summary) -> bool:
+        declared = self.catalog.metric(one.benchmark, one.metric)
+        role = declared.role if declared else "result"
+        return role == "result" or (role == "phase" and not self.phases(one.benchmark))
 
     def choice_key(self, case: Case) -> tuple[int, ...]:
-        """Sort the choices of a parameter as its benchmark lists them: the standard send mode comes first."""
-        known = self.benchmarks.get(case.benchmark)
+        """Sort the choices of a parameter in their declared order: the standard send mode comes first."""
         return tuple(
             one.choices.index(str(case.parameters[one.name]))
             if case.parameters.get(one.name) in one.choices
             else -1
-            for one in (known.parameters if known else [])
+            for one in self.catalog[case.benchmark].parameters
         )
 
     def describe(self, benchmark: str) -> str:
-        """Return what the benchmark says it measures; empty when the run does not know it."""
-        return self.benchmarks[benchmark].summary if benchmark in self.benchmarks else ""
+        """Return the summary of a benchmark."""
+        return self.catalog[benchmark].summary
 
 
 def read(path: Path) -> Contents:
@@ -85,28 +93,16 @@ def read(path: Path) -> Contents:
         run=read_json(directory.run, Run),
         experiment=read_text(directory.experiment) if directory.experiment.exists() else "",
         machine=read_json(directory.machine, Machine),
-        benchmarks={one.name: one for one in read_json(directory.benchmarks, list[BenchmarkDescription])},
+        catalog=read_catalog(directory.benchmarks),
         summaries=read_summaries(path),
-        models=read_json(_derived(directory, directory.models), Models),
-        findings=read_json(_derived(directory, directory.findings), Findings).findings,
+        models=read_models(path),
+        findings=read_findings(path),
     )
 
 
-def read_summaries(path: Path) -> list[Summary]:
-    """Read only the summaries of a run."""
-    directory = located(path)
-    return read_json(_derived(directory, directory.statistics), Summaries).summaries
-
-
 def located(path: Path) -> RunDirectory:
-    """Return the run directory at `path`, or say that there is none."""
+    """Return the run directory at `path`; raises UsageError where there is none."""
     if not path.is_dir():
-        what = "is not a directory" if path.exists() else "does not exist"
+        what = "not a directory" if path.exists() else "missing"
         raise UsageError(f"{path}: {what}; a run directory is allowed, such as runs/latest")
     return RunDirectory(path)
-
-
-def _derived(directory: RunDirectory, file: Path) -> Path:
-    if not file.exists() and directory.samples.exists():
-        raise UsageError(f"{file}: does not exist; `scope analyze {directory.path}` derives it from the samples")
-    return file

@@ -1,4 +1,4 @@
-"""The same cases of many runs side by side: which host or pair is the best, which the worst, and by how much."""
+"""The same cases of many runs side by side: the best and the worst host or pair."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from scope import units
-from scope.report.run.order import case_key
-from scope.report.wording import metric
+from scope.report.order import case_key
+from scope.report.wording import without_unit
 from scope.statistics.summary import Summary
 from scope.strict import Strict
 
@@ -20,7 +20,7 @@ class Row(Strict):
 
     benchmark: str
     case: str
-    """As people read it."""
+    """Label of the case."""
     metric: str
     unit: str
     better: str
@@ -44,7 +44,7 @@ class Row(Strict):
 
     @property
     def deficit(self) -> float | None:
-        """How much worse the worst is than the median of all, as a share; None without others."""
+        """How much worse the worst is than the median, as a share; None with a single run."""
         if len(self.values) < 2 or self.middle == 0:
             return None
         return abs(self.values[self.worst] - self.middle) / abs(self.middle)
@@ -64,13 +64,13 @@ def gather(runs: Mapping[str, list[Summary]]) -> list[Row]:
 def table(rows: list[Row]) -> Table:
     """Return the rows as a table for the terminal."""
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
-    for name in ("case", "figure", "runs", "median", "best", "worst", "worst against median"):
+    for name in ("case", "metric", "runs", "median", "best", "worst", "worst relative to median"):
         shown.add_column(name, no_wrap=True, justify="right" if name == "runs" else "left")
     for row in rows:
         deficit = row.deficit
         shown.add_row(
             Text(row.case),
-            metric(row.metric),
+            without_unit(row.metric),
             str(len(row.values)),
             units.quantity(row.middle, row.unit),
             Text(f"{units.quantity(row.values[row.best], row.unit)} {row.best}"),

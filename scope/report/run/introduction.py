@@ -1,4 +1,4 @@
-"""What was measured, when and on what, in sentences that are put together from the run's own figures."""
+"""The introduction of a report: sentences composed from the results of the run."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from scope.findings.finding import Finding
 from scope.machine.machine import Host, Machine
 from scope.models.ladder.ladder import Ladder, Rung
 from scope.report.run.contents import Contents
-from scope.report.run.ladders import caption
+from scope.report.run.ladders import best_rungs, caption
 from scope.report.wording import LAYERS, count, sentence
 
 
 def subject(contents: Contents) -> str:
-    """Return one line that names the run, its machine and its time."""
+    """Return one line with the run, its machine and its time."""
     return f"{contents.run.name} on {machine_name(contents.machine)}, {moment(contents.run.started_unix_s)}"
 
 
 def sentences(contents: Contents) -> list[str]:
-    """Return three sentences: what was measured where, how much reaches the top, what was found."""
+    """Return three sentences: what was measured where, the shares that the layers retain, the findings."""
     return [_measured(contents), _ladder(contents.models.ladders), _found(contents.findings)]
 
 
 def moment(unix_s: float) -> str:
-    """Write a time stamp for people, in universal time."""
+    """Return a time stamp in words, in universal time."""
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def machine_name(machine: Machine) -> str:
-    """Name the machine: its host, or how many there are."""
+    """Return the name of the host, or the number of hosts."""
     names = [host.name for host in machine.hosts]
     if len(names) == 1:
         return names[0]
@@ -39,19 +39,19 @@ def machine_name(machine: Machine) -> str:
 
 
 def machine_kind(machine: Machine) -> str:
-    """Describe the hosts: `2 cores of AMD EPYC 9B14, 25.3 GB`; one description for each kind of host."""
+    """Return the kinds of hosts: `2 cores of AMD EPYC 9B14, 25.3 GB`."""
     kinds = Counter(_host_kind(host) for host in machine.hosts)
     return sentence([kind if number == 1 else f"{number} × {kind}" for kind, number in kinds.items()])
 
 
 def library(machine: Machine) -> str:
-    """Name the message-passing library; empty when nothing was built."""
+    """Return the MPI library; empty when nothing was built."""
     build = machine.build
     return f"{build.mpi.name} {build.mpi.version}" if build else ""
 
 
 def _measured(contents: Contents) -> str:
-    cases = {one.label + one.placement for one in contents.summaries}
+    cases = {one.key for one in contents.summaries}
     launches = max((one.launches for one in contents.summaries), default=0)
     origins = sorted({str(one.origin) for one in contents.summaries})
     verb = sentence(origins) or "measured"
@@ -65,27 +65,32 @@ def _measured(contents: Contents) -> str:
 
 def _ladder(ladders: list[Ladder]) -> str:
     for ladder in ladders:
-        steps = [_step(below, rung) for below, rung in pairwise(ladder.rungs) if rung.retained is not None]
+        best = best_rungs(ladder)
+        steps = [_step(below, rung) for below, rung in pairwise(best) if rung.retained is not None]
         if steps:
             return f"{caption(ladder)}: {sentence(steps)}."
-    return "No layer could be held against the one below it; the ladder says why."
+    return "No layer could be compared with the layer below it; the ladders give the reasons."
 
 
 def _step(below: Rung, rung: Rung) -> str:
     kept = units.share(rung.retained, rung.retained_low, rung.retained_high)
-    verb = "keep" if rung.layer in ("operation", "algorithm") else "keeps"
-    of = "the limit" if below.layer == "limit" else f"what {LAYERS[below.layer].lower()} gave"
-    return f"{LAYERS[rung.layer].lower()} {verb} {kept} of {of}"
+    verb = "retain" if LAYERS[rung.layer].endswith("s") else "retains"
+    return f"{_layer(rung)} {verb} {kept} of {_layer(below)}"
+
+
+def _layer(rung: Rung) -> str:
+    name = LAYERS[rung.layer]
+    return "the limit" if rung.layer == "limit" else name if name.isupper() else name.lower()
 
 
 def _found(findings: list[Finding]) -> str:
     if not findings:
-        return "Nothing was found that needs attention."
+        return "There are no findings."
     numbers = Counter(str(finding.severity) for finding in findings)
     grave = [count(numbers[one], one) for one in ("error", "warning") if numbers[one]]
     others = len(findings) - numbers["error"] - numbers["warning"]
     listed = sentence(grave + ([f"{others} less severe"] if others else []))
-    return f"{count(len(findings), 'finding')} ({listed}); the worst: {findings[0].title.rstrip('.')}."
+    return f"{count(len(findings), 'finding')} ({listed}); most severe: {findings[0].title.rstrip('.')}."
 
 
 def _host_kind(host: Host) -> str:

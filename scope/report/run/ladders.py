@@ -1,4 +1,4 @@
-"""How a ladder is drawn: what is written above it, how long its bars are, what each rung keeps."""
+"""Drawing of ladders: captions, lengths of bars, shares that rungs retain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _QUANTITIES = {"bandwidth_bytes_per_s": "Bandwidth", "latency_s": "Latency", "fl
 
 
 def caption(ladder: Ladder) -> str:
-    """Say what the ladder shows: `Bandwidth, shared memory inside a host, 4 MiB`."""
+    """Return the caption of a ladder: `Bandwidth, shared memory inside a host, 4 MiB`."""
     words = [_QUANTITIES[ladder.quantity], ladder.path]
     words += ["a stream of messages"] if ladder.exchange == "stream" and "memory" not in ladder.path else []
     words += [units.size(ladder.message_bytes)] if ladder.message_bytes is not None else []
@@ -17,13 +17,13 @@ def caption(ladder: Ladder) -> str:
 
 
 def length(ladder: Ladder, rung: Rung) -> float:
-    """Return the share of the full width that a rung's bar takes: its value against the largest on the ladder."""
+    """Return the length of a rung's bar: its value relative to the largest on the ladder."""
     largest = max((one.value for one in ladder.rungs if one.value), default=0.0)
     return rung.value / largest if rung.value and largest else 0.0
 
 
-def kept(rung: Rung) -> tuple[str, str]:
-    """Return the share kept of the layer below and its interval, `44 %` and `[43, 46]`; empty where unknown."""
+def retained_share(rung: Rung) -> tuple[str, str]:
+    """Return the share retained of the layer below and its interval, `44 %` and `[43, 46]`, or empty texts."""
     if rung.retained is None:
         return "", ""
     head, _, interval = units.share(rung.retained, rung.retained_low, rung.retained_high).partition(" [")
@@ -31,5 +31,20 @@ def kept(rung: Rung) -> tuple[str, str]:
 
 
 def retained(rung: Rung) -> str:
-    """Return what is kept of the layer below with its interval; empty on the lowest rung."""
-    return " ".join(("keeps", *filter(None, kept(rung)))) if rung.retained is not None else ""
+    """Return the retained share in words; empty on the lowest rung."""
+    return " ".join(("retains", *filter(None, retained_share(rung)))) if rung.retained is not None else ""
+
+
+def best_rungs(ladder: Ladder) -> list[Rung]:
+    """Return the best rung of each layer, from the limit upwards; a layer without a value keeps its first."""
+    best: dict[str, Rung] = {}
+    for rung in ladder.rungs:
+        known = best.get(rung.layer)
+        if known is None or known.value is None or (rung.value is not None and _better(ladder, rung, known)):
+            best[rung.layer] = rung
+    return list(best.values())
+
+
+def _better(ladder: Ladder, one: Rung, other: Rung) -> bool:
+    first, second = one.value or 0.0, other.value or 0.0
+    return first < second if ladder.quantity == "latency_s" else first > second

@@ -1,4 +1,4 @@
-"""The page: one HTML file that needs nothing else, drawn from a run directory."""
+"""The report of a run: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from scope import units
 from scope.findings.finding import Finding
 from scope.report import wording
 from scope.report.figure import Comparison, Figure, Table, origins
+from scope.report.order import level, level_rank
 from scope.report.run import applications, ladders
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
@@ -31,11 +32,10 @@ from scope.report.run.figures import (
     residuals,
     side_by_side,
     speedup,
+    surfaces,
 )
-from scope.report.run.figures import surfaces as reliefs
 from scope.report.run.figures.residuals import subject
 from scope.report.run.introduction import library, machine_name, moment, sentences
-from scope.report.run.order import level, level_rank
 from scope.report.run.parameters import Outcome, outcomes
 from scope.report.run.provenance import Facts, provenance
 from scope.report.run.rows import COLUMNS, Row, packed, rows
@@ -45,9 +45,9 @@ from scope.samples.samples import Samples
 from scope.statistics.summary import Summary
 
 _OPEN = 60
-"""A page with more figures starts with its benchmarks closed: a list to choose from."""
-_ALIKE = 3
-"""Findings of one kind and severity that stand by themselves; the others of the kind wait behind a click."""
+"""With more figures the sections of the benchmarks are closed at first."""
+_SHOWN = 3
+"""Findings of one kind and severity that are shown; the others are folded."""
 
 
 @dataclass(frozen=True)
@@ -58,29 +58,29 @@ class Section:
     summary: str
     figures: list[Figure | Comparison]
     failed: list[Row]
-    """Cases of it that gave no result."""
+    """Its cases without a result."""
     cases: int
 
     @property
     def unavailable(self) -> bool:
-        """Whether all that gave no result could not have: nothing went wrong."""
+        """Whether all cases without a result were unavailable, so that nothing failed."""
         return all(row.reason.startswith("unavailable") for row in self.failed)
 
 
 @dataclass(frozen=True)
 class Level:
-    """One layer of the cluster."""
+    """One level of benchmarks."""
 
     name: str
     title: str
     sections: list[Section]
     characterisation: Table | None = None
-    """What its benchmarks do, whatever machine runs them; of applications alone."""
+    """Machine-independent characteristics; of applications only."""
 
 
 @dataclass(frozen=True)
-class Kin:
-    """Findings of one kind and severity, worst first: some shown, the others behind a click."""
+class Group:
+    """Findings of one kind and severity, worst first: some shown, the others folded."""
 
     code: str
     shown: list[Finding]
@@ -89,7 +89,7 @@ class Kin:
 
 @dataclass(frozen=True)
 class Modelled:
-    """What the models say of one benchmark."""
+    """The models of one benchmark."""
 
     benchmark: str
     summary: str
@@ -98,7 +98,7 @@ class Modelled:
 
 
 def write(run: Path, output: Path | None = None) -> Path:
-    """Draw the page of a run and return its path, `report.html` in the run directory unless told otherwise.
+    """Write the report of a run and return its path, by default `report.html` in the run directory.
 
     Raises UsageError when a file of the run is missing or wrong, ScopeError when the page cannot be written.
     """
@@ -109,9 +109,9 @@ def write(run: Path, output: Path | None = None) -> Path:
 
 
 def render(run: Path) -> str:
-    """Return the page of a run as HTML."""
+    """Return the report of a run as HTML."""
     contents = run_contents.read(run)
-    samples = read_samples(run)
+    samples = read_samples(run, contents.catalog)
     levels = _levels(contents)
     shown = filled(list(distributions.figures(contents, samples)))
     models = _modelled(contents)
@@ -134,12 +134,12 @@ def render(run: Path) -> str:
 
 def plot(figure: Figure) -> dict[str, Any]:
     """Return a figure as the page's script reads it."""
-    relief = {"relief": figure.relief} if figure.relief else {}
-    return {"data": figure.traces, "layout": figure.layout} | relief
+    surface = {"surface": figure.surface} if figure.surface else {}
+    return {"data": figure.traces, "layout": figure.layout} | surface
 
 
 def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
-    """Return everything on the page that is not a figure."""
+    """Return everything on the page but the figures."""
     used = {one.definition for one in contents.summaries}
     facts: Facts = provenance(contents, samples)
     rejected = [fit for fit in contents.models.fits if not fit.chosen]
@@ -160,23 +160,23 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in contents.models.not_fitted],
         "columns": COLUMNS,
         "rows": len(contents.summaries),
-        "packed": as_json(packed(rows(contents.summaries))),
+        "packed": as_json(packed(rows(contents.summaries, contents.catalog))),
         "facts": facts,
         "skipped": contents.run.skipped,
-        "failures": _cases([one for one in contents.headline if not one.valid]),
+        "failures": _cases(contents, [one for one in contents.headline if not one.valid]),
         "cut_line": samples.cut_line,
     }
 
 
-def kinds(findings: Sequence[Finding]) -> list[Kin]:
-    """Put what is alike together, in the order of the worst of each kind."""
+def kinds(findings: Sequence[Finding]) -> list[Group]:
+    """Group findings by severity and kind, in the order of the worst of each kind."""
     found: dict[tuple[str, str], list[Finding]] = {}
     for one in findings:
         found.setdefault((one.severity, one.code), []).append(one)
     return [
-        Kin(code, alike, [])
-        if severity == "error" or len(alike) <= _ALIKE + 1
-        else Kin(code, alike[:_ALIKE], alike[_ALIKE:])
+        Group(code, alike, [])
+        if severity == "error" or len(alike) <= _SHOWN + 1
+        else Group(code, alike[:_SHOWN], alike[_SHOWN:])
         for (severity, code), alike in found.items()
     ]
 
@@ -214,11 +214,11 @@ def _levels(contents: Contents) -> list[Level]:
 
 def _characterisation(contents: Contents) -> Table | None:
     found = contents.models.applications
-    return applications.characterisation(found, contents.benchmarks) if found else None
+    return applications.characterisation(found, contents.catalog) if found else None
 
 
 def _pairs_first(contents: Contents, benchmark: str) -> int:
-    """Put what two processes do before what all do: the second is read against the first."""
+    """Sort point-to-point benchmarks before collectives, which are compared with them."""
     definitions = {one.definition for one in contents.headline if one.benchmark == benchmark}
     return min((index for index, one in enumerate(wording.MEANINGS) if one in definitions), default=0)
 
@@ -228,7 +228,7 @@ def _section(contents: Contents, benchmark: str) -> Section:
         *curves.figures(contents, benchmark),
         *side_by_side.choices(contents, benchmark),
         *ranks.figures(contents, benchmark),
-        *reliefs.figures(contents, benchmark),
+        *surfaces.figures(contents, benchmark),
         *side_by_side.definitions(contents, benchmark),
         *side_by_side.singles(contents, benchmark),
         *phases.figures(contents, benchmark),
@@ -239,34 +239,34 @@ def _section(contents: Contents, benchmark: str) -> Section:
         *operation_parts.figures(contents, benchmark),
     ]
     mine = [one for one in contents.headline if one.benchmark == benchmark]
-    failed = _cases([one for one in mine if not one.valid])
-    number = len({(one.label, one.placement) for one in mine})
+    failed = _cases(contents, [one for one in mine if not one.valid])
+    number = len({one.key for one in mine})
     return Section(benchmark, contents.describe(benchmark), filled(figures), failed, number)
 
 
 def filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
-    """Let a figure that has no neighbour take the whole width."""
+    """Widen figures that have no neighbour."""
     placed: list[Figure | Comparison] = []
-    alone = False
+    second = False
     for index, figure in enumerate(figures):
         if figure.wide:
-            alone = False
+            second = False
             placed.append(figure)
             continue
         following = figures[index + 1] if index + 1 < len(figures) else None
         paired = following is not None and not following.wide
-        placed.append(figure if alone or paired else replace(figure, wide=True))
-        alone = not alone and paired
+        placed.append(figure if second or paired else replace(figure, wide=True))
+        second = not second and paired
     return placed
 
 
-def _cases(failed: Sequence[Summary]) -> list[Row]:
-    """List each case once, whatever the number of its metrics."""
-    return list({row.label: row for row in rows(failed)}.values())
+def _cases(contents: Contents, failed: Sequence[Summary]) -> list[Row]:
+    """Return each case once, whatever the number of its metrics."""
+    return list({row.label: row for row in rows(failed, contents.catalog)}.values())
 
 
 def environment() -> Environment:
-    """Return what the templates of pages with figures know."""
+    """Return the environment of templates with figures."""
     found = Environment(
         loader=PackageLoader("scope.report"),
         autoescape=True,
@@ -280,7 +280,7 @@ def environment() -> Environment:
         script=lambda: Markup(_template("report.js")),
         caption=ladders.caption,
         length=ladders.length,
-        kept=ladders.kept,
+        retained_share=ladders.retained_share,
         direction=wording.direction,
         definition=wording.definition,
         severities=wording.SEVERITIES,
@@ -299,7 +299,7 @@ def environment() -> Environment:
 
 
 def _code(text: str) -> Markup:
-    """Escape a text and set what stands between backticks as code."""
+    """Escape a text and set text between backticks as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -309,7 +309,7 @@ def _code(text: str) -> Markup:
 
 
 def as_json(value: object) -> Markup:
-    """Write JSON that may stand inside a script element: no tag of the data can end it."""
+    """Return JSON that is safe inside a script element: no tag in the data can close it."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 

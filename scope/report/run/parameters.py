@@ -1,4 +1,4 @@
-"""Fitted models as the page lists them: parameters with intervals, range, misfit, and the reason."""
+"""Fitted models as the page lists them: parameters with intervals, range, error, and the reason of the choice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scope import units
 from scope.models.fitting.fit import Breakpoint, Fit, FittedParameter
 from scope.report.run.figures.residuals import subject
-from scope.report.wording import model
+from scope.report.wording import model, without_unit
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Outcome:
     parameters: list[tuple[str, str]]
     breakpoints: list[str]
     left_out: list[str]
-    """Parameters that the data cannot tell, each with the reason."""
+    """Parameters that the data do not determine, each with the reason."""
     notes: list[str]
     relative_error: str
     bic: str
@@ -48,7 +48,11 @@ def _outcome(fit: Fit) -> Outcome:
         parameters=[(_name(one.name), _parameter(one)) for one in fit.parameters] + _segments(fit),
         breakpoints=[
             f"between {units.size(one.last_before)} and {units.size(one.first_after)}: "
-            + (units.interval(one.jump_s, one.jump_low_s, one.jump_high_s, "s") if one.jump_s else "slope only")
+            + (
+                units.interval(one.jump_s.value, one.jump_s.low, one.jump_s.high, "s")
+                if one.jump_s
+                else "slope only"
+            )
             + _certainty(one)
             for one in fit.breakpoints
         ],
@@ -62,14 +66,14 @@ def _outcome(fit: Fit) -> Outcome:
 
 
 def _certainty(point: Breakpoint) -> str:
-    """Say how many launches break there, and which settings lie there."""
+    """Return in words how many launches have the breakpoint, and which library settings explain it."""
     launches = f", in {units.share(point.agreement)} of the launches" if point.agreement is not None else ""
     names = ", ".join(f"{one.name} = {one.value}" for one in point.settings)
     return launches + (f" ({names})" if names else "")
 
 
 def _segments(fit: Fit) -> list[tuple[str, str]]:
-    """List the line of each segment when there are several; one segment's are the parameters themselves."""
+    """Return the line of each segment where there are several."""
     if len(fit.segments) < 2:
         return []
     return [
@@ -95,10 +99,8 @@ def _range(fit: Fit) -> str:
 
 
 def _name(name: str) -> str:
-    """Leave out the unit, which stands behind the value."""
-    for unit in ("_bytes_per_s", "_flops_per_s", "_per_s", "_bytes", "_s"):
-        name = name.removesuffix(unit)
-    return name.replace("_half", "_½").replace("_s_per_byte", " per byte").replace("per_byte", "per byte")
+    """Return the name without the unit, which follows the value."""
+    return without_unit(name.replace("_s_per_byte", "_per_byte")).replace(" half", "_½")
 
 
 def _parameter(one: FittedParameter) -> str:

@@ -1,8 +1,8 @@
-"""Predictions as tables: on the terminal, and as rows for the page."""
+"""Tables of predictions for the terminal, and their rows for the page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product
 from string import ascii_lowercase
 
@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scope import units
+from scope.catalog.benchmark import Value
 from scope.models.prediction.prediction import PredictedPoint, Prediction
 from scope.statistics.estimate import Estimate
 
@@ -19,7 +20,7 @@ VALIDATED = ["size", "ranks", "predicted", "measured", "error", "compute", "comm
 
 
 def predicted(validation: Prediction, points: Sequence[PredictedPoint]) -> RenderableType:
-    """Return the table of what is predicted, and where its parameters come from."""
+    """Return the table of predictions with the sources of their parameters."""
     notes = list(dict.fromkeys(note for point in points for note in point.beyond))
     letters = dict(zip(notes, _letters(), strict=False))
     return Group(
@@ -31,34 +32,34 @@ def predicted(validation: Prediction, points: Sequence[PredictedPoint]) -> Rende
                 for point in points
             ],
         ),
-        *(Text(f"{letter}  beyond what was measured: {note}") for note, letter in letters.items()),
-        Text("from " + "; ".join(validation.parameters_from)),
+        *(Text(f"{letter}  beyond the measurements: {note}") for note, letter in letters.items()),
+        Text("parameters from " + "; ".join(validation.parameters_from)),
         Text(f"formulas: {validation.source}"),
         Text(""),
     )
 
 
 def validated(validation: Prediction) -> RenderableType:
-    """Return the table of what was measured beside what is predicted, and the median error."""
+    """Return the table of predicted and measured times with the median error."""
     return Group(
-        Text("predicted beside measured"),
+        Text("predicted and measured"),
         _table(VALIDATED, [validated_row(point) for point in validation.points]),
         Text(summary(validation)),
     )
 
 
 def kind(prediction: Prediction) -> str:
-    """Name what is predicted."""
+    """Return the predicted benchmark with its parameters."""
     words = [prediction.subject.benchmark, *(f"{k}={v}" for k, v in prediction.subject.parameters.items())]
     words += [prediction.subject.transport] if prediction.subject.transport != "default" else []
     return " ".join(words)
 
 
 def summary(prediction: Prediction) -> str:
-    """Say in a sentence how wrong the predictions are."""
+    """Return the errors of the predictions in words."""
     counted = [p for p in prediction.points if p.error is not None and not p.oversubscribed]
     if prediction.median_error is None:
-        return "no measured point validates it" + (f": {prediction.reason}" if prediction.reason else "")
+        return "not validated by any measurement" + (f": {prediction.reason}" if prediction.reason else "")
     worst = max(abs(p.error or 0.0) for p in counted)
     points = f"{len(counted)} measured point{'s' if len(counted) != 1 else ''}"
     return f"median error {units.share(prediction.median_error)}, largest {units.share(worst)}, over {points}"
@@ -69,7 +70,7 @@ def _letters() -> Iterator[str]:
 
 
 def predicted_row(point: PredictedPoint) -> list[str]:
-    """Return one prediction as cells, without what lies beyond the measurements."""
+    """Return the cells of one prediction, without its remarks."""
     return [
         f"{point.size}",
         f"{point.ranks}",
@@ -82,10 +83,10 @@ def predicted_row(point: PredictedPoint) -> list[str]:
 
 
 def validated_row(point: PredictedPoint) -> list[str]:
-    """Return one measured point as cells."""
-    remarks = ["rates are taken from it"] if point.role == "input" else []
+    """Return the cells of one measured point."""
+    remarks = ["source of the rates"] if point.role == "input" else []
     remarks += ["more processes than processors"] if point.oversubscribed else []
-    remarks += [f"{point.rows} rows"] if point.rows else []
+    remarks += grid_words(point.grid)
     return [
         f"{point.size}",
         f"{point.ranks}",
@@ -96,6 +97,11 @@ def validated_row(point: PredictedPoint) -> list[str]:
         _both(point.communicate_s, point.measured_communicate_s),
         "; ".join([*remarks, *point.beyond]),
     ]
+
+
+def grid_words(grid: Mapping[str, Value]) -> list[str]:
+    """Return the extents of a process grid in words; extents that the algorithm chooses itself are left out."""
+    return [f"{value} {name.removeprefix('grid_').replace('_', ' ')}" for name, value in grid.items() if value]
 
 
 def _both(one: Estimate, other: float | None) -> str:

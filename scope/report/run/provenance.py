@@ -1,4 +1,4 @@
-"""Where the figures come from: machine, library, compiler, environment, clock, launches, command."""
+"""Provenance: machine, MPI library, compiler, environment, clock, launches, command."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Facts = list["Group"]
 
 @dataclass(frozen=True)
 class Group:
-    """Facts that belong together: pairs of name and value, or a table, or a text as it stands."""
+    """Facts that belong together: pairs of name and value, a table, or a verbatim text."""
 
     title: str
     pairs: list[tuple[str, str]]
     table: Table | None = None
     text: str = ""
     counted: str = "launches"
-    """What the rows of the table are."""
+    """What the rows of the table stand for."""
 
 
 def provenance(contents: Contents, samples: Samples) -> list[Group]:
@@ -39,12 +39,12 @@ def provenance(contents: Contents, samples: Samples) -> list[Group]:
         *_build(contents.machine),
         Group(
             "Environment",
-            sorted(contents.machine.environment.items()) or [("", "no variable that steers MPI is set")],
+            sorted(contents.machine.environment.items()) or [("", "no variable that controls MPI is set")],
         ),
         *_clock(samples.launches),
         *_settings(samples.launches),
         *_launches(samples),
-        *([Group("Experiment as it was resolved", [], text=contents.experiment)] if contents.experiment else []),
+        *([Group("Resolved experiment", [], text=contents.experiment)] if contents.experiment else []),
     ]
 
 
@@ -68,12 +68,12 @@ def _run(contents: Contents) -> Group:
 
 
 def _lab(lab: EmulatedCluster | None) -> list[Group]:
-    """Return how faithful the emulated cluster was: each link as measured, and how late relays delivered."""
+    """Return the fidelity of the emulated cluster: its links as measured, and the delays of relays."""
     if lab is None:
         return []
     pairs = [
         ("Cluster", f"{lab.title} ({lab.name})"),
-        ("Made to go wrong", "; ".join(lab.faults) or "nothing"),
+        ("Injected faults", "; ".join(lab.faults) or "nothing"),
         *((f"Relayed: {one.link}", _lateness(one)) for one in lab.relayed),
     ]
     table = Table(
@@ -97,17 +97,17 @@ def _lab(lab: EmulatedCluster | None) -> list[Group]:
 
 def _lateness(relay: RelayedLink) -> str:
     if relay.frames == 0:
-        return "carried nothing yet when the run began"
+        return "no frames before the run"
     median, worst = (units.quantity(late * 1e-6, "s") for late in (relay.late_median_us, relay.late_p99_us))
-    return f"{relay.frames} frames, late by {median} (median), {worst} (99 %)"
+    return f"{relay.frames} frames, {median} late (median), {worst} (99th percentile)"
 
 
 def _seed(experiment: str) -> str:
-    """Return the seed of the shuffled order as the resolved experiment has it."""
+    """Return the seed of the random order in the resolved experiment."""
     try:
-        return str(tomllib.loads(experiment).get("seed", "not known"))
+        return str(tomllib.loads(experiment).get("seed", "unknown"))
     except tomllib.TOMLDecodeError:
-        return "not known"
+        return "unknown"
 
 
 def _host(host: Host) -> Group:
@@ -117,12 +117,8 @@ def _host(host: Host) -> Group:
         + (f" shared by {one.shared_by_cores} cores" if one.shared_by_cores > 1 else "")
         for one in host.caches
     ]
-    quota = (
-        f", limited to the time of {processor.quota_processors:g}"
-        if processor.quota_processors is not None
-        else ""
-    )
-    turbo = {True: "on", False: "off", None: "not known"}[host.turbo]
+    quota = f", CPU quota {processor.quota_processors:g}" if processor.quota_processors is not None else ""
+    turbo = {True: "on", False: "off", None: "unknown"}[host.turbo]
     return Group(
         f"Host {host.name}",
         [
@@ -130,15 +126,15 @@ def _host(host: Host) -> Group:
             ("Cores", f"{processor.sockets} × {processor.cores // max(1, processor.sockets)} cores, "
                       f"{processor.threads} hardware threads, {len(processor.usable)} usable{quota}"),
             ("Base frequency", units.quantity(processor.base_frequency_hz, "Hz")),
-            ("Features", ", ".join(processor.flags) or "none that matter"),
-            ("Caches", "; ".join(caches) or "not known"),
+            ("Features", ", ".join(processor.flags) or "none of interest"),
+            ("Caches", "; ".join(caches) or "unknown"),
             ("Memory", f"{units.quantity(host.memory_bytes, 'B')} in {host.numa_nodes} NUMA node"
                        + ("s" if host.numa_nodes != 1 else "")),
             ("Links", "; ".join(_link(host)) or "none"),
             ("Kernel", f"{host.kernel}, {host.operating_system}"),
             ("Virtualisation", host.virtualization or "none"),
-            ("Frequency governor", f"{host.governor or 'none shown by the kernel'}, turbo {turbo}"),
-            ("Huge pages", host.transparent_huge_pages or "not known"),
+            ("Frequency governor", f"{host.governor or 'unknown'}, turbo {turbo}"),
+            ("Huge pages", host.transparent_huge_pages or "unknown"),
             ("Load before the run", f"{host.load:g}"),
         ],
     )  # fmt: skip
@@ -150,7 +146,7 @@ def _link(host: Host) -> list[str]:
         + (
             f", {units.quantity(link.rate_bits_per_s, 'bit/s')}"
             if link.rate_bits_per_s is not None
-            else ", rate not known"
+            else ", rate unknown"
         )
         + f", MTU {link.mtu_bytes} B{'' if link.up else ', down'})"
         for link in host.links
@@ -163,7 +159,7 @@ def _build(machine: Machine) -> list[Group]:
         return []
     return [
         Group(
-            "Message-passing library and compiler",
+            "MPI library and compiler",
             [
                 ("Library", f"{build.mpi.name} {build.mpi.version} ({build.mpi.origin})"),
                 ("Compiler wrapper", build.mpi.compiler),
@@ -210,13 +206,13 @@ def _clock(launches: Sequence[LaunchRecord]) -> list[Group]:
 
 
 def _settings(launches: Sequence[LaunchRecord]) -> list[Group]:
-    """Return what the library said of itself; a setting that differs between launches has all its values."""
+    """Return the settings that the library reports, with all values where launches differ."""
     names = sorted({name for one in launches for name in one.settings})
     if not names:
         return []
     values = {name: dict.fromkeys(str(one.settings.get(name, "–")) for one in launches) for name in names}
     table = Table(["setting", "value"], [[name, ", ".join(values[name])] for name in names])
-    return [Group("What the library says of its settings", [], table, counted="settings")]
+    return [Group("Settings reported by the library", [], table, counted="settings")]
 
 
 def _launches(samples: Samples) -> list[Group]:
@@ -224,13 +220,22 @@ def _launches(samples: Samples) -> list[Group]:
         return []
     ends = {(end.launch, end.attempt): end for end in samples.ends}
     table = Table(
-        ["launch", "ranks", "transport", "placement", "where", "started", "lasted", "clock error at the end"],
+        [
+            "launch",
+            "ranks",
+            "transport",
+            "placement",
+            "processors",
+            "started",
+            "duration",
+            "clock error at the end",
+        ],
         [
             [
                 f"{one.launch}" + (f", attempt {one.attempt}" if one.attempt > 1 else ""),
                 str(one.ranks),
                 one.transport + ("" if one.origin == "measured" else f" ({one.origin})"),
-                one.placement,
+                str(one.placement),
                 _where(one),
                 moment(one.started_unix_s),
                 units.quantity(end.duration_s, "s")

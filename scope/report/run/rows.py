@@ -1,4 +1,4 @@
-"""Every summary as a row of the page's large table, with what each column is sorted by."""
+"""All summaries as rows of the page's table, with sort keys."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from scope import units
+from scope.catalog.catalog import Catalog
 from scope.report.figure import number, shown
-from scope.report.run.order import case_key, factors
-from scope.report.wording import definition, is_share, metric
+from scope.report.order import case_key, factors
+from scope.report.wording import definition, is_share
 from scope.statistics.summary import Summary
 
 COLUMNS = [
@@ -27,7 +28,7 @@ COLUMNS = [
 """Name of each column, and whether it holds numbers."""
 
 Cell = tuple[str, float | None]
-"""What is shown, and the number that it is sorted by, where it is one."""
+"""The text, and the number that it is sorted by, if any."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,14 @@ class Row:
     reason: str
 
 
-def rows(summaries: Iterable[Summary]) -> list[Row]:
+def rows(summaries: Iterable[Summary], catalog: Catalog) -> list[Row]:
     """Return the rows in reading order."""
     ordered = sorted(summaries, key=lambda one: (*case_key(one)[:2], one.metric, not one.primary, case_key(one)))
-    return [Row(_cells(one), one.valid, one.label, one.reason) for one in ordered]
+    return [Row(_cells(one, catalog), one.valid, one.label, one.reason) for one in ordered]
 
 
 def packed(listed: Sequence[Row], columns: Sequence[tuple[str, bool]] = COLUMNS) -> dict[str, Any]:
-    """Return the rows as the page's script reads them: each word once, in rows the numbers of the words."""
+    """Return the rows as the page's script reads them: each text once, rows as indices of texts."""
     words: dict[str, int] = {}
     lines = []
     for row in listed:
@@ -57,13 +58,13 @@ def packed(listed: Sequence[Row], columns: Sequence[tuple[str, bool]] = COLUMNS)
     return {"words": list(words), "rows": lines}
 
 
-def _cells(one: Summary) -> list[Cell]:
+def _cells(one: Summary, catalog: Catalog) -> list[Cell]:
     spread = f"{_quantity(one, one.p05)} to {_quantity(one, one.p95)}"
     variation = units.share(one.coefficient_of_variation)
     return [
         _text(one.benchmark),
         _text(case(one)),
-        _text(metric(one.metric)),
+        _text(catalog.metric_label(one.metric, one.benchmark)),
         (shown(one) if one.valid else "no result", _number(one.median)),
         _text(definition(one.definition) + (" ·" if one.primary else "")),
         (spread if one.p05 is not None else "–", _number(one.p05)),
@@ -75,18 +76,17 @@ def _cells(one: Summary) -> list[Cell]:
 
 
 def case(one: Summary) -> str:
-    """Write what was chosen for a case, the usual left out."""
-    usual = {"transport": "default"}
+    """Return all factors of a case but its placement; the default transport is left out."""
     words = [
         f"{name}={units.parameter(name, value)}" if name != "ranks" else f"{value} rank{'' if value == 1 else 's'}"
         for name, value in factors(one).items()
-        if usual.get(name) != value and name != "placement"
+        if (name, value) != ("transport", "default") and name != "placement"
     ]
     return ", ".join(words)
 
 
 def remarks(one: Summary) -> str:
-    """Say what a reader of the figure must know."""
+    """Return what a reader of the figure must know."""
     words = [] if one.valid else [one.reason]
     words += [one.origin] if one.origin != "measured" else []
     words += ["interval from samples"] if one.valid and one.interval_basis == "samples" else []

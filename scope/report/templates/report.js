@@ -130,7 +130,7 @@
 
   function draw(plot) {
     const flat = figures[plot.dataset.figure];
-    const { data, layout } = plot.dataset.view === "relief" ? flat.relief : flat;
+    const { data, layout } = plot.dataset.view === "surface" ? flat.surface : flat;
     try {
       Plotly.react(plot, data.map(styledTrace), styledLayout(layout, plot),
         { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"], toImageButtonOptions: { format: "svg", filename: plot.dataset.figure } });
@@ -179,18 +179,18 @@
   addEventListener("afterprint", () => { applyTheme(); redraw(); });
 
   // A collective in three dimensions. Browsers keep few such pictures alive, so there is one at a time.
-  const turn = (button, relief) => {
+  const turn = (button, surface) => {
     const plot = plots.find((one) => one.dataset.figure === button.dataset.of);
     Plotly.purge(plot);
-    if (relief) plot.dataset.view = "relief"; else delete plot.dataset.view;
-    button.setAttribute("aria-pressed", String(relief));
-    button.textContent = relief ? "Flat" : "In three dimensions";
+    if (surface) plot.dataset.view = "surface"; else delete plot.dataset.view;
+    button.setAttribute("aria-pressed", String(surface));
+    button.textContent = surface ? "Flat" : "In three dimensions";
     draw(plot);
   };
-  const reliefs = [...document.querySelectorAll("button.relief")];
-  reliefs.forEach((button) => button.addEventListener("click", () => {
+  const surfaceButtons = [...document.querySelectorAll("button.surface")];
+  surfaceButtons.forEach((button) => button.addEventListener("click", () => {
     const wanted = button.getAttribute("aria-pressed") !== "true";
-    reliefs.filter((one) => one !== button && one.getAttribute("aria-pressed") === "true").forEach((one) => turn(one, false));
+    surfaceButtons.filter((one) => one !== button && one.getAttribute("aria-pressed") === "true").forEach((one) => turn(one, false));
     turn(button, wanted);
   }));
 

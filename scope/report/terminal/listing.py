@@ -1,4 +1,4 @@
-"""The summaries as a terminal shows them: one table for each benchmark and metric, readable when piped."""
+"""Summaries on the terminal: one table for each benchmark and metric, readable when piped."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from rich.text import Text
 
 from scope import units
 from scope.catalog.benchmark import Value
-from scope.report.run.order import case_key, factors, varying
-from scope.report.wording import definition, metric
+from scope.catalog.catalog import Catalog
+from scope.report.order import case_key, factors, varying
+from scope.report.wording import definition
 from scope.statistics.summary import Summary
 
 
 def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
-    """Return what `scope show --json` prints; other programs rely on these keys."""
+    """Return the output of `scope show --json`; other programs rely on these keys."""
     return [
         {
             "benchmark": one.benchmark,
             "parameters": one.parameters,
             "ranks": one.ranks,
             "transport": one.transport,
-            "placement": one.placement,
+            "placement": str(one.placement),
             "metric": one.metric,
             "unit": one.unit,
             "better": one.better,
@@ -45,11 +46,11 @@ def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
     ]
 
 
-def listing(summaries: Iterable[Summary]) -> RenderableType:
+def listing(summaries: Iterable[Summary], catalog: Catalog) -> RenderableType:
     """Return one table for each benchmark, metric and definition of time."""
     ordered = sorted(summaries, key=_order)
     groups = groupby(ordered, key=lambda one: (one.benchmark, one.metric, one.definition))
-    return Group(*(part for _, group in groups for part in _part(list(group))))
+    return Group(*(part for _, group in groups for part in _part(list(group), catalog)))
 
 
 def _order(summary: Summary) -> tuple[Any, ...]:
@@ -57,12 +58,13 @@ def _order(summary: Summary) -> tuple[Any, ...]:
     return (*key[:2], summary.metric, not summary.primary, summary.definition, *key[2:])
 
 
-def _part(group: list[Summary]) -> Iterator[RenderableType]:
+def _part(group: list[Summary], catalog: Catalog) -> Iterator[RenderableType]:
     first = group[0]
     names, constant = varying(group)
     yield Text.assemble(
         (first.benchmark, "bold"),
-        f"  {metric(first.metric)} ({definition(first.definition)}, {first.better} is better)",
+        f"  {catalog.metric_label(first.metric, first.benchmark)} ({definition(first.definition)}, {first.better} "
+        "is better)",
     )
     yield Text("  " + " ".join(f"{name}={_shown(name, value)}" for name, value in constant.items()), style="dim")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")

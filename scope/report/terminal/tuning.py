@@ -1,4 +1,4 @@
-"""A tuning of LINPACK for people: what was predicted, what was measured, who went on and why."""
+"""A tuning of LINPACK as text: predictions, measurements, and which candidates went on and why."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from scope.tune.candidates import untuned
 from scope.tune.record import Round, Try, Tuning
 
 STAGES = {
-    "screen": "the best predicted",
-    "refine": "more equations",
-    "decide": "all equations",
-    "sizes": "the chosen settings at other sizes",
+    "screen": "the best predictions",
+    "refine": "larger matrices",
+    "decide": "the full matrix",
+    "sizes": "the chosen settings at other orders",
 }
 LEGEND = (
-    "* what the benchmark does by itself. time off: predicted over measured time, less 1. slower: than the "
-    "fastest of the round, launch by launch. expected: how far behind the best at the last size, as predicted "
-    "there and as wrong as here."
+    "* the benchmark's defaults. error: predicted over measured time, minus 1. slower: than the fastest of the "
+    "round, paired by launch. expected: behind the best at the full order, by the prediction corrected by its "
+    "error here."
 )
 
 
@@ -44,18 +44,18 @@ def page(tuning: Tuning, rates: LinpackRates | None) -> RenderableType:
 
 
 def figures(rates: LinpackRates) -> Iterator[str]:
-    """Yield R_max, N_max, N_1/2 and the share of the products' rate."""
-    best = rates.best
-    yield f"R_max {units.interval(best.median, best.ci_low, best.ci_high, 'flop/s')} at N_max = {rates.n_max}"
+    """Yield R_max, N_max, N_1/2 and the share of the rate of matrix products."""
+    best = rates.rate
+    yield f"R_max {units.interval(best.value, best.low, best.high, 'flop/s')} at N_max = {rates.n_max}"
     yield f"N_1/2 {half(rates)}"
-    if rates.efficiency is not None and rates.product is not None:
+    if rates.efficiency is not None and rates.product_rate is not None:
         share = units.share(rates.efficiency.value, rates.efficiency.low, rates.efficiency.high)
-        product = units.quantity(rates.product.median, "flop/s")
-        yield f"{share} of what products (DGEMM) reach on as many processes, {product}"
+        product = units.quantity(rates.product_rate.value, "flop/s")
+        yield f"{share} of matrix products (DGEMM) on as many processes, {product}"
 
 
 def half(rates: LinpackRates) -> str:
-    """Write N_1/2 with its interval, or why there is none."""
+    """Return N_1/2 with its interval in words, or why there is none."""
     found = rates.n_half
     if found is None:
         return f"unknown: {rates.n_half_reason}"
@@ -71,9 +71,11 @@ def _head(tuning: Tuning) -> Iterator[Text]:
         yield Text(f"n = {tuning.size.n}: {tuning.size.why}")
         contention = (tuning.contention or 1.0) - 1
         slower = (
-            f"; products take {units.share(contention)} longer where all cores work" if asked.ranks > 1 else ""
+            f"; matrix products take {units.share(contention)} longer when all cores compute"
+            if asked.ranks > 1
+            else ""
         )
-        yield Text(f"predicted from one process and the ping-pong of this run{slower}; {tuning.source}")
+        yield Text(f"predictions from one process and the ping-pong of this run{slower}; {tuning.source}")
 
 
 def _caption(round_: Round, tuning: Tuning) -> str:
@@ -86,7 +88,7 @@ def _caption(round_: Round, tuning: Tuning) -> str:
 
 def _table(round_: Round) -> Table:
     sizes, decides = round_.stage == "sizes", not any(each.behind is not None for each in round_.tries)
-    columns = ["predicted", "measured", "time off"]
+    columns = ["predicted", "measured", "error"]
     columns += [] if sizes else ["slower"] if decides else ["slower", "expected"]
     table = Table(box=None, pad_edge=False)
     table.add_column("n" if sizes else "settings", justify="right" if sizes else "left", min_width=16)

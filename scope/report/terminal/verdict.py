@@ -1,4 +1,4 @@
-"""The verdict at the end of a run: the ladders as a picture, the findings worst first, where the page is."""
+"""The summary at the end of a run: the ladders, the findings, worst first, and the path of the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scope.models.ladder.ladder import Ladder, Rung
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.report.run.introduction import subject
-from scope.report.run.ladders import caption, length, retained
+from scope.report.run.ladders import best_rungs, caption, length, retained
 from scope.report.terminal.console import console as terminal_console
 from scope.report.terminal.console import draws
 from scope.report.wording import count, direction
@@ -25,7 +25,7 @@ from scope.report.wording import count, direction
 WIDTH = 100
 _LADDER_LINES = 27
 _FINDING_LINES = 14
-"""Together about a screenful."""
+"""Together about one screen."""
 _LAYER_COLUMNS = 12
 _BAR_COLUMNS = 36
 _FIGURE_COLUMNS = 27
@@ -34,14 +34,14 @@ _STYLES = {"error": "bold red", "warning": "yellow", "advice": "cyan", "informat
 
 
 def show(run: Path, console: Console | None = None) -> None:
-    """Print the verdict on the run directory `run`; UsageError when one of its files is missing or wrong."""
+    """Print the summary of the run directory `run`; UsageError when one of its files is missing or wrong."""
     screen = console or terminal_console()
     for line in verdict(run_contents.read(run), blocks=draws(screen.file)):
         screen.print(line, soft_wrap=True)
 
 
 def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
-    """Yield the lines, none wider than 100 columns except paths; `blocks` says whether block characters do."""
+    """Yield the lines, at most 100 columns wide except paths; bars are drawn with block characters if `blocks`."""
     yield Text(subject(contents), style="bold")
     ladders = [list(_ladder(ladder, blocks)) for ladder in contents.models.ladders]
     lengths = list(accumulate(len(lines) + 1 for lines in ladders))
@@ -58,12 +58,12 @@ def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
     if contents.directory.report.exists():
         yield Text.assemble("Report  ", (str(contents.directory.report), "underline"))
     else:
-        yield Text(f"Report  not drawn; `scope report {contents.directory.path}` does it")
+        yield Text(f"Report  not written yet; `scope report {contents.directory.path}` writes it")
 
 
 def _ladder(ladder: Ladder, blocks: bool) -> Iterator[Text]:
     yield _sides(Text(caption(ladder), style="bold"), Text(direction(_better(ladder)), style="dim"))
-    for rung in ladder.rungs:
+    for rung in best_rungs(ladder):
         yield _rung(ladder, rung, blocks)
         if rung.value is not None:
             room = WIDTH - 2 - _LAYER_COLUMNS
@@ -75,7 +75,7 @@ def _ladder(ladder: Ladder, blocks: bool) -> Iterator[Text]:
 def _rung(ladder: Ladder, rung: Rung, blocks: bool) -> Text:
     line = Text(f"  {rung.layer:<{_LAYER_COLUMNS}}")
     if rung.value is None:
-        line.append(_shorten(f"no figure: {rung.reason}", WIDTH - 2 - _LAYER_COLUMNS), style="dim")
+        line.append(_shorten(f"not available: {rung.reason}", WIDTH - 2 - _LAYER_COLUMNS), style="dim")
         return line
     line.append(_bar(length(ladder, rung), blocks).ljust(_BAR_COLUMNS), style="cyan")
     line.append(f"  {units.interval(rung.value, rung.low, rung.high, rung.unit):<{_FIGURE_COLUMNS}}")
@@ -92,9 +92,9 @@ def _bar(share: float, blocks: bool) -> str:
 
 
 def told(findings: list[Finding]) -> Iterator[Text]:
-    """Yield the findings, one of each kind, as many as a screen holds."""
+    """Yield the findings, one of each kind, as many as fit on the screen."""
     if not findings:
-        yield Text("Nothing was found that needs attention.", style="bold")
+        yield Text("There are no findings.", style="bold")
         return
     yield Text(count(len(findings), "finding") + ", worst first", style="bold")
     kinds: dict[tuple[str, str], list[Finding]] = {}
@@ -112,7 +112,7 @@ def told(findings: list[Finding]) -> Iterator[Text]:
 
 
 def _finding(finding: Finding, others: int, with_advice: bool) -> Iterator[Text]:
-    """Tell the worst of its kind, and how many others there are."""
+    """Yield the worst finding of its kind with the number of others."""
     indent = " " * (2 + _LAYER_COLUMNS)
     title = finding.title + (f" (and {others} more of this kind)" if others else "")
     lines = textwrap.wrap(title, WIDTH - len(indent)) or [finding.code]

@@ -6,8 +6,8 @@ from collections import defaultdict
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.algorithms.cases import ProgramCase, algorithm_cases, written
 from scope.findings.run.context import Context
+from scope.findings.run.program_case import ProgramCase, algorithm_cases, written
 from scope.models.scaling.speedup import Speedup
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.algorithms.cases import ProgramCase, algorithm_cases
 from scope.findings.run.context import Context
+from scope.findings.run.program_case import ProgramCase, algorithm_cases
 
 BENCHMARK = "algorithm.linpack"
 LARGEST_SHARE = 0.25

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scope.findings.finding import Finding
-from scope.findings.run.algorithms.cases import ProgramCase, algorithm_cases
 from scope.findings.run.context import Context
+from scope.findings.run.program_case import ProgramCase, algorithm_cases
 
 IMBALANCE = "partition_imbalance"
 LARGEST = 1.25

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.algorithms.cases import ProgramCase, algorithm_cases
 from scope.findings.run.context import Context, certainly_longer, excess_of
+from scope.findings.run.program_case import ProgramCase, algorithm_cases
 
 SMALLEST_EXCESS = 0.05
 GRID = ("grid_rows", "grid_columns")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.algorithms.cases import ProgramCase, algorithm_cases
 from scope.findings.run.context import Context, certainly_longer, excess_of
+from scope.findings.run.program_case import ProgramCase, algorithm_cases
 
 STRIPED, CANNON = "algorithm.matmul_striped", "algorithm.matmul_cannon"
 PARTS = {

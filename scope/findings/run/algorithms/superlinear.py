@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.algorithms.cases import ProgramCase, algorithm_cases, application_cases, written
 from scope.findings.run.context import Context
 from scope.findings.run.node.cache_knee import data_caches
+from scope.findings.run.program_case import ProgramCase, algorithm_cases, application_cases, written
 from scope.machine.machine import Cache
 from scope.models.prediction.prediction import all_costs
 from scope.models.scaling.speedup import Speedup, SpeedupPoint

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.algorithms.cases import ProgramCase, application_cases
 from scope.findings.run.context import Context
+from scope.findings.run.program_case import ProgramCase, application_cases
 
 ALL_TO_ALL = {"application.npb_is": "keys", "application.npb_ft": "transpose"}
 """The applications all of whose exchanges are all-to-alls, and what these carry."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.algorithms.cases import ProgramCase, application_cases
 from scope.findings.run.context import Context
+from scope.findings.run.program_case import ProgramCase, application_cases
 from scope.models.fitting.ratios import ratio
 from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary

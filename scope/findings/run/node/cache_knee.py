@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.algorithms.cases import ProgramCase, algorithm_cases
 from scope.findings.run.context import Context
+from scope.findings.run.program_case import ProgramCase, algorithm_cases
 from scope.machine.machine import Cache
 from scope.models.fitting.ratios import ratio
 from scope.models.prediction.costs.steps import Costs

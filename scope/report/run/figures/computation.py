@@ -1,4 +1,4 @@
-"""How an application's computation is divided among processes, and what they spend on messages and waiting."""
+"""Computation, communication and idle time of applications by number of processes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from scope.statistics.estimate import Estimate
 
 PARTS = {"compute": "compute_s", "communicate": "communicate_s", "idle": "idle_s"}
 SLOTS = {"compute": 0, "communicate": 1, "idle": 8}
-"""The look of each part, as among the phases."""
+"""The style of each part, as in the figure of phases."""
 FEWEST_COUNTS = 2
 
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
-    """Yield a figure for each class, variant and transport that was measured on several numbers of processes."""
+    """Yield a figure for each class, variant and transport on several numbers of processes."""
     mine = [one for one in contents.models.applications if one.subject.benchmark == benchmark]
     several = [one for one in mine if len(one.points) >= FEWEST_COUNTS]
     for index, one in enumerate(several):
@@ -34,13 +34,13 @@ def _figure(contents: Contents, one: Application, key: str) -> Figure:
     traces = [_points(name, points) for name, points in parts.items() if points]
     traces += [_law(one.computation_s, counts)] if one.computation_s else []
     seconds = [bounds.value for points in parts.values() for _, bounds in points]
-    words = chosen_words(one.subject, ("ranks",))
+    words = chosen_words(one.subject, contents.catalog, ("ranks",))
     models = contents.models.model_copy(update={"applications": [one]})
     return Figure(
         key=key,
         title="Computation and communication" + (f", {words}" if words else ""),
-        caption="Each part on the process that spends most on it. The line is t(p) = a0 / p (Tessera, NetFinity, "
-        f"sec. 3.1): {law(one)}.",
+        caption="Each part on the process that spends the most on it. The line is t(p) = a0 / p (Tessera, "
+        f"NetFinity, sec. 3.1): {law(one)}.",
         traces=traces,
         layout={
             "xaxis": {
@@ -51,15 +51,15 @@ def _figure(contents: Contents, one: Application, key: str) -> Figure:
             },
             "yaxis": log_axis("time", seconds, "s"),
         },
-        table=times(models),
+        table=times(models, contents.catalog),
         origins=[one.origin],
     )
 
 
 def _shown(one: Application, metric: str) -> list[tuple[ApplicationPoint, Estimate]]:
-    """Return what a logarithmic axis has a place for: one process sends and waits for nothing."""
+    """Return the parts above 0, which a logarithmic axis can show: one process has no communication."""
     found = [(point, getattr(point, metric)) for point in one.points]
-    return [(point, bounds) for point, bounds in found if bounds.value > 0]
+    return [(point, bounds) for point, bounds in found if bounds is not None and bounds.value > 0]
 
 
 def _points(name: str, points: list[tuple[ApplicationPoint, Estimate]]) -> Plot:

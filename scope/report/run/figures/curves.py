@@ -1,4 +1,4 @@
-"""A metric against the size that was swept: medians, interval bands, fits, breakpoints and limits."""
+"""Metrics by size: medians, interval bands, fits, breakpoints and limits."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest
 
 from scope import units
+from scope.catalog.catalog import Catalog
 from scope.machine.machine import Machine
 from scope.models.fitting.fit import Breakpoint, Fit
 from scope.models.ladder.ladder import Ladder
-from scope.models.ladder.limit_lines import Limit
+from scope.models.ladder.limit_lines import EXCHANGES, Limit
 from scope.report.figure import (
     LOWEST_SHARE,
     Figure,
@@ -28,24 +29,24 @@ from scope.report.figure import (
     size_axis,
     table,
 )
+from scope.report.order import level, varying
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import FEWEST_POINTS, panels, series, series_factors, spread, swept, values
-from scope.report.run.order import level, varying
-from scope.report.wording import definition, is_share, metric, model, sentence, variable_name
+from scope.report.wording import definition, is_share, model, sentence
 from scope.statistics.summary import Summary
 
 _NOTE_SHARE = 0.22
 """Share of the axis that a note takes."""
 _MOST_BREAKS = 4
-"""More are counted, not told one by one."""
+"""More are counted instead of listed."""
 _MOST_RANKS = 4
-"""Numbers of processes that are drawn over the size."""
+"""Numbers of processes that are drawn."""
 _NOTE_ROW = 0.055
 """Height of a line of notes above a figure, as a share of the figure."""
 
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
-    """Yield the metrics that were swept over a size, split where too full, those of a panel side by side."""
+    """Yield the metrics of a benchmark by size, split where too full; metrics of one panel stand side by side."""
     usable = contents.results(benchmark)
     columns = [
         list(_panels(contents, [one for one in usable if one.metric == name], f"{benchmark}-{name}"))
@@ -56,10 +57,10 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
 
 
 def _panels(contents: Contents, group: list[Summary], key: str) -> Iterator[Figure]:
-    """Yield the series that have points enough; what is left may have been swept over something else."""
+    """Yield the series with enough points; the others may have been swept over another parameter."""
     index = 0
     if level(group[0].benchmark) != "node":
-        # The other numbers of processes are in the figures over processes.
+        # All numbers of processes are in the figures by processes.
         drawn = spread(values(group, "ranks"), _MOST_RANKS)
         group = [one for one in group if one.ranks in drawn]
     names = series_factors(group, None)
@@ -76,7 +77,9 @@ def _panels(contents: Contents, group: list[Summary], key: str) -> Iterator[Figu
 
 
 def _figure(contents: Contents, group: list[Summary], variable: str, key: str, all_factors: list[str]) -> Figure:
-    first = group[0]
+    first, catalog = group[0], contents.catalog
+    metric = catalog.metric_label(first.metric, first.benchmark)
+    by = catalog.parameter_label(variable, first.benchmark)
     names = series_factors(group, variable)
     lines = sorted(series(group, names), key=lambda line: contents.choice_key(line[0]))
     xs = [float(one.parameters[variable]) for one in group]
@@ -88,11 +91,11 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
         drawn += fits
         breaks = [one for each in fits for one in each.breakpoints]
         traces += _series(
-            line, variable, xs, slot, series_name(line[0], names, metric(first.metric)), breaks, fit is None
+            line, variable, xs, slot, series_name(line[0], names, catalog, metric), breaks, fit is None
         )
         traces += [_fitted(fit, xs, slot)] if fit else []
     limits = (
-        list(_lines(contents.models.limits, group, xs)) or _limits(contents.models.ladders, first, xs)
+        list(_lines(contents.models.limits, group, xs, catalog)) or _limits(contents.models.ladders, group, xs)
         if variable == "message_bytes"
         else []
     )
@@ -101,25 +104,25 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
     cache_shapes, cache_annotations = _caches(contents.machine, xs) if variable == "array_bytes" else ([], [])
     ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value is not None]
     ys += [y for trace in limits for y in trace["y"]]
-    title = f"{metric(first.metric).capitalize()} by {variable_name(variable)}"
-    fixed = [label(name, varying(group)[1][name]) for name in all_factors if name in varying(group)[1]]
+    title = f"{metric.capitalize()} by {by}"
+    fixed = [
+        label(catalog, first.benchmark, name, varying(group)[1][name])
+        for name in all_factors
+        if name in varying(group)[1]
+    ]
     return Figure(
         key=key,
         title=", ".join([title, *fixed]),
         caption=_caption(first, drawn, bool(limits), bool(cache_shapes))
-        + (" What lies below -100 % is cut off." if is_share(first.metric) and min(ys) < LOWEST_SHARE else ""),
+        + (" Values below -100 % are cut off." if is_share(first.metric) and min(ys) < LOWEST_SHARE else ""),
         traces=traces,
         layout={
-            "xaxis": size_axis(variable_name(variable), xs)
-            if variable.endswith("bytes")
-            else count_axis(variable_name(variable), xs),
-            "yaxis": share_axis(metric(first.metric), ys)
-            if is_share(first.metric)
-            else log_axis(metric(first.metric), ys, first.unit),
+            "xaxis": size_axis(by, xs) if variable.endswith("bytes") else count_axis(by, xs),
+            "yaxis": share_axis(metric, ys) if is_share(first.metric) else log_axis(metric, ys, first.unit),
             "shapes": shapes + cache_shapes,
             "annotations": annotations + cache_annotations,
         },
-        table=table(group, [*names, variable]),
+        table=table(group, [*names, variable], catalog),
         origins=origins(group),
     )
 
@@ -133,7 +136,7 @@ def _series(
     breaks: Sequence[Breakpoint],
     joined: bool,
 ) -> Iterator[Plot]:
-    """Yield the band of intervals and the points; neither crosses a breakpoint or leaves the size 0."""
+    """Yield the band of intervals and the points; neither crosses a breakpoint or starts at size 0."""
     pieces = list(_pieces(line, variable, breaks))
     meta = {"slot": slot}
     common = {"type": "scatter", "legendgroup": name, "name": plain(name)}
@@ -215,7 +218,7 @@ def _fitted(fit: Fit, xs: Sequence[float], slot: int) -> Plot:
 
 
 def _chosen_fits(fits: Sequence[Fit], line: list[Summary], variable: str) -> list[Fit]:
-    """Return the chosen fits of the case, of whichever of its metrics: a switch of protocol shows in all."""
+    """Return the chosen fits of a case, of all its metrics: a change of protocol shows in all of them."""
     first = line[0]
     fixed = {name: value for name, value in first.parameters.items() if name != variable}
     found = []
@@ -229,7 +232,7 @@ def _chosen_fits(fits: Sequence[Fit], line: list[Summary], variable: str) -> lis
 
 
 def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
-    """Mark where the fitted cost jumps: a strip between the two sizes and a line at the first size after it."""
+    """Mark the breakpoints: a strip between the two sizes and a line at the first size after it."""
     seen = {(one.last_before, one.first_after) for fit in fits for one in fit.breakpoints}
     shapes: list[Plot] = []
     annotations: list[Plot] = []
@@ -240,7 +243,7 @@ def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[
         edge = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
         shapes.append(edge | {"type": "rect", "x0": left, "x1": right, "meta": "break-strip"})
         shapes.append(edge | {"type": "line", "x0": right, "x1": right, "meta": "break"})
-        # Neighbouring breaks write above each other, not into each other.
+        # Notes of neighbouring breakpoints must not overlap.
         if right >= noted[row % 2] * span**_NOTE_SHARE:
             noted[row % 2] = right
             annotations.append(_note(f"from {units.size(after)}", right, 1.0 + row % 2 * _NOTE_ROW))
@@ -249,7 +252,7 @@ def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[
 
 
 def _caches(machine: Machine, xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
-    """Mark the sizes of the data caches, as one core sees them, of every kind of host."""
+    """Mark the sizes of the data caches of every kind of host, as one core sees them."""
     sizes = {
         (cache.level, cache.size_bytes)
         for host in machine.hosts
@@ -273,13 +276,13 @@ def _caches(machine: Machine, xs: Sequence[float]) -> tuple[list[Plot], list[Plo
     return shapes, [_note(f"L{level} {units.size(size)}", size, 1.0) for level, size in shown_sizes]
 
 
-def _limits(ladders: Sequence[Ladder], first: Summary, xs: Sequence[float]) -> list[Plot]:
-    """Draw the limit of each ladder on which this benchmark stands; a limit is drawn at the sizes it is for."""
+def _limits(ladders: Sequence[Ladder], group: Sequence[Summary], xs: Sequence[float]) -> list[Plot]:
+    """Draw the limit of each ladder on which one of these cases stands, at the sizes of the ladders."""
+    first, labels = group[0], {one.label for one in group}
     points: dict[str, list[tuple[float, float]]] = {}
     for ladder in ladders:
         limit = ladder.rungs[0] if ladder.rungs else None
-        stands = any(rung.name.startswith(first.benchmark + " ") and _same_transport(rung.name, first)
-                     for rung in ladder.rungs[1:])  # fmt: skip
+        stands = any(rung.name in labels for rung in ladder.rungs[1:])
         if limit and limit.layer == "limit" and limit.value and stands and ladder.quantity == first.metric:
             points.setdefault(ladder.path, []).append((float(ladder.message_bytes or 0), limit.value))
     traces: list[Plot] = []
@@ -305,10 +308,13 @@ def _limits(ladders: Sequence[Ladder], first: Summary, xs: Sequence[float]) -> l
     return traces
 
 
-def _lines(lines: Sequence[Limit], group: Sequence[Summary], xs: Sequence[float]) -> Iterator[Plot]:
-    """Draw what bounds the protocols of this figure, size by size; one-way figures of one pair only."""
+def _lines(
+    lines: Sequence[Limit], group: Sequence[Summary], xs: Sequence[float], catalog: Catalog
+) -> Iterator[Plot]:
+    """Draw the limits of the protocols of this figure by size; for messages between two ranks."""
     first = group[0]
-    if first.benchmark not in ("network.latency", "network.bandwidth"):
+    bounded = [place for pattern in EXCHANGES for place in catalog.standing(pattern, "network")]
+    if first.benchmark not in {place.benchmark.name for place in bounded}:
         return
     drawn = {str(one.parameters.get("protocol")) for one in group}
     for line in lines:
@@ -331,11 +337,6 @@ def _lines(lines: Sequence[Limit], group: Sequence[Summary], xs: Sequence[float]
         }
 
 
-def _same_transport(name: str, first: Summary) -> bool:
-    named = name.rsplit(", ", 1)[-1]
-    return named == first.transport or (first.transport == "default" and named.endswith(("rank", "ranks")))
-
-
 def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) -> str:
     words = [
         f"Medians ({definition(first.definition)}) with their 95 % intervals as bands; "
@@ -344,13 +345,17 @@ def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) ->
     models = sorted({model(fit.model) for fit in fits if fit.metric == first.metric})
     if models:
         words.append(
-            f"Where a model was chosen the line is the model ({sentence(models)}), else points are joined."
+            f"Lines show the chosen model ({sentence(models)}); where none was chosen, the points are joined."
         )
-    jumps = {(one.last_before, one.first_after): one.jump_s for fit in fits for one in fit.breakpoints}
+    jumps = {
+        (one.last_before, one.first_after): one.jump_s.value if one.jump_s else None
+        for fit in fits
+        for one in fit.breakpoints
+    }
     if len(jumps) > _MOST_BREAKS:
         words.append(
-            f"The fitted times break at {len(jumps)} places, which are marked and listed under Models; "
-            "points are not joined across those of their own series."
+            f"The fitted times have {len(jumps)} breakpoints, which are marked and listed under Models; "
+            "points are not joined across the breakpoints of their series."
         )
     elif jumps:
         steps = [
@@ -358,9 +363,9 @@ def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) ->
             + f" between {units.size(before)} and {units.size(after)}"
             for (before, after), jump in sorted(jumps.items())
         ]
-        words.append(f"The fitted time {sentence(steps)}; points are not joined across it.")
-    words += ["The long-dashed line is the limit of the layer below all others."] if limits else []
-    words += ["Vertical lines mark the caches as one core sees them."] if caches else []
+        words.append(f"The fitted time {sentence(steps)}; points are not joined across breakpoints.")
+    words += ["The long-dashed line is the limit of the path."] if limits else []
+    words += ["Vertical lines mark the sizes of the caches, as one core sees them."] if caches else []
     return " ".join(words)
 
 

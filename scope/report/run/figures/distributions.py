@@ -1,4 +1,4 @@
-"""The samples themselves, launch by launch, of the cases where the median does not tell everything."""
+"""Distributions of the samples by launch, for cases where the median is not enough."""
 
 from __future__ import annotations
 
@@ -10,37 +10,36 @@ from scope import units
 from scope.models.ladder.ladder import Ladder
 from scope.report.figure import Figure, Plot, Table, log_axis, number, plain
 from scope.report.run.contents import Contents
-from scope.report.run.rows import case
 from scope.samples.samples import CaseSamples, Floats, Samples
 from scope.statistics.summary import Summary
-from scope.statistics.values import identity, seconds_behind
+from scope.statistics.values import seconds_behind
 
 _STEPS = 160
-"""Points of a drawn distribution: more than a screen resolves."""
+"""Points of a curve, more than a screen resolves."""
 
 Reason = tuple[str, int, Callable[[Summary], float]]
 _REASONS: list[Reason] = [
     ("its interval is the widest", 2, lambda one: one.relative_interval or 0.0),
     ("its launches differ the most", 2, lambda one: one.between_launch_share or 0.0),
-    ("its samples depend on each other the most", 1, lambda one: one.autocorrelation or 0.0),
+    ("its samples are the most autocorrelated", 1, lambda one: one.autocorrelation or 0.0),
 ]
 _FROM_LADDER = 3
 _FEWEST_SAMPLES = 10
-"""Fewer have no distribution to draw."""
+"""Fewest samples of a distribution."""
 
 
 def figures(contents: Contents, samples: Samples) -> Iterator[Figure]:
-    """Yield the distribution of each selected case: one line for each launch."""
+    """Yield the distribution of each selected case, one curve for each launch."""
     cases = samples.by_case()
     for index, (summary, reason) in enumerate(selected(contents)):
-        found = [(one.launch, _times(one, summary)) for one in cases.get(identity(summary), [])]
+        found = [(one.launch, _times(one, summary)) for one in cases.get(summary.samples_key, [])]
         launches = [(launch, times) for launch, times in found if times is not None]
         if launches:
             yield _figure(summary, reason, launches, f"distribution-{index}")
 
 
 def selected(contents: Contents) -> list[tuple[Summary, str]]:
-    """Choose cases by figures that the statistics have, each once, with the reason why it is shown."""
+    """Choose cases by their statistics, each once, with the reason."""
     times = [
         one
         for one in contents.headline
@@ -67,7 +66,7 @@ def _figure(summary: Summary, reason: str, launches: list[tuple[int, Floats]], k
     left = min(float(times[0]) for _, times in launches)
     return Figure(
         key=key,
-        title=f"{summary.benchmark}, {case(summary)}",
+        title=summary.label,
         caption=f"Shown because {reason}.",
         traces=[_line(launch, times) for launch, times in launches],
         layout={

@@ -1,4 +1,4 @@
-"""Which summaries belong into one figure, and which of them are one series."""
+"""Grouping of summaries into figures and series."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from scope.catalog.benchmark import Value
+from scope.catalog.catalog import Catalog
+from scope.plan.case import Case
 from scope.report.figure import label
-from scope.report.run.order import case_key, factors, value_key, varying
-from scope.statistics.summary import Case, Summary
+from scope.report.order import case_key, factors, value_key, varying
+from scope.statistics.summary import Summary
 
 MOST_SERIES = 6
-"""More lines than this in one figure cannot be told apart."""
+"""More lines in one figure cannot be distinguished."""
 FEWEST_POINTS = 3
-"""Fewer make no curve."""
+"""Fewer points are no curve."""
 
 _NUMBERED = ("round", "root")
-"""Numbers that are names: nothing grows with them."""
+"""Numbers that are only names."""
 _SPLIT_FIRST = ("transport", "placement")
 
 
 def swept(summaries: Sequence[Summary]) -> str | None:
-    """Return the numeric parameter that takes the most values, at least three; None when there is none."""
+    """Return the numeric parameter with the most values; None if that has fewer than three."""
     taken: dict[str, set[float]] = defaultdict(set)
     for one in summaries:
         for name, value in one.parameters.items():
@@ -32,7 +34,7 @@ def swept(summaries: Sequence[Summary]) -> str | None:
 
 
 def panels(summaries: Sequence[Summary], variable: str) -> list[list[Summary]]:
-    """Split until no panel has more series than can be told apart."""
+    """Split summaries until no panel has too many series."""
     names = series_factors(summaries, variable)
     if len(series(summaries, names)) <= MOST_SERIES:
         return [list(summaries)]
@@ -42,9 +44,9 @@ def panels(summaries: Sequence[Summary], variable: str) -> list[list[Summary]]:
 
 
 def series_factors(summaries: Sequence[Summary], variable: str | None) -> list[str]:
-    """Return the factors that tell series apart: all that vary except what is swept.
+    """Return the factors that distinguish series: all that vary except the swept one.
 
-    Where the placement follows from the other factors, as with more ranks than cores, it tells nothing.
+    A placement that follows from the other factors is left out.
     """
     names = varying(summaries)[0]
     others = [name for name in names if name != "placement"]
@@ -55,7 +57,7 @@ def series_factors(summaries: Sequence[Summary], variable: str | None) -> list[s
 
 
 def series(summaries: Sequence[Summary], names: Sequence[str]) -> list[list[Summary]]:
-    """Group summaries that agree in the factors `names` and in their origin; each group is sorted."""
+    """Group summaries by the factors `names` and their origin; each group is sorted."""
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
     for one in sorted(summaries, key=case_key):
         chosen = factors(one)
@@ -63,15 +65,17 @@ def series(summaries: Sequence[Summary], names: Sequence[str]) -> list[list[Summ
     return list(groups.values())
 
 
-def chosen_words(case: Case, but: Sequence[str]) -> str:
-    """Name a case by what was chosen for it, without the factors `but`, and without what is usual."""
-    usual = {"transport": "default", "rows": 0, "placement": case.placement}
-    chosen = {name: value for name, value in factors(case).items() if usual.get(name) != value and name not in but}
-    return ", ".join(label(name, value) for name, value in chosen.items())
+def chosen_words(case: Case, catalog: Catalog, without: Sequence[str] = ()) -> str:
+    """Return a case in words without its benchmark and the factors `without`; defaults are left out."""
+    kept = {name: value for name, value in case.parameters.items() if name not in without}
+    words = catalog.differences(case.benchmark, kept)
+    words += [case.transport] if case.transport != "default" else []
+    words += [] if "ranks" in without else [label(catalog, case.benchmark, "ranks", case.ranks)]
+    return ", ".join(words)
 
 
 def spread(chosen: Sequence[Value], most: int) -> list[Value]:
-    """Choose at most `most` values, evenly over the whole range, first and last among them."""
+    """Return at most `most` values spread evenly over the range, including the first and the last."""
     if len(chosen) <= most:
         return list(chosen)
     last = len(chosen) - 1

@@ -1,4 +1,4 @@
-"""Cells coloured by the logarithm of a quantity, on a scale whose ticks carry units."""
+"""Heat maps on a logarithmic scale with units."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from scope.report.figure import Plot, log_ticks, number, plain, tick
 
 _NARROWEST = 1.3
-"""The scale spans at least this factor, so that noise among equals does not look like a pattern."""
+"""The scale spans at least this factor, so that noise does not look like a pattern."""
 _PARTED = 40
-"""Up to so many cells in a row there is a gap between them."""
+"""Up to this many cells in a row are drawn with gaps."""
 
 
 def cells(
@@ -21,7 +21,7 @@ def cells(
     written: Sequence[Sequence[str]] | None,
     unit: str = "s",
 ) -> Plot:
-    """Return the cells; `values`, `hover` and `written` (what stands in a cell) have a row for each y."""
+    """Return the cells; `values`, `hover` and `written` (texts in the cells) have a row for each y."""
     known = [value for row in values for value in row if value]
     low, high = scale(known)
     trace: Plot = {

@@ -1,4 +1,4 @@
-"""What of an operation's time its messages would take, and where the rest goes: stacked bars."""
+"""Parts of an operation's time: its messages, packing, first touch and the rest, as stacked bars."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from scope import units
 from scope.models.prediction.operation_parts import OperationParts
 from scope.report.figure import Figure, Table
 from scope.report.run.contents import Contents
+from scope.report.run.figures.grouping import chosen_words
 from scope.report.run.figures.stacked import bars, layout
 
 _PARTS = {"messages": 0, "packing": 4, "first touch": 8, "rest": 1}
-"""Each part with the look of its bars, in the order in which they are stacked."""
+"""Each part with the style of its bars, in stacking order."""
 _MOST_CASES = 24
 
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
-    """Yield the parts of an operation that was measured on fresh buffers, beside a ping-pong."""
+    """Yield the parts of an operation on fresh buffers, with the ping-pong as reference."""
     found = [one for one in contents.models.operations if one.subject.benchmark == benchmark][:_MOST_CASES]
     if not found:
         return
-    labels = [_label(one) for one in found]
+    labels = [chosen_words(one.subject, contents.catalog) for one in found]
     yield Figure(
         key=f"{benchmark}-parts",
-        title="Share of the ping-pong, and where the rest of the time goes",
-        caption="Messages: what the operation's messages would take at the pace of the ping-pong. Packing: "
-        "columns less rows, warm. First touch: fresh buffers less used ones. The rest is contention, copies and "
-        "the library's algorithm, and holds what was not told apart because no warm variant was measured (a dash "
-        "in the table). A negative part (cheaper than its counterpart) has no bar.",
+        title="Parts of the time, with the ping-pong as reference",
+        caption="Messages: the operation's messages at the speed of the ping-pong. Packing: columns minus rows, "
+        "both warm. First touch: fresh minus used buffers. The rest is contention, copies and the library's "
+        "algorithm, and includes the parts that were not measured separately (a dash in the table). Negative "
+        "parts have no bar.",
         traces=[
             bars(name, slot, labels, [max(_seconds(one, name) or 0.0, 0.0) for one in found])
             for name, slot in _PARTS.items()
@@ -53,13 +54,11 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
     )
 
 
-def _label(one: OperationParts) -> str:
-    words = [f"{name} {value}" for name, value in one.subject.parameters.items() if name not in ("memory", "rows")]
-    transport = [] if one.subject.transport == "default" else [one.subject.transport]
-    return ", ".join([f"{one.subject.ranks} ranks", *words, *transport])
-
-
 def _seconds(one: OperationParts, name: str) -> float | None:
-    if name == "messages":
-        return one.messages_s.value
-    return {"packing": one.packing_s, "first touch": one.paging_s, "rest": one.rest_s}[name]
+    parts = {
+        "messages": one.messages_s.value,
+        "packing": one.packing_s,
+        "first touch": one.first_touch_s,
+        "rest": one.rest_s,
+    }
+    return parts[name]

@@ -1,4 +1,4 @@
-"""The matrix of a cluster: how long a message takes between every two processes, and what stands out in it."""
+"""The pair matrix: message times between every two processes, with slow processes and pairs marked."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from scope.report.run.contents import Contents
 from scope.report.run.figures.heat import cells
 from scope.report.wording import count, sentence
 
-BENCHMARK = "mpi.pairs"
-
 _FEWEST = 3
-"""Two processes have one pair, which needs no matrix."""
+"""Two processes are a single pair, which needs no matrix."""
 _WRITTEN = 16
-"""Up to so many processes the times stand in the cells."""
+"""Up to this many processes the cells contain the times."""
 _HALF = 6
-"""Up to so many processes the matrix takes half the width of the page."""
+"""Up to this many processes the matrix takes half the width of the page."""
 _NAMED = 32
-"""Up to so many processes each has its name on the axes, and the table is the matrix itself."""
+"""Up to this many processes all are named on the axes, and the table is the matrix itself."""
 _SLOWEST = 100
 """Rows of the table of a larger matrix."""
 _SIDE, _LOWEST, _HIGHEST = 30, 300, 720
@@ -28,12 +26,11 @@ _SIDE, _LOWEST, _HIGHEST = 30, 300, 720
 
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
-    """Yield a picture for each matrix."""
-    if benchmark != BENCHMARK:
-        return
-    for index, matrix in enumerate(contents.models.pairs):
+    """Yield a figure for each matrix of a benchmark."""
+    found = [one for one in contents.models.pairs if one.benchmark == benchmark]
+    for index, matrix in enumerate(found):
         if len(matrix.names) >= _FEWEST and any(value for row in matrix.time_s for value in row):
-            yield _figure(matrix, f"{BENCHMARK}-matrix-{index}")
+            yield _figure(matrix, f"{benchmark}-matrix-{index}")
 
 
 def _figure(matrix: PairMatrix, key: str) -> Figure:
@@ -44,7 +41,7 @@ def _figure(matrix: PairMatrix, key: str) -> Figure:
     return Figure(
         key=key,
         title=f"Half round trip of {units.size(matrix.message_bytes)} between every two processes, "
-        + ("one pair at a time" if matrix.load == "alone" else "all pairs of a round at once")
+        + ("one pair at a time" if matrix.load == "isolated" else "all pairs of a round at once")
         + ("" if matrix.transport == "default" else f", {matrix.transport}"),
         caption=_caption(matrix),
         traces=[cells(places, places, matrix.time_s, _hover(matrix, names), _written(matrix))],
@@ -61,7 +58,7 @@ def _figure(matrix: PairMatrix, key: str) -> Figure:
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    """Leave out the host where it is the same for all."""
+    """Leave out a host that is the same for all."""
     hosts = {name.partition(" rank ")[0] for name in names if " rank " in name}
     if len(hosts) != 1 or not all(" rank " in name for name in names):
         return list(names)
@@ -69,7 +66,7 @@ def _short(names: Sequence[str]) -> list[str]:
 
 
 def _ticks(matrix: PairMatrix, names: Sequence[str]) -> Plot:
-    """Name every process of a small matrix, of a large one those that stand out and some between."""
+    """Name all processes of a small matrix; of a large one, the slow ones and some in between."""
     marked = {matrix.names.index(name) for slow in matrix.slow_processes for name in slow.members}
     places = set(range(len(names)))
     if len(names) > _NAMED:
@@ -87,7 +84,7 @@ def _ticks(matrix: PairMatrix, names: Sequence[str]) -> Plot:
 
 
 def _outlines(matrix: PairMatrix) -> Iterator[Plot]:
-    """Frame the row and the column of a slow process, the cells of a slow pair, the smaller group."""
+    """Frame rows and columns of slow processes, cells of slow pairs, and the smaller group."""
     last = len(matrix.names) - 0.5
     for slow in matrix.slow_processes:
         for name in slow.members:
@@ -109,26 +106,28 @@ def _frame(left: float, right: float, low: float, high: float) -> Plot:
 
 def _caption(matrix: PairMatrix) -> str:
     launches = count(matrix.launches, "launch", "launches")
-    words = [f"Medians over {launches}; the colour follows the logarithm of the time."]
+    words = [f"Medians over {launches}; colours on a logarithmic scale."]
     if matrix.reason:
-        return " ".join([*words, f"No slow process or pair was looked for: {matrix.reason}."])
+        return " ".join([*words, f"Slow processes and pairs were not searched for: {matrix.reason}."])
     slow = [f"{sentence(one.members)} with every partner, by {_excess(one)}" for one in matrix.slow_processes]
     slow += [
         f"{one.members[0]} and {one.members[1]} with each other, by {_excess(one)}" for one in matrix.slow_pairs
     ]
     if matrix.slow_between:
         slow.append(
-            f"the way between {sentence(matrix.slow_between.members)} and all others, "
+            f"messages between {sentence(matrix.slow_between.members)} and all others, "
             f"by {_excess(matrix.slow_between)}"
         )
     words.append(
-        f"Slower than the others: {'; '.join(slow)}. Frames mark what is named." if slow else "Nothing stands out."
+        f"Slower than the others: {'; '.join(slow)}. Frames mark them."
+        if slow
+        else "No process or pair stands out."
     )
     return " ".join(words)
 
 
 def _excess(slow: Slow) -> str:
-    return units.share(slow.excess, slow.low, slow.high)
+    return units.share(slow.excess.value, slow.excess.low, slow.excess.high)
 
 
 def _hover(matrix: PairMatrix, names: Sequence[str]) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Where an algorithm's time goes: its phases as stacked bars."""
+"""The phases of programs as stacked bars."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from scope.report.figure import Figure, origins, series_name, table
-from scope.report.run.contents import PHASES, WHOLE_PROGRAMS, Contents
+from scope.report.order import case_key
+from scope.report.run.contents import PHASES, Contents
 from scope.report.run.figures.grouping import series_factors
 from scope.report.run.figures.stacked import bars, layout
-from scope.report.run.order import case_key, level
-from scope.report.wording import metric
 from scope.statistics.summary import Summary
 
 SLOTS = dict(zip(PHASES, (0, 1, 3, 5, 1, 4, 8), strict=True))
-"""The look of each phase."""
+"""The style of each phase."""
 _MOST_CASES = 24
 
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
-    """Yield the phases of a benchmark that observed at least two."""
+    """Yield the phases of a program that records at least two."""
     usable = [
         one for one in contents.headline if one.benchmark == benchmark and one.valid and one.median is not None
     ]
-    phases = [one for one in usable if one.metric in PHASES and level(benchmark) in WHOLE_PROGRAMS]
+    phases = [one for one in usable if one.metric in contents.phases(benchmark)]
     if any(one.metric == "exchange_s" for one in phases):
-        phases = [one for one in phases if one.metric != "communicate_s"]  # it is the sum of others
+        phases = [one for one in phases if one.metric != "communicate_s"]  # the sum of others
     names = sorted({one.metric for one in phases}, key=PHASES.index)
     if len(names) < 2:
         return
@@ -34,15 +33,18 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         cases[case_key(one)].append(one)
     groups = list(cases.values())[:_MOST_CASES]
     factors = series_factors([group[0] for group in groups], None)
-    labels = [series_name(group[0], factors, benchmark) for group in groups]
+    labels = [series_name(group[0], factors, contents.catalog, benchmark) for group in groups]
     yield Figure(
         key=f"{benchmark}-phases",
         title="Phases",
-        caption="Each phase's share of the sum of the phases; the hover and the table have the times. A phase is "
-        "the longest over the ranks, so that the phases of one case may overlap and their sum exceed its time.",
-        traces=[bars(metric(name), SLOTS[name], labels, _seconds(name, groups)) for name in names],
+        caption="The share of each phase in the sum of all phases; hover texts and the table show times. Each "
+        "phase is the longest over the ranks, so the sum of the phases may exceed the time of the case.",
+        traces=[
+            bars(contents.catalog.metric_label(name, benchmark), SLOTS[name], labels, _seconds(name, groups))
+            for name in names
+        ],
         layout=layout(len(groups), {"title": {"text": "share of the phases"}}, share=True),
-        table=table([one for group in groups for one in group], factors),
+        table=table([one for group in groups for one in group], factors, contents.catalog),
         origins=origins(phases),
         wide=True,
     )

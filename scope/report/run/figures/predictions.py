@@ -1,9 +1,10 @@
-"""Predicted beside measured: what the phase formulas say of every measured case, and how wrong they are."""
+"""Predicted and measured times of every measured case."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scope.catalog.catalog import Catalog
 from scope.models.prediction.prediction import PredictedPoint, Prediction
 from scope.report.figure import Figure, Plot, Table, log_axis, number, plain, whiskers
 from scope.report.run.contents import Contents
@@ -12,36 +13,36 @@ from scope.report.run.prediction_table import VALIDATED, summary, validated_row
 
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
-    """Yield the validated predictions of a benchmark, as many in a figure as can be told apart."""
+    """Yield the validated predictions of a benchmark, a few in each figure."""
     held = [
         one
         for one in contents.models.predictions
         if one.subject.benchmark == benchmark and any(point.role == "validated" for point in one.points)
     ]
     for index in range(0, len(held), MOST_SERIES):
-        yield _figure(held[index : index + MOST_SERIES], f"{benchmark}-predicted-{index // MOST_SERIES}")
+        yield _figure(contents, held[index : index + MOST_SERIES], f"{benchmark}-predicted-{index // MOST_SERIES}")
 
 
-def _figure(held: list[Prediction], key: str) -> Figure:
+def _figure(contents: Contents, held: list[Prediction], key: str) -> Figure:
     points = [(one, point) for one in held for point in one.points if point.measured_total_s is not None]
     measured = [point.measured_total_s.value for _, point in points if point.measured_total_s]
     values = [*measured, *(point.total_s.value for _, point in points)]
-    errors = " ".join(f"{_name(one).capitalize()}: {summary(one)}." for one in held)
+    catalog = contents.catalog
+    errors = " ".join(f"{_name(one, catalog).capitalize()}: {summary(one)}." for one in held)
     return Figure(
         key=key,
-        title="Predicted beside measured",
-        caption=f"The phase formulas ({held[0].source}) with the computation of one process and the messages of "
-        "the levels below; nothing of a run on several processes is used. On the dashed line both agree. "
-        f"{errors}",
-        traces=[_equal(values), *(_trace(one, slot) for slot, one in enumerate(held))],
+        title="Predicted and measured time",
+        caption=f"Cost formulas ({held[0].source}) with the rates of one process and the message times of the "
+        f"levels below; no measurement on several processes is used. On the dashed line both agree. {errors}",
+        traces=[_equal(values), *(_trace(one, slot, catalog) for slot, one in enumerate(held))],
         layout={"xaxis": log_axis("measured", values, "s"), "yaxis": log_axis("predicted", values, "s")},
-        table=Table(["kind", *VALIDATED], [[_name(one), *validated_row(point)] for one, point in points]),
+        table=Table(["case", *VALIDATED], [[_name(one, catalog), *validated_row(point)] for one, point in points]),
         origins=["measured", *sorted({one.origin for one in held})],
     )
 
 
-def _name(one: Prediction) -> str:
-    return chosen_words(one.subject, ("ranks",)) or one.subject.benchmark
+def _name(one: Prediction, catalog: Catalog) -> str:
+    return chosen_words(one.subject, catalog, ("ranks",)) or catalog[one.subject.benchmark].title
 
 
 def _equal(values: list[float]) -> Plot:
@@ -57,7 +58,7 @@ def _equal(values: list[float]) -> Plot:
     }
 
 
-def _trace(one: Prediction, slot: int) -> Plot:
+def _trace(one: Prediction, slot: int, catalog: Catalog) -> Plot:
     shown = [point for point in one.points if point.role == "validated" and point.measured_total_s]
     totals = [point.total_s for point in shown]
     return {
@@ -68,7 +69,7 @@ def _trace(one: Prediction, slot: int) -> Plot:
         "error_y": whiskers((total.value, total.low, total.high) for total in totals),
         "text": [plain(_hover(point)) for point in shown],
         "hovertemplate": "%{text}<extra></extra>",
-        "name": plain(_name(one)),
+        "name": plain(_name(one, catalog)),
         "meta": {"slot": slot, "role": "points"},
     }
 

@@ -1,4 +1,4 @@
-"""A collective against the number of processes, with the model that the data chose."""
+"""Times by number of processes, with the chosen models."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from scope.report.figure import (
     table,
     whiskers,
 )
+from scope.report.order import level, varying
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import MOST_SERIES, panels, series, series_factors, spread, swept, values
-from scope.report.run.order import level, varying
-from scope.report.wording import definition, metric
+from scope.report.wording import definition
 from scope.statistics.summary import Summary
 
 LEVELS = ("mpi", "operation", "algorithm", "application")
-"""Layers whose benchmarks are drawn against the number of processes."""
+"""Levels whose benchmarks are drawn by number of processes."""
 _SIZES = 4
 
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
-    """Yield the time of a benchmark against its number of ranks, where there were at least two numbers."""
+    """Yield the times of a benchmark by number of ranks, where there are at least two."""
     if level(benchmark) not in LEVELS:
         return
     times = [one for one in contents.results(benchmark) if one.unit == "s"]
@@ -45,17 +45,22 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         group = _varied(group)
         for index, part in enumerate(panels(group, "ranks") if group else []):
             same = varying(part)[1]
-            apart = [label(factor, same[factor]) for factor in series_factors(group, "ranks") if factor in same]
+            apart = [
+                label(contents.catalog, benchmark, factor, same[factor])
+                for factor in series_factors(group, "ranks")
+                if factor in same
+            ]
             yield _figure(contents, part, f"{benchmark}-{name}-ranks-{index}", apart)
 
 
 def _figure(contents: Contents, group: list[Summary], key: str, apart: list[str]) -> Figure:
-    first = group[0]
+    first, catalog = group[0], contents.catalog
+    metric = catalog.metric_label(first.metric, first.benchmark)
     names = series_factors(group, "ranks")
     traces: list[Plot] = []
     fits: list[Fit] = []
     for slot, line in enumerate(series(group, names)[:MOST_SERIES]):
-        name = series_name(line[0], names, metric(first.metric))
+        name = series_name(line[0], names, catalog, metric)
         fit = _chosen_fit(contents.models.fits, line[0])
         fits += [fit] if fit else []
         traces.append(_points(line, slot, name, joined=fit is None))
@@ -65,13 +70,9 @@ def _figure(contents: Contents, group: list[Summary], key: str, apart: list[str]
     models = ", ".join(sorted({f"{fit.equation} ({fit.source})" for fit in fits}))
     return Figure(
         key=key,
-        title=", ".join([f"{metric(first.metric).capitalize()} by number of processes", *apart]),
+        title=", ".join([f"{metric.capitalize()} by number of processes", *apart]),
         caption=f"Medians ({definition(first.definition)}) with their 95 % intervals. "
-        + (
-            f"Where a model was chosen the line is the model: {models}."
-            if fits
-            else "No model was chosen for these points; they are joined."
-        ),
+        + (f"Lines show the chosen model: {models}." if fits else "No model was chosen; the points are joined."),
         traces=traces,
         layout={
             "xaxis": {
@@ -83,15 +84,15 @@ def _figure(contents: Contents, group: list[Summary], key: str, apart: list[str]
                     counts[-1] + 0.06 * (counts[-1] - counts[0]),
                 ],
             },
-            "yaxis": log_axis(metric(first.metric), ys, first.unit),
+            "yaxis": log_axis(metric, ys, first.unit),
         },
-        table=table(group, [*names, "ranks"]),
+        table=table(group, [*names, "ranks"], catalog),
         origins=origins(group),
     )
 
 
 def _varied(group: list[Summary]) -> list[Summary]:
-    """Keep the series that were measured with at least two numbers of processes."""
+    """Keep the series with at least two numbers of processes."""
     lines = series(group, series_factors(group, "ranks"))
     return [one for line in lines if len({one.ranks for one in line}) > 1 for one in line]
 

@@ -1,21 +1,22 @@
-"""How far each chosen model misses its points."""
+"""Residuals of the chosen models."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from scope import units
+from scope.catalog.catalog import Catalog
 from scope.models.fitting.fit import Fit, NotFitted, Point, Variable
 from scope.report.figure import Figure, Plot, Table, count_axis, number, place, plain, size_axis
 from scope.report.run.contents import Contents
-from scope.report.wording import metric, model, variable_name
+from scope.report.wording import model, without_unit
 
 _MOST = 8
 """Series in a figure."""
 
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
-    """Yield the relative residuals of the chosen fits of a benchmark, as many in a figure as can be told apart."""
+    """Yield the relative residuals of the chosen fits of a benchmark, a few in each figure."""
     mine = [
         fit for fit in contents.models.fits if fit.chosen and fit.points and fit.subject.benchmark == benchmark
     ]
@@ -25,7 +26,7 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
 
 
 def _parts(fits: Sequence[Fit]) -> list[list[Fit]]:
-    """Divide the fits so that no figure has more series than can be told apart, if no single fit has."""
+    """Divide the fits so that no figure has too many series, unless a single fit has."""
     parts: list[list[Fit]] = []
     for fit in fits:
         if not parts or len(_series([*parts[-1], fit])) > _MOST:
@@ -37,7 +38,7 @@ def _parts(fits: Sequence[Fit]) -> list[list[Fit]]:
 def _figure(contents: Contents, fits: Sequence[Fit], variable: Variable, key: str) -> Figure:
     xs = [point.x for fit in fits for point in fit.points]
     sizes = variable in ("message_bytes", "message_bytes_and_ranks")
-    by = variable_name("message_bytes" if sizes else variable)
+    by = variable_label(contents.catalog, fits[0], "message_bytes" if sizes else variable)
     axis: Plot = size_axis(by, xs) if sizes else count_axis(by, xs)
     drawn = _series(fits)
     drawn = drawn[:: -(-len(drawn) // _MOST)]
@@ -45,8 +46,8 @@ def _figure(contents: Contents, fits: Sequence[Fit], variable: Variable, key: st
     return Figure(
         key=key,
         title=f"Residuals by {by}" + (" and number of processes" if variable == "message_bytes_and_ranks" else ""),
-        caption="Measured over fitted time, less one. Points that scatter around zero without a pattern are what "
-        "a fitting model leaves; a slope or a step is what it misses.",
+        caption="Measured over fitted time, minus 1. A model that fits leaves points scattered around 0 without a "
+        "pattern; a slope or a step shows what it misses.",
         traces=[_trace(name, points, slot, xs, sizes) for slot, (name, points) in enumerate(drawn)],
         layout={
             "xaxis": axis,
@@ -61,7 +62,7 @@ def _figure(contents: Contents, fits: Sequence[Fit], variable: Variable, key: st
 
 
 def _series(fits: Sequence[Fit]) -> list[tuple[str, list[Point]]]:
-    """Return the points of each fit, of each number of processes where that is a variable too."""
+    """Return the points of each fit, separately for each number of processes where that is a variable too."""
     groups: dict[tuple[int, str], list[Point]] = {}
     for index, fit in enumerate(fits):
         for point in fit.points:
@@ -94,13 +95,13 @@ def _row(fit: Fit, point: Point, sizes: bool) -> list[str]:
 
 
 def subject(fit: Fit | NotFitted) -> str:
-    """Name what a fit is of, with its metric where a benchmark observed it beside its time.
+    """Return the label of a fit's case, and the metric where a benchmark recorded it besides its time."""
+    observed = fit.definition == "observed"
+    return f"{fit.subject.label}: {without_unit(fit.metric)}" if observed else fit.subject.label
 
-    A fit over the number of ranks has none of its own.
-    """
-    words = [fit.subject.benchmark, *(f"{name}={value}" for name, value in fit.subject.parameters.items())]
-    words += [f"{fit.subject.ranks} ranks"] if "ranks" not in fit.variable else []
-    words += [fit.subject.transport] if fit.subject.transport != "default" else []
-    words += ["one per host"] if fit.subject.placement.startswith("node") else []
-    words += [metric(fit.metric)] if fit.definition == "observed" else []
-    return " ".join(words)
+
+def variable_label(catalog: Catalog, fit: Fit, variable: str) -> str:
+    """Return the name of a fit's variable in words."""
+    return (
+        "number of processes" if variable == "ranks" else catalog.parameter_label(variable, fit.subject.benchmark)
+    )

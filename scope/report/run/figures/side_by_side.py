@@ -1,23 +1,22 @@
-"""The same case chosen differently, side by side: send modes, definitions of time, single figures."""
+"""Variants of a case side by side: send modes, definitions of time, single values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from scope import units
 from scope.catalog.benchmark import Value
 from scope.report.figure import Comparison, Mark, Panel, label, origins, series_name, shown, table
+from scope.report.order import case_key, factors, level
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import series_factors, spread, swept, values
 from scope.report.run.figures.ranks import LEVELS
-from scope.report.run.order import case_key, factors, level
-from scope.report.wording import definition, metric
+from scope.report.wording import definition
 from scope.statistics.summary import Summary
 
 _PANELS = 4
 _MOST_ROWS = 40
 _HALF_ROWS = 6
-"""So many rows take half the width of the page."""
+"""Up to this many rows take half the width of the page."""
 _FEWEST_CHOICES = 3
 
 Row = tuple[str, Summary]
@@ -25,7 +24,7 @@ Rows = tuple[str, list[Row]]
 
 
 def choices(contents: Contents, benchmark: str) -> Iterator[Comparison]:
-    """Yield the first metric of a benchmark with a choice of at least three, as send modes are, at four sizes."""
+    """Yield the first metric of a benchmark by a parameter of three or more choices, at four sizes."""
     usable = contents.results(benchmark)
     main = next((one.metric for one in usable), None)
     times = [one for one in usable if one.metric == main]
@@ -44,12 +43,16 @@ def choices(contents: Contents, benchmark: str) -> Iterator[Comparison]:
         group = [one for one in times if one.transport == transport]
         if len(values(group, most)) >= _FEWEST_CHOICES:
             yield _at_sizes(
-                contents, group, variable, f"{benchmark}-choices-{transport}", f"{_words(most)} compared"
+                contents,
+                group,
+                variable,
+                f"{benchmark}-choices-{transport}",
+                f"{_words(contents, benchmark, most)} compared",
             )
 
 
 def definitions(contents: Contents, benchmark: str) -> Iterator[Comparison]:
-    """Yield all definitions of time of a collective beside each other, with the most ranks, at four sizes."""
+    """Yield all definitions of time of a collective side by side, on the most ranks, at four sizes."""
     mine = [one for one in contents.summaries if one.benchmark == benchmark and one.valid and one.median]
     times = [one for one in mine if one.unit == "s" and one.definition != "observed"]
     if len({one.definition for one in times}) < _FEWEST_CHOICES:
@@ -68,19 +71,22 @@ def definitions(contents: Contents, benchmark: str) -> Iterator[Comparison]:
             for one in group
             if variable is None or one.parameters[variable] == size
         ]
-        panels.append(("" if size is None or variable is None else _size(variable, size), rows))
+        panels.append(
+            ("" if size is None or variable is None else _size(contents, benchmark, variable, size), rows)
+        )
     yield _comparison(
+        contents,
         panels,
         key=f"{benchmark}-definitions",
-        title=f'What "the time" means, {ranks} ranks',
-        caption="The same runs under every definition of the time; what each means is said under Method.",
+        title=f"Definitions of time, {ranks} ranks",
+        caption="The same samples under every definition of time; Method explains the definitions.",
         names=[variable] if variable else [],
         with_definition=True,
     )
 
 
 def singles(contents: Contents, benchmark: str) -> Iterator[Comparison]:
-    """Yield each metric of a benchmark that was not swept, one row for each case."""
+    """Yield each metric of a benchmark that was not swept, a row for each case."""
     usable = contents.results(benchmark)
     for name in dict.fromkeys(one.metric for one in usable):
         group = sorted((one for one in usable if one.metric == name), key=contents.choice_key)
@@ -89,12 +95,13 @@ def singles(contents: Contents, benchmark: str) -> Iterator[Comparison]:
         if swept(group) is not None or against_ranks or alone:
             continue
         names = series_factors(group, None)
-        rows = [(series_name(one, names, benchmark), one) for one in group[:_MOST_ROWS]]
+        rows = [(series_name(one, names, contents.catalog, benchmark), one) for one in group[:_MOST_ROWS]]
         better = "higher" if group[0].better == "higher" else "lower"
         yield _comparison(
+            contents,
             [("", rows)],
             key=f"{benchmark}-{name}",
-            title=metric(name).capitalize(),
+            title=contents.catalog.metric_label(name, benchmark).capitalize(),
             caption=f"Medians ({definition(group[0].definition)}) with their 95 % intervals; {better} is better.",
             names=names,
             wide=len(rows) > _HALF_ROWS,
@@ -107,14 +114,16 @@ def _at_sizes(contents: Contents, group: list[Summary], variable: str, key: str,
     panels: list[Rows] = []
     for size in spread(_common(group, variable), _PANELS):
         rows = [one for one in ordered if one.parameters[variable] == size]
-        panels.append((_size(variable, size), [(series_name(one, names, ""), one) for one in rows]))
+        head = _size(contents, group[0].benchmark, variable, size)
+        panels.append((head, [(series_name(one, names, contents.catalog, ""), one) for one in rows]))
     transport = group[0].transport
     return _comparison(
+        contents,
         panels,
         key=key,
         title=what.capitalize() + ("" if transport == "default" else f", transport {transport}"),
-        caption="Medians with their 95 % intervals, each size on an axis of its own: intervals that do not touch "
-        "are choices that differ; " + f"{group[0].better} is better.",
+        caption="Medians with their 95 % intervals, each size on its own axis; intervals that do not overlap show "
+        f"a difference; {group[0].better} is better.",
         names=[*names, variable],
     )
 
@@ -127,6 +136,7 @@ def _common(group: list[Summary], variable: str) -> list[Value]:
 
 
 def _comparison(
+    contents: Contents,
     panels: Sequence[Rows],
     key: str,
     title: str,
@@ -141,7 +151,7 @@ def _comparison(
         title=title,
         caption=caption,
         panels=[Panel(head, _marks(rows)) for head, rows in panels if rows],
-        table=table(summaries, names, with_definition),
+        table=table(summaries, names, contents.catalog, with_definition),
         origins=origins(summaries),
         wide=wide,
     )
@@ -165,15 +175,10 @@ def _marks(rows: Sequence[Row]) -> list[Mark]:
     ]
 
 
-def _size(variable: str, value: Value) -> str:
-    return units.parameter(variable, value) if variable.endswith("_bytes") else label(variable, value)
+def _size(contents: Contents, benchmark: str, variable: str, value: Value) -> str:
+    return label(contents.catalog, benchmark, variable, value)
 
 
-def _words(name: str) -> str:
-    known = {
-        "mode": "send modes",
-        "blocks": "divisions into blocks",
-        "call": "ways of calling",
-        "wait": "ways of waiting",
-    }
-    return known.get(name, name + "s")
+def _words(contents: Contents, benchmark: str, name: str) -> str:
+    known = {"mode": "send modes", "blocks": "divisions into blocks", "call": "calls", "wait": "ways of waiting"}
+    return known.get(name, contents.catalog.parameter_label(name, benchmark) + "s")

@@ -1,4 +1,4 @@
-"""What more processes give an algorithm or application: speed-up, ideal line, and the law that was fitted."""
+"""Speed-ups of algorithms and applications, with the ideal line and the fitted law."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ import numpy as np
 
 from scope import units
 from scope.models.scaling.amdahl import Amdahl
-from scope.models.scaling.speedup import SIZES, Speedup, SpeedupPoint
+from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.report.figure import Figure, Plot, Table, number, plain, whiskers
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import MOST_SERIES, chosen_words, spread
+from scope.report.run.prediction_table import grid_words
 from scope.statistics.estimate import Estimate
 
-COLUMNS = ["size", "ranks", "time", "speed-up", "efficiency", "against the best serial", "remarks"]
-LAW = ["serial share", "critical count", "most cost-effective count"]
-"""Of all counts of a size together."""
+COLUMNS = ["size", "ranks", "time", "speed-up", "efficiency", "relative to the best sequential time", "remarks"]
+LAW = ["serial share", "critical number", "most cost-effective number"]
+"""Properties of all points of a size."""
 
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
-    """Yield a figure for each variant of an algorithm that was measured on one process and on several."""
+    """Yield a figure for each variant of a program with times of one process and of several."""
     kinds: dict[str, list[Speedup]] = defaultdict(list)
     for one in contents.models.speedups:
-        if one.subject.benchmark == benchmark and one.alone:
-            kinds[chosen_words(one.subject, (*SIZES, "ranks")) + f" ({one.origin})"].append(one)
+        if one.subject.benchmark == benchmark and one.sequential_baseline:
+            sizes = contents.catalog.of_role(benchmark, one.subject.parameters, "size") if one.size else {}
+            kinds[chosen_words(one.subject, contents.catalog, (*sizes, "ranks")) + f" ({one.origin})"].append(one)
     for index, (kind, group) in enumerate(kinds.items()):
         name = kind.removesuffix(" (measured)").strip()
         yield _figure(sorted(group, key=lambda one: one.size), name, f"{benchmark}-speedup-{index}")
@@ -56,7 +58,7 @@ def _figure(group: list[Speedup], kind: str, key: str) -> Figure:
 
 
 def _caption(group: Sequence[Speedup]) -> str:
-    text = "Against the same variant on one process; the dashed line is the ideal, p times as fast."
+    text = "Relative to the same variant on one process; the dashed line is the ideal speed-up p."
     laws = [one for one in group if one.amdahl]
     if not laws:
         return f"{text} No law was fitted: {group[-1].reason}."
@@ -73,7 +75,7 @@ def _told(one: Speedup, law: Amdahl) -> str:
     critical = (
         f"no gain beyond {_count(law.critical_ranks)} processes"
         if law.critical_ranks
-        else f"the count is {law.reason}"
+        else f"the critical number is {law.reason}"
     )
     effective = f", most cost-effective on {_count(one.effective_ranks)}" if one.effective_ranks else ""
     return f"{serial}; {critical}{effective}."
@@ -88,7 +90,7 @@ def _count(bounds: Estimate) -> str:
 def _row(one: Speedup, point: SpeedupPoint) -> list[str]:
     remarks = ["more processes than processors"] if point.oversubscribed else []
     remarks += ["super-linear"] if point.superlinear else []
-    remarks += [f"{point.rows} rows"] if point.rows else []
+    remarks += grid_words(point.grid)
     return [
         str(one.size) if one.size else "–",
         str(point.ranks),
@@ -147,19 +149,19 @@ def _points(one: Speedup, slot: int) -> Plot:
 
 
 def _name(one: Speedup) -> str:
-    """Name a series; the class of an application stands in the title."""
+    """Return the name of a series; the title names the class of an application."""
     return f"size {one.size}" if one.size else "measured"
 
 
 def _law(one: Speedup, law: Amdahl, slot: int) -> Plot:
     counts = np.linspace(law.points[0].x, law.points[-1].x, 60)
     serial, parallel, each = law.serial_s.value, law.parallel_s.value, law.per_process_s.value
-    alone_s = one.points[0].time_s.value
+    sequential_s = one.points[0].time_s.value
     return {
         "type": "scatter",
         "mode": "lines",
         "x": [number(float(n)) for n in counts],
-        "y": [number(alone_s / (serial + parallel / n + each * (n - 1))) for n in counts],
+        "y": [number(sequential_s / (serial + parallel / n + each * (n - 1))) for n in counts],
         "showlegend": False,
         "hoverinfo": "skip",
         "meta": {"slot": slot, "role": "fit"},

@@ -1,4 +1,4 @@
-"""Stacked bars of parts of a time, a row for each case or process."""
+"""Stacked bars of the parts of a time, one row for each case or rank."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scope.report.figure import Plot, number, plain
 
 
 def bars(name: str, slot: int, labels: Sequence[str], seconds: Sequence[float]) -> Plot:
-    """Return the bars of one part in all rows: its name, its look, and its time in s in each row."""
+    """Return the bars of one part: its name, its style, and its time in s in each row."""
     return {
         "type": "bar",
         "orientation": "h",
@@ -24,7 +24,7 @@ def bars(name: str, slot: int, labels: Sequence[str], seconds: Sequence[float]) 
 
 
 def layout(rows: int, axis: Plot, share: bool) -> Plot:
-    """Return the layout of stacked rows; `share`: in percent of each row."""
+    """Return the layout of stacked rows; with `share`, in percent of each row."""
     return {
         "barmode": "stack",
         **({"barnorm": "percent"} if share else {}),

@@ -1,4 +1,4 @@
-"""A collective over message size and number of processes at once: cells, and the same in three dimensions."""
+"""Times by message size and number of processes: a heat map, and a surface in three dimensions."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Iterator, Sequence
 from scope import units
 from scope.models.fitting.fit import Fit
 from scope.report.figure import Figure, Plot, label, log_ticks, number, origins, place, plain, shown, table, tick
+from scope.report.order import level, varying
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import series, series_factors, swept, values
 from scope.report.run.figures.heat import cells, scale
-from scope.report.run.order import level, varying
-from scope.report.wording import definition, metric, model, variable_name
+from scope.report.wording import definition, model
 from scope.statistics.summary import Summary
 
 _LEVELS = ("mpi", "operation")
 _FEWEST = 3
-"""Sizes, and numbers of processes."""
+"""Fewest sizes, and fewest numbers of processes."""
 _WRITTEN = 9
-"""Up to so many sizes the times stand in the cells."""
+"""Up to this many sizes the cells contain the times."""
 
 Grid = dict[tuple[float, int], Summary]
 """Summaries by size and number of processes."""
 
 
 def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
-    """Yield the time of each way of calling that was swept over both."""
+    """Yield the time of each variant that was swept over both."""
     if level(benchmark) not in _LEVELS:
         return
     usable = [one for one in contents.results(benchmark) if one.unit == "s"]
@@ -40,12 +40,18 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         for index, group in enumerate(groups):
             if min(len(values(group, variable)), len(values(group, "ranks"))) >= _FEWEST:
                 same = varying(group)[1]
-                apart = [label(factor, same[factor]) for factor in factors if factor in same]
-                yield _figure(contents, group, variable, f"{benchmark}-{name}-relief-{index}", apart)
+                apart = [
+                    label(contents.catalog, benchmark, factor, same[factor])
+                    for factor in factors
+                    if factor in same
+                ]
+                yield _figure(contents, group, variable, f"{benchmark}-{name}-surface-{index}", apart)
 
 
 def _figure(contents: Contents, group: list[Summary], variable: str, key: str, apart: list[str]) -> Figure:
-    first = group[0]
+    first, catalog = group[0], contents.catalog
+    metric = catalog.metric_label(first.metric, first.benchmark)
+    by = catalog.parameter_label(variable, first.benchmark)
     sizes = [float(value) for value in values(group, variable)]
     counts = [int(value) for value in values(group, "ranks")]
     grid = {(float(one.parameters[variable]), one.ranks): one for one in group}
@@ -56,7 +62,7 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
         key=key,
         title=", ".join(
             [
-                f"{metric(first.metric).capitalize()} by {variable_name(variable)} and number of processes",
+                f"{metric.capitalize()} by {by} and number of processes",
                 *apart,
             ]
         ),
@@ -64,11 +70,11 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
         traces=[_cells(grid, sizes, counts, fitted)],
         layout={
             "height": max(260, 110 + 30 * len(counts)),
-            "xaxis": _places(variable_name(variable), range(len(sizes)), ticks),
+            "xaxis": _places(by, range(len(sizes)), ticks),
             "yaxis": _places("processes", range(len(counts)), [str(count) for count in counts]),
         },
-        relief=_relief(grid, sizes, counts, fitted, ticks, variable),
-        table=table(group, ["ranks", variable]),
+        surface=_surface(grid, sizes, counts, fitted, ticks, variable, by),
+        table=table(group, ["ranks", variable], contents.catalog),
         origins=origins(group),
     )
 
@@ -106,15 +112,16 @@ def _hover(one: Summary | None, fitted: float | None) -> str:
     return f"{one.ranks} processes: {shown(one)}{model_says}"
 
 
-def _relief(
+def _surface(
     grid: Grid,
     sizes: Sequence[float],
     counts: Sequence[int],
     fitted: dict[tuple[float, int], float],
     ticks: Sequence[str],
     variable: str,
+    by: str,
 ) -> Plot:
-    """Return the figure in three dimensions: the measured points, and the surface of the model or through them."""
+    """Return the plot in three dimensions: the measured points, and the surface of the model or through them."""
     across = [math.log2(place(size, sizes)) for size in sizes]
     measured = {at: one.median for at, one in grid.items() if one.median}
     low, high = scale([*measured.values(), *(value for value in fitted.values() if value > 0)])
@@ -155,7 +162,7 @@ def _relief(
             "height": 460,
             "scene": {
                 "xaxis": {
-                    "title": {"text": variable_name(variable)},
+                    "title": {"text": by},
                     "tickvals": [number(x) for x in across[::stride]],
                     "ticktext": list(ticks[::stride]),
                 },
@@ -179,17 +186,17 @@ def _log10(value: float | None) -> float | None:
 
 
 def _caption(first: Summary, fit: Fit | None) -> str:
-    head = f"Medians ({definition(first.definition)}); the colour follows the logarithm of the time. "
+    head = f"Medians ({definition(first.definition)}); colours on a logarithmic scale. "
     if fit is None:
-        return head + "No model over both was chosen; in three dimensions the surface joins the measured points."
+        return head + "No model of both was chosen; the surface in three dimensions joins the measured points."
     return head + (
-        f"In three dimensions the points are measured and the surface is the model: {model(fit.model)}, "
+        f"In three dimensions, points are measured and the surface is the model: {model(fit.model)}, "
         f"{fit.equation} ({fit.source})."
     )
 
 
 def _chosen_fit(fits: Sequence[Fit], group: Sequence[Summary], variable: str) -> Fit | None:
-    """Return the chosen fit over both of what this group is of."""
+    """Return the chosen fit of this group over both variables."""
     first = group[0]
     fixed = {name: value for name, value in first.parameters.items() if name != variable}
     mine = (first.benchmark, fixed, first.transport, first.metric)

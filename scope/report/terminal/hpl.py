@@ -1,4 +1,4 @@
-"""The figures of `algorithm.linpack` as HPL writes its results, for whatever reads those."""
+"""Results of `algorithm.linpack` in the output format of HPL, for programs that read it."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 
+from scope.plan.case import Key
 from scope.statistics.summary import Summary
 
 BENCHMARK = "algorithm.linpack"
 BROADCASTS = {"ring": "0", "ring_modified": "1", "long": "4", "binomial": "B"}
-"""HPL's number of each; it has no tree."""
+"""HPL's number of each broadcast; HPL has no binomial tree."""
 THRESHOLD = 16.0
 RULE = "-" * 80
 
 
 def lines(summaries: list[Summary]) -> Iterator[str]:
-    """Yield HPL's table: a line for each case with the median time, and one with the largest residual.
+    """Yield HPL's table: for each case a line with the median time and one with the largest residual.
 
-    In the first column stand, as in HPL 2.3, wall time, processes along rows, look-ahead, broadcast, and that
-    panels are factored recursively in halves, down to 8 columns, right-looking.
+    The first column, as in HPL 2.3: wall time, row-major grid, look-ahead, broadcast, and recursive right-looking
+    panel factorisation in halves down to 8 columns.
     """
-    cases: dict[str, dict[str, Summary]] = defaultdict(dict)
+    cases: dict[tuple[Key, str], dict[str, Summary]] = defaultdict(dict)
     for one in summaries:
         if one.benchmark == BENCHMARK and one.primary and one.median is not None:
-            cases[f"{one.label} {one.placement} {one.origin}"][one.metric] = one
+            cases[one.key, one.origin][one.metric] = one
     yield f"{'T/V':<8}{'N':>12} {'NB':>5} {'P':>5} {'Q':>5} {'Time':>18}     {'Gflops':>18}"
     yield RULE
     whole = [case for case in cases.values() if "time_s" in case and "residual" in case]
@@ -50,7 +51,7 @@ def _order(time: Summary) -> tuple[int | str, ...]:
 
 
 def _rows(time: Summary) -> int:
-    """Return the rows of the grid, also where the benchmark chose them: as near to a square as can be."""
+    """Return the rows of the grid, also where the benchmark chose it: as close to a square as possible."""
     rows, columns = int(time.parameters["grid_rows"]), int(time.parameters["grid_columns"])
     if rows or columns:
         return rows or time.ranks // columns
