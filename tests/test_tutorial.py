@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 import scope
-from scope.build import native, registry
+from scope.build import installations, native, registry
 from scope.machine.machine import MpiInstallation
 from scope.samples.records import CaseRecord
 from tests.installed_mpi import embedded  # noqa: F401
@@ -24,6 +23,8 @@ PYTHON_TUTORIAL = TUTORIAL.with_name("python.md")
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^`(measure/src/benchmarks/\S+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
+SHARED = ("json", "timer")
+"""Sources that the native program shares with the other native parts."""
 LEVELS = ("mpi",)
 """Of the house's own benchmarks only these are compiled beside the new one."""
 
@@ -35,7 +36,8 @@ def test_the_tutorials_benchmark_needs_two_new_files(
 ) -> None:
     files = FILE.findall(TUTORIAL.read_text())
     assert [Path(name).suffix for name, _ in files] == [".cpp", ".md"]
-    shutil.copytree(native.source_directory(), tmp_path / "measure")
+    for folder in ("measure", *SHARED):
+        shutil.copytree(native.source_directory().parent / folder, tmp_path / folder)
     for level in (tmp_path / "measure/src/benchmarks").iterdir():
         if level.name not in LEVELS:
             shutil.rmtree(level)
@@ -65,7 +67,7 @@ def test_the_python_tutorial_runs(
 ) -> None:
     """Its blocks run one after the other, with the embedded MPI, in a folder of their own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", str(Path(embedded.compiler).parent), prepend=os.pathsep)
+    monkeypatch.setattr(installations, "_candidates", lambda: iter([(Path(embedded.compiler), "embedded")]))
     blocks = PYTHON_BLOCK.findall(PYTHON_TUTORIAL.read_text())
     assert len(blocks) >= 8
     names: dict[str, Any] = {}
