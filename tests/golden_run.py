@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.declared import described
+
 SEED = 20001
 LAUNCHES = 6
 REPETITIONS = 24
@@ -48,6 +50,10 @@ CANNON_PHASES = {
     ]
 }
 """Shares of the elapsed time on 1, 4 and 16 ranks."""
+BENCHMARKS = (
+    *("node.timer", "node.stream", "network.latency", "mpi.latency", "mpi.bandwidth", "mpi.comms2", "mpi.barrier"),
+    *("mpi.broadcast", "operation.broadcast", "algorithm.matmul_cannon"),
+)
 STREAM_SIZES = [262144, 4194304, 67108864]
 
 LATENCY = (0.4e-6, 1 / 10e9)
@@ -175,25 +181,25 @@ def collective_cases() -> Iterator[Synthetic]:
 
 def operation_cases() -> Iterator[Synthetic]:
     for ranks in (2, 4):
-        for size in MATRIX_SIZES:
-            for memory, factor in (("warm", 1.0), ("cold", 1.4)):
-                moved = 8 * size * size
+        for n in MATRIX_SIZES:
+            for buffers, factor in (("warm", 1.0), ("cold", 1.4)):
+                moved = 8 * n * n
                 yield Synthetic(
                     "operation.broadcast",
-                    {"size": size, "memory": memory},
+                    {"n": n, "buffers": buffers},
                     ranks,
                     factor * broadcast_s(moved, ranks) / 0.6,
                     work(float(moved * ranks), 0.0, ranks - 1.0),
                     together=True,
                 )
-    for size in CANNON_SIZES:
+    for n in CANNON_SIZES:
         for variant, rate in (("plain", 1.0e9), ("transposed", 2.0e9)):
             for ranks, phases in CANNON_PHASES.items():
-                flops = 2.0 * size**3
-                moved = 2 * 8.0 * size**2 * 2
+                flops = 2.0 * n**3
+                moved = 2 * 8.0 * n**2 * 2
                 yield Synthetic(
                     "algorithm.matmul_cannon",
-                    {"size": size, "variant": variant},
+                    {"n": n, "variant": variant},
                     ranks,
                     flops / (ranks * rate) / phases["compute_s"],
                     work(moved, flops, 4.0 * ranks),
@@ -205,7 +211,7 @@ def write(directory: Path, seed: int = SEED) -> Path:
     """Write the raw files of the run (run, machine, benchmarks, experiment, plan, samples) and return its path."""
     directory.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(seed)
-    plan = [f"# scope plan format=1 seed={seed} module=baseline"]
+    plan = [f"# scope plan format=2 seed={seed} module=baseline"]
     lines: list[str] = []
     clock_s = STARTED
     for number, (place, batch) in enumerate(launches(random), start=1):
@@ -215,7 +221,7 @@ def write(directory: Path, seed: int = SEED) -> Path:
         for position, case in enumerate(batch):
             words = " ".join(f"{key}={value}" for key, value in sorted(case.parameters.items()))
             plan.append(
-                f"{case.benchmark} {words} sampling.budget_s=0.1 sampling.interval=0.02".replace("  ", " ")
+                f"{case.benchmark} {words} sampling.budget_s=0.1 sampling.precision=0.02".replace("  ", " ")
             )
             lines.append(json.dumps(case_record(case, number, position, clock_s, random)))
             clock_s += 0.1
@@ -227,7 +233,7 @@ def write(directory: Path, seed: int = SEED) -> Path:
     for name, content in (
         ("run.json", run_record(clock_s)),
         ("machine.json", machine()),
-        ("benchmarks.json", benchmarks()),
+        ("benchmarks.json", described(*BENCHMARKS)),
     ):
         (directory / name).write_text(json.dumps(content, indent=1) + "\n")
     return directory
@@ -264,10 +270,10 @@ def case_record(
         "duration_s": 0.1,
         "verification": {"passed": not case.fails, "checks": 128, "cost_s": 1e-4, "message": case.fails},
         "work": case.work,
-        "stopped": "budget" if noisy else "interval",
+        "stopped": "budget" if noisy else "precision",
         "relative_interval": 0.3 if noisy else 0.01,
         "series": series,
-        "arrivals": [],
+        "rank_states": [],
     }
 
 
@@ -323,7 +329,7 @@ def rounded(rows: Any) -> list[list[float]]:
 def launch_record(launch: int, ranks: int, transport: str, clock_s: float) -> dict[str, Any]:
     return {
         "record": "launch",
-        "format": 1,
+        "format": 2,
         "launch": launch,
         "attempt": 1,
         "ranks": ranks,
@@ -334,7 +340,7 @@ def launch_record(launch: int, ranks: int, transport: str, clock_s: float) -> di
         "library": "Open MPI v5.0.11",
         "mpi_standard": "3.1",
         "processes": [
-            {"rank": rank, "host": "node1", "pid": 1000 + rank, "cores": [rank % 16]} for rank in range(ranks)
+            {"rank": rank, "host": "node1", "pid": 1000 + rank, "processors": [rank % 16]} for rank in range(ranks)
         ],
         "clock": {
             "source": "tsc",
@@ -350,7 +356,7 @@ def launch_record(launch: int, ranks: int, transport: str, clock_s: float) -> di
 
 def run_record(finished: float) -> dict[str, Any]:
     return {
-        "format": 1,
+        "format": 2,
         "scope_version": "0.1.0",
         "name": "golden",
         "module": "baseline",
@@ -369,7 +375,7 @@ seed = {SEED}
 launches = {LAUNCHES}
 
 [sampling]
-interval = 0.02
+precision = 0.02
 budget_s = 0.1
 
 [launcher]
@@ -437,156 +443,13 @@ def machine() -> dict[str, Any]:
         "built_unix_s": STARTED - 60,
     }
     return {
-        "format": 1,
+        "format": 2,
         "hosts": [host],
         "build": build,
         "environment": {"OMP_NUM_THREADS": "1"},
         "python": "3.11.2",
         "scope_version": "0.1.0",
     }
-
-
-def integer(name: str, unit: str, default: int, meaning: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "type": "integer",
-        "unit": unit,
-        "default": default,
-        "minimum": 0,
-        "maximum": 1 << 30,
-        "choices": [],
-        "meaning": meaning,
-    }
-
-
-def choice(name: str, choices: list[str], meaning: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "type": "choice",
-        "unit": "",
-        "default": choices[0],
-        "choices": choices,
-        "meaning": meaning,
-    }
-
-
-def metric(name: str, unit: str, better: str, quantity: str, definition: str) -> dict[str, Any]:
-    return {"name": name, "unit": unit, "better": better, "quantity": quantity, "definition": definition}
-
-
-def benchmark(
-    name: str,
-    summary: str,
-    parameters: list[dict[str, Any]],
-    metrics: list[dict[str, Any]],
-    ranks: tuple[int, int | None] = (2, None),
-    rank_rule: str = "any",
-) -> dict[str, Any]:
-    path = name.replace(".", "/")
-    return {
-        "name": name,
-        "summary": summary,
-        "source": f"{path}.cpp",
-        "specification": f"{path}.md",
-        "available": True,
-        "reason": "",
-        "minimum_ranks": ranks[0],
-        "maximum_ranks": ranks[1],
-        "rank_rule": rank_rule,
-        "parameters": parameters,
-        "metrics": metrics,
-        "sweeps": [{"module": "baseline", "cases": f"ranks={ranks[0]}"}],
-    }
-
-
-def benchmarks() -> list[dict[str, Any]]:
-    message = integer("message_bytes", "B", 0, "payload of one message")
-    mode = choice("mode", ["standard", "buffered", "synchronous", "ready"], "how the message is sent")
-    completion = choice("completion", ["blocking", "nonblocking"], "whether the calls wait")
-
-    def time(name: str, definition: str) -> dict[str, Any]:
-        return metric(name, "s", "lower", "time", definition)
-
-    def bandwidth(definition: str) -> dict[str, Any]:
-        return metric("bandwidth_bytes_per_s", "B/s", "higher", "bytes", definition)
-
-    def observed(name: str) -> dict[str, Any]:
-        return metric(name, "s", "lower", "observed", "max_rank")
-
-    return [
-        benchmark(
-            "node.timer",
-            "cost of one start/stop pair of each clock",
-            [choice("clock", ["register", "clock_gettime", "mpi_wtime"], "which clock")],
-            [time("pair_s", "local")],
-            (1, 1),
-        ),
-        benchmark(
-            "node.stream",
-            "memory bandwidth of four vector kernels",
-            [
-                choice("kernel", ["copy", "scale", "add", "triad"], "which kernel"),
-                integer("array_bytes", "B", 1 << 26, "size of one array"),
-            ],
-            [bandwidth("max_rank"), time("time_s", "max_rank")],
-            (1, None),
-        ),
-        benchmark(
-            "network.latency",
-            "TCP between two processes of its own",
-            [
-                choice("protocol", ["tcp", "shm"], "what carries the messages"),
-                message,
-                choice("nodelay", ["on", "off"], "TCP_NODELAY"),
-                choice("wait", ["polling", "blocking"], "how a process waits"),
-            ],
-            [time("latency_s", "half_round_trip"), bandwidth("half_round_trip")],
-            (2, 2),
-        ),
-        benchmark(
-            "mpi.latency",
-            "one-way time of a message",
-            [mode, completion, message],
-            [time("latency_s", "half_round_trip"), bandwidth("half_round_trip")],
-            (2, 2),
-        ),
-        benchmark(
-            "mpi.bandwidth",
-            "windows of messages in one direction",
-            [completion, message, integer("window", "", 64, "messages under way")],
-            [bandwidth("local"), metric("message_rate_per_s", "1/s", "higher", "messages", "local")],
-            (2, 2),
-        ),
-        benchmark(
-            "mpi.comms2",
-            "two messages that cross",
-            [message],
-            [time("time_s", "local"), bandwidth("local")],
-            (2, 2),
-        ),
-        benchmark("mpi.barrier", "the library's barrier", [], [time("time_s", "global")]),
-        benchmark(
-            "mpi.broadcast", "the library's broadcast", [message], [time("time_s", "global"), bandwidth("global")]
-        ),
-        benchmark(
-            "operation.broadcast",
-            "broadcast of an N x N matrix, buffers included",
-            [integer("size", "", 30, "N"), choice("memory", ["cold", "warm"], "state of the caches")],
-            [time("time_s", "global"), bandwidth("global")],
-        ),
-        benchmark(
-            "algorithm.matmul_cannon",
-            "Cannon's matrix multiplication",
-            [integer("size", "", 256, "N"), choice("variant", ["plain", "transposed"], "inner loops")],
-            [
-                time("time_s", "max_rank"),
-                metric("flops_per_s", "flop/s", "higher", "flops", "max_rank"),
-                *(observed(name) for name in CANNON_PHASES[4]),
-            ],
-            (1, None),
-            "square",
-        ),
-    ]
 
 
 if __name__ == "__main__":
