@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from scope.profiles.against import Against, Curve, hold, newest
 
 from scope.errors import UsageError
 from scope.machine.machine import Machine
-from scope.profiles.against import Against, Curve, hold, newest
 from scope.profiles.merged import Merged, merge
 from tests import golden_run as golden
 from tests.profiles import synthetic
