@@ -80,7 +80,7 @@ def without_failures(context: Context) -> Context:
 
 
 def tight(context: Context) -> Context:
-    return replace(context, summaries=[s.model_copy(update={"tight_share": 0.5}) for s in context.summaries])
+    return replace(context, summaries=[s.model_copy(update={"converged_share": 0.5}) for s in context.summaries])
 
 
 def nothing_skipped(context: Context) -> Context:
