@@ -25,8 +25,8 @@ FILE = re.compile(r"^`(measure/src/benchmarks/\S+)`:\n\n```\w+\n(.*?)^```$", re.
 
 SHARED = ("json", "timer")
 """Sources that the native program shares with the other native parts."""
-LEVELS = ("mpi",)
-"""Of the house's own benchmarks only these are compiled beside the new one."""
+KEPT = "mpi/barrier"
+"""Of the existing benchmarks only this one is compiled beside the new one."""
 
 
 def test_the_tutorials_benchmark_needs_two_new_files(
@@ -38,9 +38,10 @@ def test_the_tutorials_benchmark_needs_two_new_files(
     assert [Path(name).suffix for name, _ in files] == [".cpp", ".md"]
     for folder in ("measure", *SHARED):
         shutil.copytree(native.source_directory().parent / folder, tmp_path / folder)
-    for level in (tmp_path / "measure/src/benchmarks").iterdir():
-        if level.name not in LEVELS:
-            shutil.rmtree(level)
+    benchmarks = tmp_path / "measure/src/benchmarks"
+    for source in (*benchmarks.glob("*/*.cpp"), *benchmarks.glob("*/*.md")):
+        if str(source.relative_to(benchmarks).with_suffix("")) != KEPT:
+            source.unlink()
     for name, text in files:
         assert not (tmp_path / name).exists()
         (tmp_path / name).write_text(text)
@@ -48,7 +49,7 @@ def test_the_tutorials_benchmark_needs_two_new_files(
     monkeypatch.setenv("SCOPE_CACHE", str(tmp_path / "cache"))
 
     built = native.build(embedded)
-    assert "mpi.ring" in [benchmark.name for benchmark in registry.load(built.program)]
+    assert registry.load(built.program).names == ["mpi.barrier", "mpi.ring"]
 
     output = tmp_path / "samples.jsonl"
     (tmp_path / "plan.txt").write_text("mpi.ring sampling.budget_s=0.05\n")
@@ -84,8 +85,9 @@ def test_the_python_tutorial_runs(
 
 def test_choices_that_leave_no_case_or_several_are_named(golden_run: Path) -> None:
     run = scope.open(golden_run)
-    with pytest.raises(scope.UsageError, match=r"cases of mpi\.latency: choose one by .*message_bytes="):
-        run.samples("mpi.latency")
+    assert run.samples("mpi.latency", message_bytes="1Ki").case.parameters["mode"] == "standard"  # its default
+    with pytest.raises(scope.UsageError, match=r"2 cases of operation\.broadcast: choose one by ranks=2\|4"):
+        run.samples("operation.broadcast")
     with pytest.raises(scope.UsageError, match=r"no case mpi\.latency message_bytes=3; there are: "):
         run.samples("mpi.latency", message_bytes=3)
     with pytest.raises(scope.UsageError, match="is no run directory"):
