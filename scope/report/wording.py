@@ -101,4 +101,4 @@ def without_unit(name: str) -> str:
     """Return the name of a quantity without its unit: `bandwidth_bytes_per_s` is `bandwidth`."""
     for unit in ("_bytes_per_s", "_flops_per_s", "_per_s", "_bytes", "_s"):
         name = name.removesuffix(unit)
-    return name.replace("_", " ")
+    return name

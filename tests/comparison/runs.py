@@ -8,25 +8,30 @@ from typing import Any
 import numpy as np
 
 from scope.machine.machine import Machine
-from scope.rundirectory import RunDirectory, write_json
+from scope.plan.case import Case
+from scope.plan.placement import Placement
+from scope.rundirectory import FORMAT, RunDirectory, write_json
 from scope.statistics.summary import Summary
 from tests import golden_run
+from tests.declared import catalog, described
+
+LIMITS = ("node.matrix_multiply", "node.peak", "node.stream")
+"""Declared in every run: what the others are held against."""
 
 
 def summary(number: int, medians: Any, **changes: Any) -> Summary:
     """One latency of a made-up size with these launch medians."""
     values = sorted(float(value) for value in medians)
     figures = {
-        name: None for name in Summary.model_fields if name not in ("tight_share", "invalid_share", "steps")
+        name: None for name in Summary.model_fields if name not in ("converged_share", "invalid_share", "steps")
     }
+    given = {"benchmark": "mpi.latency", "parameters": {"message_bytes": number}, "ranks": 2}
+    given |= {"transport": "default", "placement": "core"} | changes
+    batch = (given["ranks"], given["transport"], Placement.parse(given["placement"]))
+    case = Case.of(catalog(), given["benchmark"], given["parameters"], batch)
     return Summary.model_validate(
         figures
         | {
-            "benchmark": "mpi.latency",
-            "parameters": {"message_bytes": number},
-            "ranks": 2,
-            "transport": "default",
-            "placement": "core",
             "metric": "latency_s",
             "unit": "s",
             "better": "lower",
@@ -45,9 +50,10 @@ def summary(number: int, medians: Any, **changes: Any) -> Summary:
             "mean": float(np.mean(values)),
             "autocorrelated": False,
             "invalid_share": 0.0,
-            "tight_share": 1.0,
+            "converged_share": 1.0,
         }
         | changes
+        | case.model_dump()
     )
 
 
@@ -55,7 +61,9 @@ def write(path: Path, summaries: list[Summary], machine: dict[str, Any] | None =
     """Write the two files."""
     path.mkdir(parents=True, exist_ok=True)
     directory = RunDirectory(path)
-    write_json(directory.statistics, {"format": 1, "summaries": summaries})
+    write_json(directory.statistics, {"format": FORMAT, "summaries": summaries})
+    names = {one.benchmark for one in summaries} | {"mpi.latency", *LIMITS}
+    write_json(directory.benchmarks, described(*names))
     write_json(directory.machine, Machine.model_validate(machine or golden_run.machine()))
     return path
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from scope.findings.read import context_of
 from scope.findings.run.context import Context
-from tests.findings.contexts import context_of
 
 
 @pytest.fixture(scope="session")

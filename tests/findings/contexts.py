@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from scope.build.registry import BenchmarkDescription
 from scope.findings.find import Kind, kinds
 from scope.findings.run.context import Context
-from scope.machine.machine import Host, Link, Machine
+from scope.machine.machine import Host, Link
 from scope.models.derive import derive
-from scope.plan.plan import read as read_plan
-from scope.rundirectory import Run, RunDirectory, read_json
-from scope.samples.reader import read
 from scope.samples.records import LaunchRecord
 from scope.samples.samples import CaseSamples, Samples, Times
 from scope.statistics.summarise import summarise
@@ -24,18 +19,6 @@ from scope.statistics.summary import Summary
 from tests.models.curves import noisy, summary
 
 Change = Callable[[Context], Context]
-
-
-def context_of(run: Path) -> Context:
-    directory = RunDirectory(run)
-    samples = read(run)
-    machine = read_json(directory.machine, Machine)
-    benchmarks = read_json(directory.benchmarks, list[BenchmarkDescription])
-    summaries = summarise(samples, benchmarks)
-    models = derive(summaries, machine, samples)
-    return Context(
-        read_json(directory.run, Run), samples, summaries, models, machine, benchmarks, read_plan(directory.plan)
-    )
 
 
 def with_host(context: Context, **change: Any) -> Context:
@@ -61,13 +44,13 @@ def with_times(context: Context, change: Callable[[Times], Times]) -> Context:
         return replace(case, times=[change(times) for times in case.times])
 
     samples = replace(context.samples, cases=[changed(case) for case in context.samples.cases])
-    summaries = summarise(samples, context.benchmarks)
-    models = derive(summaries, context.machine, samples)
+    summaries = summarise(samples, context.catalog)
+    models = derive(summaries, context.machine, samples, context.catalog)
     return replace(context, samples=samples, summaries=summaries, models=models)
 
 
 def with_summaries(context: Context, summaries: list[Summary]) -> Context:
-    models = derive(summaries, context.machine, context.samples)
+    models = derive(summaries, context.machine, context.samples, context.catalog)
     return replace(context, summaries=summaries, models=models)
 
 
@@ -127,7 +110,7 @@ def rung_summaries(
     )
     operation = noisy(random, 1.2e-4 / operation_share, spread=0.002)
     made.append(
-        summary(operation, "operation.broadcast", "time_s", "global", work_bytes=2 * mib, size=362, memory="cold")
+        summary(operation, "operation.broadcast", "time_s", "global", work_bytes=2 * mib, n=362, buffers="cold")
     )
     return made
 

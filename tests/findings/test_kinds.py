@@ -80,7 +80,7 @@ def without_failures(context: Context) -> Context:
 
 
 def tight(context: Context) -> Context:
-    return replace(context, summaries=[s.model_copy(update={"tight_share": 0.5}) for s in context.summaries])
+    return replace(context, summaries=[s.model_copy(update={"converged_share": 0.5}) for s in context.summaries])
 
 
 def nothing_skipped(context: Context) -> Context:
@@ -333,7 +333,7 @@ def with_two_threads_per_core(context: Context) -> Context:
 
 def test_both_threads_of_a_core_are_a_binding(golden_context: Context) -> None:
     def on_both(launch: LaunchRecord) -> LaunchRecord:
-        processes = [p.model_copy(update={"cores": [p.rank, p.rank + 16]}) for p in launch.processes]
+        processes = [p.model_copy(update={"processors": [p.rank, p.rank + 16]}) for p in launch.processes]
         return launch.model_copy(update={"processes": processes})
 
     context = with_launches(with_two_threads_per_core(golden_context), on_both)

@@ -71,7 +71,7 @@ def test_hosts_of_a_lab_have_one_load_and_nothing_to_be_bound_to(golden_context:
 
 
 def unbound(launch: LaunchRecord) -> LaunchRecord:
-    processes = [one.model_copy(update={"cores": [0, 1, 2]}) for one in launch.processes]
+    processes = [one.model_copy(update={"processors": [0, 1, 2]}) for one in launch.processes]
     return launch.model_copy(update={"processes": processes})
 
 

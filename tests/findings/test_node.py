@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from scope.findings.finding import Finding
+from scope.findings.read import context_of
 from scope.findings.run.context import Context
 from scope.machine.machine import Blas
 from scope.statistics.summary import Summary
-from tests.findings.contexts import context_of, run_kinds, with_host, with_summaries, with_usable
+from tests.findings.contexts import run_kinds, with_host, with_summaries, with_usable
 from tests.models.curves import noisy, summary
 
 KINDS = {"memory_saturated", "core_contention", "noise", "blas_older_processor", "blas_below_peak"}

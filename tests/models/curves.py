@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from scope.samples.records import Work
+from scope.machine.machine import Machine
+from scope.models.measurements import Measurements
+from scope.plan.case import Case
+from scope.plan.placement import Placement
+from scope.samples.records import LaunchRecord, Work
 from scope.statistics.figures import describe
 from scope.statistics.summary import Summary
+from tests import golden_run
+from tests.declared import catalog
 
 
 def summary(
@@ -23,13 +29,10 @@ def summary(
     unit: str = "s",
     **parameters: Any,
 ) -> Summary:
+    case = Case.of(catalog(), benchmark, parameters, (ranks, transport, Placement()))
     return Summary.model_validate(
-        {
-            "benchmark": benchmark,
-            "parameters": parameters,
-            "ranks": ranks,
-            "transport": transport,
-            "placement": "core",
+        case.model_dump()
+        | {
             "metric": metric,
             "unit": unit,
             "better": "lower" if unit == "s" else "higher",
@@ -40,7 +43,7 @@ def summary(
             "reason": "",
             "work": Work(bytes=work_bytes, flops=0.0, messages=1.0),
             "invalid_share": 0.0,
-            "tight_share": 1.0,
+            "converged_share": 1.0,
             **describe(list(times)).as_dict(),
         }
     )
@@ -52,3 +55,11 @@ def noisy(
     """Times of each launch: a lognormal level of the launch, and lognormal noise within it; the median is true."""
     levels = random.normal(0, spread, launches)
     return [truth * np.exp(level + random.normal(0, 2 * spread, samples)) for level in levels]
+
+
+def measured(
+    summaries: Sequence[Summary], launches: Sequence[LaunchRecord] = (), machine: Machine | None = None
+) -> Measurements:
+    """Everything that models are derived from; the machine is that of the golden run."""
+    known = machine or Machine.model_validate(golden_run.machine())
+    return Measurements(list(summaries), known, list(launches), catalog())

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from scope.build.registry import BenchmarkDescription
-from scope.machine.machine import Machine
+from scope.catalog.catalog import Catalog
 from scope.models.models import Models
 from scope.models.scaling.applications import Application, applications
 from scope.models.scaling.speedup import speedups
@@ -16,9 +15,9 @@ from scope.report.run.applications import characterisation, law, times
 from scope.samples.records import LaunchRecord, Work
 from scope.statistics.summary import Summary
 from tests import golden_run as golden
-from tests.models.curves import noisy, summary
+from tests.declared import catalog
+from tests.models.curves import measured, noisy, summary
 
-MACHINE = Machine.model_validate(golden.machine())
 OPERATIONS = 119.3e9
 
 
@@ -39,13 +38,15 @@ def kernel(computing_s: Callable[[int], float], *counts: int, name: str = "lu", 
         for metric, value in (seconds | others).items():
             exact = value == 0 or metric == "memory_bytes"
             figures = [np.full(15, value)] * 6 if exact else noisy(random, value)
-            one = summary(figures, f"application.npb_{name}", metric, "max_rank", ranks=p)
-            made.append(one.model_copy(update={"work": work, "parameters": {"class": size}}))
+            given = {"class": size}
+            unit = "Mop/s" if metric == "mops_per_s" else "s"
+            one = summary(figures, f"application.npb_{name}", metric, "max_rank", ranks=p, unit=unit, **given)
+            made.append(one.model_copy(update={"work": work}))
     return made
 
 
 def only(summaries: list[Summary], *counts: int) -> Application:
-    (found,) = applications(summaries, MACHINE, launches(*counts))
+    (found,) = applications(measured(summaries, launches(*counts)))
     return found
 
 
@@ -69,7 +70,7 @@ def test_computation_that_is_not_divided_is_said_to_be_off_the_law() -> None:
     found = only(kernel(lambda p: 3.0, 1, 2, 4), 1, 2, 4)
     assert found.deviation is not None
     assert found.deviation > 0.5
-    assert "describes nothing" in law(found)
+    assert "does not describe" in law(found)
     divided = only(kernel(lambda p: 3.0 / p, 1, 2, 4), 1, 2, 4)
     assert "at most" in law(divided)
 
@@ -93,36 +94,23 @@ def test_what_failed_or_says_nothing_of_its_parts_is_left_out() -> None:
     made = kernel(lambda p: 1 / p, 1, 2)
     broken = [one.model_copy(update={"valid": one.ranks == 1}) for one in made]
     assert [point.ranks for point in only(broken, 1, 2).points] == [1]
-    assert applications([one for one in made if one.metric != "compute_s"], MACHINE, launches(1, 2)) == []
+    assert applications(measured([one for one in made if one.metric != "compute_s"], launches(1, 2))) == []
 
 
-def described(meaning: str) -> dict[str, BenchmarkDescription]:
-    parameter = {"name": "class", "type": "choice", "unit": "", "default": "S", "meaning": meaning}
-    made = BenchmarkDescription.model_validate(
-        {
-            "name": "application.npb_lu",
-            "summary": "",
-            "source": "",
-            "specification": "",
-            "available": True,
-            "reason": "",
-            "minimum_ranks": 1,
-            "maximum_ranks": None,
-            "rank_rule": "any",
-            "parameters": [parameter],
-            "metrics": [],
-            "sweeps": [],
-        }
-    )
-    return {made.name: made}
+def described(meaning: str) -> Catalog:
+    declared = catalog()["application.npb_lu"]
+    parameters = [
+        one.model_copy(update={"meaning": meaning}) for one in declared.parameters if one.name == "class"
+    ]
+    return Catalog([declared.model_copy(update={"parameters": parameters})])
 
 
 def test_the_tables_hold_what_was_measured() -> None:
     made = kernel(lambda p: 12.0 / p, 1, 2, size="S") + kernel(lambda p: 12.0 / p, 1, 2)
-    found = applications(made, MACHINE, launches(1, 2))
+    found = applications(measured(made, launches(1, 2)))
     static = characterisation(found, described("size of the problem: S 12^3 points, W 33^3 points, A 64^3 points"))
     assert [row[:6] for row in static.rows] == [
-        ["npb_lu", size, problem, "250", "119300.0", ranks]
+        ["NAS LU", size, problem, "250", "119300.0", ranks]
         for size, problem in (("S", "12^3 points"), ("A", "64^3 points"))
         for ranks in ("1", "2")
     ]
@@ -131,8 +119,9 @@ def test_the_tables_hold_what_was_measured() -> None:
     other = [one.model_copy(update={"transport": "tcp"}) for one in found]
     older = characterisation(found + other, described("size of the problem"))
     assert [row[2] for row in older.rows] == ["–"] * 4
-    gains = speedups(made, MACHINE, launches(1, 2))
-    table = times(Models(format=1, fits=[], ladders=[], not_fitted=[], applications=found, speedups=gains))
+    gains = speedups(measured(made, launches(1, 2)))
+    models = Models(format=2, fits=[], ladders=[], not_fitted=[], applications=found, speedups=gains)
+    table = times(models, catalog())
     assert all(len(row) == len(table.columns) for row in table.rows)
     alone, both = table.rows[:2]
     assert alone[3].startswith("1.00")

@@ -7,7 +7,7 @@ import pytest
 from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.fitting.model import fit_all
 from scope.statistics.summary import Summary
-from tests.models.curves import noisy, summary
+from tests.models.curves import measured, noisy, summary
 
 
 def barrier(truth: Callable[[int], float], counts: list[int], seed: int, spread: float = 0.01) -> list[Summary]:
@@ -26,7 +26,7 @@ def bus(p: int) -> float:
 
 
 def result(points: list[Summary]) -> tuple[list[Fit], list[NotFitted]]:
-    return fit_all(points)
+    return fit_all(measured(points))
 
 
 def test_a_tree_is_told_from_a_bus() -> None:

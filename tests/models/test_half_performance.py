@@ -11,7 +11,8 @@ from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.fitting.model import fit_all
 from scope.samples.records import Work
 from scope.statistics.summary import Summary
-from tests.models.curves import noisy, summary
+from tests.declared import catalog
+from tests.models.curves import measured, noisy, summary
 
 R_INF, HALF = 8e9, 12.0
 LENGTHS = [1, 4, 16, 64, 256, 1024]
@@ -38,7 +39,7 @@ def curve(name: str, xs: list[int], per_unit: float, random: np.random.Generator
         )
         for x in xs
     ]
-    (made,) = curves(points)
+    (made,) = curves(points, catalog())
     assert made.variable == name
     return made
 
@@ -69,7 +70,7 @@ def test_the_intervals_cover_the_truth() -> None:
 def test_it_is_chosen_for_its_curves_and_no_others() -> None:
     lengths = [loop(x, [np.full(9, seconds(x, 2.0))] * 6, "vector_length", 2.0) for x in LENGTHS]
     messages = [summary([np.full(9, 1e-6 + n * 1e-9)] * 6, message_bytes=n) for n in LENGTHS]
-    fits, _ = fit_all([*lengths, *messages])
+    fits, _ = fit_all(measured([*lengths, *messages]))
     assert {fit.variable for fit in fits if fit.model == MODEL.name and fit.chosen} == {"vector_length"}
     assert {fit.variable for fit in fits if fit.model == "hockney"} == {"message_bytes"}
 
@@ -82,7 +83,7 @@ def test_two_points_are_no_line() -> None:
 
 def test_a_time_that_does_not_grow_has_no_rate() -> None:
     points = [loop(x, [np.full(9, 1e-6 * (1 - x / 10))] * 6, "vector_length", 2.0) for x in (1, 2, 3, 4)]
-    result = MODEL.fit(curves(points)[0])
+    result = MODEL.fit(curves(points, catalog())[0])
     assert isinstance(result, Fit)
     assert result.reason == "more arithmetic would take less time"
     assert result.left_out == ["r_inf_flops_per_s, n_half: the time per operation cannot be told from 0"]

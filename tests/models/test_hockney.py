@@ -4,6 +4,7 @@ import pytest
 from scope.models.communication.hockney import MODEL
 from scope.models.fitting.curve import Curve, curves
 from scope.models.fitting.fit import Fit, NotFitted
+from tests.declared import catalog
 from tests.models.curves import noisy, summary
 
 SIZES = [0, 64, 1024, 4096, 16384, 65536, 262144, 1048576]
@@ -16,11 +17,11 @@ TRUTH = {
 }
 
 
-def measured(random: np.random.Generator, launches: int, spread: float = 0.01) -> Curve:
+def drawn(random: np.random.Generator, launches: int, spread: float = 0.01) -> Curve:
     points = [
         summary(noisy(random, LATENCY + PER_BYTE * n, launches, spread=spread), message_bytes=n) for n in SIZES
     ]
-    (curve,) = curves(points)
+    (curve,) = curves(points, catalog())
     return curve
 
 
@@ -32,7 +33,7 @@ def fitted(curve: Curve) -> Fit:
 
 def test_exact_data_give_the_exact_line() -> None:
     exact = [summary([np.full(9, LATENCY + PER_BYTE * n)] * 6, message_bytes=n) for n in SIZES]
-    fit = fitted(curves(exact)[0])
+    fit = fitted(curves(exact, catalog())[0])
     for parameter in fit.parameters:
         assert parameter.value == pytest.approx(TRUTH[parameter.name])
         assert parameter.low == pytest.approx(parameter.value)
@@ -48,21 +49,21 @@ def test_the_intervals_cover_the_truth_as_often_as_they_say(launches: int) -> No
     trials = 200
     hits = dict.fromkeys(TRUTH, 0)
     for _ in range(trials):
-        for parameter in fitted(measured(random, launches)).parameters:
+        for parameter in fitted(drawn(random, launches)).parameters:
             hits[parameter.name] += parameter.low <= TRUTH[parameter.name] <= parameter.high
     for name, count in hits.items():
         assert count / trials > 0.93, name
 
 
 def test_intervals_are_not_needlessly_wide() -> None:
-    fit = fitted(measured(np.random.default_rng(12), 6))
+    fit = fitted(drawn(np.random.default_rng(12), 6))
     for parameter in fit.parameters:
         assert (parameter.high - parameter.low) / parameter.value < 0.1
 
 
 def test_two_sizes_are_no_line() -> None:
     points = [summary([np.full(5, 1e-6 + n * 1e-9)] * 6, message_bytes=n) for n in (0, 1024)]
-    result = MODEL.fit(curves(points)[0])
+    result = MODEL.fit(curves(points, catalog())[0])
     assert isinstance(result, NotFitted)
     assert result.reason == "2 message sizes; a line needs at least 3"
 
@@ -70,7 +71,7 @@ def test_two_sizes_are_no_line() -> None:
 def test_without_a_slope_there_is_no_bandwidth() -> None:
     random = np.random.default_rng(13)
     points = [summary(noisy(random, 1e-6, spread=0.05), message_bytes=n) for n in (0, 1, 2, 4, 8)]
-    fit = fitted(curves(points)[0])
+    fit = fitted(curves(points, catalog())[0])
     assert {parameter.name for parameter in fit.parameters} == {"latency_s", "per_byte_s"}
     assert (
         fit.left_out == ["r_inf_bytes_per_s, n_half_bytes: the time per byte cannot be told from 0"] or fit.reason

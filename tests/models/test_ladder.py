@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from scope.engine.analysis import analyze
+from scope.findings.read import context_of
 from scope.machine.machine import Machine
 from scope.models.ladder.ladder import Ladder, Rung
 from scope.models.ladder.ladder import ladders as build_ladders
 from scope.models.ladder.limits import TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
-from scope.models.ladder.memory_copy import NOT_MEASURED, copied_bytes, fastest_copy
+from scope.models.ladder.memory_copy import fastest_copy
 from scope.models.models import Models
 from scope.rundirectory import RunDirectory, read_json
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from tests import golden_run as golden
-from tests.findings.contexts import context_of
-from tests.models.curves import noisy, summary
+from tests.models.curves import measured, noisy, summary
 
 INSIDE = ("shared memory inside a host", "bandwidth_bytes_per_s")
 
@@ -60,19 +60,19 @@ def test_the_transposes_of_an_application_stand_on_top(golden_run: Path) -> None
         work_bytes=4e6,
         **{"class": "S"},
     )
-    made = build_ladders([*context.summaries, transposes], context.machine, context.samples.launches)
+    made = build_ladders(measured([*context.summaries, transposes], context.samples.launches))
     (inside,) = (one for one in made if (one.path, one.quantity) == INSIDE)
     rungs = by_layer(inside)
     assert list(rungs)[-2:] == ["algorithm", "application"]
     assert rungs["application"].value == pytest.approx(4e9, rel=0.02)
-    assert rungs["application"].name == "communication of application.npb_ft class=S, 2 ranks"
+    assert rungs["application"].name == f"communication of {transposes.label}"
     assert rungs["application"].retained is not None
 
 
 def test_tcp_over_the_loopback(golden_run: Path) -> None:
     rungs = by_layer(ladders(golden_run)["TCP over the loopback", "bandwidth_bytes_per_s"])
     assert rungs["limit"].value is None
-    assert rungs["limit"].reason == "the kernel does not know this link's rate"
+    assert rungs["limit"].reason == "the kernel does not know the rate of this link"
     assert rungs["network"].retained is None
     assert rungs["mpi"].retained == pytest.approx(
         golden.line(golden.TCP, 4194304) / golden.line(golden.MPI_TCP, 4194304), rel=0.02
@@ -123,7 +123,7 @@ def test_a_known_link_limits_by_its_frames(golden_copy: Path) -> None:
 def test_a_link_of_unknown_rate_says_so(golden_copy: Path) -> None:
     between_hosts(golden_copy, LINK | {"kind": "virtual", "rate_bits_per_s": None})
     rungs = by_layer(ladders(golden_copy)["TCP over eth0", "bandwidth_bytes_per_s"])
-    assert rungs["limit"].reason == "the kernel does not know this link's rate"
+    assert rungs["limit"].reason == "the kernel does not know the rate of this link"
 
 
 def copy_of(size: int, rate: float, benchmark: str = "node.memory_copy", **more: Any) -> Summary:
@@ -137,13 +137,13 @@ def test_the_limit_in_memory_is_the_fastest_copy_of_the_message_s_size() -> None
         copy_of(4 << 20, 33e9, "node.stream", kernel="copy"),
         copy_of(64 << 20, 19e9, "node.stream", kernel="copy"),
     ]
-    chosen = [fastest_copy([*library, *loop], n) for n in (1 << 20, 4 << 20, 1 << 30)]
-    assert [(s.benchmark, copied_bytes(s)) for s in chosen if s] == [
+    chosen = [fastest_copy(measured([*library, *loop]), n) for n in (1 << 20, 4 << 20, 1 << 30)]
+    assert [(s.benchmark, s.parameters["array_bytes"]) for s in chosen if s] == [
         ("node.memory_copy", 1 << 20),
         ("node.memory_copy", 4 << 20),
         ("node.stream", 64 << 20),
     ]
-    assert fastest_copy([copy_of(64, 1e9, "node.stream", kernel="triad")], 1) is None
+    assert fastest_copy(measured([copy_of(64, 1e9, "node.stream", kernel="triad")]), 1) is None
 
 
 def test_without_stream_there_is_no_limit_but_the_rest_stands(golden_copy: Path) -> None:
@@ -151,7 +151,7 @@ def test_without_stream_there_is_no_limit_but_the_rest_stands(golden_copy: Path)
     (golden_copy / "samples.jsonl").write_text("".join(f"{line}\n" for line in lines if "node.stream" not in line))
     analyze(golden_copy)
     rungs = by_layer(ladders(golden_copy)["shared memory inside a host", "bandwidth_bytes_per_s"])
-    assert rungs["limit"].reason == NOT_MEASURED
+    assert rungs["limit"].reason == "node.stream was not measured on one rank"
     assert rungs["mpi"].value is not None
     assert rungs["mpi"].retained is None
     assert rungs["operation"].retained is not None
@@ -185,16 +185,18 @@ def windows(rate: float) -> Summary:
 def test_in_memory_the_better_of_queue_and_attach_stands_under_the_library() -> None:
     machine, launches = of_two_ranks(("node1", "node1"))
     known = [network("network.bandwidth", "shm", 9e9), network("network.bandwidth", "cma", 12e9), windows(6e9)]
-    (ladder,) = build_ladders(known, machine, launches)
+    (ladder,) = build_ladders(measured(known, launches, machine))
     rungs = by_layer(ladder)
     assert ladder.exchange == "stream"
-    assert "protocol=cma" in rungs["network"].name
+    assert "protocol cma" in rungs["network"].name
     assert rungs["mpi"].retained == pytest.approx(0.5, rel=0.02)
 
 
 def test_a_cable_is_no_rung_of_a_path_inside_a_host() -> None:
     machine, launches = of_two_ranks(("node1", "node1"))
-    (ladder,) = build_ladders([network("network.bandwidth", "tcp", 3e9), windows(6e9)], machine, launches)
+    (ladder,) = build_ladders(
+        measured([network("network.bandwidth", "tcp", 3e9), windows(6e9)], launches, machine)
+    )
     assert "network" not in by_layer(ladder)
 
 
@@ -211,7 +213,7 @@ def test_both_exchanges_have_a_ladder_where_both_were_measured() -> None:
         windows(1e9),
     ]
     known.append(network("network.bandwidth", "ethernet", 1.2e9))
-    first, second = build_ladders(known, machine, launches)
+    first, second = build_ladders(measured(known, launches, machine))
     assert (first.exchange, second.exchange) == ("ping-pong", "stream")
     assert by_layer(first)["mpi"].retained == pytest.approx(0.8, rel=0.02)
     assert list(by_layer(second))[:4] == ["limit", "frames", "network", "mpi"]

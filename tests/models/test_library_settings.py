@@ -4,8 +4,11 @@ import pytest
 
 from scope.models.communication.library_settings import name_breaks
 from scope.models.fitting.fit import Breakpoint, Fit
+from scope.plan.case import Case
+from scope.plan.placement import Placement
 from scope.samples.records import LaunchRecord
-from scope.statistics.summary import Case
+from scope.statistics.estimate import Estimate
+from tests.declared import catalog
 
 OPEN_MPI = {
     "btl_sm_eager_limit": 4096,
@@ -35,7 +38,7 @@ MPICH = {
 def launch(
     settings: dict[str, Any], hosts: tuple[str, ...] = ("a", "a"), transport: str = "default"
 ) -> LaunchRecord:
-    processes = [{"rank": rank, "host": host, "pid": 1, "cores": [0]} for rank, host in enumerate(hosts)]
+    processes = [{"rank": rank, "host": host, "pid": 1, "processors": [0]} for rank, host in enumerate(hosts)]
     clock = {
         "source": "tsc",
         "frequency_hz": 1e9,
@@ -47,7 +50,7 @@ def launch(
     return LaunchRecord.model_validate(
         {
             "record": "launch",
-            "format": 1,
+            "format": 2,
             "launch": 1,
             "attempt": 1,
             "ranks": len(hosts),
@@ -72,14 +75,14 @@ def broken(
         model="piecewise_hockney",
         equation="",
         source="",
-        subject=Case(benchmark=benchmark, parameters={}, ranks=ranks, transport=transport, placement="core"),
+        subject=Case.of(catalog(), benchmark, {}, (ranks, transport, Placement())),
         metric="latency_s",
         definition="half_round_trip",
         variable="message_bytes",
         low=0,
         high=1 << 20,
         parameters=[],
-        breakpoints=[Breakpoint(last_before=last, first_after=first, jump_s=1e-6)],
+        breakpoints=[Breakpoint(last_before=last, first_after=first, jump_s=Estimate(value=1e-6))],
         points=[],
         relative_error=0,
         bic=0,
@@ -91,7 +94,7 @@ def broken(
 def names(fit: Fit, *launches: LaunchRecord, **environment: str) -> list[str]:
     of_its_kind = [one.model_copy(update={"ranks": fit.subject.ranks}) for one in launches]
     # A launch of one process does not open what carries messages: it must not count.
-    (named,) = name_breaks([fit], [*of_its_kind, launch({}, hosts=("a",))], environment)
+    (named,) = name_breaks([fit], [*of_its_kind, launch({}, hosts=("a",))], environment, catalog())
     return [setting.name for setting in named.breakpoints[0].settings]
 
 

@@ -6,16 +6,12 @@ from scope.models.ladder.limits import (
     TCP_IP,
     TCP_IP_ACKNOWLEDGED,
     TCP_IP_TIMESTAMPS,
-    TCP_IPV6,
     UDP_IP,
-    UDP_IPV6,
     Frame,
     Protocol,
     asymptotic_bytes_per_s,
-    half_performance_bytes,
     message_time_s,
     message_wire_bytes,
-    tagged,
     throughput_bytes_per_s,
 )
 
@@ -32,19 +28,6 @@ from scope.models.ladder.limits import (
 )
 def test_the_thesis_s_limits(protocol: Protocol, rate: float, expected: float) -> None:
     assert asymptotic_bytes_per_s(rate, protocol) == pytest.approx(expected, rel=1e-3)
-
-
-# The thesis says 36 for raw Ethernet: it forgets that packets below 46 bytes are padded.
-@pytest.mark.parametrize(("protocol", "expected"), [(RAW, 40), (TCP_IP, 70), (TCP_IP_ACKNOWLEDGED, 132)])
-def test_the_thesis_s_half_performance_lengths(protocol: Protocol, expected: int) -> None:
-    assert int(half_performance_bytes(protocol)) == expected
-
-
-@pytest.mark.parametrize("protocol", [RAW, TCP_IP, TCP_IP_TIMESTAMPS, TCP_IP_ACKNOWLEDGED])
-def test_half_performance_is_half_of_the_performance(protocol: Protocol) -> None:
-    half = half_performance_bytes(protocol)
-    low, high = (throughput_bytes_per_s(10e6, n, protocol) for n in (int(half), int(half) + 1))
-    assert low <= asymptotic_bytes_per_s(10e6, protocol) / 2 <= high
 
 
 @pytest.mark.parametrize(
@@ -86,8 +69,6 @@ def test_the_least_time_of_a_message() -> None:
     ("protocol", "payload"),
     [
         (UDP_IP, 1472),
-        (TCP_IPV6, 1440),
-        (UDP_IPV6, 1452),
         (MEASURED["tcp"], 1448),
         (MEASURED["udp"], 1456),
         (MEASURED["ethernet"], 1484),
@@ -95,8 +76,3 @@ def test_the_least_time_of_a_message() -> None:
 )
 def test_every_header_set_takes_its_share_of_a_full_frame(protocol: Protocol, payload: int) -> None:
     assert asymptotic_bytes_per_s(10e6, protocol) == pytest.approx(10e6 / 8 * payload / 1538)
-
-
-def test_a_vlan_tag_costs_four_bytes_of_every_frame() -> None:
-    assert tagged(Frame()).wire_bytes(1500) == 1542
-    assert tagged(Frame()).wire_bytes(0) == 88

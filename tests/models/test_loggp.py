@@ -6,7 +6,8 @@ from scope.models.fitting.curve import curves
 from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.fitting.model import fit_all
 from scope.statistics.summary import Summary
-from tests.models.curves import noisy, summary
+from tests.declared import catalog
+from tests.models.curves import measured, noisy, summary
 
 SIZES = [0, 8, 64, 256, 1024, 2048, 4096, 16384, 65536, 262144, 1048576]
 EAGER = 4096
@@ -47,7 +48,7 @@ def overheads(
 
 
 def fitted(summaries: list[Summary]) -> Fit | NotFitted:
-    results = [result for curve in curves(summaries) if (result := MODEL.fit(curve)) is not None]
+    results = [result for curve in curves(summaries, catalog()) if (result := MODEL.fit(curve)) is not None]
     assert len(results) == 1
     return results[0]
 
@@ -114,7 +115,7 @@ def test_two_sizes_are_too_few() -> None:
 
 
 def test_no_other_model_is_fitted_to_what_was_observed() -> None:
-    fits, not_fitted = fit_all(overheads(np.random.default_rng(36)))
+    fits, not_fitted = fit_all(measured(overheads(np.random.default_rng(36))))
     observed = [fit.model for fit in fits if fit.definition == "observed"]
     assert observed == ["loggp"]
     assert [fit.chosen for fit in fits if fit.model == "loggp"] == [True]
@@ -124,4 +125,4 @@ def test_no_other_model_is_fitted_to_what_was_observed() -> None:
 
 def test_other_observed_times_are_no_loggp() -> None:
     phases = [s for s in overheads(np.random.default_rng(37)) if s.metric != "wire_latency_s"]
-    assert all(MODEL.fit(curve) is None for curve in curves(phases))
+    assert all(MODEL.fit(curve) is None for curve in curves(phases, catalog()))

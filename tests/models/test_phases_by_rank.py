@@ -11,14 +11,15 @@ import pytest
 from scope.models.scaling.phases_by_rank import phases_by_rank
 from scope.samples.reader import read
 from scope.samples.samples import CaseSamples, Samples
+from tests.declared import catalog
 
 CANNON = "algorithm.matmul_cannon"
 
 
 @pytest.fixture(scope="module")
 def samples(golden_raw: Path) -> Samples:
-    whole = read(golden_raw)
-    return replace(whole, cases=[case for case in whole.cases if case.benchmark == CANNON])
+    whole = read(golden_raw, catalog())
+    return replace(whole, cases=[case for case in whole.cases if case.case.benchmark == CANNON])
 
 
 def slower(case: CaseSamples, rank: int) -> CaseSamples:
@@ -32,7 +33,7 @@ def slower(case: CaseSamples, rank: int) -> CaseSamples:
 
 
 def test_every_case_on_several_processes_is_there(samples: Samples) -> None:
-    found = phases_by_rank(samples)
+    found = phases_by_rank(samples, catalog())
     assert len(found) == 12, "three sizes, two variants, 4 and 16 ranks"
     assert {one.subject.ranks for one in found} == {4, 16}
     for one in found:
@@ -50,8 +51,8 @@ def test_every_case_on_several_processes_is_there(samples: Samples) -> None:
 
 
 def test_the_rank_that_computes_longer_stands_out(samples: Samples) -> None:
-    changed = replace(samples, cases=[slower(case, 2) if case.ranks == 4 else case for case in samples.cases])
-    for before, after in zip(phases_by_rank(samples), phases_by_rank(changed), strict=True):
+    changed = replace(samples, cases=[slower(case, 2) if case.case.ranks == 4 else case for case in samples.cases])
+    for before, after in zip(phases_by_rank(samples, catalog()), phases_by_rank(changed, catalog()), strict=True):
         if before.subject.ranks == 4:
             ratio = np.array(after.phases_s["compute_s"]) / np.array(before.phases_s["compute_s"])
             assert ratio == pytest.approx([1, 1, 2, 1])
@@ -61,5 +62,5 @@ def test_the_rank_that_computes_longer_stands_out(samples: Samples) -> None:
 
 def test_a_case_that_failed_once_is_left_out(samples: Samples) -> None:
     broken = [replace(samples.cases[0], status="failed"), *samples.cases[1:]]
-    expected = 12 if samples.cases[0].ranks == 1 else 11
-    assert len(phases_by_rank(replace(samples, cases=broken))) == expected
+    expected = 12 if samples.cases[0].case.ranks == 1 else 11
+    assert len(phases_by_rank(replace(samples, cases=broken), catalog())) == expected

@@ -5,10 +5,11 @@ import pytest
 
 from scope.models.communication.piecewise_hockney import MODEL
 from scope.models.fitting.curve import curves
-from scope.models.fitting.fit import Fit, NotFitted
+from scope.models.fitting.fit import Breakpoint, Fit, NotFitted
 from scope.models.fitting.model import fit_all
 from scope.models.fitting.segmentation import FEWEST_POINTS, best_divisions, line_cost
-from tests.models.curves import noisy, summary
+from tests.declared import catalog
+from tests.models.curves import measured, noisy, summary
 
 SIZES = [0, 1, 8, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576]
 
@@ -29,7 +30,14 @@ def fit_of(
     random: np.random.Generator, truth: object, spread: float = 0.01, launches: int = 6
 ) -> Fit | NotFitted | None:
     points = [summary(noisy(random, truth(n), launches, spread=spread), message_bytes=n) for n in SIZES]  # type: ignore[operator]
-    return MODEL.fit(curves(points)[0])
+    return MODEL.fit(curves(points, catalog())[0])
+
+
+def bounds(point: Breakpoint) -> tuple[float, float]:
+    assert point.jump_s is not None
+    assert point.jump_s.low is not None
+    assert point.jump_s.high is not None
+    return point.jump_s.low, point.jump_s.high
 
 
 def test_the_programme_is_exact() -> None:
@@ -57,11 +65,11 @@ def test_a_switch_is_found_where_it_is(switch: int) -> None:
     assert (point.last_before, point.first_after) == (switch, SIZES[SIZES.index(switch) + 1])
     steps = [rendezvous(n) - eager(n) for n in (point.last_before, point.first_after)]
     truth = min(steps, key=abs) if steps[0] * steps[1] > 0 else 0.0
-    assert point.jump_low_s is not None
-    assert point.jump_high_s is not None
-    assert point.jump_low_s <= truth * 1.02
-    assert point.jump_high_s >= truth * 0.98
-    assert point.jump_s == pytest.approx(truth, rel=0.2)
+    low, high = bounds(point)
+    assert low <= truth * 1.02
+    assert high >= truth * 0.98
+    assert point.jump_s is not None
+    assert point.jump_s.value == pytest.approx(truth, rel=0.2)
     first, second = fit.segments
     assert first.latency_s.value == pytest.approx(1e-6, rel=0.03)
     assert second.per_byte_s.value == pytest.approx(1 / 12e9, rel=0.03)
@@ -76,9 +84,8 @@ def test_the_jump_s_interval_covers_the_truth() -> None:
         if isinstance(fit, Fit) and [p.first_after for p in fit.breakpoints] == [32768]:
             found += 1
             (point,) = fit.breakpoints
-            assert point.jump_low_s is not None
-            assert point.jump_high_s is not None
-            hits += point.jump_low_s <= truth <= point.jump_high_s
+            low, high = bounds(point)
+            hits += low <= truth <= high
     assert found / trials > 0.95
     assert hits / found > 0.93
 
@@ -109,7 +116,7 @@ def test_half_of_the_bandwidth_is_reached_where_it_says() -> None:
 def test_the_data_choose_and_the_rejected_is_kept() -> None:
     random = np.random.default_rng(27)
     points = [summary(noisy(random, switched(n)), message_bytes=n) for n in SIZES]
-    fits, _ = fit_all(points)
+    fits, _ = fit_all(measured(points))
     assert [(fit.model, fit.chosen) for fit in fits] == [("piecewise_hockney", True), ("hockney", False)]
     assert "BIC" in fits[0].reason
     assert "higher than that of piecewise_hockney" in fits[1].reason
@@ -118,7 +125,7 @@ def test_the_data_choose_and_the_rejected_is_kept() -> None:
 def test_a_straight_line_chooses_hockney_and_says_why_it_is_one() -> None:
     random = np.random.default_rng(28)
     points = [summary(noisy(random, eager(n)), message_bytes=n) for n in SIZES]
-    fits, not_fitted = fit_all(points)
+    fits, not_fitted = fit_all(measured(points))
     assert [(fit.model, fit.chosen) for fit in fits] == [("hockney", True)]
     assert [result.reason for result in not_fitted] == ["one segment describes the data: this is Hockney's model"]
 
@@ -133,10 +140,9 @@ def test_a_bend_is_no_step() -> None:
         fit = fit_of(random, bent)
         assert isinstance(fit, Fit)
         for point in fit.breakpoints:
-            assert point.jump_low_s is not None
-            assert point.jump_high_s is not None
-            assert point.jump_low_s <= 0.05 * bent(point.first_after)
-            assert point.jump_high_s >= -0.05 * bent(point.first_after)
+            low, high = bounds(point)
+            assert low <= 0.05 * bent(point.first_after)
+            assert high >= -0.05 * bent(point.first_after)
 
 
 def test_what_no_model_describes_is_not_chosen() -> None:
@@ -145,6 +151,6 @@ def test_what_no_model_describes_is_not_chosen() -> None:
         summary(noisy(random, 1e-6 * (1 + 20 * (i % 2))), message_bytes=n)
         for i, n in enumerate([2**k for k in range(24)])
     ]
-    fits, _ = fit_all(wild)
+    fits, _ = fit_all(measured(wild))
     assert not any(fit.chosen for fit in fits)
     assert any("no model describes the data" in fit.reason for fit in fits)

@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 
 from scope.errors import UsageError
-from scope.machine.machine import Machine
 from scope.models.prediction.costs.steps import Messages, Problem
-from scope.models.prediction.measured_costs import LowerLevels, NotMeasuredError
+from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
 from scope.models.prediction.prediction import Prediction, Predictor, all_costs, predictions
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from tests import golden_run as golden
-from tests.models.curves import noisy, summary
+from tests.declared import catalog
+from tests.models.curves import measured, noisy, summary
 
-MACHINE = Machine.model_validate(golden.machine())
 LAUNCHES = [LaunchRecord.model_validate(golden.launch_record(1, p, "default", 0.0)) for p in (1, 2, 4, 16, 32)]
 
 START_S, BYTE_S = 1e-6, 1 / 5e9
@@ -71,16 +70,20 @@ def cannon_run(slower: float = 1.0, spread: float = 0.002, seed: int = 1) -> lis
     random = np.random.default_rng(seed)
     made = ping_pong(random, spread)
     for size in [60, *SIZES]:
-        made += phases(random, "algorithm.matmul_cannon", 1, spread, cannon(size, 1), size=size, variant="plain")
+        made += phases(random, "algorithm.matmul_cannon", 1, spread, cannon(size, 1), n=size, variant="plain")
     for side in (2, 4):
         for size in SIZES:
             times = cannon(size, side, slower)
-            made += phases(random, "algorithm.matmul_cannon", side**2, spread, times, size=size, variant="plain")
+            made += phases(random, "algorithm.matmul_cannon", side**2, spread, times, n=size, variant="plain")
     return made
 
 
+def predictor(benchmark: str, summaries: list[Summary]) -> Predictor:
+    return Predictor(all_costs(catalog())[benchmark], measured(summaries, LAUNCHES), "default")
+
+
 def only(summaries: list[Summary]) -> Prediction:
-    found = predictions(summaries, MACHINE, LAUNCHES)
+    found = predictions(measured(summaries, LAUNCHES))
     assert len(found) == 1
     return found[0]
 
@@ -134,19 +137,19 @@ def test_intervals_cover_the_truth() -> None:
 
 
 def test_what_lies_beyond_the_measurements_is_said() -> None:
-    predictor = Predictor(all_costs()["algorithm.matmul_cannon"], cannon_run(), MACHINE, LAUNCHES)
-    inside = predictor.point(Problem(480, 16, {"variant": "plain"}))
-    beyond = predictor.point(Problem(4800, 4, {"variant": "plain"}))
+    mine = predictor("algorithm.matmul_cannon", cannon_run())
+    inside = mine.point(Problem(480, 16, {"variant": "plain"}))
+    beyond = mine.point(Problem(4800, 4, {"variant": "plain"}))
     assert inside.beyond == []
     assert any("compute: rates at sizes outside 60 to 480" in words for words in beyond.beyond)
     assert any(words.startswith("messages outside") for words in beyond.beyond)
 
 
 def test_more_processes_than_a_host_has_processors_are_said_to_be() -> None:
-    predictor = Predictor(all_costs()["algorithm.matmul_cannon"], cannon_run(), MACHINE, LAUNCHES)
-    assert predictor.point(Problem(480, 16, {"variant": "plain"})).beyond == []
-    said = predictor.point(Problem(480, 64, {"variant": "plain"})).beyond
-    assert said == ["more ranks than the 16 processors of a host: as though it had them all"]
+    mine = predictor("algorithm.matmul_cannon", cannon_run())
+    assert mine.point(Problem(480, 16, {"variant": "plain"})).beyond == []
+    said = mine.point(Problem(480, 64, {"variant": "plain"})).beyond
+    assert said == ["more ranks than the 16 processors of a host: as if it had enough"]
 
 
 def test_without_a_ping_pong_nothing_is_predicted() -> None:
@@ -165,7 +168,7 @@ def test_without_one_process_nothing_is_predicted() -> None:
 def test_crowded_points_are_shown_and_not_counted() -> None:
     random = np.random.default_rng(3)
     times = {name: 50 * value for name, value in cannon(240, 6).items()}
-    crowded = phases(random, "algorithm.matmul_cannon", 32, 0.002, times, size=240, variant="plain")
+    crowded = phases(random, "algorithm.matmul_cannon", 32, 0.002, times, n=240, variant="plain")
     found = only(cannon_run() + crowded)
     assert [point.oversubscribed for point in found.points if point.ranks == 32] == [True]
     assert found.median_error is not None
@@ -173,9 +176,9 @@ def test_crowded_points_are_shown_and_not_counted() -> None:
 
 
 def test_a_grid_that_does_not_exist_is_refused() -> None:
-    predictor = Predictor(all_costs()["algorithm.matmul_cannon"], cannon_run(), MACHINE, LAUNCHES)
+    mine = predictor("algorithm.matmul_cannon", cannon_run())
     with pytest.raises(UsageError, match="rows=3 does not divide 4 processes"):
-        predictor.point(Problem(240, 4, {"variant": "plain", "rows": 3}))
+        mine.point(Problem(240, 4, {"variant": "plain", "grid_rows": 3}))
 
 
 def striped(size: int, rows: int, columns: int) -> dict[str, float]:
@@ -198,12 +201,12 @@ def test_striped_takes_broadcasts_as_trees_of_messages_where_none_was_measured()
     for rows, columns in ((1, 1), (1, 2), (2, 2), (2, 3)):
         for size in SIZES:
             times = striped(size, rows, columns)
-            made += phases(random, name, rows * columns, 0.002, times, size=size, variant="plain")
+            made += phases(random, name, rows * columns, 0.002, times, n=size, variant="plain")
     found = only(made)
     errors = [point.error for point in found.points if point.error is not None]
     assert len(errors) == 9
     assert max(map(abs, errors)) < 0.03
-    assert any("a tree of messages for mpi.broadcast" in name for name in found.parameters_from)
+    assert any("a tree of messages for MPI_Bcast" in name for name in found.parameters_from)
 
 
 def test_a_measured_collective_goes_before_a_tree() -> None:
@@ -220,13 +223,11 @@ def test_a_measured_collective_goes_before_a_tree() -> None:
         "exchange": 0.0,
         "collect": 1e-3,
     }
-    given = {"size": 240, "iterations": 100, "method": "jacobi", "exchange": "blocking", "variant": "plain"}
+    given = {"n": 240, "iterations": 100, "method": "jacobi", "exchange": "blocking", "variant": "plain"}
     alone = phases(random, "algorithm.relaxation", 1, 0.002, relaxed, **given)
-    predictor = Predictor(
-        all_costs()["algorithm.relaxation"], ping_pong(random) + broadcasts + alone, MACHINE, LAUNCHES
-    )
-    problem = Problem(240, 4, {name: value for name, value in given.items() if name != "size"})
-    point = predictor.point(problem)
+    mine = predictor("algorithm.relaxation", ping_pong(random) + broadcasts + alone)
+    problem = Problem(240, 4, {name: value for name, value in given.items() if name != "n"})
+    point = mine.point(problem)
     halos = 99 * (message(8 * 120) + message(8 * 120))
     expected = 1e-3 + 1e-3 + 3 * message(8 * 122**2) + 1e-3 + 3 * message(8 * 120**2) + halos
     expected += 100 * 7e-6 + 100 * 2 * message(8) + relaxed["compute"] / 4
@@ -237,17 +238,15 @@ def test_a_broadcast_into_fresh_buffers_goes_before_one_into_used() -> None:
     random = np.random.default_rng(9)
     made = ping_pong(random)
     for size in SIZES:
-        made += phases(
-            random, "algorithm.matmul_striped", 1, 0.002, striped(size, 1, 1), size=size, variant="plain"
-        )
+        made += phases(random, "algorithm.matmul_striped", 1, 0.002, striped(size, 1, 1), n=size, variant="plain")
         cold = noisy(random, 5e-4, spread=0.002)
-        made.append(summary(cold, "operation.broadcast", "time_s", "global", ranks=2, size=size, memory="cold"))
+        made.append(summary(cold, "operation.broadcast", "time_s", "global", ranks=2, n=size, buffers="cold"))
         warm = noisy(random, 1e-4, spread=0.002)
-        made.append(summary(warm, "operation.broadcast", "time_s", "global", ranks=2, size=size, memory="warm"))
+        made.append(summary(warm, "operation.broadcast", "time_s", "global", ranks=2, n=size, buffers="warm"))
         used = noisy(random, 1e-4, spread=0.002)
         made.append(summary(used, "mpi.broadcast", "time_s", "global", ranks=2, message_bytes=8 * size**2))
-    predictor = Predictor(all_costs()["algorithm.matmul_striped"], made, MACHINE, LAUNCHES)
-    point = predictor.point(Problem(240, 2, {"variant": "plain"}))
+    mine = predictor("algorithm.matmul_striped", made)
+    point = mine.point(Problem(240, 2, {"variant": "plain"}))
     truth = striped(240, 1, 2)
     expected = truth["distribute"] + truth["collect"] + 5e-4
     assert point.communicate_s.value == pytest.approx(expected, rel=0.03)
@@ -259,11 +258,9 @@ def test_overlapped_halos_cost_only_what_the_sweep_does_not_hide() -> None:
     made = ping_pong(random)
     for exchange in ("blocking", "overlapped"):
         seconds = {"initialise": 1e-3, "distribute": 1e-3, "compute": 0.1, "exchange": 0.0, "collect": 1e-3}
-        made += phases(random, "algorithm.relaxation", 1, 0.002, seconds, size=240, exchange=exchange, **given)
-    predictor = Predictor(all_costs()["algorithm.relaxation"], made, MACHINE, LAUNCHES)
-    blocking, hidden = (
-        predictor.point(Problem(240, 4, given | {"exchange": e})) for e in ("blocking", "overlapped")
-    )
+        made += phases(random, "algorithm.relaxation", 1, 0.002, seconds, n=240, exchange=exchange, **given)
+    mine = predictor("algorithm.relaxation", made)
+    blocking, hidden = (mine.point(Problem(240, 4, given | {"exchange": e})) for e in ("blocking", "overlapped"))
     saved = blocking.total_s.value - hidden.total_s.value
     assert saved == pytest.approx(99 * 2 * message(8 * 120), rel=0.15)
 
@@ -280,23 +277,21 @@ def test_a_sort_counts_its_merge_at_the_plain_sorts_rate() -> None:
         seconds = {"initialise": 1e-3, "distribute": 1e-4, "compute": compute, "exchange": 0.0, "collect": 1e-4}
         for n, factor in ((count, 1.0), (count // 4, 16 / 18 / 4 if variant == "plain" else 0.25)):
             scaled = {name: value * factor for name, value in seconds.items()}
-            made += phases(
-                random, "algorithm.sort_psrs", 1, 0.002, scaled, elements=n, variant=variant, input=given
-            )
-    predictor = Predictor(all_costs()["algorithm.sort_psrs"], made, MACHINE, LAUNCHES)
-    mine = count // 4
-    tuned = predictor.point(Problem(count, 4, {"variant": "tuned", "input": "uniform"}))
-    assert tuned.compute_s.value == pytest.approx(mine * (4e-9 + 2 * 5e-9), rel=0.03)
-    scattered = 1e-4 * mine / count  # what a process gets in the exchange comes into fresh memory
-    pivots = 3 * message(32) + 2 * message(24) + 3 * message(4) + 3 * message(mine)
-    around = 2e-4 + 3 * message(4 * mine) + 3 * message(4) + 3 * message(4 * mine)
+            made += phases(random, "algorithm.sort_psrs", 1, 0.002, scaled, n=n, variant=variant, input=given)
+    mine = predictor("algorithm.sort_psrs", made)
+    share = count // 4
+    tuned = mine.point(Problem(count, 4, {"variant": "tuned", "input": "uniform"}))
+    assert tuned.compute_s.value == pytest.approx(share * (4e-9 + 2 * 5e-9), rel=0.03)
+    scattered = 1e-4 * share / count  # what a process gets in the exchange comes into fresh memory
+    pivots = 3 * message(32) + 2 * message(24) + 3 * message(4) + 3 * message(share)
+    around = 2e-4 + 3 * message(4 * share) + 3 * message(4) + 3 * message(4 * share)
     assert tuned.communicate_s.value == pytest.approx(scattered + pivots + around, rel=0.03)
-    plain = predictor.point(Problem(count, 4, {"variant": "plain", "input": "uniform"}))
-    assert plain.compute_s.value == pytest.approx(mine * (5e-9 * 16 + 2 * 5e-9 + 1e-9 * 16), rel=0.03)
+    plain = mine.point(Problem(count, 4, {"variant": "plain", "input": "uniform"}))
+    assert plain.compute_s.value == pytest.approx(share * (5e-9 * 16 + 2 * 5e-9 + 1e-9 * 16), rel=0.03)
 
 
 def test_strassen_has_seven_processes_or_one() -> None:
-    costs = all_costs()["algorithm.matmul_strassen"]
+    costs = all_costs(catalog())["algorithm.matmul_strassen"]
     assert costs.refuses(Problem(256, 4, {})) == "4 processes: must be 1 or 7"
     steps = [
         step for step in costs.steps(Problem(256, 7, {"schedule": "rescheduled"})) if isinstance(step, Messages)
@@ -305,7 +300,7 @@ def test_strassen_has_seven_processes_or_one() -> None:
 
 
 def test_messages_between_hosts_are_asked_for_only_where_they_were_measured() -> None:
-    below = LowerLevels(ping_pong(np.random.default_rng(8)), MACHINE, LAUNCHES, "default")
+    below = MeasuredCosts(measured(ping_pong(np.random.default_rng(8)), LAUNCHES), "default")
     assert below.host_room == 16
     assert not below.between_hosts(64), "only one host was measured: as though it had processors for all"
     with pytest.raises(NotMeasuredError, match="between hosts"):

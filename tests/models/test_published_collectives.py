@@ -11,7 +11,7 @@ from scope.models.published import growth as published_growth
 from scope.models.published.broadcasts import Broadcasts
 from scope.models.published.reference import load
 from scope.statistics.summary import Summary
-from tests.models.curves import noisy, summary
+from tests.models.curves import measured, noisy, summary
 
 FLAT, ASYNCHRONOUS, BLOCKING, PIPELINED = (
     f"collectives.broadcast.{name}"
@@ -71,13 +71,13 @@ def test_the_law_that_the_models_choose_is_told(name: str, steps: object, law: s
         summary(noisy(random, 1e-4 + 1e-3 * steps(p)), "mpi.barrier", "time_s", "global", p, BARRIER)
         for p in range(2, 13)
     ]
-    rows = published_growth.rows(load(name), fit_all(made)[0], "emulated")
+    rows = published_growth.rows(load(name), fit_all(measured(made))[0], "emulated")
     (row,) = (row for row in rows if row.row.startswith("barrier"))
     assert row.row == "barrier: 12 over 6 processes"
     assert row.remark == f"chosen: {law} in the processes, as published"
     assert row.published == pytest.approx(expected)
     other = "scope-switched" if law == "linear" else "scope-shared-bus"
     (contrary,) = (
-        row for row in published_growth.rows(load(other), fit_all(made)[0], "emulated") if row.size == 0
+        row for row in published_growth.rows(load(other), fit_all(measured(made))[0], "emulated") if row.size == 0
     )
     assert "published: " in contrary.remark

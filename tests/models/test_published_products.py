@@ -55,11 +55,7 @@ def times(observed: dict[str, list[float]]) -> Times:
 
 def case_of(one: Summary, observed: dict[str, list[float]]) -> CaseSamples:
     return CaseSamples(
-        benchmark=one.benchmark,
-        parameters=one.parameters,
-        ranks=one.ranks,
-        transport=one.transport,
-        placement=one.placement,
+        case=one.case,
         origin=one.origin,
         launch=1,
         attempt=1,
@@ -73,18 +69,18 @@ def case_of(one: Summary, observed: dict[str, list[float]]) -> CaseSamples:
         verification=None,
         work=None,
         times=[times(observed)] if observed else [],
-        arrivals=[],
+        rank_states=[],
         synchronization=None,
         clock_step_s=1e-9,
     )
 
 
 def launch_of(transport: str) -> LaunchRecord:
-    processes = [{"rank": rank, "host": host, "pid": 1, "cores": [0]} for rank, host in enumerate(HOSTS)]
+    processes = [{"rank": rank, "host": host, "pid": 1, "processors": [0]} for rank, host in enumerate(HOSTS)]
     clock = {"source": "tsc", "frequency_hz": 1e9, "resolution_s": 1e-9, "overhead_s": 0, "monotonic": True}
     return LaunchRecord.model_validate(
         {
-            **{"record": "launch", "format": 1, "launch": 1, "attempt": 1, "ranks": 24, "origin": "emulated"},
+            **{"record": "launch", "format": 2, "launch": 1, "attempt": 1, "ranks": 24, "origin": "emulated"},
             **{
                 "transport": transport,
                 "placement": "core",

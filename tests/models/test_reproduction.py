@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 from scope.errors import UsageError
-from scope.machine.machine import Machine
 from scope.models.published.reference import load, names
 from scope.models.published.reproduction import Known, Row, rows
 from scope.models.scaling.speedup import speedups
 from scope.statistics.summary import Summary
-from tests import golden_run as golden
+from tests.models.curves import measured
 from tests.models.test_prediction import LAUNCHES, cannon, phases, ping_pong, striped
 
-MACHINE = Machine.model_validate(golden.machine())
 SOURCES = {
     "scope": "Melas 2000",
     "grid": "Storchi et al. 2003",
@@ -92,13 +90,14 @@ def run(counts: tuple[int, ...] = (2, 4)) -> list[Summary]:
                     times["algorithm.matmul_cannon"] = cannon(size, sides[0])
                 for name, seconds in times.items():
                     changed = seconds | {"compute": seconds["compute"] / faster}
-                    made += phases(random, name, p, 0.002, changed, size=size, variant=variant)
+                    made += phases(random, name, p, 0.002, changed, n=size, variant=variant)
     return made
 
 
 def reproduced(name: str, summaries: list[Summary]) -> dict[str, Row]:
-    known = Known(summaries, speedups(summaries, MACHINE, LAUNCHES), MACHINE, LAUNCHES, SIZES)
-    return {row.row: row for row in rows(load(name), known)}
+    known = measured(summaries, LAUNCHES)
+    reproduction = Known(known, speedups(known), SIZES)
+    return {row.row: row for row in rows(load(name), reproduction)}
 
 
 def test_the_improvement_stands_beside_the_published_one() -> None:

@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.machine.machine import Machine
 from scope.models.scaling.amdahl import Amdahl, critical_count, fit, nonnegative
 from scope.models.scaling.speedup import Speedup, speedups
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from tests import golden_run as golden
-from tests.models.curves import noisy, summary
-
-MACHINE = Machine.model_validate(golden.machine())
+from tests.models.curves import measured, noisy, summary
 
 
 def launch(ranks: int, number: int = 1) -> LaunchRecord:
@@ -33,7 +30,7 @@ def times(
     **parameters: Any,
 ) -> list[Summary]:
     random = np.random.default_rng(seed)
-    given = {"size": 840, "variant": "plain"} | parameters
+    given = parameters if "class" in parameters else {"n": 840, "variant": "plain"} | parameters
     return [
         summary(
             noisy(random, truth(p), launches, spread=spread), benchmark, "time_s", "max_rank", ranks=p, **given
@@ -47,7 +44,7 @@ def law(serial: float, parallel: float, each: float) -> Callable[[int], float]:
 
 
 def only(summaries: list[Summary], counts: list[int]) -> Speedup:
-    found = speedups(summaries, MACHINE, [launch(p) for p in counts])
+    found = speedups(measured(summaries, [launch(p) for p in counts]))
     assert len(found) == 1
     return found[0]
 
@@ -59,9 +56,8 @@ def test_an_application_has_no_size_and_is_compared_with_itself_alone() -> None:
     counts = [1, 2, 4]
     made = []
     for kernel, serial in (("ep", 0.0), ("cg", 0.3)):
-        for one in times(law(serial, 1.0, 0.0), counts, f"application.npb_{kernel}", seed=len(made)):
-            made.append(one.model_copy(update={"parameters": {"class": "A"}}))
-    found = speedups(made, MACHINE, [launch(p) for p in counts])
+        made += times(law(serial, 1.0, 0.0), counts, f"application.npb_{kernel}", seed=len(made), **{"class": "A"})
+    found = speedups(measured(made, [launch(p) for p in counts]))
     assert [(one.subject.benchmark, one.size) for one in found] == [
         ("application.npb_cg", 0),
         ("application.npb_ep", 0),
@@ -69,7 +65,7 @@ def test_an_application_has_no_size_and_is_compared_with_itself_alone() -> None:
     for one, truth in zip(found, (1.3 / 0.55, 4.0), strict=True):
         assert one.points[-1].speedup is not None
         assert one.points[-1].speedup.value == pytest.approx(truth, rel=0.03)
-        assert one.best_alone == one.alone
+        assert one.best_sequential == one.sequential_baseline
 
 
 def test_the_law_is_found_again() -> None:
@@ -140,10 +136,10 @@ def test_a_law_that_describes_nothing_is_refused() -> None:
 def test_the_best_serial_version_may_be_another_algorithm() -> None:
     cannon = times(law(0.1, 0.9, 0.004), [1, 4])
     striped = times(lambda _: 0.5, [1], "algorithm.matmul_striped", variant="transposed")
-    elsewhere = times(lambda _: 0.1, [1], "algorithm.matmul_striped", variant="transposed", size=420)
-    found = next(s for s in speedups(cannon + striped + elsewhere, MACHINE, [launch(4)]))
+    elsewhere = times(lambda _: 0.1, [1], "algorithm.matmul_striped", variant="transposed", n=420)
+    found = next(s for s in speedups(measured(cannon + striped + elsewhere, [launch(4)])))
     point = found.points[-1]
-    assert "striped variant=transposed" in found.best_alone.replace("size=840 ", "")
+    assert found.best_sequential == striped[0].label
     assert point.speedup is not None
     assert point.speedup_of_best is not None
     assert point.speedup_of_best.value == pytest.approx(0.5 / law(0.1, 0.9, 0.004)(4), rel=0.05)
@@ -151,25 +147,25 @@ def test_the_best_serial_version_may_be_another_algorithm() -> None:
 
 
 def test_what_is_computed_is_never_mixed() -> None:
-    easy = times(lambda p: 0.1 / p, [1, 2], "algorithm.sort_psrs", size=1, elements=1, input="sorted")
-    hard = times(lambda p: 1.0 / p, [1, 2], "algorithm.sort_psrs", size=1, elements=1, input="uniform")
-    found = speedups(easy + hard, MACHINE, [])
-    assert [s.best_alone_s.value for s in found if s.best_alone_s] == [
+    easy = times(lambda p: 0.1 / p, [1, 2], "algorithm.sort_psrs", n=1, input="sorted")
+    hard = times(lambda p: 1.0 / p, [1, 2], "algorithm.sort_psrs", n=1, input="uniform")
+    found = speedups(measured(easy + hard))
+    assert [s.best_sequential_s.value for s in found if s.best_sequential_s] == [
         pytest.approx(0.1, rel=0.05),
         pytest.approx(1, rel=0.05),
     ]
 
 
 def test_the_fastest_grid_counts() -> None:
-    summaries = times(lambda p: 1.0 / p, [1, 4], rows=0) + times(lambda p: 0.8 / p, [4], rows=1, seed=2)
+    summaries = times(lambda p: 1.0 / p, [1, 4], grid_rows=0) + times(lambda p: 0.8 / p, [4], grid_rows=1, seed=2)
     found = only(summaries, [1, 4])
-    assert [(point.ranks, point.rows) for point in found.points] == [(1, 0), (4, 1)]
+    assert [(point.ranks, point.grid) for point in found.points] == [(1, {"grid_rows": 0}), (4, {"grid_rows": 1})]
     assert found.points[1].superlinear
 
 
 def test_without_one_process_there_is_no_speedup() -> None:
     found = only(times(lambda p: 1.0 / p, [2, 4]), [2, 4])
-    assert found.alone == ""
+    assert found.sequential_baseline == ""
     assert [point.speedup for point in found.points] == [None, None]
     assert found.effective_ranks is None
 

@@ -255,7 +255,7 @@ def monitored(folder: Path, started: Sequence[Process], **said: Any) -> Path:
     write(folder, started)
     begin_s = FIRST_UNIX_NS * 1e-9 - 1
     facts: Mapping[str, Any] = {
-        "format": 1,
+        "format": 2,
         "scope_version": "0",
         "command": ["mpiexec", "-n", str(len(started)), "app"],
         "directory": "/work",

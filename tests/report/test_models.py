@@ -9,19 +9,20 @@ from scope.report.figure import whiskers
 from scope.report.run.figures.residuals import _series
 from scope.report.run.parameters import outcomes
 from scope.report.run.provenance import _settings
+from tests.models.curves import measured
 from tests.models.test_library_settings import launch
 from tests.models.test_loggp import overheads
 
 
 def test_two_fits_of_one_case_have_residuals_of_their_own() -> None:
-    fits, _ = fit_all(overheads(np.random.default_rng(39)))
+    fits, _ = fit_all(measured(overheads(np.random.default_rng(39))))
     drawn = _series([fit for fit in fits if fit.chosen])
-    assert [name for name, _ in drawn] == ["mpi.overheads 2 ranks", "mpi.overheads 2 ranks gap between messages"]
+    assert [name for name, _ in drawn] == ["LogGP parameters, 2 ranks", "LogGP parameters, 2 ranks: gap"]
     assert all(len({point.x for point in points}) == len(points) for _, points in drawn)
 
 
 def test_loggp_is_told_with_its_range() -> None:
-    fits, _ = fit_all(overheads(np.random.default_rng(40)))
+    fits, _ = fit_all(measured(overheads(np.random.default_rng(40))))
     (told,) = outcomes([fit for fit in fits if fit.model == "loggp"])
     assert told.model == "LogGP"
     assert [name for name, _ in told.parameters][:5] == ["L", "o_s", "o_r", "g", "G per byte"]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from scope.machine.machine import Machine
-from scope.models.computation.linpack_rates import BENCHMARK, PRODUCT, linpack_rates
-from scope.report.run import top500
+from scope.models.computation.linpack_rates import BENCHMARK, PRODUCT, linpack_rates, theoretical
+from scope.report.terminal import top500
 from scope.statistics.summary import Summary
 from tests import golden_run as golden
-from tests.models.curves import noisy, summary
+from tests.models.curves import measured, noisy, summary
 
 R_INF, HALF_AT = 100e9, 500
 """The truth: a rate of R_INF n / (n + HALF_AT)."""
@@ -33,6 +33,7 @@ def solved(n: int, block: int = 128, slower: float = 1.0, ranks: int = 4, spread
     rates = noisy(random, rate, spread=spread)
     residual = [np.full(3, 0.002)] * 6
     return [
+        summary([1 / each for each in rates], BENCHMARK, "time_s", "max_rank", ranks=ranks, **given),
         summary(rates, BENCHMARK, "flops_per_s", "max_rank", ranks=ranks, unit="flop/s", **given),
         summary(residual, BENCHMARK, "residual", "observed", ranks=ranks, unit="1", **given),
     ]
@@ -40,7 +41,7 @@ def solved(n: int, block: int = 128, slower: float = 1.0, ranks: int = 4, spread
 
 def product(ranks: int = 4) -> Summary:
     rates = noisy(np.random.default_rng(9), 120e9, spread=0.001)
-    given = {"precision": "double", "size": 1000}
+    given = {"precision": "double", "n": 1000}
     return summary(rates, PRODUCT, "flops_per_s", "max_rank", ranks=ranks, unit="flop/s", **given)
 
 
@@ -53,11 +54,11 @@ def run(sizes: list[int]) -> list[Summary]:
 
 def test_r_max_n_max_and_n_half_are_found() -> None:
     sizes = [100, 200, 400, 800, 1600, 3200, 6400]
-    rates = linpack_rates(run(sizes))
+    rates = linpack_rates(measured(run(sizes)))
     assert rates is not None
-    assert rates.best.median == pytest.approx(R_INF * 6400 / 6900, rel=0.01)
+    assert rates.rate.value == pytest.approx(R_INF * 6400 / 6900, rel=0.01)
     assert rates.n_max == 6400
-    assert rates.best.parameters["block"] == 128
+    assert rates.case.parameters["block"] == 128
     # Half of the largest rate that was run, not of the limit: x / (x + 500) = 1/2 * 6400 / 6900.
     truth = 500 / (2 * 6900 / 6400 - 1)
     assert rates.n_half is not None
@@ -70,27 +71,27 @@ def test_r_max_n_max_and_n_half_are_found() -> None:
 
 
 def test_half_of_r_max_that_was_not_measured_is_unknown() -> None:
-    rates = linpack_rates(run([3200, 6400]))
+    rates = linpack_rates(measured(run([3200, 6400])))
     assert rates is not None
     assert rates.n_half is None
     assert "at n=3200" in rates.n_half_reason
     sheet = "\n".join(top500.lines(rates, machine()))
-    assert "unknown: at n=3200, the smallest that was run, the rate is more than half already" in sheet
+    assert "unknown: at n=3200, the smallest that was run, the rate already exceeds half of R_max" in sheet
 
 
 def test_nothing_without_a_valid_linpack() -> None:
-    assert linpack_rates([product()]) is None
-    assert linpack_rates([one.model_copy(update={"valid": False}) for one in solved(1000)]) is None
+    assert linpack_rates(measured([product()])) is None
+    assert linpack_rates(measured([one.model_copy(update={"valid": False}) for one in solved(1000)])) is None
 
 
 def test_the_theory_is_cores_times_clock_times_vectors() -> None:
-    peak, how = top500.theoretical(
+    peak, how = theoretical(
         machine(base_frequency_hz=2.5e9, flags=["avx", "avx2", "fma", "sse2"], cores=16, threads=16)
     )
     assert peak == 16 * 2.5e9 * 16
-    assert "16 operations a cycle" in how
+    assert "16 operations per cycle" in how
     two_threads = machine(base_frequency_hz=2e9, flags=["avx", "sse2"], cores=8, threads=16)
-    assert top500.theoretical(two_threads)[0] == 8 * 2e9 * 8, "two threads of a core have one unit"
+    assert theoretical(two_threads)[0] == 8 * 2e9 * 8, "two threads of a core have one unit"
 
 
 @pytest.mark.parametrize(
@@ -101,24 +102,25 @@ def test_the_theory_is_cores_times_clock_times_vectors() -> None:
     ],
 )
 def test_what_is_not_known_is_said_to_be_unknown(facts: dict[str, Any], words: str) -> None:
-    rates = linpack_rates(run([100, 6400]))
+    rates = linpack_rates(measured(run([100, 6400]), machine=machine(**facts)))
     assert rates is not None
     sheet = list(top500.lines(rates, machine(**facts)))
-    (line,) = [line for line in sheet if line.startswith("  R_peak, by theory")]
+    (line,) = [line for line in sheet if line.startswith("  R_peak, theoretical")]
     assert "unknown" in line
     assert words in line
-    assert not any("R_max / R_peak, by theory" in line for line in sheet)
+    assert not any("R_max / R_peak, theoretical" in line for line in sheet)
 
 
 def test_without_products_the_sheet_says_what_to_run() -> None:
-    rates = linpack_rates([*solved(100), *solved(1000)])
+    rates = linpack_rates(measured([*solved(100), *solved(1000)]))
     assert rates is not None
     assert any("run node.matrix_multiply on 4 processes" in line for line in top500.lines(rates, machine()))
 
 
 def test_few_launches_give_n_half_no_interval() -> None:
     few = {"launch_medians": [1.0]}
-    rates = linpack_rates([one.model_copy(update=few) for one in run([100, 200, 400, 800, 1600, 3200, 6400])])
+    made = [one.model_copy(update=few) for one in run([100, 200, 400, 800, 1600, 3200, 6400])]
+    rates = linpack_rates(measured(made))
     assert rates is not None
     assert rates.n_half is not None
     assert rates.n_half.value == pytest.approx(500 / (2 * 6900 / 6400 - 1), rel=0.05)

@@ -1,4 +1,4 @@
-"""What one core copies: no message through memory is faster than one copy of it."""
+"""The fastest memory copy of one core: no message through memory is faster than one copy of it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from scope.statistics.summary import Summary
 
 
 def not_measured(catalog: Catalog) -> str:
-    """Say what would have to be measured."""
-    names = " nor ".join(dict.fromkeys(place.benchmark.name for place in catalog.standing("copy", LIMIT)))
-    return f"no copy by one rank was measured: neither {names}" if names else "no benchmark copies memory"
+    """Return why the limit is missing, with the benchmarks that measure it."""
+    names = " or ".join(dict.fromkeys(place.benchmark.name for place in catalog.standing("copy", LIMIT)))
+    return f"{names} was not measured on one rank" if names else "no benchmark copies memory"
 
 
 def fastest_copy(measurements: Measurements, message_bytes: int) -> Summary | None:

@@ -288,8 +288,8 @@ def load(name: str) -> Reference:
 
 def directory() -> Path:
     """Return the folder of the published figures: inside an installed package, else beside it."""
-    package = Path(__file__).resolve().parents[1]
+    package = Path(__file__).resolve().parents[2]
     for folder in (package / "reference", package.parent / "reference"):
         if folder.is_dir():
             return folder
-    raise ScopeError(f"{package / 'reference'}: the published figures are not here; install Scope again")
+    raise ScopeError(f"{package / 'reference'}: missing; install Scope again")

@@ -70,7 +70,7 @@ def table(rows: list[Row]) -> Table:
         deficit = row.deficit
         shown.add_row(
             Text(row.case),
-            without_unit(row.metric),
+            without_unit(row.metric).replace("_", " "),
             str(len(row.values)),
             units.quantity(row.middle, row.unit),
             Text(f"{units.quantity(row.values[row.best], row.unit)} {row.best}"),

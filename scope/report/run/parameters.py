@@ -100,7 +100,7 @@ def _range(fit: Fit) -> str:
 
 def _name(name: str) -> str:
     """Return the name without the unit, which follows the value."""
-    return without_unit(name.replace("_s_per_byte", "_per_byte")).replace(" half", "_½")
+    return without_unit(name).replace("_half", "_½").replace("_s_per_byte", " per byte").replace("per_byte", "per byte")
 
 
 def _parameter(one: FittedParameter) -> str:

@@ -97,7 +97,7 @@ def _row(fit: Fit, point: Point, sizes: bool) -> list[str]:
 def subject(fit: Fit | NotFitted) -> str:
     """Return the label of a fit's case, and the metric where a benchmark recorded it besides its time."""
     observed = fit.definition == "observed"
-    return f"{fit.subject.label}: {without_unit(fit.metric)}" if observed else fit.subject.label
+    return f"{fit.subject.label}: {without_unit(fit.metric).replace('_', ' ')}" if observed else fit.subject.label
 
 
 def variable_label(catalog: Catalog, fit: Fit, variable: str) -> str:
