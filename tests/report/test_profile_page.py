@@ -80,7 +80,7 @@ def test_the_terminal_has_the_same_in_short(folder: Path) -> None:
     out = StringIO()
     profile_text.show(profile_contents.read(folder), Console(file=out, width=400))
     text = out.getvalue()
-    for part in ("rank 2", "running", "MPI_Allreduce", "Comparison with the machine", "waiting at least", "error", "Report"):
+    for part in ("rank 2", "running", "MPI_Allreduce", "Comparison with", "waiting at least", "error", "Report"):
         assert part in text
 
 
