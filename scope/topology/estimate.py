@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,5 +44,6 @@ def estimate(
         raise ScopeError(f"{estimator.name}: no estimate of {operation} within {TIMEOUT_S:g} s") from error
     if answer.returncode != 0:
         raise ScopeError(f"{estimator.name}: {answer.stderr.strip() or answer.stdout.strip()}")
-    found = [AlgorithmEstimate.model_validate(json.loads(line)) for line in answer.stdout.splitlines() if line.strip()]
+    lines = [line for line in answer.stdout.splitlines() if line.strip()]
+    found = [AlgorithmEstimate.model_validate_json(line) for line in lines]
     return {one.algorithm: one for one in found}
