@@ -36,7 +36,7 @@ def row(
     pair: Pair, benchmark: str, what: str, size: int, iterations: int, loops: int, hops: int, launches: int
 ) -> None:
     """Measure one size both ways, in turn, and print the medians and their ratio."""
-    line = f"{benchmark} message_bytes={size} sampling.budget_s=1 sampling.interval=0.002"
+    line = f"{benchmark} message_bytes={size} sampling.budget_s=1 sampling.precision=0.002"
     ours, plain = [], []
     for launch in range(launches):
         both = [

@@ -47,9 +47,9 @@ def measured(
     pair: Pair, size: int, asked: argparse.Namespace
 ) -> tuple[list[float], dict[str, list[tuple[float, float]]]]:
     """Return the BLAS's rates in flop/s over all ranks, and per algorithm its ratios to them (solve, total)."""
-    budget = "sampling.budget_s=1 sampling.interval=0.002"
-    alone = f"node.matrix_multiply size={size} {budget}"
-    lines = [f"algorithm.matmul_{name} size={size} variant={asked.variant} {budget}" for name in ALGORITHMS]
+    budget = "sampling.budget_s=1 sampling.precision=0.002"
+    alone = f"node.matrix_multiply n={size} {budget}"
+    lines = [f"algorithm.matmul_{name} n={size} variant={asked.variant} {budget}" for name in ALGORITHMS]
     blas: list[float] = []
     ratios: dict[str, list[tuple[float, float]]] = {name: [] for name in ALGORITHMS}
     for _ in range(asked.launches):

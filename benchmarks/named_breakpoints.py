@@ -71,7 +71,7 @@ def _written(point: Breakpoint) -> str:
     agreement = "" if point.agreement is None else f"{point.agreement:.0%}"
     names = ", ".join(one.name for one in point.settings)
     where = f"{point.last_before:>9.0f}{point.first_after:>8.0f}"
-    return f"{where}{point.jump_s * 1e6:>9.2f}{agreement:>7}  {names}"
+    return f"{where}{point.jump_s.value * 1e6:>9.2f}{agreement:>7}  {names}"
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def main() -> None:
     program = compiled(pair)
     cases = [(size, exchange) for size in (240, 720, 1500) for exchange in MARKS]
     lines = [
-        f"algorithm.relaxation method=jacobi variant=tuned exchange={exchange} size={size} "
+        f"algorithm.relaxation method=jacobi variant=tuned exchange={exchange} n={size} "
         f"iterations={ITERATIONS} sampling.budget_s=0.5"
         for size, exchange in cases
     ]

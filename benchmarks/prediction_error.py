@@ -24,14 +24,14 @@ CASES = [
     "mpi.latency ranks=2 mode=standard completion=blocking message_bytes=0,8,64,1Ki,16Ki,64Ki,256Ki,1Mi,4Mi,16Mi",
     "mpi.broadcast ranks=every message_bytes=8,1Ki,64Ki,1Mi",
     "mpi.reduce ranks=every message_bytes=8",
-    "operation.broadcast ranks=every memory=cold size=60,120,240,480,840",
-    f"algorithm.matmul_cannon ranks=1 {PRODUCTS} size=60,120,180,240,360,480",
-    f"algorithm.matmul_cannon ranks=every {PRODUCTS} size=120,240,360,480",
-    f"algorithm.matmul_striped ranks=every {PRODUCTS} size=120,240,360,480",
-    "algorithm.sort_psrs ranks=1 variant=plain,tuned input=uniform,sorted elements=64Ki",
-    "algorithm.sort_psrs ranks=every variant=plain,tuned input=uniform,sorted elements=128Ki,256Ki,512Ki,1Mi",
-    "algorithm.relaxation ranks=1 method=chaotic,jacobi,red_black variant=plain,tuned size=85,170,340",
-    "algorithm.relaxation ranks=every method=chaotic,jacobi,red_black variant=plain,tuned size=120,240,480",
+    "operation.broadcast ranks=every buffers=cold n=60,120,240,480,840",
+    f"algorithm.matmul_cannon ranks=1 {PRODUCTS} n=60,120,180,240,360,480",
+    f"algorithm.matmul_cannon ranks=every {PRODUCTS} n=120,240,360,480",
+    f"algorithm.matmul_striped ranks=every {PRODUCTS} n=120,240,360,480",
+    "algorithm.sort_psrs ranks=1 variant=plain,tuned input=uniform,sorted n=64Ki",
+    "algorithm.sort_psrs ranks=every variant=plain,tuned input=uniform,sorted n=128Ki,256Ki,512Ki,1Mi",
+    "algorithm.relaxation ranks=1 method=chaotic,jacobi,red_black variant=plain,tuned n=85,170,340",
+    "algorithm.relaxation ranks=every method=chaotic,jacobi,red_black variant=plain,tuned n=120,240,480",
 ]
 
 

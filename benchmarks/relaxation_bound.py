@@ -50,7 +50,7 @@ def measure(pair: Pair, size: int, ranks: int, iterations: int, launches: int) -
         for method in METHODS
         for line in (
             stream,
-            f"algorithm.relaxation {method} size={size} iterations={iterations} sampling.budget_s=0.5",
+            f"algorithm.relaxation {method} n={size} iterations={iterations} sampling.budget_s=0.5",
         )
     ]
     bounds: list[float] = []

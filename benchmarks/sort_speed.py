@@ -32,7 +32,7 @@ def main() -> None:
     subprocess.run([pair.mpi.compiler, "-std=c++20", "-O2", HERE / "plain_sort.cpp", "-o", plain], check=True)
     cases = [(variant, each) for variant in ("tuned", "plain") for each in INPUTS]
     lines = [
-        f"algorithm.sort_psrs elements={asked.elements} variant={variant} input={each} sampling.budget_s=0.5"
+        f"algorithm.sort_psrs n={asked.elements} variant={variant} input={each} sampling.budget_s=0.5"
         for variant, each in cases
     ]
     alone: list[float] = []

@@ -44,7 +44,7 @@ def main() -> None:
         return
     print(blas.described(library))
     for size, (calls, loops) in PRODUCTS.items():
-        line = f"node.matrix_multiply size={size}"
+        line = f"node.matrix_multiply n={size}"
         words = ("dgemm", size, calls, loops, library.library, f"{library.prefix}dgemm_")
         row(pair, line, size, lambda w=words: started(*w), asked.launches)
 
@@ -53,7 +53,7 @@ def row(pair: Pair, line: str, size: int, plain: Callable[[], float], launches: 
     """Measure one size both ways, in turn, and print the medians and their ratio."""
     ours: list[float] = []
     theirs: list[float] = []
-    case = f"{line} sampling.budget_s=1 sampling.interval=0.002"
+    case = f"{line} sampling.budget_s=1 sampling.precision=0.002"
     for launch in range(launches):
         both = [
             lambda: ours.append(seconds(pair.measured([case], ranks=1)[0])),

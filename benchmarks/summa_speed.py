@@ -47,7 +47,7 @@ def quartered(ratios: list[float]) -> str:
 
 def measured(pair: Pair, size: int, ranks: int, blocks: list[int]) -> tuple[float, float, float]:
     """Return the rates in flop/s of the BLAS on all ranks, of SUMMA and of pdgemm, in one launch."""
-    alone = f"node.matrix_multiply size=1500 {ONCE}"
+    alone = f"node.matrix_multiply n=1500 {ONCE}"
     products = [f"{name} n={size} block={block} {ONCE}" for block in blocks for name in (OURS, THEIRS)]
     before, *records, after = pair.measured([alone, *products, alone], ranks)
     for record in records:

@@ -3,7 +3,7 @@
 The fixed counts are 10,000 messages up to 1 KiB, 1,000 up to 64 KiB and 100 above, each timed by itself in a plain
 loop. The time of an adaptive case is all of it: preparation, calibration, warm-up, sampling and verification; the
 fixed loop's is that of its iterations alone. Ping-pongs and windows of 64 messages, over all sizes.
-usage: python benchmarks/time_to_interval.py [--mpi NAME] [--launches N] [--interval SHARE]
+usage: python benchmarks/time_to_interval.py [--mpi NAME] [--launches N] [--precision SHARE]
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--mpi")
     arguments.add_argument("--launches", type=int, default=5)
-    arguments.add_argument("--interval", type=float, default=0.02)
+    arguments.add_argument("--precision", type=float, default=0.02)
     asked = arguments.parse_args()
     pair = Pair(asked.mpi)
     kinds = {"latency": "mpi.latency", "bandwidth": "mpi.bandwidth"}
-    chosen = f"sampling.budget_s=2 sampling.interval={asked.interval}"
+    chosen = f"sampling.budget_s=2 sampling.precision={asked.precision}"
     adaptive, fixed = Tally(), Tally()
     by_case: dict[tuple[str, int], tuple[Tally, Tally]] = {}
     for _ in range(asked.launches):
@@ -80,12 +80,12 @@ def main() -> None:
     print(f"{'':>10}{'bytes':>9}{'adaptive ms':>13}{'reached':>9}{'fixed ms':>11}{'reached':>9}")
     for (kind, size), (ours, theirs) in by_case.items():
         print(
-            f"{kind:>10}{size:>9}{statistics.median(ours.spent_s) * 1e3:>13.2f}{ours.reached(asked.interval):>9}"
-            f"{statistics.median(theirs.spent_s) * 1e3:>11.2f}{theirs.reached(asked.interval):>9}"
+            f"{kind:>10}{size:>9}{statistics.median(ours.spent_s) * 1e3:>13.2f}{ours.reached(asked.precision):>9}"
+            f"{statistics.median(theirs.spent_s) * 1e3:>11.2f}{theirs.reached(asked.precision):>9}"
         )
-    rates = [tally.per_second(asked.interval) for tally in (adaptive, fixed)]
+    rates = [tally.per_second(asked.precision) for tally in (adaptive, fixed)]
     print(
-        f"cases per second with an interval of {asked.interval:.0%}: adaptive {rates[0]:.1f}, fixed {rates[1]:.1f}"
+        f"cases per second with an interval of {asked.precision:.0%}: adaptive {rates[0]:.1f}, fixed {rates[1]:.1f}"
     )
     print(f"ratio {rates[0] / rates[1]:.2f}")
 

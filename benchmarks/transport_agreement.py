@@ -56,7 +56,7 @@ def main() -> None:
 def row(pair: Pair, plain: str, protocol: str, exchange: str, size: int, allowed: float, launches: int) -> None:
     """Measure one row both ways, in turn, and print the medians, their ratio and whether it is within bounds."""
     benchmark = "network.latency" if exchange == "latency" else "network.bandwidth"
-    line = f"{benchmark} protocol={protocol} message_bytes={size} sampling.budget_s=1 sampling.interval=0.002"
+    line = f"{benchmark} protocol={protocol} message_bytes={size} sampling.budget_s=1 sampling.precision=0.002"
     loops = LOOPS if exchange == "latency" else LOOPS // 10
     sent = size + DATAGRAM_BYTES if protocol == "udp" else size
     words = [str(sent), str(ITERATIONS[protocol, exchange]), str(loops), "0", "1"]

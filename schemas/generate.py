@@ -1,6 +1,6 @@
-"""Writes the JSON Schema of every file that crosses a stage, from the types that read and write them.
+"""Writes the JSON Schema of every file that crosses a stage, from the types that read and write it.
 
-`python schemas/generate.py` renews the files beside this one; a test compares them with the types.
+`python schemas/generate.py` rewrites the files beside this one; a test compares them with the types.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from scope.build.registry import BenchmarkDescription
 from scope.campaign.analysis import Analysis
 from scope.campaign.folder import Head
 from scope.campaign.record import RunRecord
+from scope.catalog.benchmark import Benchmark
 from scope.findings.finding import Findings
 from scope.machine.machine import Machine
 from scope.models.models import Models
@@ -29,16 +29,16 @@ from scope.tune.record import Tuning
 FILES: dict[str, tuple[Any, str]] = {
     "run": (Run, "run.json: what was asked for, when, and how it ended"),
     "machine": (Machine, "machine.json: hosts, MPI, build"),
-    "benchmarks": (list[BenchmarkDescription], "benchmarks.json: what the native program said of its benchmarks"),
+    "benchmarks": (list[Benchmark], "benchmarks.json: the declarations of the benchmarks"),
     "samples": (Record, "samples.jsonl: one line; all times in seconds"),
     "statistics": (Summaries, "statistics.json: the figures of each metric of each case"),
     "models": (Models, "models.json: fits and ladders"),
-    "findings": (Findings, "findings.json: what was found, worst first"),
+    "findings": (Findings, "findings.json: the findings, worst first"),
     "monitor": (Monitored, "monitor.json: a command that ran under the monitor, and how it ended"),
-    "profile": (Merged, "profile.json: what the processes of a monitored program did; seconds and bytes"),
-    "campaign": (Head, "campaign.json: what a campaign, placement or soak was asked for, and how far it came"),
+    "profile": (Merged, "profile.json: the profiles of a monitored program, merged; seconds and bytes"),
+    "campaign": (Head, "campaign.json: what a campaign, placement study or soak was asked for, and its status"),
     "campaign-run": (RunRecord, "runs.jsonl of a campaign: one line; seconds and bytes"),
-    "analysis": (Analysis, "analysis.json: what the runs of a campaign show together; seconds and bytes"),
+    "analysis": (Analysis, "analysis.json: the joint analysis of the runs of a campaign; seconds and bytes"),
     "tune": (Tuning, "tune.json: settings of LINPACK that were predicted, tried and chosen; seconds and flop/s"),
     "machine-comparison": (MachineComparison, "machine-comparison.json: a monitored program beside the machine"),
 }

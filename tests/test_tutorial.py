@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 import scope
-from scope.build import native, registry
+from scope.build import installations, native, registry
 from scope.machine.machine import MpiInstallation
 from scope.samples.records import CaseRecord
 from tests.installed_mpi import embedded  # noqa: F401
@@ -24,8 +23,10 @@ PYTHON_TUTORIAL = TUTORIAL.with_name("python.md")
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^`(measure/src/benchmarks/\S+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-LEVELS = ("mpi",)
-"""Of the house's own benchmarks only these are compiled beside the new one."""
+SHARED = ("json", "timer")
+"""Sources that the native program shares with the other native parts."""
+KEPT = "mpi/barrier"
+"""Of the existing benchmarks only this one is compiled beside the new one."""
 
 
 def test_the_tutorials_benchmark_needs_two_new_files(
@@ -35,10 +36,12 @@ def test_the_tutorials_benchmark_needs_two_new_files(
 ) -> None:
     files = FILE.findall(TUTORIAL.read_text())
     assert [Path(name).suffix for name, _ in files] == [".cpp", ".md"]
-    shutil.copytree(native.source_directory(), tmp_path / "measure")
-    for level in (tmp_path / "measure/src/benchmarks").iterdir():
-        if level.name not in LEVELS:
-            shutil.rmtree(level)
+    for folder in ("measure", *SHARED):
+        shutil.copytree(native.source_directory().parent / folder, tmp_path / folder)
+    benchmarks = tmp_path / "measure/src/benchmarks"
+    for source in (*benchmarks.glob("*/*.cpp"), *benchmarks.glob("*/*.md")):
+        if str(source.relative_to(benchmarks).with_suffix("")) != KEPT:
+            source.unlink()
     for name, text in files:
         assert not (tmp_path / name).exists()
         (tmp_path / name).write_text(text)
@@ -46,7 +49,7 @@ def test_the_tutorials_benchmark_needs_two_new_files(
     monkeypatch.setenv("SCOPE_CACHE", str(tmp_path / "cache"))
 
     built = native.build(embedded)
-    assert "mpi.ring" in [benchmark.name for benchmark in registry.load(built.program)]
+    assert registry.load(built.program).names == ["mpi.barrier", "mpi.ring"]
 
     output = tmp_path / "samples.jsonl"
     (tmp_path / "plan.txt").write_text("mpi.ring sampling.budget_s=0.05\n")
@@ -65,7 +68,7 @@ def test_the_python_tutorial_runs(
 ) -> None:
     """Its blocks run one after the other, with the embedded MPI, in a folder of their own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", str(Path(embedded.compiler).parent), prepend=os.pathsep)
+    monkeypatch.setattr(installations, "_candidates", lambda: iter([(Path(embedded.compiler), "embedded")]))
     blocks = PYTHON_BLOCK.findall(PYTHON_TUTORIAL.read_text())
     assert len(blocks) >= 8
     names: dict[str, Any] = {}
@@ -82,8 +85,9 @@ def test_the_python_tutorial_runs(
 
 def test_choices_that_leave_no_case_or_several_are_named(golden_run: Path) -> None:
     run = scope.open(golden_run)
-    with pytest.raises(scope.UsageError, match=r"cases of mpi\.latency: choose one by .*message_bytes="):
-        run.samples("mpi.latency")
+    assert run.samples("mpi.latency", message_bytes="1Ki").case.parameters["mode"] == "standard"  # its default
+    with pytest.raises(scope.UsageError, match=r"2 cases of operation\.broadcast: choose one by ranks=2\|4"):
+        run.samples("operation.broadcast")
     with pytest.raises(scope.UsageError, match=r"no case mpi\.latency message_bytes=3; there are: "):
         run.samples("mpi.latency", message_bytes=3)
     with pytest.raises(scope.UsageError, match="is no run directory"):

@@ -43,8 +43,8 @@ def trend(what: str, unit: str, time_s: Floats, values: Floats) -> Trend | None:
     """Return the median of all pairs' slopes with its interval; None for fewer than six points or no time between.
 
     Theil 1950 and Sen 1968 (JASA 63, 1379-1389): no distribution of errors is assumed, and outliers do not matter.
-    The interval assumes independent runs. For autocorrelated values it is widened by sqrt((1 + r) / (1 - r)), where
-    r is the lag-one autocorrelation of the residuals, if positive (Zwiers & von Storch 1995, J. Climate 8, 336)
+    The interval assumes independent runs. For autocorrelated values it is widened by sqrt((1 + r) / (1 - r)),
+    where r is the positive lag-one autocorrelation of the residuals (Zwiers & von Storch 1995, J. Climate 8).
     """
     if values.size < FEWEST or np.ptp(time_s) <= 0:
         return None

@@ -160,11 +160,11 @@ def _report(emulated: Emulation) -> None:
 
 def _warn(emulated: Emulation) -> None:
     """Warn of links that do not have their declared rates."""
-    from scope.lab import proof
+    from scope.lab import fidelity
 
     for link in emulated.state.checks:
-        if not proof.faithful(link):
-            reason = "; the processors were busy" if proof.lacks_processors(link) else ""
+        if not fidelity.faithful(link):
+            reason = "; the processors were busy" if fidelity.lacks_processors(link) else ""
             rate = f"{link.deviation:+.1%} of its declared rate"
             typer.echo(
                 f"warning: lab {emulated.state.name} is not faithful: {link.link}: {rate}{reason}", err=True

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scope.errors import UsageError
-from scope.lab import description, emulation, faults, proof
+from scope.lab import description, emulation, faults, fidelity
 from scope.lab.emulation import Emulation, signal_command
 from scope.lab.faults import Direction
 from scope.rundirectory import write_text
@@ -113,7 +113,7 @@ def run_on_host(emulated: Emulation, host: str, words: Sequence[str]) -> int:
 
 def faithful(emulated: Emulation) -> bool:
     """Say whether every measured link of a lab has its declared rate."""
-    return all(map(proof.faithful, emulated.state.checks))
+    return all(map(fidelity.faithful, emulated.state.checks))
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def _disturb_host(emulated: Emulation, host: str, asked: Disturbance) -> Emulati
 
 def _checked(emulated: Emulation, progress: LinkProgress) -> Emulation:
     try:
-        return proof.check_all(emulated, progress)
+        return fidelity.check_all(emulated, progress)
     finally:
         progress("")
 

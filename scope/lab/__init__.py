@@ -1,6 +1,5 @@
-"""Emulated clusters on this machine: hosts are network namespaces, wires are shaped.
+"""Labs: emulated clusters on this machine. Hosts are network namespaces, links are shaped.
 
-`description` is what a lab file may say, `wiring` turns it into the kernel's words, `emulation` is its life from
-up to down, `proof` measures whether it is faithful, `faults` harms it on request, `active` is what a program
-inside sees.
+`description` defines lab files, `wiring` turns one into commands of `ip` and `tc`, `emulation` brings a lab up and
+down, `fidelity` measures its links, `faults` injects faults, `active` is what a program inside a lab sees.
 """

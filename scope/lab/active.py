@@ -1,4 +1,4 @@
-"""A lab that is up, as its state file tells; a program inside finds that file's path in `SCOPE_LAB`."""
+"""A lab that is up, by its state file; programs inside find the path of the file in `SCOPE_LAB`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from scope.strict import Strict
 
 VARIABLE = "SCOPE_LAB"
 INTERFACE = "eth0"
-"""The emulated wire of every host."""
+"""The emulated network interface of every host."""
 MANAGEMENT = "eth1"
-"""The unshaped network that carries the launchers."""
+"""The unshaped network of the launchers."""
 
 
 class UpHost(Strict):
@@ -25,19 +25,19 @@ class UpHost(Strict):
     name: str
     slots: int
     pid: int
-    """Of the process that holds its namespaces, numbered inside the lab."""
+    """Process number inside the lab of the process that holds its namespaces."""
 
 
 class Relay(Strict):
-    """A wire in user space and how late it delivers."""
+    """A link in user space and the delay that it adds."""
 
     link: str
     pid: int
     statistics: str
-    """Path of the file that it keeps writing."""
+    """Path of the file with its current statistics."""
 
     def facts(self) -> RelayedLink:
-        """Return how late it delivered so far."""
+        """Return the delays of its frames so far."""
         file = Path(self.statistics)
         said = json.loads(file.read_text()) if file.is_file() else {}
         nothing = {"frames": 0, "late_median_us": 0.0, "late_p99_us": 0.0}
@@ -45,24 +45,24 @@ class Relay(Strict):
 
 
 class Fault(Strict):
-    """What was asked to go wrong."""
+    """An injected fault."""
 
     where: str
-    """A host, or a trunk as `giza-router`."""
+    """A host, or a trunk such as `giza-router`."""
     kind: str
     """slow, lossy, dead, slow-host or stopped."""
     value: float = 0.0
     """Mbit/s, a share of frames, or a share of time."""
     direction: Literal["both", "in", "out"] = "both"
-    """Of a slow port: to the host, or from it."""
+    """Direction of a slow port: to the host, or from it."""
     pid: int = 0
-    """Of the process inside the lab that keeps it up; 0 where none does."""
+    """Process number inside the lab of the process that causes it; 0 where there is none."""
 
     def words(self) -> str:
-        """Say it in words."""
+        """Return the fault in words."""
         which = "" if self.direction == "both" else f" {self.direction}"
         amount = {"slow": f"{which} ({self.value:g} Mbit/s)", "lossy": f" ({self.value:.2%} of frames)"}
-        amount["slow-host"] = f" (stands still {self.value:.0%} of the time)"
+        amount["slow-host"] = f" (stopped {self.value:.0%} of the time)"
         return f"{self.where} {self.kind}{amount.get(self.kind, '')}"
 
 
@@ -72,11 +72,11 @@ class ActiveLab(Strict):
     name: str
     description: Lab
     holder: int
-    """Its number outside."""
+    """Its process number outside the lab."""
     holder_started: int
-    """In clock ticks since boot: a number alone may be somebody else's by now."""
+    """When it started, in clock ticks since boot: its process number may have been reused."""
     rootless: bool
-    """Below a user namespace."""
+    """Whether the lab is in a user namespace."""
     hosts: list[UpHost]
     remote_shell: str
     """The program that replaces ssh inside the lab."""
@@ -87,7 +87,7 @@ class ActiveLab(Strict):
     """MPI compilers whose messages were counted on the emulated network."""
 
     def facts(self) -> EmulatedCluster:
-        """Return what a run in this lab writes down of it."""
+        """Return the facts of this lab that a run records."""
         return EmulatedCluster(
             name=self.name,
             title=self.description.title,
@@ -108,7 +108,7 @@ def active() -> ActiveLab | None:
 
 
 def topology_file() -> Path | None:
-    """Return the topology that the lab around this process declares; None where nobody has written it down."""
+    """Return the topology file of the lab of this process; None where it has none."""
     file = Path(os.environ[VARIABLE]).with_name("topology.toml")
     return file if file.is_file() else None
 

@@ -1,4 +1,4 @@
-"""What a lab file says: groups of hosts, the switches they are plugged into, and the trunks between switches."""
+"""A lab file: groups of hosts, the switches that they are connected to, and the trunks between switches."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from scope.strict import Strict
 
 PRESETS = Path(__file__).parent / "presets"
 NAME = r"[a-z][a-z-]{0,20}"
-"""Of groups and switches: letters, because a number follows in a host's name."""
+"""Names of groups and switches: letters only, since a number follows in the name of a host."""
 FASTEST_MBIT = 10_000.0
 SLOWEST_MBIT = 0.1
-"""What the kernel's token bucket shapes: a frame of 1514 bytes must fit between two ticks and pass within a
-second."""
+"""Limits of the kernel's token bucket: a frame of 1514 bytes must fit between two ticks and pass in a second."""
 MOST_HOSTS = 250
 
 
@@ -32,13 +31,13 @@ class Group(Strict):
     hosts: int = Field(ge=1, le=MOST_HOSTS)
     ranks_per_host: int = Field(1, ge=1, le=64)
     switch: str = ""
-    """Where they are plugged in; empty: a switch of the group's own name."""
+    """The switch of its hosts; empty: a switch with the name of the group."""
     rate_mbit_per_s: float = Field(ge=SLOWEST_MBIT, le=FASTEST_MBIT)
-    """Of each link of a port, each direction."""
+    """Rate of each link of a port, in each direction."""
     latency_us: float = Field(0.0, ge=0, le=1e6)
-    """One way, added to every port."""
+    """One-way latency added to every port."""
     links: int = Field(1, ge=1, le=8)
-    """Bonded: a port has this many times the rate."""
+    """Bonded links: a port has this many times the rate."""
 
     @property
     def plugged_into(self) -> str:
@@ -47,19 +46,19 @@ class Group(Strict):
 
     @property
     def port_mbit_per_s(self) -> float:
-        """Rate of a whole port."""
+        """Rate of a port, all its links together."""
         return self.rate_mbit_per_s * self.links
 
 
 class Switch(Strict):
-    """A switch that is a bus: all that crosses it shares one medium."""
+    """A bus: a switch whose traffic shares one medium."""
 
     name: str = Field(pattern=f"^{NAME}$")
     shared_mbit_per_s: float = Field(ge=SLOWEST_MBIT, le=1000)
 
 
 class Trunk(Strict):
-    """A line between two switches."""
+    """A link between two switches."""
 
     between: tuple[str, str]
     rate_mbit_per_s: float = Field(ge=SLOWEST_MBIT, le=FASTEST_MBIT)
@@ -69,12 +68,12 @@ class Trunk(Strict):
 
     @property
     def name(self) -> str:
-        """How it is called: giza-router."""
+        """Its name: giza-router."""
         return "-".join(self.between)
 
     @property
     def total_mbit_per_s(self) -> float:
-        """Rate of the whole line, each direction."""
+        """Rate of the trunk, in each direction."""
         return self.rate_mbit_per_s * self.links
 
 
@@ -86,9 +85,9 @@ class LabHost:
     group: str
     slots: int
     data_address: str
-    """On the emulated wire."""
+    """On the emulated network."""
     management_address: str
-    """On the unshaped network of launchers."""
+    """On the unshaped network of the launchers."""
 
 
 class Lab(Strict):
@@ -115,12 +114,12 @@ class Lab(Strict):
         ]
 
     def switches(self) -> list[str]:
-        """Return the names of all switches, those of the hosts first."""
+        """Return the names of all switches, those with hosts first."""
         named = [group.plugged_into for group in self.group] + [one.name for one in self.switch]
         return list(dict.fromkeys(named + [end for trunk in self.trunk for end in trunk.between]))
 
     def shared_mbit_per_s(self, switch: str) -> float | None:
-        """Return the rate of the medium of a bus; None for a switch."""
+        """Return the rate of a bus; None for a switch."""
         return next((one.shared_mbit_per_s for one in self.switch if one.name == switch), None)
 
     def group_of(self, name: str) -> Group:
@@ -148,12 +147,12 @@ def presets() -> list[str]:
 
 
 def name_of(name_or_path: str) -> str:
-    """Return what a lab is called: a preset's name, or the stem of its file."""
+    """Return the name of a lab: that of a preset, or the stem of its file."""
     return Path(name_or_path).stem if name_or_path.endswith(".toml") else name_or_path
 
 
 def read(name_or_path: str) -> tuple[str, Lab]:
-    """Return a lab's name and description; raises UsageError naming file, key, value and what is allowed."""
+    """Return the name and the description of a lab; UsageError names file, key, value and what is allowed."""
     file = Path(name_or_path) if name_or_path.endswith(".toml") else PRESETS / f"{name_or_path}.toml"
     if file.parent == PRESETS and file.stem not in presets():
         raise UsageError(f"lab {name_or_path}: must be one of {', '.join(presets())}, or a .toml file")
@@ -165,7 +164,7 @@ def read(name_or_path: str) -> tuple[str, Lab]:
         raise UsageError(_explain(file, error)) from error
     _refuse_contradictions(file, lab)
     if not re.fullmatch(r"[\w.-]+", file.stem):
-        raise UsageError(f"{file}: a lab is called after its file; must be letters, digits, dots and dashes")
+        raise UsageError(f"{file}: the file name is the name of the lab; must be letters, digits, dots and dashes")
     return file.stem, lab
 
 
@@ -185,18 +184,18 @@ def _refuse_contradictions(file: Path, lab: Lab) -> None:
     names = [group.name for group in lab.group]
     for position, group in enumerate(lab.group):
         if group.name in names[:position]:
-            raise UsageError(f"{file}: group[{position}].name = {group.name!r}: must be another name than before")
+            raise UsageError(f"{file}: group[{position}].name = {group.name!r}: must differ from the names before")
     buses = [switch.name for switch in lab.switch]
     for position, name in enumerate(buses):
         if name in buses[:position]:
-            raise UsageError(f"{file}: switch[{position}].name = {name!r}: must be another name than before")
+            raise UsageError(f"{file}: switch[{position}].name = {name!r}: must differ from the names before")
     if len(lab.hosts()) > MOST_HOSTS:
         raise UsageError(f"{file}: {len(lab.hosts())} hosts: must be at most {MOST_HOSTS}")
     reached = {lab.switches()[0]}
     for _ in lab.trunk:
         reached |= {end for trunk in lab.trunk if reached & set(trunk.between) for end in trunk.between}
     if apart := [name for name in lab.switches() if name not in reached]:
-        raise UsageError(f"{file}: switch {apart[0]!r}: no trunk leads from it to {lab.switches()[0]!r}")
+        raise UsageError(f"{file}: switch {apart[0]!r}: no trunk connects it to {lab.switches()[0]!r}")
     if len(lab.trunk) != len(lab.switches()) - 1:
         between = ", ".join(trunk.name for trunk in lab.trunk)
-        raise UsageError(f"{file}: trunk: {between}: must form a tree, one way between any two switches")
+        raise UsageError(f"{file}: trunk: {between}: must form a tree, with one path between any two switches")

@@ -1,6 +1,6 @@
-"""The life of a lab: up, entered, down. All of it lives below one process; when that ends nothing is left.
+"""Labs brought up, entered and taken down. A lab lives below one process; when that ends, nothing is left.
 
-Without root the same is done in a user namespace, where the kernel allows one.
+Without root a lab is made in a user namespace, where the kernel allows that.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ HOLDER = Path(__file__).with_name("holder.py")
 HOLDER_LOG = "holder.log"
 TEMPORARY = "tmp"
 NEEDED = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux"}
-PATIENCE_S = 30.0
+TIMEOUT_S = 30.0
 DEATH_S = 5.0
 
-AGENT = """#!/bin/sh
-# Stands in for ssh inside the lab: agent [options] HOST COMMAND...
+REMOTE_SHELL = """#!/bin/sh
+# Replaces ssh inside the lab: remote-shell [options] HOST COMMAND...
 while :; do case $1 in -[oplibFEc]) shift 2;; -*) shift;; *) break;; esac; done
 host=$1
 shift
 case $host in
 {cases}
-*) echo "lab {name}: no host is called $host" >&2; exit 255;;
+*) echo "lab {name}: no such host: $host" >&2; exit 255;;
 esac
 exec nsenter --target "$pid" --net --uts --mount sh -c "$*"
 """
@@ -54,9 +54,9 @@ class Emulation:
     state: ActiveLab
 
     def command(self, words: Sequence[str], host: str | None = None) -> list[str]:
-        """Return how a command is run inside, on a host or (None) in the fabric, in this very working directory.
+        """Return how a command is run in this working directory on a host of the lab, or (None) in its fabric.
 
-        Raises UsageError for a host that the lab does not have.
+        Raises UsageError for an unknown host.
         """
         inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()), *words]
         if host is not None:
@@ -70,9 +70,9 @@ class Emulation:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables of every command inside; those of this process that steer MPI come before the lab's own.
+        """Variables of every command inside; those of this process that steer MPI take precedence over the lab's.
 
-        Launchers name their temporary files by process numbers, and a lab counts its own: it has its own folder.
+        A lab has its own temporary folder: launchers name files by process numbers, which labs count separately.
         """
         own = {VARIABLE: str(self.folder / "state.json"), "TMPDIR": str(self.folder / TEMPORARY)}
         if self.state.description.trunk:
@@ -80,9 +80,9 @@ class Emulation:
         return {**programs.variables(self.state.remote_shell), **os.environ, **own}
 
     def run(
-        self, host: str | None, words: Sequence[str], timeout: float = PATIENCE_S, given: str | None = None
+        self, host: str | None, words: Sequence[str], timeout: float = TIMEOUT_S, given: str | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command inside and return what it said; `given` goes to its standard input."""
+        """Run a command inside and return its output; `given` goes to its standard input."""
         return subprocess.run(
             self.command(words, host),
             env=self.environment,
@@ -93,7 +93,7 @@ class Emulation:
         )
 
     def started(self, host: str | None, words: Sequence[str]) -> subprocess.Popen[str]:
-        """Start a command inside; its output is a pipe."""
+        """Start a command inside; its output goes into a pipe."""
         return subprocess.Popen(
             self.command(words, host),
             env=self.environment,
@@ -104,13 +104,13 @@ class Emulation:
         )
 
     def kept(self, state: ActiveLab) -> Emulation:
-        """Write down a new state and return the lab with it."""
+        """Write a new state and return the lab with it."""
         write_json(self.folder / "state.json", state)
         return Emulation(self.folder, state)
 
 
 def signal_command(command: subprocess.Popen[bytes], number: int) -> None:
-    """Pass a signal on to a command inside: `nsenter` itself would only leave it behind."""
+    """Send a signal to a command inside: `nsenter` would not forward it."""
     for process in Path("/proc").iterdir():
         if process.name.isdigit() and _parent_of(process) == command.pid:
             with suppress(ProcessLookupError):
@@ -118,7 +118,7 @@ def signal_command(command: subprocess.Popen[bytes], number: int) -> None:
 
 
 def _parent_of(process: Path) -> int | None:
-    """Return the parent of a process, by its folder in /proc; None when it has gone."""
+    """Return the parent of a process, by its folder in /proc; None when the process has gone."""
     try:
         return int((process / "stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
@@ -126,13 +126,13 @@ def _parent_of(process: Path) -> int | None:
 
 
 def folder_of(name: str) -> Path:
-    """Return where the state of a lab stands: in the user's run-time folder, else the temporary one."""
+    """Return the folder of a lab: in the runtime directory of the user, else the temporary one."""
     base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
     return Path(base) / f"scope-labs-{os.getuid()}" / name
 
 
 def find(name: str) -> Emulation | None:
-    """Return the lab of this name if it is up; what a dead one left is removed."""
+    """Return the lab of this name if it is up; leftovers of a dead one are removed."""
     folder = folder_of(name)
     if not (folder / "state.json").is_file():
         return None
@@ -164,7 +164,7 @@ def up(name: str, lab: Lab) -> Emulation:
 
 @contextmanager
 def temporary(name: str, lab: Lab) -> Iterator[Emulation]:
-    """Keep a lab up for as long as the context, or this process, lives."""
+    """Keep a lab up while the context, and this process, lasts."""
     with _built(f"{name}-{os.getpid()}", lab) as (emulation, holder):
         try:
             yield emulation
@@ -174,10 +174,10 @@ def temporary(name: str, lab: Lab) -> Iterator[Emulation]:
 
 
 def down(name: str) -> None:
-    """End a lab and everything inside it; raises UsageError when none of this name is up."""
+    """End a lab and everything inside; UsageError when none of this name is up."""
     emulation = find(name)
     if emulation is None:
-        raise UsageError(f"lab {name}: is not up; scope lab list shows those that are")
+        raise UsageError(f"lab {name}: is not up; scope lab list shows the labs that are")
     os.kill(emulation.state.holder, signal.SIGKILL)
     _wait_for_death(emulation.state.holder)
     shutil.rmtree(emulation.folder, ignore_errors=True)
@@ -185,7 +185,7 @@ def down(name: str) -> None:
 
 @contextmanager
 def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[str]]]:
-    """Build a lab; whatever goes wrong takes everything down again."""
+    """Build a lab; any failure takes everything down again."""
     if reason := refusal():
         raise UsageError(reason)
     folder = folder_of(name)
@@ -211,7 +211,7 @@ def _wired(folder: Path, name: str, lab: Lab, rootless: bool, holder: subprocess
     started, pids = _first_line(holder, folder / HOLDER_LOG)
     slots = {host.name: host.slots for host in lab.hosts()}
     hosts = [UpHost(name=host, slots=slots[host], pid=pid) for host, pid in pids.items()]
-    agent = folder / "agent"
+    remote_shell = folder / "remote-shell"
     state = ActiveLab(
         name=name,
         description=lab,
@@ -219,25 +219,25 @@ def _wired(folder: Path, name: str, lab: Lab, rootless: bool, holder: subprocess
         holder_started=_start_of(started) or 0,
         rootless=rootless,
         hosts=hosts,
-        remote_shell=str(agent),
+        remote_shell=str(remote_shell),
     )
     addresses = {host.name: (host.management_address, host.data_address) for host in lab.hosts()}
     cases = "\n".join(f"{'|'.join((host.name, *addresses[host.name]))}) pid={host.pid};;" for host in hosts)
-    agent.write_text(AGENT.format(cases=cases, name=name))
-    agent.chmod(0o755)
+    remote_shell.write_text(REMOTE_SHELL.format(cases=cases, name=name))
+    remote_shell.chmod(0o755)
     emulation = Emulation(folder, state)
     return lay(emulation, wire(lab, pids))
 
 
 def lay(emulation: Emulation, wiring: Wiring) -> Emulation:
-    """Make wires; return the lab with their relays written down."""
+    """Set up links; return the lab with their relays recorded."""
     say(emulation, None, "ip", wiring.links)
     started = [_start_relay(emulation, relayed) for relayed in wiring.relays]
     say(emulation, None, "ip", wiring.joined)
     for host, lines in wiring.hosts.items():
         say(emulation, host, "ip", lines)
         say(emulation, host, "tc", wiring.host_buckets.get(host, []))
-        # Not every kernel lets a route choose its congestion control; it is then the kernel's own.
+        # Not every kernel lets a route choose its congestion control; the default is used then.
         emulation.run(host, ["ip", "-batch", "-"], given="\n".join(wiring.routes.get(host, [])))
     say(emulation, None, "tc", wiring.buckets)
     relays = [*emulation.state.relays, *started]
@@ -245,12 +245,12 @@ def lay(emulation: Emulation, wiring: Wiring) -> Emulation:
 
 
 def say(emulation: Emulation, host: str | None, program: str, lines: Sequence[str]) -> None:
-    """Give a batch of lines to `ip` or `tc` on a host or in the fabric; raises ScopeError with its complaint."""
+    """Run a batch of `ip` or `tc` commands on a host or in the fabric; ScopeError with the error message."""
     if not lines:
         return
     answer = emulation.run(host, [program, "-batch", "-"], given="\n".join(lines) + "\n")
     if answer.returncode != 0:
-        raise ScopeError(f"lab {emulation.state.name}: {program} refuses: {_complaint(answer.stderr, lines)}")
+        raise ScopeError(f"lab {emulation.state.name}: {program} failed: {_complaint(answer.stderr, lines)}")
 
 
 def _start_relay(emulation: Emulation, relayed: RelayedWire) -> Relay:
@@ -258,7 +258,7 @@ def _start_relay(emulation: Emulation, relayed: RelayedWire) -> Relay:
     program = relay.program()
     stem = relayed.link.replace(" ", "-")
     statistics, log = emulation.folder / f"{stem}.json", emulation.folder / f"{stem}.log"
-    # In the background of a shell that says its number; the relay stays when the shell has gone.
+    # In the background of a shell that prints its number; the relay goes on when the shell has ended.
     script = '"$0" "$@" >"$LOG" 2>&1 & echo $!; until grep -q . "$LOG"; do sleep 0.01; done; cat "$LOG"'
     words = ["env", f"LOG={log}", "setsid", "sh", "-c", script, program, *relayed.arguments(str(statistics))]
     log.write_text("")
@@ -290,21 +290,21 @@ def _start_holder(folder: Path, lab: Lab, rootless: bool) -> subprocess.Popen[st
 
 def _first_line(holder: subprocess.Popen[str], log: Path) -> tuple[int, dict[str, int]]:
     assert holder.stdout is not None
-    ready, _, _ = select.select([holder.stdout], [], [], PATIENCE_S)
+    ready, _, _ = select.select([holder.stdout], [], [], TIMEOUT_S)
     line = holder.stdout.readline() if ready else ""
     if not line:
-        raise ScopeError(f"no lab can be made here: {_why_not(log)}")
+        raise ScopeError(f"no lab can be made here: {_last_line(log)}")
     said = json.loads(line)
     return said["holder"], said["hosts"]
 
 
-def _why_not(log: Path) -> str:
+def _last_line(log: Path) -> str:
     lines = [line for line in log.read_text().splitlines() if line.strip()]
     return lines[-1] if lines else "the namespaces did not come up in time"
 
 
 def refusal() -> str:
-    """Return why no lab can be made here; empty where one can."""
+    """Return why no lab can be made here; empty where it can."""
     for tool, package in NEEDED.items():
         if shutil.which(tool) is None:
             return f"{tool}: not found; a lab needs it (Debian package {package})"
@@ -313,14 +313,14 @@ def refusal() -> str:
 
 
 def needs_user_namespace() -> bool:
-    """Say whether this process, as root in a container may, lacks the right to make the other namespaces."""
+    """Say whether this process needs a user namespace to make the others, as even root does in a container."""
     return bool(_denied(user=False))
 
 
 def _denied(user: bool) -> str:
-    """Return what is said against a lab's namespaces, below one of the user or not; empty where nothing is."""
+    """Return why the namespaces of a lab cannot be made, inside a user namespace or not; empty where they can."""
     words = [*_spaces(user), "true"]
-    answer = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
+    answer = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S)
     return "" if answer.returncode == 0 else answer.stderr.strip() or "no reason given"
 
 
@@ -337,7 +337,7 @@ def _hosts_file(lab: Lab) -> str:
 
 
 def _complaint(said: str, lines: Sequence[str]) -> str:
-    """Return what a batch complained about, with the line at fault."""
+    """Return the error message of a batch with the line that caused it."""
     words = [line for line in said.splitlines() if line.strip()]
     number = next((word.rpartition(":")[2] for word in words if "Command failed" in word), "")
     line = f" ({lines[int(number) - 1]})" if number.isdigit() and int(number) <= len(lines) else ""
@@ -345,7 +345,7 @@ def _complaint(said: str, lines: Sequence[str]) -> str:
 
 
 def _start_of(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since boot; None when there is none."""
+    """Return when a process started, in clock ticks since boot; None when it does not exist."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -355,7 +355,7 @@ def _start_of(pid: int) -> int | None:
 
 
 def _forget(holder: subprocess.Popen[str]) -> None:
-    """Let a lab live on without us: its pipes are closed and nobody waits for it."""
+    """Leave a lab running without this process: close its pipes, do not wait for it."""
     for pipe in (holder.stdin, holder.stdout):
         if pipe is not None:
             pipe.close()
@@ -363,7 +363,7 @@ def _forget(holder: subprocess.Popen[str]) -> None:
 
 
 def _end(holder: subprocess.Popen[str], inner: int | None) -> None:
-    """End a holder that this process started, and wait until it is gone."""
+    """End a holder that this process started, and wait for its end."""
     if inner is not None:
         with suppress(ProcessLookupError):
             os.kill(inner, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What can be made to go wrong in a lab: a slow, lossy or dead port or trunk, a slow or stopped host."""
+"""Fault injection in a lab: a slow, lossy or dead port or trunk, a slow or stopped host."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from scope.lab.emulation import Emulation, lay, say
 
 THROTTLE = Path(__file__).with_name("throttle.py")
 Direction = Literal["both", "in", "out"]
-"""Of a host's port: to the host, or from it."""
+"""Direction of a port: to the host, or from it."""
 
 
 def slow_port(emulation: Emulation, host: str, mbit_per_s: float, direction: Direction = "both") -> Emulation:
-    """Let a host's port have another rate; one direction alone is what a duplex mismatch looks like."""
+    """Change the rate of a port; in one direction only it looks like a duplex mismatch."""
     end = _own_port(emulation, host)
     _shape(emulation, host, INTERFACE if direction != "in" else None, mbit_per_s)
     _shape(emulation, None, end if direction != "out" else None, mbit_per_s)
@@ -25,14 +25,14 @@ def slow_port(emulation: Emulation, host: str, mbit_per_s: float, direction: Dir
 
 
 def slow_trunk(emulation: Emulation, trunk: str, mbit_per_s: float) -> Emulation:
-    """Let a trunk have another rate, both directions."""
+    """Change the rate of a trunk in both directions."""
     for end in wiring.trunk_ends(_bucketed_trunk(emulation, trunk)):
         _shape(emulation, None, end, mbit_per_s)
     return _noted(emulation, Fault(where=trunk, kind="slow", value=mbit_per_s))
 
 
 def lossy_port(emulation: Emulation, host: str, share: float) -> Emulation:
-    """Lose a share of the frames on a host's port; established connections over it are cut."""
+    """Lose a share of the frames on a port; established connections over it break."""
     end = _own_port(emulation, host)
     say(emulation, None, "ip", [f"link delete {end}"])
     pid = _pid(emulation, host)
@@ -49,7 +49,7 @@ def lossy_trunk(emulation: Emulation, trunk: str, share: float) -> Emulation:
 
 
 def dead_port(emulation: Emulation, host: str) -> Emulation:
-    """Pull a host's plug."""
+    """Disconnect a host."""
     say(emulation, None, "ip", [f"link set {_own_port(emulation, host)} down"])
     return _noted(emulation, Fault(where=host, kind="dead"))
 
@@ -61,7 +61,7 @@ def dead_trunk(emulation: Emulation, trunk: str) -> Emulation:
 
 
 def slow_host(emulation: Emulation, host: str, share: float) -> Emulation:
-    """Let the processes of a host stand still for a share of the time; 1 stops them."""
+    """Stop the processes of a host for a share of the time; 1: all the time."""
     script = '"$@" >/dev/null 2>&1 & echo $!'
     words = [sys.executable, "-I", "-S", str(THROTTLE), str(_pid(emulation, host)), f"{share:g}"]
     answer = emulation.run(None, ["setsid", "sh", "-c", script, "sh", *words])
@@ -72,13 +72,13 @@ def slow_host(emulation: Emulation, host: str, share: float) -> Emulation:
 
 
 def clear(emulation: Emulation) -> Emulation:
-    """Mend everything."""
+    """Remove all faults."""
     for fault in reversed(emulation.state.faults):
-        emulation = _mended(emulation, fault)
+        emulation = _repaired(emulation, fault)
     return emulation.kept(emulation.state.model_copy(update={"faults": []}))
 
 
-def _mended(emulation: Emulation, fault: Fault) -> Emulation:
+def _repaired(emulation: Emulation, fault: Fault) -> Emulation:
     lab = emulation.state.description
     if fault.kind in ("slow-host", "stopped"):
         emulation.run(None, ["kill", str(fault.pid)])
@@ -102,7 +102,7 @@ def _mended(emulation: Emulation, fault: Fault) -> Emulation:
 
 
 def _without_relay(emulation: Emulation, device: str) -> Emulation:
-    """End the relay that carries a device; its devices go with it."""
+    """End the relay of a device; its devices disappear with it."""
     gone = [one for one in emulation.state.relays if _carries(emulation, one.pid, device)]
     for one in gone:
         emulation.run(
@@ -135,7 +135,7 @@ def _pid(emulation: Emulation, host: str) -> int:
 
 
 def _own_port(emulation: Emulation, host: str) -> str:
-    """Return the fabric's end of a port that is a pair of devices with buckets."""
+    """Return the fabric end of a port that is a pair of shaped devices."""
     _pid(emulation, host)
     _refuse_relayed(emulation, wiring.port_of(emulation.state.description, host), host)
     return wiring.port_of(emulation.state.description, host)
@@ -151,7 +151,7 @@ def _refuse_relayed(emulation: Emulation, device: str, where: str) -> None:
     if emulation.run(None, ["tc", "qdisc", "show", "dev", device]).stdout.startswith("qdisc tbf"):
         return
     raise UsageError(
-        f"lab {emulation.state.name}: {where}: is carried by a relay (a bus, latency, loss);"
+        f"lab {emulation.state.name}: {where}: uses a relay (a bus, latency, loss);"
         " change its rate or loss in the lab file"
     )
 

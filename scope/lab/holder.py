@@ -1,9 +1,9 @@
-"""The process that a lab lives in: when it ends the kernel ends all that is inside.
+"""The first process of a lab: when it ends, the kernel ends everything inside.
 
-It is the first of its process namespace. Run by path, with the standard library only:
+It is process 1 of its process namespace. Run by path, with the standard library only:
 `unshare --mount --net --pid --fork --kill-child python holder.py HOSTS_FILE HOST...`.
-Its first line says which number it has outside and which each host's process has inside. Until it reads `stay`
-it ends with its standard input: a lab never outlives whoever is still building it, or uses it for one command.
+Its first line gives its process number outside and those of the hosts inside. Until it reads `stay` it ends with
+its standard input, so that a lab never outlives a process that is still building it or uses it for one command.
 """
 
 import json
@@ -18,14 +18,14 @@ for which in all default; do
   if [ -w $switch ]; then echo 1 > $switch; fi
 done
 """
-"""A wire carries what it is asked to: no solicitations of IPv6."""
+"""No IPv6 solicitations: links carry only the traffic of programs."""
 HOST = f"""{SILENCE}
 hostname "$0" && mount --bind "$1" /etc/hosts && mount -t tmpfs tmpfs /dev/shm && echo ready && exec sleep infinity
 """
 
 
 def main() -> None:
-    """Make the hosts, say so, and wait."""
+    """Make the hosts, print their numbers, and wait."""
     outside = int(Path("/proc/self").readlink().name)
     subprocess.run(["mount", "-t", "proc", "proc", "/proc"], check=True)
     subprocess.run(["sh", "-c", f"{SILENCE}ip link set lo up"], check=True)
@@ -40,7 +40,7 @@ def main() -> None:
     for name, host in hosts.items():
         if host.stdout is None or host.stdout.readline() != b"ready\n":
             sys.exit(f"host {name} cannot be made")
-    # Orphans of the lab become this process's children: reaped by the kernel.
+    # Orphans of the lab become children of this process, which the kernel reaps.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     print(json.dumps({"holder": outside, "hosts": {name: host.pid for name, host in hosts.items()}}), flush=True)
     if sys.stdin.readline() == "stay\n":

@@ -1,4 +1,4 @@
-"""The environment of a user's own mpiexec inside a lab, so that `mpiexec --host a1,b1 ./app` works as on a cluster.
+"""The environment of any mpiexec inside a lab, so that `mpiexec --host a1,b1 ./app` works as on a cluster.
 
 Without it launchers would look for ssh, messages could take the unshaped network or memory that all hosts share,
 and the first rank of every host would be bound to the same processor.

@@ -1,4 +1,4 @@
-"""The relay, compiled by whatever C++ compiler is here: a lab needs no MPI."""
+"""The relay, compiled by any C++ compiler: a lab needs no MPI."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scope.errors import UsageError
 
 
 def program() -> str:
-    """Return the relay's path; raises UsageError without a compiler."""
+    """Return the path of the relay; UsageError without a compiler."""
     compiler = os.environ.get("CXX") or next(filter(shutil.which, ("c++", "g++", "clang++")), None)
     if compiler is None:
-        raise UsageError("c++: not found; latency, buses and lossy links are carried by a program to compile")
+        raise UsageError("c++: not found; latency, buses and lossy links need a program that must be compiled")
     return str(compiled(Path(__file__).with_name("relay.cpp"), compiler.split()))

@@ -1,7 +1,7 @@
-"""One end of a TCP stream on an emulated wire; run by path, with the standard library only.
+"""One end of a TCP stream over an emulated link; run by path, with the standard library only.
 
-`stream.py receive ADDRESS` prints its port, then payload and seconds of the stream's later part, when the queues
-are full and the sender has found its speed. `stream.py send ADDRESS PORT SECONDS` fills the wire for so long.
+`stream.py receive ADDRESS` prints its port, then payload and seconds of the later part of the stream, when queues
+are full and the sender has reached its rate. `stream.py send ADDRESS PORT SECONDS` fills the link for so long.
 """
 
 import json
@@ -12,11 +12,11 @@ import time
 CHUNK = 1 << 16
 LONGEST_WAIT_S = 60.0
 SETTLING = 0.4
-"""Of the stream's duration is not counted."""
+"""Share of the duration of a stream that is not counted."""
 
 
 def receive(address: str) -> None:
-    """Take one stream; print its payload in bytes and its seconds."""
+    """Receive one stream; print its payload in bytes and its seconds."""
     with socket.create_server((address, 0)) as server:
         server.settimeout(LONGEST_WAIT_S)
         print(server.getsockname()[1], flush=True)
@@ -27,14 +27,14 @@ def receive(address: str) -> None:
             while taken := len(connection.recv(CHUNK)):
                 total += taken
                 arrivals.append((time.monotonic(), total))
-    # The sender's end empties its queue after it has stopped: every byte still came over the wire.
+    # The queue of the sender empties after it has stopped: those bytes crossed the link, too.
     first, last = arrivals[0][0], arrivals[-1][0]
     settled = next(mark for mark in arrivals if mark[0] - first >= SETTLING * (last - first))
     print(json.dumps({"bytes": arrivals[-1][1] - settled[1], "seconds": last - settled[0]}), flush=True)
 
 
 def send(address: str, port: int, seconds: float) -> None:
-    """Write as much as the wire takes."""
+    """Send as much as the link carries."""
     data = bytes(CHUNK)
     with socket.create_connection((address, port)) as connection:
         end = time.monotonic() + seconds

@@ -1,7 +1,7 @@
-"""Makes a host slow: stops its processes for a share of the time; run by path inside a lab.
+"""Slows a host down: stops its processes for a share of the time; run by path inside a lab.
 
-`throttle.py PID SHARE`: processes in the network namespace of PID stand still for SHARE of every 20 ms. A share of
-1 stops them until this program ends, which lets them all go on.
+`throttle.py PID SHARE`: the processes in the network namespace of PID are stopped for SHARE of every 20 ms. With
+a share of 1 they stay stopped until this program ends, which continues them all.
 """
 
 import os
@@ -14,9 +14,9 @@ PERIOD_S = 0.02
 
 
 def members(holder: int) -> list[int]:
-    """Return the processes of the host that `holder` holds, itself left out.
+    """Return the processes of the host that `holder` holds, without itself.
 
-    Those that were entered from outside are left alone: their `nsenter` stops with them and would not go on.
+    Processes entered from outside are left alone: their `nsenter` stops with them and would not continue.
     """
     home = Path(f"/proc/{holder}/ns/net").readlink()
     found = []
@@ -31,7 +31,7 @@ def members(holder: int) -> list[int]:
     return found
 
 
-def tell(holder: int, what: signal.Signals) -> None:
+def signal_all(holder: int, what: signal.Signals) -> None:
     """Send a signal to all processes of the host."""
     for pid in members(holder):
         try:
@@ -41,18 +41,18 @@ def tell(holder: int, what: signal.Signals) -> None:
 
 
 def main() -> None:
-    """Stop and let go until asked to end."""
+    """Stop and continue processes until asked to end."""
     holder, share = int(sys.argv[1]), float(sys.argv[2])
     ended = []
     signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
     print("ready", flush=True)
     while not ended:
-        tell(holder, signal.SIGSTOP)
+        signal_all(holder, signal.SIGSTOP)
         time.sleep(PERIOD_S * share)
         if share < 1:
-            tell(holder, signal.SIGCONT)
+            signal_all(holder, signal.SIGCONT)
             time.sleep(PERIOD_S * (1 - share))
-    tell(holder, signal.SIGCONT)
+    signal_all(holder, signal.SIGCONT)
 
 
 if __name__ == "__main__":

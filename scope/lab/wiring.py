@@ -1,8 +1,8 @@
-"""The words by which `ip` and `tc` make a lab's wires; pure, so that they can be read before they are spoken.
+"""The commands of `ip` and `tc` that set up the links of a lab, as pure functions.
 
-Every switch is a bridge in the holder's network namespace, the fabric; every host has a port `eth0` on its switch
-and `eth1` on the management bridge. Rates are token buckets on both ends of a wire. What a bucket cannot do
-(latency, one medium for all, loss) is a relay: a wire in user space between TAP devices.
+Every switch is a bridge in the network namespace of the holder, the fabric; every host has a port `eth0` on its
+switch and `eth1` on the management bridge. Rates are token buckets at both ends of a link. Latency, shared media
+and loss need a relay: a link in user space between TAP devices.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from scope.lab.active import INTERFACE, MANAGEMENT
 from scope.lab.description import Lab, LabHost
 
 SEGMENT_BYTES = 9000
-"""Most that a host hands to a wire of up to 200 Mbit/s at once: six frames, which cost the processors little more
-than one, so that many hosts can be busy together."""
+"""Largest segment of a host on a link of up to 200 Mbit/s: six frames, which cost the processors little more than
+one, so that many hosts can be busy at once."""
 FASTEST_SEGMENTED_MBIT = 200
 FABRIC = 1
-"""The holder's number inside the lab."""
+"""Process number of the holder inside the lab."""
 COUNTERS = "SCOPE_LINK_COUNTERS"
-"""The variable that tells the native program what `counters` returns."""
+"""The environment variable that passes `counters` to the native program."""
 
 
 @dataclass(frozen=True)
 class RelayedWire:
-    """A wire that a relay carries."""
+    """A link that is a relay."""
 
     link: str
     rate_mbit_per_s: float
     latency_us: float
     shared: bool
     ports: tuple[str, ...]
-    """`PID:INTERFACE`, numbered inside the lab."""
+    """`PID:INTERFACE`, with process numbers inside the lab."""
     loss: float = 0.0
 
     def arguments(self, statistics: str) -> list[str]:
-        """Return the relay's command line."""
+        """Return the command line of the relay."""
         return [
             f"--rate-mbit={self.rate_mbit_per_s:.10g}",
             f"--latency-us={self.latency_us:.10g}",
@@ -49,25 +49,25 @@ class RelayedWire:
 
 @dataclass
 class Wiring:
-    """What to say, in this order: links, then relays, then `joined` and the hosts, then the buckets."""
+    """Commands in this order: links, then relays, then `joined` and the hosts, then the buckets."""
 
     links: list[str] = field(default_factory=list)
-    """To `ip` in the fabric."""
+    """For `ip` in the fabric."""
     relays: list[RelayedWire] = field(default_factory=list)
     joined: list[str] = field(default_factory=list)
-    """To `ip` in the fabric, once the relays' devices exist."""
+    """For `ip` in the fabric, once the devices of the relays exist."""
     hosts: dict[str, list[str]] = field(default_factory=dict)
-    """To `ip` on each host."""
+    """For `ip` on each host."""
     routes: dict[str, list[str]] = field(default_factory=dict)
-    """To `ip` on each host; may be refused without harm."""
+    """For `ip` on each host; may fail without consequences."""
     buckets: list[str] = field(default_factory=list)
-    """To `tc` in the fabric."""
+    """For `tc` in the fabric."""
     host_buckets: dict[str, list[str]] = field(default_factory=dict)
-    """To `tc` on each host."""
+    """For `tc` on each host."""
 
 
 def wire(lab: Lab, pids: Mapping[str, int]) -> Wiring:
-    """Return the wiring of a lab whose hosts are held by these processes."""
+    """Return the wiring of a lab whose hosts are these processes."""
     wiring = Wiring()
     wiring.links = [_bridge("management"), *(_bridge(bridge_of(lab, name)) for name in lab.switches())]
     for number, host in enumerate(lab.hosts()):
@@ -81,26 +81,26 @@ def wire(lab: Lab, pids: Mapping[str, int]) -> Wiring:
 
 
 def port(lab: Lab, name: str, pid: int, loss: float = 0.0) -> Wiring:
-    """Return how a host's port is made anew; with loss a relay carries it."""
+    """Return the commands that replace the port of a host; with loss it is a relay."""
     wiring = Wiring()
     _plug_in(wiring, lab, next(host for host in lab.hosts() if host.name == name), pid, loss)
     return wiring
 
 
 def trunk(lab: Lab, number: int, loss: float = 0.0) -> Wiring:
-    """Return how a trunk is made anew; with loss a relay carries it."""
+    """Return the commands that replace a trunk; with loss it is a relay."""
     wiring = Wiring()
     _join(wiring, lab, number, loss)
     return wiring
 
 
 def bridge_of(lab: Lab, switch: str) -> str:
-    """Return the bridge of a switch; names of interfaces are short."""
+    """Return the bridge of a switch; interface names must be short."""
     return f"switch{lab.switches().index(switch)}"
 
 
 def port_of(lab: Lab, host: str) -> str:
-    """Return the fabric's end of a host's port."""
+    """Return the fabric end of the port of a host."""
     return f"port{[one.name for one in lab.hosts()].index(host)}"
 
 
@@ -110,17 +110,16 @@ def trunk_ends(number: int) -> tuple[str, str]:
 
 
 def counters(lab: Lab) -> str:
-    """Return where what crosses each trunk is counted: `FILE HERE>THERE=INTERFACE ...`, as seen on every host."""
+    """Return where the traffic of each trunk is counted: `FILE HERE>THERE=INTERFACE ...`, for every host."""
     links = [f"{'>'.join(line.between)}={trunk_ends(number)[0]}" for number, line in enumerate(lab.trunk)]
     return " ".join([f"/proc/{FABRIC}/net/dev", *links])
 
 
 def bucket(device: str, rate_mbit_per_s: float, verb: str = "add") -> str:
-    """Return the words that shape what leaves a device.
+    """Return the command that shapes the traffic leaving a device.
 
     The bucket is as small as the rate stays exact: a frame up to 20 Mbit/s; a segment (`SEGMENT_BYTES`) up to
-    200; a millisecond above, where the timer wakes too late for less. The queue holds a tenth of a second, as a
-    switch's would.
+    200; a millisecond above, where the timer is too coarse for less. The queue holds a tenth of a second.
     """
     rate = rate_mbit_per_s * 1e6
     burst = 1600 if rate_mbit_per_s <= 20 else 10_000 if rate_mbit_per_s <= FASTEST_SEGMENTED_MBIT else rate / 8e3
@@ -149,7 +148,7 @@ def _plug_in(wiring: Wiring, lab: Lab, host: LabHost, pid: int, loss: float = 0.
     rate, plug = group.port_mbit_per_s, port_of(lab, host.name)
     joined = f"link set {plug} master {bridge_of(lab, group.plugged_into)} up"
     if lab.shared_mbit_per_s(group.plugged_into) is not None:
-        pass  # its port is one of the bus's relay
+        pass  # its port belongs to the relay of the bus
     elif group.latency_us > 0 or loss > 0:
         ports = (f"{pid}:{INTERFACE}", f"{FABRIC}:{plug}")
         wiring.relays.append(RelayedWire(f"port of {host.name}", rate, group.latency_us, False, ports, loss))
@@ -166,13 +165,13 @@ def _plug_in(wiring: Wiring, lab: Lab, host: LabHost, pid: int, loss: float = 0.
             f"address add {host.data_address}/16 dev {INTERFACE}",
         ]
     )
-    # The kernel's default may be a congestion control that paces by its own idea of the rate.
+    # The default congestion control may pace by its own estimate of the rate.
     way = f"10.77.0.0/16 dev {INTERFACE} proto kernel scope link src {host.data_address}"
     wiring.routes[host.name] = [f"route replace {way} congctl cubic"]
 
 
 def _hardware_address(host: LabHost) -> str:
-    """Return a port's own address, which stays when the port is made anew and others remember it."""
+    """Return the address of a port, which stays when the port is replaced, since others remember it."""
     group, number = map(int, host.data_address.split(".")[2:])
     return f"02:00:0a:4d:{group:02x}:{number:02x}"
 
@@ -195,7 +194,7 @@ def _join(wiring: Wiring, lab: Lab, number: int, loss: float = 0.0) -> None:
 
 
 def _share(wiring: Wiring, lab: Lab, switch: str, pids: Mapping[str, int]) -> None:
-    """Put all hosts of a bus, and its way to other switches, on one relay."""
+    """Put all hosts of a bus, and its uplink, on one relay."""
     rate = lab.shared_mbit_per_s(switch)
     if rate is None:
         return

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
+import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scope.catalog.benchmark import Module
@@ -138,15 +139,7 @@ def resolve(file: Path | None, options: dict[str, Any]) -> Experiment:
 
 def write(experiment: Experiment) -> str:
     """Return the experiment as TOML that `resolve` reads back."""
-    plain = experiment.model_dump(mode="json", exclude_none=True)
-    tables = {key: plain.pop(key) for key in ("sampling", "launcher")}
-    cases = plain.pop("case")
-    lines = _assignments(plain)
-    for key, table in tables.items():
-        lines += ["", f"[{key}]", *_assignments(table)]
-    for case in cases:
-        lines += ["", "[[case]]", *_assignments(case)]
-    return "\n".join(lines) + "\n"
+    return tomli_w.dumps(experiment.model_dump(mode="json", exclude_none=True))
 
 
 def did_you_mean(word: str, allowed: list[str]) -> str:
@@ -174,11 +167,6 @@ def _put(table: dict[str, Any], path: list[str], value: Any) -> None:
             return  # the file's wrong value is reported by the validation
         table = inner
     table[path[-1]] = value
-
-
-def _assignments(table: dict[str, Any]) -> list[str]:
-    # JSON's strings, numbers, booleans and lists of them are TOML's as well.
-    return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
 
 
 def _explain(error: ValidationError, file: Path | None, given: dict[str, Any]) -> str:

@@ -152,7 +152,7 @@ def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
     alike = [one for one in _known(launcher, linked.library) if one.name in names]
     if not alike:
         raise UsageError(
-            f"{linked.program}: uses {linked.soname} ({' or '.join(names)}), but no compiler of that MPI is available"
+            f"{linked.program}: uses {linked.soname} ({' or '.join(names)}), but no compiler of it is available"
             " to build the monitor; --mpi FOLDER names an installation"
         )
     for one in alike:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from scope.lab.description import Lab, Trunk
-from scope.lab.proof import PAYLOAD_SHARE, SHARED_PAYLOAD_SHARE
+from scope.lab.fidelity import PAYLOAD_SHARE, SHARED_PAYLOAD_SHARE
 from scope.topology.topology import Group, InsideHost, Topology
 
 LATENCY_S = 50e-6

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ LIBRARY = "library"
 """The algorithm of the MPI library, as far as its decisions are known."""
 
 
-class Estimate(BaseModel):
+class AlgorithmEstimate(BaseModel):
     """The estimate of one algorithm."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -32,7 +31,7 @@ class Estimate(BaseModel):
 
 def estimate(
     estimator: Path, topology: Path, operation: str, message_bytes: int, hosts: Sequence[str], library: str
-) -> dict[str, Estimate]:
+) -> dict[str, AlgorithmEstimate]:
     """Return the estimate of every algorithm of an operation with root 0, by its name.
 
     `hosts` are those of the ranks. Raises ScopeError with the message of the estimator.
@@ -45,5 +44,6 @@ def estimate(
         raise ScopeError(f"{estimator.name}: no estimate of {operation} within {TIMEOUT_S:g} s") from error
     if answer.returncode != 0:
         raise ScopeError(f"{estimator.name}: {answer.stderr.strip() or answer.stdout.strip()}")
-    found = [Estimate.model_validate(json.loads(line)) for line in answer.stdout.splitlines() if line.strip()]
+    lines = [line for line in answer.stdout.splitlines() if line.strip()]
+    found = [AlgorithmEstimate.model_validate_json(line) for line in lines]
     return {one.algorithm: one for one in found}

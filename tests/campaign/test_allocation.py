@@ -68,7 +68,7 @@ def test_contention_for_memory_is_computation() -> None:
     assert each.off_processor.value == pytest.approx(0, abs=0.01)
     (finding,) = findings(runs(compute=1.44))
     assert (finding.code, finding.severity) == ("packed-placement", "advice")
-    assert "by memory contention" in finding.title
+    assert "from memory contention" in finding.title
 
 
 def test_a_slow_network_inside_a_node_is_communication() -> None:
@@ -76,12 +76,12 @@ def test_a_slow_network_inside_a_node_is_communication() -> None:
     assert each.mostly == "communication"
     assert each.by_communication.value == pytest.approx(0.5 / 1.25, abs=0.03)
     (finding,) = findings(runs(mpi=3.0))
-    assert "by communication" in finding.title
+    assert "from communication" in finding.title
 
 
 def test_waiting_for_a_processor_is_no_contention_for_memory_and_a_lab_shows_neither() -> None:
     (finding,) = findings(runs(compute=1.44, off_s=0.44))
-    assert "waits for a processor" in finding.title
+    assert "from waiting for a processor" in finding.title
     (emulated,) = findings(runs(compute=1.44), lab="netfinity")
     assert "memory" not in emulated.title
     assert "namespaces" in emulated.advice

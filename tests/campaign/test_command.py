@@ -159,7 +159,7 @@ def test_a_soak_ends_with_its_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
-        (["campaign"], "give a study"),
+        (["campaign"], "give either a study"),
         (["campaign", "none.toml"], "none.toml: does not exist"),
         (["campaign", "--resume", "."], "is no campaign"),
         (["soak", "--for", "1h"], "no program"),

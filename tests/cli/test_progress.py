@@ -9,10 +9,11 @@ from rich.progress import Progress, TextColumn
 from scope.cli import progress
 from scope.cli.progress import Bar, Pace, PlainLines, duration
 from scope.plan import plan as planning
-from scope.plan.plan import Case, Launch
+from scope.plan.placement import Placement
+from scope.plan.plan import Launch, PlannedCase
 
-CASE = Case("mpi.latency", {"message_bytes": 8}, {"budget_s": 0.97})
-LAUNCH = Launch(2, 2, "tcp", "core", (CASE,) * 10)
+CASE = PlannedCase("mpi.latency", {"message_bytes": 8}, {"budget_s": 0.97})
+LAUNCH = Launch(2, 2, "tcp", Placement(), (CASE,) * 10)
 
 
 def test_the_remaining_time_falls_with_every_case(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,8 +196,8 @@ def test_a_finished_run_is_resumed_to_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "said"),
     [
-        ("run.json", '"format": 1', '"format": 2', ["run.json", "format = 2", "reads format 1"]),
-        ("plan.txt", "format=1", "format=7", ["plan.txt:1", "format = 7", "reads format 1"]),
+        ("run.json", '"format": 2', '"format": 3', ["run.json", "format = 3", "reads format 1 to 2"]),
+        ("plan.txt", "format=2", "format=7", ["plan.txt:1", "format = 7", "reads format 1 to 2"]),
         (
             "machine.json",
             '"fingerprint": "',
@@ -234,7 +234,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("only root can mount a small disk")
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)], capture_output=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=420k", "tmpfs", str(disk)], capture_output=True)
     if mounted.returncode != 0:
         pytest.skip("mounting is not allowed here")
     yield disk
@@ -261,7 +261,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_di
 
 def test_a_limit_on_file_sizes_is_as_a_full_disk(tmp_path: Path) -> None:
     limited = subprocess.run(
-        ["bash", "-c", 'ulimit -f 210; exec "$@"', "bash", str(SCOPE), "run", *LONG, *BRIEF, "-o", "run"],
+        ["bash", "-c", 'ulimit -f 270; exec "$@"', "bash", str(SCOPE), "run", *LONG, *BRIEF, "-o", "run"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -287,9 +287,9 @@ def test_more_ranks_than_cores_run_when_asked_so(tmp_path: Path) -> None:
 def leftovers(run: Path) -> list[int]:
     """Return processes of this run that are still there."""
     return [
-        pid
+        process.pid
         for attempt in (run / "launches").iterdir()
-        for pid in processes.with_argument(f"--progress={attempt.absolute() / 'progress'}")
+        for process in processes.with_argument(f"--progress={attempt.absolute() / 'progress'}")
     ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scope.errors import UsageError
-from scope.lab import description, proof, wiring
+from scope.lab import description, fidelity, wiring
 
 PAIR = """
 [[group]]
@@ -65,7 +65,7 @@ def test_hosts_are_numbered_within_their_group(tmp_path: Path) -> None:
 def test_each_kind_of_link_is_probed_where_it_is_the_narrowest(tmp_path: Path) -> None:
     _, pair = lab(tmp_path, PAIR)
     found = {
-        (probe.link, probe.sender.name, probe.receiver.name, probe.mbit_per_s) for probe in proof.probes(pair)
+        (probe.link, probe.sender.name, probe.receiver.name, probe.mbit_per_s) for probe in fidelity.probes(pair)
     }
     assert found == {
         ("ports of a", "a1", "a2", 100),
@@ -73,7 +73,7 @@ def test_each_kind_of_link_is_probed_where_it_is_the_narrowest(tmp_path: Path) -
         ("trunk a-b", "a1", "b1", 10),
     }
     _, wide = lab(tmp_path, PAIR.replace("rate_mbit_per_s = 10\n", "rate_mbit_per_s = 1000\n"))
-    assert [probe.link for probe in proof.probes(wide)] == ["ports of a", "ports of b"], (
+    assert [probe.link for probe in fidelity.probes(wide)] == ["ports of a", "ports of b"], (
         "nobody can fill the trunk"
     )
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from scope.errors import ScopeError, UsageError
-from scope.lab import emulation, faults, proof
+from scope.lab import emulation, faults, fidelity
 from scope.lab.description import Lab
 from scope.lab.emulation import Emulation
 from scope.machine.machine import MpiInstallation, NativeBuild
@@ -74,8 +74,8 @@ def healthy(small: Emulation) -> Iterator[Emulation]:
     faults.clear(emulation.Emulation(small.folder, emulation.find(small.state.name).state))  # type: ignore[union-attr]
 
 
-def probe(lab: Emulation, link: str) -> proof.Probe:
-    return next(one for one in proof.probes(lab.state.description) if one.link == link)
+def probe(lab: Emulation, link: str) -> fidelity.Probe:
+    return next(one for one in fidelity.probes(lab.state.description) if one.link == link)
 
 
 def test_hosts_have_their_own_name_network_and_memory(small: Emulation) -> None:
@@ -90,8 +90,8 @@ def test_hosts_have_their_own_name_network_and_memory(small: Emulation) -> None:
 
 def test_declared_rates_are_what_is_measured(small: Emulation) -> None:
     """Wrong words to the kernel show here as factors; how exact a rate is, is the lab's own check on each `up`."""
-    for one in proof.probes(small.state.description):
-        found = proof.check(small, one)
+    for one in fidelity.probes(small.state.description):
+        found = fidelity.check(small, one)
         assert abs(found.deviation) < 0.3, found
 
 
@@ -117,28 +117,28 @@ def test_latency_is_added_to_a_trunk(small: Emulation) -> None:
 def test_a_slow_port_shows_in_one_direction(healthy: Emulation) -> None:
     lab = faults.slow_port(healthy, "a1", 5, "out")
     assert [fault.words() for fault in lab.state.faults] == ["a1 slow out (5 Mbit/s)"]
-    slow = proof.check(lab, probe(lab, "ports of a"))  # a1 sends
+    slow = fidelity.check(lab, probe(lab, "ports of a"))  # a1 sends
     assert slow.deviation < -0.7
-    assert not proof.faithful(slow)
-    other = proof.Probe(
+    assert not fidelity.faithful(slow)
+    other = fidelity.Probe(
         "back", *reversed((probe(lab, "ports of a").sender, probe(lab, "ports of a").receiver)), 50
     )
-    assert proof.check(lab, other).deviation > -0.3
+    assert fidelity.check(lab, other).deviation > -0.3
     mended = faults.clear(lab)
     assert mended.state.faults == []
-    assert proof.check(mended, probe(mended, "ports of a")).deviation > -0.3
+    assert fidelity.check(mended, probe(mended, "ports of a")).deviation > -0.3
 
 
 def test_a_dead_port_carries_nothing_until_it_is_mended(
     healthy: Emulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proof, "PATIENCE_S", 2.0)
+    monkeypatch.setattr(fidelity, "TIMEOUT_S", 2.0)
     lab = faults.dead_port(healthy, "a2")
     assert [fault.words() for fault in lab.state.faults] == ["a2 dead"]
     with pytest.raises(ScopeError, match="ports of a carries nothing"):
-        proof.check(lab, probe(lab, "ports of a"))
+        fidelity.check(lab, probe(lab, "ports of a"))
     mended = faults.clear(lab)
-    assert proof.check(mended, probe(mended, "ports of a")).measured_bytes_per_s > 0
+    assert fidelity.check(mended, probe(mended, "ports of a")).measured_bytes_per_s > 0
 
 
 def came_through(lab: Emulation, sender: str, receiver: str, address: str) -> int:
@@ -178,21 +178,21 @@ def test_frames_are_lost_where_they_are_to_be(
     mended = faults.clear(lab)
     assert [one.link for one in mended.state.relays] == ["trunk a-b"], "the relay of the loss has gone"
     assert came_through(mended, sender, receiver, address) == 400
-    assert proof.check(mended, probe(mended, link)).deviation > -0.3
+    assert fidelity.check(mended, probe(mended, link)).deviation > -0.3
 
 
 def test_a_trunk_is_slowed_and_cut(healthy: Emulation, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = faults.slow_trunk(healthy, "a-c", 2)
-    assert proof.check(slow, probe(slow, "trunk a-c")).deviation < -0.7
-    assert proof.check(slow, probe(slow, "ports of a")).deviation > -0.3, "others are not harmed"
+    assert fidelity.check(slow, probe(slow, "trunk a-c")).deviation < -0.7
+    assert fidelity.check(slow, probe(slow, "ports of a")).deviation > -0.3, "others are not harmed"
     mended = faults.clear(slow)
-    assert proof.check(mended, probe(mended, "trunk a-c")).deviation > -0.3
-    monkeypatch.setattr(proof, "PATIENCE_S", 2.0)
+    assert fidelity.check(mended, probe(mended, "trunk a-c")).deviation > -0.3
+    monkeypatch.setattr(fidelity, "TIMEOUT_S", 2.0)
     dead = faults.dead_trunk(mended, "a-c")
     with pytest.raises(ScopeError, match="trunk a-c carries nothing"):
-        proof.check(dead, probe(dead, "trunk a-c"))
+        fidelity.check(dead, probe(dead, "trunk a-c"))
     mended = faults.clear(dead)
-    assert proof.check(mended, probe(mended, "trunk a-c")).measured_bytes_per_s > 0
+    assert fidelity.check(mended, probe(mended, "trunk a-c")).measured_bytes_per_s > 0
 
 
 def test_a_stopped_host_stands_still_until_it_is_mended(healthy: Emulation) -> None:

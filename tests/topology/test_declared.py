@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scope.lab import description
-from scope.lab.proof import PAYLOAD_SHARE
+from scope.lab.fidelity import PAYLOAD_SHARE
 from scope.topology import topology
 from scope.topology.declared import declared
 from scope.topology.topology import Group, Topology

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
-from scope.lab.proof import faithful, lacks_processors
+from scope.lab.fidelity import faithful, lacks_processors
 from scope.machine.machine import EmulatedCluster, EmulatedLink
 
 

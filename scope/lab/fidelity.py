@@ -1,4 +1,4 @@
-"""Whether a lab is faithful: each kind of port, every bus and every trunk is measured by a TCP stream."""
+"""Whether a lab is faithful: a TCP stream measures each kind of port, every bus and every trunk."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
+import psutil
+
 from scope.errors import ScopeError
 from scope.lab.description import Lab, LabHost, Trunk
 from scope.lab.emulation import Emulation
@@ -18,15 +20,15 @@ from scope.machine.machine import EmulatedLink
 STREAM = Path(__file__).with_name("stream.py")
 SHORTEST_S = 0.5
 SLOWEST_BYTES = 512e3
-"""A slow wire is filled until so much has passed: what a queue swallows must not count."""
+"""Bytes that a slow link must carry at least: bytes in its queue must not count."""
 PAYLOAD_SHARE = 1448 / 1514
-"""Of a full Ethernet frame without preamble and check sum, TCP with time stamps over IPv4."""
+"""Payload share of a full Ethernet frame without preamble and checksum: TCP with timestamps over IPv4."""
 SHARED_PAYLOAD_SHARE = 2 * 1448 / (2 * 1514 + 66)
-"""Where the acknowledgement of every second frame takes its turn on the same medium."""
+"""The same where the acknowledgement of every second frame uses the same medium."""
 TOLERANCE = 0.03
 BUSY = 0.9
-"""Share of all processors' time from which a link that is too slow is laid to them."""
-PATIENCE_S = 30.0
+"""Processor utilisation from which a slow link is attributed to the processors."""
+TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Probe:
 
     @property
     def payload_bytes_per_s(self) -> float:
-        """What TCP gets through a faithful link."""
+        """The TCP rate of a faithful link."""
         return self.mbit_per_s * 1e6 / 8 * (SHARED_PAYLOAD_SHARE if self.shared else PAYLOAD_SHARE)
 
 
@@ -51,17 +53,17 @@ def probes(lab: Lab) -> list[Probe]:
     return [*_ports(lab), *_trunks(lab)]
 
 
-def check_all(emulation: Emulation, heard: Callable[[str], None]) -> Emulation:
-    """Measure every link, saying which; return the lab with its checks written down."""
+def check_all(emulation: Emulation, progress: Callable[[str], None]) -> Emulation:
+    """Measure every link; return the lab with its checks recorded. `progress` is told each link."""
     measured = []
     for probe in probes(emulation.state.description):
-        heard(probe.link)
+        progress(probe.link)
         measured.append(check(emulation, probe))
     return emulation.kept(emulation.state.model_copy(update={"checks": measured}))
 
 
 def check(emulation: Emulation, probe: Probe) -> EmulatedLink:
-    """Measure one link; raises ScopeError when the hosts cannot talk."""
+    """Measure one link; ScopeError when the hosts cannot communicate."""
     declared = probe.payload_bytes_per_s
     seconds = max(SHORTEST_S, SLOWEST_BYTES / declared)
     python = [sys.executable, "-I", "-S", str(STREAM)]
@@ -71,16 +73,16 @@ def check(emulation: Emulation, probe: Probe) -> EmulatedLink:
         assert receiver.stdout is not None
         port = receiver.stdout.readline().strip()
         words = ["send", probe.receiver.data_address, port, f"{seconds:.3f}"]
-        sent = emulation.run(probe.sender.name, [*python, *words], timeout=PATIENCE_S)
-        said, complaint = receiver.communicate(timeout=PATIENCE_S)
+        sent = emulation.run(probe.sender.name, [*python, *words], timeout=TIMEOUT_S)
+        output, errors = receiver.communicate(timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
         raise ScopeError(f"lab {emulation.state.name}: {probe.link} carries nothing") from error
     finally:
         receiver.kill()
     if sent.returncode != 0 or receiver.returncode != 0:
-        lines = (sent.stderr + complaint).splitlines()
+        lines = (sent.stderr + errors).splitlines()
         raise ScopeError(f"lab {emulation.state.name}: {probe.link}: {lines[-1] if lines else 'no stream'}")
-    stream = json.loads(said)
+    stream = json.loads(output)
     return EmulatedLink(
         link=probe.link,
         declared_bytes_per_s=declared,
@@ -90,7 +92,7 @@ def check(emulation: Emulation, probe: Probe) -> EmulatedLink:
 
 
 def faithful(one: EmulatedLink) -> bool:
-    """Say whether a link does what it was declared to do."""
+    """Say whether a link has its declared rate."""
     return abs(one.deviation) <= TOLERANCE
 
 
@@ -119,7 +121,7 @@ def _trunks(lab: Lab) -> Iterator[Probe]:
 
 
 def _across(lab: Lab, trunk: Trunk) -> Iterator[tuple[LabHost, LabHost]]:
-    """Return pairs of hosts whose way leads over a trunk: the first of each two groups."""
+    """Return pairs of hosts whose path crosses a trunk: the first hosts of each pair of groups."""
     first = {host.group: host for host in reversed(lab.hosts())}
     for one, other in permutations(lab.group, 2):
         if trunk in lab.way(one.plugged_into, other.plugged_into):
@@ -133,13 +135,13 @@ def _narrowest(lab: Lab, one: LabHost, other: LabHost) -> float:
     return min(rates + [trunk.total_mbit_per_s for trunk in trunks])
 
 
-def _processors() -> tuple[int, int]:
-    """Return busy and all ticks of this machine's processors so far (proc(5), /proc/stat)."""
-    ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-    idle = ticks[3] + ticks[4]
-    return sum(ticks) - idle, sum(ticks)
+def _processors() -> tuple[float, float]:
+    """Return busy and total seconds of all processors so far."""
+    times = psutil.cpu_times()
+    total = sum(times) - times.guest - times.guest_nice  # guests are part of user and nice
+    return total - times.idle - times.iowait, total
 
 
-def _share(before: tuple[int, int], after: tuple[int, int]) -> float:
+def _share(before: tuple[float, float], after: tuple[float, float]) -> float:
     total = after[1] - before[1]
     return (after[0] - before[0]) / total if total else 0.0
