@@ -224,7 +224,7 @@ def test_the_page_escapes_what_comes_from_data(tmp_path):
     ("damage", "words"),
     [
         (lambda run: shutil.rmtree(run), ["missing"]),
-        (lambda run: (run / "machine.json").unlink(), ["machine.json", "missing"]),
+        (lambda run: (run / "machine.json").unlink(), ["machine.json", "does not exist"]),
         (lambda run: (run / "statistics.json").write_text('{"format": 99}'), ["statistics.json", "format", "99"]),
         (lambda run: (run / "statistics.json").write_text("{"), ["statistics.json", "not JSON"]),
     ],

@@ -82,8 +82,8 @@ def test_one_or_seven_ranks(benchmarks: Catalog) -> None:
     with pytest.raises(UsageError, match="ranks = 4: must be 1 or 7"):
         sweep.rank_counts(["4"], seven, Place((8,)), Placement(), "x")
     # A module may ask it of a machine with fewer cores.
-    assert sweep.minimum_configuration(seven) == 7
-    assert sweep.minimum_configuration(named(benchmarks, "mpi.barrier")) == 4
+    assert seven.ranks.minimum_configuration == 7
+    assert named(benchmarks, "mpi.barrier").ranks.minimum_configuration == 4
 
 
 @pytest.mark.parametrize(

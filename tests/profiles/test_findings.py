@@ -167,8 +167,8 @@ def test_a_collective_below_the_machine(find: Find) -> None:
     slow = compared(machine_s=0.0082, share=0.41, avoidable_s=4.72, waiting_s=1.0, waiting_most_s=1.5)
     found = find(healthy(), slow)["below-the-machine"]
     assert found.title == (
-        "MPI_Allreduce of 8.19 kB on 4 processes reaches 41 % of its measured rate: 4.72 s of 8.00 s are avoidable,"
-        " 1.00 s to 1.50 s of them waiting"
+        "MPI_Allreduce of 8.19 kB on 4 processes reaches 41 % of its measured rate: "
+        "4.72 s of 8.00 s are avoidable, 1.00 s to 1.50 s of them waiting"
     )
 
 
