@@ -17,7 +17,7 @@ CASES = [
     "mpi.barrier ranks=2",
     "mpi.broadcast ranks=2 message_bytes=1Ki",
     "mpi.latency ranks=2 message_bytes=0,1Ki,64Ki",
-    "algorithm.matmul_cannon ranks=1 size=24",
+    "algorithm.matmul_cannon ranks=1 n=24",
 ]
 
 
