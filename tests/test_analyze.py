@@ -37,7 +37,7 @@ def test_it_needs_no_mpi(golden_copy: Path, tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     for name in [*DERIVED, "report.html"]:
         assert (golden_copy / name).stat().st_size > 1000
-    assert "gave wrong data" in result.stdout
+    assert "returned wrong data" in result.stdout
 
 
 def test_old_results_are_replaced_not_trusted(golden_copy: Path) -> None:
@@ -54,11 +54,11 @@ def test_old_results_are_replaced_not_trusted(golden_copy: Path) -> None:
         ("benchmarks.json", None, "benchmarks.json: does not exist"),
         ("samples.jsonl", None, "samples.jsonl: does not exist"),
         ("run.json", '{"format": 9}', "run.json: format = 9: this version of Scope reads format 1"),
-        ("machine.json", '{"format": 2, "clusters": []}', "machine.json: format = 2"),
+        ("machine.json", '{"format": 3, "clusters": []}', "machine.json: format = 3"),
         ("machine.json", '{"format": 1', "machine.json:1: column 13: not JSON"),
         ("samples.jsonl", '{"record": "launch", "format": 3}\n', "samples.jsonl:1: format = 3"),
         ("samples.jsonl", '{"record": "case", "lau\n{}\n', "samples.jsonl:1: not JSON, and not the last line"),
-        ("benchmarks.json", "[]", "missing, but samples.jsonl has cases of it"),
+        ("benchmarks.json", "[]", "benchmarks.json: node.stream: missing"),
     ],
 )
 def test_bad_files_are_one_line_and_lose_nothing(

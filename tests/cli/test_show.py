@@ -71,9 +71,9 @@ def test_compare_speaks_json_and_html(slower, tmp_path):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["show", "nowhere"], "nowhere: does not exist"),
-        (["report", "nowhere"], "nowhere: does not exist"),
-        (["compare", "nowhere", "nowhere"], "nowhere: does not exist"),
+        (["show", "nowhere"], "nowhere: missing"),
+        (["report", "nowhere"], "nowhere: missing"),
+        (["compare", "nowhere", "nowhere"], "nowhere: missing"),
         (["compare", "nowhere"], "must be two"),
         (["compare", "nowhere", "nowhere", "--fail-on-regression", "much"], "must be a percentage"),
         (["compare", "nowhere", "nowhere", "--threshold", "-1"], "--threshold = -1"),
