@@ -85,7 +85,7 @@ def main() -> None:
         )
     rates = [tally.per_second(asked.precision) for tally in (adaptive, fixed)]
     print(
-        f"cases per second with an interval of {asked.precision:.0%}: adaptive {rates[0]:.1f}, fixed {rates[1]:.1f}"
+        f"cases per second within {asked.precision:.0%}: adaptive {rates[0]:.1f}, fixed {rates[1]:.1f}"
     )
     print(f"ratio {rates[0] / rates[1]:.2f}")
 

@@ -12,8 +12,8 @@ from scope.rundirectory import RunDirectory, read_json, write_json, write_text
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
-    write_json(run.models, Models(format=1, fits=[], ladders=[]))
-    assert read_json(run.models, Models) == Models(format=1, fits=[], ladders=[])
+    write_json(run.models, Models(format=2, fits=[], ladders=[]))
+    assert read_json(run.models, Models) == Models(format=2, fits=[], ladders=[])
     assert [path.name for path in tmp_path.iterdir()] == ["models.json"], "no temporary file stays"
 
 
@@ -28,11 +28,11 @@ def test_nested_models_are_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"format": 2, "fits": [], "ladders": []}', "format = 2: this version of Scope reads format 1"),
-        ('{"format": 1, "fits": []}', "ladders: missing"),
-        ('{"format": 1, "fits": 3, "ladders": []}', "fits = 3: input should be a valid list"),
-        ('{"format": 1, "fits": [], "ladders": [], "more": 1}', "more = 1: this key is not known"),
-        ('{"format": 1,', "not JSON"),
+        ('{"format": 3, "fits": [], "ladders": []}', "format = 3: this version of Scope reads format 1"),
+        ('{"format": 2, "fits": []}', "ladders: missing"),
+        ('{"format": 2, "fits": 3, "ladders": []}', "fits = 3: input should be a valid list"),
+        ('{"format": 2, "fits": [], "ladders": [], "more": 1}', "more = 1: this key is not known"),
+        ('{"format": 2,', "not JSON"),
         ("\xff", "not JSON"),
     ],
 )

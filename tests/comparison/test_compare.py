@@ -29,7 +29,7 @@ def test_the_same_run_twice_differs_nowhere(golden_run):
     assert comparison.counts["no difference"] > 200
     assert {case.verdict for case in comparison.cases} == {"no difference", "incomparable"}
     reasons = [case.reason for case in comparison.cases if case.verdict == "incomparable"]
-    assert all(reason.startswith(("no result", "no figure above zero")) for reason in reasons)
+    assert all(reason.startswith(("no result", "no value above zero")) for reason in reasons)
 
 
 def test_healthy_runs_raise_almost_no_false_alarm(tmp_path):
@@ -106,7 +106,7 @@ def test_the_verdict_follows_from_effect_interval_and_test(ratio, low, high, q, 
         ({"origin": "simulated"}, "origin differs: measured in A, simulated in B"),
         ({"unit": "ticks"}, "unit differs: s in A, ticks in B"),
         ({"definition": "global"}, "definition differs: half_round_trip in A, global in B"),
-        ({"median": None}, "no figure above zero in B"),
+        ({"median": None}, "no value above zero in B"),
         ({"parameters": {"message_bytes": 2}}, "not in B"),
     ],
 )
@@ -195,7 +195,7 @@ def test_single_launches_are_compared_by_their_samples_and_say_so(golden_raw, tm
     assert {case.benchmark for case in worse} == {"mpi.latency"}
     assert len(worse) >= 40
     assert {(case.basis, case.test) for case in worse} == {("samples", "rank sum of samples")}
-    assert all("1 launch say little" in case.reason for case in worse)
+    assert all("1 launch cannot show" in case.reason for case in worse)
 
 
 def test_three_launches_give_the_interval_and_their_samples_the_test(golden_raw, tmp_path):
@@ -223,7 +223,7 @@ def test_the_page_escapes_what_comes_from_data(tmp_path):
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda run: shutil.rmtree(run), ["does not exist"]),
+        (lambda run: shutil.rmtree(run), ["missing"]),
         (lambda run: (run / "machine.json").unlink(), ["machine.json", "does not exist"]),
         (lambda run: (run / "statistics.json").write_text('{"format": 99}'), ["statistics.json", "format", "99"]),
         (lambda run: (run / "statistics.json").write_text("{"), ["statistics.json", "not JSON"]),

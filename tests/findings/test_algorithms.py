@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from scope.findings.run.context import Context
+from scope.plan.case import Case
 from scope.samples.records import Work
 from scope.samples.samples import CaseSamples
 from scope.statistics.summary import Summary
@@ -53,7 +54,7 @@ def cannon(communicate_s: Callable[[int], float], size: int = 512) -> Change:
         made = []
         for p in (1, 4, 9, 16):
             parts = {"compute": 1 / p, "exchange": communicate_s(p)}
-            made += algorithm(CANNON, p, parts, size=size, variant="plain")
+            made += algorithm(CANNON, p, parts, n=size, variant="plain")
         return with_summaries(context, made)
 
     return change
@@ -66,7 +67,7 @@ def two_products(
         made = []
         for name, parts, count in ((STRIPED, striped, messages[0]), (CANNON, other, messages[1])):
             moved = Work(bytes=1e8, flops=1e9, messages=count)
-            case = algorithm(name, 16, parts, seed=count, size=840, variant="plain")
+            case = algorithm(name, 16, parts, seed=count, n=840, variant="plain")
             made += [one.model_copy(update={"work": moved}) for one in case]
         return with_summaries(context, made)
 
@@ -75,7 +76,7 @@ def two_products(
 
 def sorting(imbalance: float, ranks: int = 8) -> Change:
     def change(context: Context) -> Context:
-        given = {"elements": 1 << 20, "variant": "plain", "input": "skewed"}
+        given = {"n": 1 << 20, "variant": "plain", "input": "skewed"}
         made = algorithm("algorithm.sort_psrs", ranks, {"compute": 0.1, "idle": 0.05}, **given)
         share = noisy(np.random.default_rng(3), imbalance, spread=0.002)
         one = summary(share, "algorithm.sort_psrs", "partition_imbalance", "observed", ranks, unit="1", **given)
@@ -91,8 +92,8 @@ def operation(cold: float, benchmark: str = "operation.scatter", ranks: int = 4)
         random = np.random.default_rng(4)
         times = {"warm": 1e-3, "cold": cold}
         made = [
-            summary(noisy(random, t), benchmark, "time_s", "global", ranks, size=840, memory=memory, layout="rows")
-            for memory, t in times.items()
+            summary(noisy(random, t), benchmark, "time_s", "global", ranks, n=840, buffers=buffers, layout="rows")
+            for buffers, t in times.items()
         ]
         return with_summaries(context, made)
 
@@ -111,10 +112,10 @@ def retained(share: float, warm: float | None = None) -> Change:
         pings = [summary(noisy(random, 1e-6 + n / 10e9), message_bytes=n, **given) for n in (1, 1 << 16, 1 << 21)]
         block = 8 * 840**2 / 4
         time_s = 3 * (1e-6 + block / 10e9) / share
-        case: dict[str, Any] = {"size": 840, "memory": "cold", "layout": "rows"}
+        case: dict[str, Any] = {"n": 840, "buffers": "cold", "layout": "rows"}
         made = [summary(noisy(random, time_s), "operation.scatter", "time_s", "global", 4, **case)]
         if warm is not None:
-            used = case | {"memory": "warm"}
+            used = case | {"buffers": "warm"}
             made += [summary(noisy(random, warm * time_s), "operation.scatter", "time_s", "global", 4, **used)]
         return with_summaries(context, [*pings, *made])
 
@@ -126,7 +127,7 @@ def one_process(rate: Callable[[int], float]) -> Change:
 
     def change(context: Context) -> Context:
         sizes = (120, 240, 480, 720, 960)
-        made = [algorithm(CANNON, 1, {"compute": rate(n) * n**3}, size=n, variant="plain") for n in sizes]
+        made = [algorithm(CANNON, 1, {"compute": rate(n) * n**3}, n=n, variant="plain") for n in sizes]
         return with_summaries(context, [one for case in made for one in case])
 
     return change
@@ -136,8 +137,8 @@ def speedup(sixteen_s: float) -> Change:
     """A second on one process, so much on sixteen."""
 
     def change(context: Context) -> Context:
-        one = algorithm(CANNON, 1, {"compute": 1.0}, size=1680, variant="plain")
-        many = algorithm(CANNON, 16, {"compute": sixteen_s}, seed=2, size=1680, variant="plain")
+        one = algorithm(CANNON, 1, {"compute": 1.0}, n=1680, variant="plain")
+        many = algorithm(CANNON, 16, {"compute": sixteen_s}, seed=2, n=1680, variant="plain")
         return with_summaries(context, one + many)
 
     return change
@@ -147,7 +148,9 @@ def iterating(late: int | None, waits: float = 0.2, iterations: int = 100) -> Ch
     """A relaxation on four ranks, of which one may be last to 97 % of the exchanges while the others wait."""
 
     def change(context: Context) -> Context:
-        (template, *_) = (case for case in context.samples.cases if case.benchmark == CANNON and case.ranks == 4)
+        (template, *_) = (
+            one for one in context.samples.cases if (one.case.benchmark, one.case.ranks) == (CANNON, 4)
+        )
         random = np.random.default_rng(6)
 
         def launch() -> CaseSamples:
@@ -160,11 +163,15 @@ def iterating(late: int | None, waits: float = 0.2, iterations: int = 100) -> Ch
                 last[late] = 0.97
                 idle = waits * times.elapsed_s
                 idle[late] = 0.0
-            observed = times.observed | {"last_share": last, "idle_s": idle}
+            observed = times.observed | {"last_arrival_share": last, "idle_s": idle}
             return replace(
                 template,
-                benchmark="algorithm.relaxation",
-                parameters={"size": 720, "iterations": iterations},
+                case=Case.of(
+                    context.catalog,
+                    "algorithm.relaxation",
+                    {"n": 720, "iterations": iterations},
+                    template.case.batch,
+                ),
                 times=[replace(times, observed=observed)],
             )
 
@@ -192,7 +199,7 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
         [two_products({"compute": 0.1, "exchange": 0.02}, {"compute": 0.1, "exchange": 0.021})],
     ),
     "partition_imbalance": ("partition-imbalance", [sorting(3.1), sorting(1.5)], [sorting(1.02), sorting(8.0, 1)]),
-    "first_touch": ("paging-dominates", [operation(2.6e-3)], [operation(1.5e-3), operation(1e-3)]),
+    "first_touch": ("first-touch-dominates", [operation(2.6e-3)], [operation(1.5e-3), operation(1e-3)]),
     "cache_knee": ("cache-knee", [one_process(latency_of_a_cache)], [one_process(lambda n: 1e-9)]),
     "superlinear": ("super-linear", [speedup(1 / 20)], [speedup(1 / 16), speedup(1 / 12)]),
     "late_rank": (
@@ -231,7 +238,7 @@ def test_it_stays_silent_where_it_must(kind: str, code: str, change: Change, gol
 def test_the_count_from_which_communication_outweighs_is_named(golden_context: Context) -> None:
     (found,) = run_kinds()["communication_outweighs"](cannon(lambda p: 0.02 * p)(golden_context))
     assert found.where["ranks"] == 9, "0.18 s against 0.11 s; on 4 it is 0.08 s against 0.25 s"
-    assert "from 9 processes on" in found.title
+    assert "From 9 processes on" in found.title
     assert any(evidence.what == "most cost-effective number of processes" for evidence in found.evidence)
 
 
@@ -266,14 +273,14 @@ def test_a_knee_names_the_cache_that_it_passes(golden_context: Context) -> None:
 
 def test_a_superlinear_speedup_is_laid_to_the_caches(golden_context: Context) -> None:
     (found,) = run_kinds()["superlinear"](speedup(1 / 20)(golden_context))
-    assert "all together compute only 80 % of its time" in found.title
-    assert "each on 4.23 MB instead of 67.7 MB, which fits into the level 3 cache" in found.title
+    assert "all processes together compute for only 80 % of its time" in found.title
+    assert "each on 4.23 MB instead of 67.7 MB, which fit into the level 3 cache" in found.title
     assert "on 16 processes" in found.title
 
 
 def test_a_superlinear_speedup_without_less_computation_is_not(golden_context: Context) -> None:
-    one = algorithm(CANNON, 1, {"compute": 1.0, "collect": 0.5}, size=1680, variant="plain")
-    many = algorithm(CANNON, 16, {"compute": 1 / 16}, size=1680, variant="plain")
+    one = algorithm(CANNON, 1, {"compute": 1.0, "collect": 0.5}, n=1680, variant="plain")
+    many = algorithm(CANNON, 16, {"compute": 1 / 16}, n=1680, variant="plain")
     (found,) = run_kinds()["superlinear"](with_summaries(golden_context, one + many))
     assert "one process loses the time elsewhere" in found.title
 
@@ -288,9 +295,9 @@ def test_the_late_rank_and_its_host_are_named(golden_context: Context) -> None:
 @pytest.mark.parametrize(
     ("warm", "part"),
     [
-        (0.3, "pages of fresh memory"),
+        (0.3, "first touch of fresh buffers"),
         (0.9, "contention, copies, the library's algorithm"),
-        (None, "what warm variants, not measured here, would tell apart"),
+        (None, "causes that cases with used buffers, not measured here, would separate"),
     ],
 )
 def test_a_part_is_blamed_only_where_it_was_told_apart(
@@ -298,7 +305,7 @@ def test_a_part_is_blamed_only_where_it_was_told_apart(
 ) -> None:
     found = run_kinds()["operation_below_ping_pong"](retained(0.2, warm)(golden_context))
     (one,) = (each for each in found if each.where.get("benchmark") == "operation.scatter")
-    assert one.title.endswith(f"most goes to {part}")
+    assert one.title.endswith(f"most is lost to {part}")
 
 
 def test_the_largest_part_of_a_slow_operation_is_named(golden_context: Context) -> None:

@@ -43,7 +43,7 @@ def test_an_all_to_all_that_outweighs_computation_is_found(benchmark: str, golde
     ]
     (one,) = found("all_to_all_bound", golden_context, made)
     assert one.where["ranks"] == 8
-    assert "class=A on 8 processes" in one.title
+    assert "class A on 8 processes" in one.title
     assert one.lost == pytest.approx(0.8, rel=0.05)
     rate = next(evidence.value for evidence in one.evidence if evidence.unit == "B/s")
     assert rate == pytest.approx(1e8, rel=0.05)

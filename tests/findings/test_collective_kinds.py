@@ -49,7 +49,8 @@ def test_a_dear_odd_number_of_processes_is_found(golden_context: Context) -> Non
     findings = found("odd_process_count", golden_context, over_counts(lambda p: steps(p) * (1.6 if p == 6 else 1)))
     one = checked(findings)
     assert (one.code, one.severity, one.where["ranks"]) == ("odd-process-count", "warning", 6)
-    assert "longer on 6 processes than on 8" in one.title
+    assert "6 ranks takes" in one.title
+    assert "longer than on 8 ranks" in one.title
     assert one.lost == pytest.approx(1 - 1 / 1.6, abs=0.03)
 
 

@@ -4,18 +4,18 @@ from dataclasses import replace
 
 from scope.findings.run.context import Context
 from scope.findings.run.measurement.failed_case import find
-from scope.samples.records import Arrival
+from scope.samples.records import RankState
 from tests.findings.contexts import with_samples
 
 
-def arrival(rank: int, host: str, arrived: bool) -> Arrival:
-    return Arrival(
+def arrival(rank: int, host: str, arrived: bool) -> RankState:
+    return RankState(
         rank=rank,
         host=host,
         pid=100 + rank,
         stage="sampling",
         repetition=812,
-        last_sign_s=12.5,
+        last_heartbeat_s=12.5,
         state="running" if arrived else "stopped",
         arrived=arrived,
     )
@@ -24,7 +24,7 @@ def arrival(rank: int, host: str, arrived: bool) -> Arrival:
 def test_wrong_data_are_an_error(golden_context: Context) -> None:
     (failed,) = find(golden_context)
     assert failed.severity == "error"
-    assert failed.title == "mpi.broadcast message_bytes=1048576, 16 ranks: gave wrong data"
+    assert failed.title == "broadcast, 1 MiB, 16 ranks: returned wrong data"
     assert any("must be 99" in str(evidence.value) for evidence in failed.evidence)
     assert failed.lost == 1.0
 
@@ -35,10 +35,10 @@ def test_ranks_and_hosts_that_did_not_arrive_are_named(golden_context: Context) 
         case,
         status="timeout",
         reason="no end after 30 s",
-        arrivals=[arrival(0, "node1", True), arrival(7, "node2", False), arrival(9, "node3", False)],
+        rank_states=[arrival(0, "node1", True), arrival(7, "node2", False), arrival(9, "node3", False)],
     )
     (found,) = find(with_samples(golden_context, failures=[hung]))
-    assert found.title.endswith("did not end and was stopped; rank 7 on node2 and 1 more did not arrive")
+    assert found.title.endswith("did not end and was terminated; rank 7 on node2 and 1 more did not arrive")
     assert found.where["host"] == "node2, node3"
     assert found.where["rank"] == "7, 9"
     assert any("stopped, in sampling, repetition 812" in str(evidence.value) for evidence in found.evidence)
@@ -46,7 +46,7 @@ def test_ranks_and_hosts_that_did_not_arrive_are_named(golden_context: Context) 
 
 
 def test_a_case_that_succeeded_later_stays_visible(golden_context: Context) -> None:
-    ok = next(case for case in golden_context.samples.cases if case.benchmark == "mpi.barrier")
+    ok = next(case for case in golden_context.samples.cases if case.case.benchmark == "mpi.barrier")
     died = replace(ok, status="crashed", reason="signal 9 (Killed)", times=[])
     (found,) = find(with_samples(golden_context, failures=[died]))
     assert found.lost is None

@@ -9,6 +9,7 @@ import pytest
 
 from scope.findings.run import find_all
 from scope.findings.run.context import Context
+from scope.plan.placement import Placement
 from scope.samples.records import LaunchRecord
 from scope.samples.samples import CutLine, Times
 from tests.findings.contexts import (
@@ -57,9 +58,10 @@ def cores(allowed: list[int] | None, placement: str = "core") -> Change:
 
     def changed(launch: LaunchRecord) -> LaunchRecord:
         processes = [
-            p.model_copy(update={"cores": p.cores if allowed is None else allowed}) for p in launch.processes
+            p.model_copy(update={"processors": p.processors if allowed is None else allowed})
+            for p in launch.processes
         ]
-        return launch.model_copy(update={"processes": processes, "placement": placement})
+        return launch.model_copy(update={"processes": processes, "placement": Placement.parse(placement)})
 
     return lambda context: with_launches(context, changed)
 
@@ -112,7 +114,10 @@ def inconsistent(context: Context) -> Context:
 
 def local_and_remote(local_s: float, remote_s: float) -> Change:
     """A pair on one host and a pair on two, at every size."""
-    remote = [s.model_copy(update={"placement": "node"}) for s in latencies(lambda n: remote_s + n / 8e9, seed=8)]
+    remote = [
+        s.model_copy(update={"placement": Placement("node")})
+        for s in latencies(lambda n: remote_s + n / 8e9, seed=8)
+    ]
     return lambda context: with_summaries(context, [*latencies(lambda n: local_s + n / 8e9, seed=5), *remote])
 
 
@@ -304,7 +309,9 @@ def test_a_switch_is_named_after_the_library_s_own_setting(golden_context: Conte
     assert ("the library's btl_sm_eager_limit", 4096) in [(e.what, e.value) for e in switch.evidence]
     assert "`--mca btl_sm_eager_limit BYTES` (now 4096)" in switch.advice
     assert "tcp" not in switch.advice
-    assert ("launches that break between the same sizes", "100 %") in [(e.what, e.value) for e in switch.evidence]
+    assert ("launches with a break between the same sizes", "100 %") in [
+        (e.what, e.value) for e in switch.evidence
+    ]
 
 
 def test_advice_depends_on_the_library(golden_context: Context) -> None:
@@ -360,7 +367,7 @@ def test_the_layer_that_holds_back_is_named(
 ) -> None:
     (found,) = run_kinds()["layer_bottleneck"](on_a_link(rate, 10e-6, mpi_s)(golden_context))
     assert (found.where["layer"], found.severity) == (layer, severity)
-    assert found.title.startswith(f"The {layer} holds long messages back")
+    assert found.title.startswith(f"The {layer} limits long messages")
     limit, network, mpi = (evidence.value for evidence in found.evidence[:3])
     assert isinstance(limit, float)
     assert limit == pytest.approx(rate / 8 * 1448 / 1538)
@@ -375,7 +382,7 @@ def test_start_up_and_half_performance_are_told(golden_context: Context) -> None
     assert found.where["layer"] == "protocol"
     # What the golden run's lines say: 6.5 us at 1.5 GB/s, of which TCP has 5 us.
     assert found.where["n_half_bytes"] == pytest.approx(9750, rel=0.05)
-    assert "it is the protocol, 76 % of the start-up" in found.title
+    assert "it is the protocol, with 76 % of the start-up" in found.title
 
 
 def test_raw_frames_stand_in_for_a_wire_of_unknown_rate(golden_context: Context) -> None:
@@ -392,4 +399,4 @@ def test_raw_frames_stand_in_for_a_wire_of_unknown_rate(golden_context: Context)
     frames = summary(rates, "network.latency", "bandwidth_bytes_per_s", unit="B/s", work_bytes=1 << 20, **given)
     (found,) = run_kinds()["layer_bottleneck"](with_summaries(context, [*rung_summaries(10e-6, 10.3e-6), frames]))
     assert found.where["layer"] == "wire"
-    assert "protocol=ethernet" in found.evidence[0].what
+    assert "protocol ethernet" in found.evidence[0].what

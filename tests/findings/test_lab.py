@@ -54,7 +54,7 @@ def test_a_link_that_was_harmed_on_request_is_told_as_such(golden_context: Conte
     harmed = context.machine.lab.model_copy(update={"faults": ["a1 slow (5 Mbit/s)"]})
     machine = context.machine.model_copy(update={"lab": harmed})
     (found,) = emulation_unfaithful.find(replace(context, machine=machine))
-    assert "It was asked for: a1 slow (5 Mbit/s)" in found.advice
+    assert "Faults were injected: a1 slow (5 Mbit/s)" in found.advice
 
 
 def test_hosts_of_a_lab_have_one_load_and_nothing_to_be_bound_to(golden_context: Context) -> None:
@@ -162,8 +162,8 @@ def test_a_grid_across_clusters_is_told_with_the_grid_that_would_not_be(golden_c
     (found,) = grid_on_topology.find(on_grid(golden_context, product(8.0, "columns"), product(4.1, "rows")))
     assert found.code == "grid-against-topology"
     assert "on a grid of 3 x 8 along columns sends 4.59 MB over the uplink of giza" in found.title
-    assert "5.73 s of the 8" in found.title
-    assert "3 x 8 along rows would send 3.15 MB over that of giza, 3.93 s, and took 4.0" in found.title
+    assert "which takes 5.73 s of its 8" in found.title
+    assert "3 x 8 along rows would send 3.15 MB over that of giza, in 3.93 s, and took 4.0" in found.title
     assert "grid_rows=3 grid_order=rows" in found.advice
     assert found.lost == pytest.approx(1 - 4.1 / 8, abs=0.02)
     # Also where the better grid was not measured.

@@ -44,7 +44,7 @@ def found(kind: str, context: Context, *cases: list[Summary]) -> list[Finding]:
 def test_a_grid_that_nobody_asked_for_and_that_is_slower_is_advice(golden_context: Context) -> None:
     (finding,) = found("process_grid", golden_context, solved(1.4), solved(1.0, grid_rows=1))
     assert (finding.code, finding.severity) == ("process-grid-unsuitable", "advice")
-    assert "% longer with a grid of 2 x 2 than with a grid of 1 x 4" in finding.title
+    assert "% longer with a 2 x 2 grid than with a 1 x 4 grid" in finding.title
     assert "Use grid_rows=1 " in finding.advice
     assert finding.lost is not None
     assert 0.2 < finding.lost < 0.4
@@ -53,7 +53,7 @@ def test_a_grid_that_nobody_asked_for_and_that_is_slower_is_advice(golden_contex
 def test_a_grid_that_was_asked_for_is_information(golden_context: Context) -> None:
     (finding,) = found("process_grid", golden_context, solved(1.0), solved(1.4, grid_columns=1))
     assert (finding.code, finding.severity) == ("process-grid-unsuitable", "information")
-    assert "a grid of 4 x 1 than with a grid of 2 x 2" in finding.title
+    assert "a 4 x 1 grid than with a 2 x 2 grid" in finding.title
 
 
 def test_grids_of_different_problems_are_not_compared(golden_context: Context) -> None:
@@ -101,7 +101,9 @@ def test_a_linpack_that_computes_is_well(golden_context: Context) -> None:
 
 def threaded(context: Context, threads: str, benchmark: str = LINPACK, processors: int = 2) -> list[Finding]:
     """A run whose every case was of one benchmark, on hosts of so many processors."""
-    cases = [replace(case, benchmark=benchmark) for case in context.samples.cases]
+    cases = [
+        replace(one, case=one.case.model_copy(update={"benchmark": benchmark})) for one in context.samples.cases
+    ]
     here = with_usable(with_samples(context, cases=cases), processors)
     machine = here.machine.model_copy(update={"environment": {"OPENBLAS_NUM_THREADS": threads}})
     assert machine.build is not None
@@ -115,7 +117,7 @@ def threaded(context: Context, threads: str, benchmark: str = LINPACK, processor
 def test_threads_times_processes_over_processors_are_found(golden_context: Context) -> None:
     (finding,) = threaded(golden_context, "8", processors=8)
     assert finding.code == "threads-over-cores"
-    assert "of 8 threads each (OPENBLAS_NUM_THREADS) shared 8 processors" in finding.title
+    assert "with 8 threads each (OPENBLAS_NUM_THREADS) shared 8 processors" in finding.title
     assert "set OPENBLAS_NUM_THREADS to " in finding.advice
 
 

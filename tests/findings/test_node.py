@@ -14,6 +14,7 @@ from scope.findings.read import context_of
 from scope.findings.run.context import Context
 from scope.machine.machine import Blas
 from scope.statistics.summary import Summary
+from tests.declared import catalog
 from tests.findings.contexts import run_kinds, with_host, with_summaries, with_usable
 from tests.models.curves import noisy, summary
 
@@ -23,7 +24,7 @@ MEMORY = 1 << 26
 
 @pytest.fixture(scope="module")
 def context(golden_raw: Path) -> Context:
-    return with_usable(context_of(golden_raw), 16)
+    return replace(with_usable(context_of(golden_raw), 16), catalog=catalog())
 
 
 def rate(truth: float, benchmark: str, metric: str, ranks: int, seed: int, **parameters: object) -> Summary:
@@ -59,7 +60,7 @@ def test_the_cores_that_saturate_the_memory_are_counted(context: Context) -> Non
     (finding,) = found("memory_saturated", context, triads(saturating, EVERY))
     assert finding.code == "memory-saturated"
     assert finding.where["ranks"] == 4
-    assert finding.title.startswith("4 of 16 cores already take ")
+    assert finding.title.startswith("4 of 16 cores already reach ")
     assert finding.lost == pytest.approx(0.75, abs=0.02)
     assert len(finding.evidence) == 16
     assert finding.advice.endswith(".")
@@ -73,7 +74,7 @@ def test_one_core_of_two_can_saturate(context: Context) -> None:
 def test_with_two_counts_the_share_of_a_core_is_told(context: Context) -> None:
     (finding,) = found("memory_saturated", context, triads(saturating, [1, 16]))
     assert finding.code == "memory-shared"
-    assert finding.title.startswith("Each of 16 cores gets 25 % [2")
+    assert finding.title.startswith("With all 16 cores streaming, each gets 25 % [2")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def peaks(alone: float, together: float) -> list[Summary]:
 
 def test_cores_that_slow_each_other_down_are_found(context: Context) -> None:
     (finding,) = found("core_contention", context, peaks(50e9, 16 * 50e9 * 0.7))
-    assert finding.title.startswith("Each of 16 cores computes at 7")
+    assert finding.title.startswith("With all 16 cores busy each reaches 7")
     assert finding.lost == pytest.approx(0.3, abs=0.03)
 
 
@@ -133,8 +134,8 @@ def noise(share: float, period_s: float = 0.0) -> list[Summary]:
 def test_noise_above_a_percent_is_found_with_its_period(context: Context) -> None:
     (finding,) = found("noise", context, noise(0.03, 4e-3))
     assert finding.severity == "advice"
-    assert finding.title.startswith("3.0 % [")
-    assert " on the worst of 16 ranks, every 3.98 ms" in finding.title
+    assert "3.0 % [" in finding.title
+    assert "every 3.98 ms" in finding.title
     assert len(finding.evidence) == 4
     assert found("noise", context, noise(0.08))[0].severity == "warning"
     assert "every" not in found("noise", context, noise(0.03))[0].title
@@ -186,8 +187,8 @@ def test_without_a_blas_there_is_nothing_to_find(context: Context) -> None:
 
 def products(of_peak: float) -> list[Summary]:
     peak = rate(100e9, "node.peak", "flops_per_s", 1, 1, precision="double", instructions="widest")
-    small = rate(10e9, "node.matrix_multiply", "flops_per_s", 1, 2, precision="double", size=100)
-    large = rate(of_peak * 100e9, "node.matrix_multiply", "flops_per_s", 1, 3, precision="double", size=500)
+    small = rate(10e9, "node.matrix_multiply", "flops_per_s", 1, 2, precision="double", n=100)
+    large = rate(of_peak * 100e9, "node.matrix_multiply", "flops_per_s", 1, 3, precision="double", n=500)
     return [peak, small, large]
 
 

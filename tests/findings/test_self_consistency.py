@@ -6,10 +6,16 @@ from math import ceil, log2
 import numpy as np
 import pytest
 
-from scope.findings.run.collectives.self_consistency import violations
+from scope.findings.run.collectives.guideline import Calls
+from scope.findings.run.collectives.self_consistency import Violation, violations
 from scope.statistics.summary import Summary
+from tests.declared import catalog
 from tests.findings.contexts import exchanges, latencies
 from tests.models.curves import noisy, summary
+
+
+def violated(summaries: list[Summary], uncertainty_s: float = 0.0) -> list[Violation]:
+    return violations(Calls(summaries, catalog()), uncertainty_s)
 
 
 def line(n: int) -> float:
@@ -39,27 +45,27 @@ def library(seed: int, **slower: float) -> list[Summary]:
 
 @pytest.mark.parametrize("guideline", ["sendrecv", "broadcast", "barrier"])
 def test_a_slower_call_is_found_and_only_that(guideline: str) -> None:
-    found = {violation.guideline.name for violation in violations(library(1, **{guideline: 1.3}))}
+    found = {violation.guideline.name for violation in violated(library(1, **{guideline: 1.3}))}
     # A slower MPI_Sendrecv makes the barrier's bound larger, not smaller.
     assert found == {guideline}
 
 
 def test_a_slower_standard_send_is_found() -> None:
-    assert "standard send" in {v.guideline.name for v in violations(library(1, standard=1.3))}
+    assert "standard send" in {v.guideline.name for v in violated(library(1, standard=1.3))}
 
 
 def test_a_kink_breaks_monotony() -> None:
     def kinked(n: int) -> float:
         return 5 * line(n) if n == 1024 else line(n)
 
-    (violation,) = violations(latencies(kinked))
+    (violation,) = violated(latencies(kinked))
     assert violation.guideline.name == "monotony"
     assert violation.left.parameters["message_bytes"] == 1024
     assert violation.excess == pytest.approx(kinked(1024) / line(4096) - 1, rel=0.1)
 
 
 def test_a_consistent_library_raises_no_alarm() -> None:
-    alarms = sum(bool(violations(library(100 + 10 * seed))) for seed in range(60))
+    alarms = sum(bool(violated(library(100 + 10 * seed))) for seed in range(60))
     assert alarms == 0
 
 
@@ -68,7 +74,7 @@ def test_equal_costs_raise_few_alarms() -> None:
     equal: Callable[[int], list[Summary]] = lambda seed: library(  # noqa: E731
         seed, sendrecv=1.0, broadcast=1.0, barrier=1.0, standard=1.0
     )
-    alarms = sum(bool(violations(equal(1000 + 10 * seed))) for seed in range(60))
+    alarms = sum(bool(violated(equal(1000 + 10 * seed))) for seed in range(60))
     assert alarms <= 3
 
 
@@ -78,12 +84,12 @@ def test_three_launches_are_too_few_to_tell() -> None:
         summary(noisy(random, time_s, launches=3), message_bytes=64, mode=mode, completion="blocking")
         for mode, time_s in (("standard", 9e-6), ("synchronous", 1e-6))
     ]
-    assert violations(pair) == []
+    assert violated(pair) == []
 
 
 def test_the_clock_s_uncertainty_counts_for_the_library() -> None:
     made = library(1, barrier=1.3)
-    assert violations(made, uncertainty_s=10e-6) == []
+    assert violated(made, uncertainty_s=10e-6) == []
 
 
 COSTS: dict[str, Callable[[int, int], float]] = {
@@ -131,7 +137,7 @@ def collectives(seed: int, call: str = "blocking", **slower: float) -> list[Summ
     ],
 )
 def test_a_collective_slower_than_its_composition_is_found(name: str, guideline: str) -> None:
-    found = [v for v in violations(collectives(7, **{name: 20.0})) if v.guideline.name == guideline]
+    found = [v for v in violated(collectives(7, **{name: 20.0})) if v.guideline.name == guideline]
     assert found
     assert {violation.left.benchmark for violation in found} == {f"mpi.{name}"}
 
@@ -142,13 +148,13 @@ def test_a_collective_slower_than_its_composition_is_found(name: str, guideline:
 def test_a_slower_way_of_calling_is_found(slow: tuple[str, float], guideline: str) -> None:
     factors = dict.fromkeys(COSTS, slow[1])
     made = collectives(8, "nonblocking") + collectives(9, slow[0], **factors)
-    assert guideline in {violation.guideline.name for violation in violations(made)}
+    assert guideline in {violation.guideline.name for violation in violated(made)}
     healthy = collectives(8, "nonblocking", **dict.fromkeys(COSTS, 1.03)) + collectives(9, slow[0])
-    assert guideline not in {violation.guideline.name for violation in violations(healthy)}
+    assert guideline not in {violation.guideline.name for violation in violated(healthy)}
 
 
 def test_consistent_collectives_raise_no_alarm() -> None:
-    assert sum(bool(violations(collectives(500 + seed))) for seed in range(20)) == 0
+    assert sum(bool(violated(collectives(500 + seed))) for seed in range(20)) == 0
 
 
 def test_other_operators_roots_blocks_and_transports_are_not_mixed() -> None:
@@ -165,5 +171,5 @@ def test_other_operators_roots_blocks_and_transports_are_not_mixed() -> None:
         one("allreduce", 1e-6, operator="sum", call="nonblocking"),
         one("allreduce", 1e-6, operator="sum", call="blocking", transport="tcp"),
     ):
-        assert violations([plain, other]) == []
-    assert violations([plain, one("allreduce", 1e-6, operator="sum", call="blocking")])
+        assert violated([plain, other]) == []
+    assert violated([plain, one("allreduce", 1e-6, operator="sum", call="blocking")])

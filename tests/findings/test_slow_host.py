@@ -23,7 +23,7 @@ def cluster(context: Context, hosts: int, factors: dict[int, float], seed: int, 
     own = np.array([nature[h] * factors.get(h, 1.0) for h in host_of])
     cases: list[CaseSamples] = []
     for case in context.samples.cases:
-        if case.benchmark == "node.stream" and case.ranks == 16:
+        if (case.case.benchmark, case.case.ranks) == ("node.stream", 16):
             times = case.times[0]
             noise = np.exp(random.normal(0, 0.02, times.elapsed_s.shape))
             elapsed = np.median(times.elapsed_s) * own[:, None] * noise
@@ -32,7 +32,8 @@ def cluster(context: Context, hosts: int, factors: dict[int, float], seed: int, 
         launch.model_copy(
             update={
                 "processes": [
-                    Process(rank=rank, host=names[host_of[rank]], pid=rank, cores=[rank % 4]) for rank in range(16)
+                    Process(rank=rank, host=names[host_of[rank]], pid=rank, processors=[rank % 4])
+                    for rank in range(16)
                 ]
             }
         )

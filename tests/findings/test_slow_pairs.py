@@ -10,8 +10,11 @@ import pytest
 from scope.findings.run.context import Context
 from scope.findings.run.network.slow_pairs import find
 from scope.models.communication.pair_matrix import pair_matrices
+from scope.plan.case import Case
+from scope.plan.placement import Placement
 from scope.samples.records import LaunchRecord, Process
 from scope.samples.samples import CaseSamples, Floats, Samples, Times
+from tests.declared import catalog
 from tests.models.test_pair_matrix import matrix
 
 HOSTS = 6
@@ -41,10 +44,7 @@ def rounds(times_s: Floats, launch: int, size: int, load: str, like: CaseSamples
         made.append(
             replace(
                 like,
-                benchmark="mpi.pairs",
-                parameters=chosen,
-                ranks=count,
-                placement="node",
+                case=Case.of(catalog(), "mpi.pairs", chosen, (count, "default", Placement("node"))),
                 launch=launch,
                 attempt=1,
                 status="ok",
@@ -62,9 +62,9 @@ def measured(context: Context, **matrices: Floats) -> Context:
         case
         for name, launches in matrices.items()
         for number, one in enumerate(launches, start=1)
-        for case in rounds(one, number, sizes[name], "alone", like)
+        for case in rounds(one, number, sizes[name], "isolated", like)
     ]
-    processes = [Process(rank=rank, host=f"h{rank}", pid=rank + 1, cores=[0]) for rank in range(HOSTS)]
+    processes = [Process(rank=rank, host=f"h{rank}", pid=rank + 1, processors=[0]) for rank in range(HOSTS)]
 
     def with_hosts(launch: LaunchRecord) -> LaunchRecord:
         return launch.model_copy(update={"ranks": HOSTS, "processes": processes})
@@ -72,7 +72,7 @@ def measured(context: Context, **matrices: Floats) -> Context:
     samples: Samples = replace(
         context.samples, cases=cases, launches=[with_hosts(x) for x in context.samples.launches]
     )
-    models = context.models.model_copy(update={"pairs": pair_matrices(samples)})
+    models = context.models.model_copy(update={"pairs": pair_matrices(samples, context.catalog)})
     return replace(context, samples=samples, models=models)
 
 
@@ -116,6 +116,6 @@ def test_a_host_whose_long_messages_alone_are_slow_has_a_slow_link(golden_contex
 
 def test_too_few_hosts_are_said_to_be_too_few(golden_context: Context) -> None:
     like = next(case for case in golden_context.samples.cases if case.ok)
-    cases = rounds(matrix(random(), 3)[0], 1, 8, "alone", like)
-    (found,) = pair_matrices(replace(golden_context.samples, cases=cases))
+    cases = rounds(matrix(random(), 3)[0], 1, 8, "isolated", like)
+    (found,) = pair_matrices(replace(golden_context.samples, cases=cases), catalog())
     assert "3 processes; 4 are needed" in found.reason

@@ -1,4 +1,4 @@
-"""A registry as the native program would give it, small and made by hand."""
+"""A small catalog, made by hand."""
 
 from __future__ import annotations
 
@@ -6,70 +6,88 @@ from typing import Any
 
 import pytest
 
-from scope.build.registry import BenchmarkDescription, MetricDescription, ParameterDescription, Sweep
+from scope.catalog.benchmark import Benchmark, Metric, Parameter, Sweep
+from scope.catalog.catalog import Catalog
+from scope.catalog.ranks import Ranks
 
 
-def describe(
-    name: str, sweeps: list[Sweep], parameters: list[ParameterDescription], **facts: Any
-) -> BenchmarkDescription:
+def describe(name: str, sweeps: list[Sweep], parameters: list[Parameter], **facts: Any) -> Benchmark:
     level, short = name.split(".")
+    time = Metric(
+        name="time_s",
+        unit="s",
+        better="lower",
+        quantity="time",
+        definition="global",
+        label="time",
+        role="result",
+    )
     given: dict[str, Any] = {
+        "title": short,
+        "family": short,
         "summary": f"measures {short}",
         "source": f"{level}/{short}.cpp",
         "specification": f"{level}/{short}.md",
         "available": True,
         "reason": "",
-        "minimum_ranks": 1,
-        "maximum_ranks": None,
-        "rank_rule": "any",
-        "metrics": [
-            MetricDescription(name="time_s", unit="s", better="lower", quantity="time", definition="global")
-        ],
+        "metrics": [time],
     }
-    return BenchmarkDescription(name=name, sweeps=sweeps, parameters=parameters, **{**given, **facts})
+    return Benchmark(name=name, sweeps=sweeps, parameters=parameters, **{**given, **facts})
 
 
-def bytes_parameter() -> ParameterDescription:
-    return ParameterDescription(
+def bytes_parameter() -> Parameter:
+    return Parameter(
         name="message_bytes",
         type="integer",
-        unit="bytes",
+        unit="B",
         default=1024,
         minimum=0,
         maximum=1 << 30,
+        label="message size",
+        role="size",
         meaning="payload",
     )
 
 
-def mode_parameter() -> ParameterDescription:
-    modes = ["standard", "synchronous", "ready"]
-    return ParameterDescription(
-        name="mode", type="choice", unit="", default="standard", choices=modes, meaning="mode"
+def mode_parameter() -> Parameter:
+    return Parameter(
+        name="mode",
+        type="choice",
+        unit="",
+        default="standard",
+        choices=["standard", "synchronous", "ready"],
+        label="mode",
+        role="call",
+        meaning="mode",
     )
 
 
 @pytest.fixture
-def benchmarks() -> list[BenchmarkDescription]:
-    return [
-        describe("algorithm.cannon", [Sweep(module="baseline", cases="ranks=squares")], [], rank_rule="square"),
-        describe(
-            "mpi.barrier",
-            [Sweep(module="baseline", cases="ranks=all"), Sweep(module="standard", cases="ranks=powers,16")],
-            [],
-            minimum_ranks=2,
-        ),
-        describe(
-            "mpi.gone", [Sweep(module="baseline", cases="ranks=2")], [], available=False, reason="needs a library"
-        ),
-        describe(
-            "mpi.latency",
-            [
-                Sweep(
-                    module="baseline", cases="ranks=2 transport=default,tcp mode=standard message_bytes=0,1Ki,1Mi"
-                )
-            ],
-            [bytes_parameter(), mode_parameter()],
-            minimum_ranks=2,
-            maximum_ranks=2,
-        ),
-    ]
+def benchmarks() -> Catalog:
+    latency = "ranks=2 transport=default,tcp mode=standard message_bytes=0,1Ki,1Mi"
+    return Catalog(
+        [
+            describe(
+                "algorithm.cannon", [Sweep(module="baseline", cases="ranks=squares")], [], ranks=Ranks(square=True)
+            ),
+            describe(
+                "mpi.barrier",
+                [Sweep(module="baseline", cases="ranks=all"), Sweep(module="standard", cases="ranks=powers,16")],
+                [],
+                ranks=Ranks(minimum=2),
+            ),
+            describe(
+                "mpi.gone",
+                [Sweep(module="baseline", cases="ranks=2")],
+                [],
+                available=False,
+                reason="needs a library",
+            ),
+            describe(
+                "mpi.latency",
+                [Sweep(module="baseline", cases=latency)],
+                [bytes_parameter(), mode_parameter()],
+                ranks=Ranks(minimum=2, maximum=2),
+            ),
+        ]
+    )

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from scope.plan.budget import Seen, divided, key, with_budgets
-from scope.plan.plan import LONGEST_BUDGET_S, SHORTEST_BUDGET_S, START_S, Case, Launch
+from scope.plan.budget import Seen, divided, with_budgets
+from scope.plan.placement import Placement
+from scope.plan.plan import LONGEST_BUDGET_S, SHORTEST_BUDGET_S, START_S, Launch, PlannedCase
 
 GIVEN_S = 0.1
 
 
 def launch(number: int, *names: str) -> Launch:
-    cases = tuple(Case(name, {}, {"budget_s": GIVEN_S, "interval": 0.02}) for name in names)
-    return Launch(number, 2, "default", "core", cases)
+    cases = tuple(PlannedCase(name, {}, {"budget_s": GIVEN_S, "precision": 0.02}) for name in names)
+    return Launch(number, 2, "default", Placement(), cases)
 
 
-def seen(interval: float, tight: bool = False, medians: tuple[float, ...] = (), over_s: float = 0.03) -> Seen:
-    taken_s = 0.01 if tight else GIVEN_S + over_s
-    return Seen([taken_s], list(medians), interval, tight)
+def seen(interval: float, converged: bool = False, medians: tuple[float, ...] = (), over_s: float = 0.03) -> Seen:
+    taken_s = 0.01 if converged else GIVEN_S + over_s
+    return Seen([taken_s], list(medians), interval, converged)
 
 
 def shares(left_s: float, launches: int = 4, **cases: Seen) -> dict[str, float]:
     to_come = [launch(number, *cases) for number in range(1, launches + 1)]
-    told = {key(to_come[0], case): cases[case.benchmark] for case in to_come[0].cases}
+    told = {to_come[0].key(case): cases[case.benchmark] for case in to_come[0].cases}
     budgets = divided(to_come, told, {}, left_s)
     return {case.benchmark: case.budget_s for case in with_budgets(to_come[0], budgets).cases}
 
@@ -48,7 +49,7 @@ def test_launches_that_differ_make_a_narrow_interval_within_them_needless() -> N
 def test_a_case_that_becomes_tight_ends_by_itself_and_leaves_its_time_to_others() -> None:
     left_s = 4 * (START_S + 0.03 + 0.5)
     alone = shares(left_s, one=seen(0.5))
-    beside = shares(left_s, one=seen(0.5), quick=seen(0.01, tight=True))
+    beside = shares(left_s, one=seen(0.5), quick=seen(0.01, converged=True))
     assert beside["quick"] == pytest.approx(0.03)
     assert beside["one"] == pytest.approx(alone["one"] - 0.01, rel=0.02)
 

@@ -15,7 +15,7 @@ module = "baseline"
 seed = 7
 launches = 6
 [sampling]
-interval = 0.02
+precision = 0.02
 budget_s = 0.25
 [launcher]
 kind = "mpiexec"
@@ -65,7 +65,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ("launches = -1", ["launches = -1", "greater than or equal to 1"]),
         ("launches = 'many'", ['launches = "many"', "integer"]),
         ("[sampling]\nbudget_s = 1e99", ["sampling.budget_s = 1e+99", "less than or equal to 3600"]),
-        ("[sampling]\ninterval = 0", ["sampling.interval = 0", "greater than 0"]),
+        ("[sampling]\nprecision = 0", ["sampling.precision = 0", "greater than 0"]),
         ("module = 'base'", ['module = "base"', "baseline, standard, advanced", "did you mean baseline?"]),
         ("[launcher]\nbinding = 'cores'", ["launcher.binding", "core, socket, none"]),
         ("[[case]]\nmode = 'x'", ["case[0].benchmark", "missing"]),

@@ -7,15 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from scope.build.registry import BenchmarkDescription
+from scope.catalog.benchmark import Benchmark
+from scope.catalog.catalog import Catalog
+from scope.catalog.ranks import Ranks
 from scope.errors import UsageError
 from scope.plan import plan as planning
 from scope.plan.experiment import Experiment, resolve
 from scope.plan.place import Place
+from scope.plan.placement import Placement
 from scope.plan.plan import Plan
 
 
-def make(benchmarks: list[BenchmarkDescription], slots: int = 2, **options: object) -> Plan:
+def make(benchmarks: Catalog, slots: int = 2, **options: object) -> Plan:
     return planning.make(resolve(None, {"seed": 7, **options}), benchmarks, Place((slots,)), "the experiment")
 
 
@@ -23,48 +26,48 @@ def case(**keys: object) -> list[dict[str, object]]:
     return [{"benchmark": "mpi.latency", **keys}]
 
 
-def test_the_baseline_is_every_baseline_sweep_in_every_launch(benchmarks: list[BenchmarkDescription]) -> None:
+def test_the_baseline_is_every_baseline_sweep_in_every_launch(benchmarks: Catalog) -> None:
     plan = make(benchmarks, launches=3)
     assert Counter(launch.batch for launch in plan.launches) == {
-        (1, "default", "core"): 3,
-        (2, "default", "core"): 3,
-        (2, "tcp", "core"): 3,
-        (4, "default", "none"): 3,
+        (1, "default", Placement("core")): 3,
+        (2, "default", Placement("core")): 3,
+        (2, "tcp", Placement("core")): 3,
+        (4, "default", Placement("none")): 3,
     }
     cases = {
         launch.batch: sorted(f"{case.benchmark} {case.settings}".strip() for case in launch.cases)
         for launch in plan.launches
     }
-    assert cases[2, "default", "core"] == [
+    assert cases[2, "default", Placement("core")] == [
         "mpi.barrier",
         "mpi.latency message_bytes=0 mode=standard",
         "mpi.latency message_bytes=1024 mode=standard",
         "mpi.latency message_bytes=1048576 mode=standard",
     ]
-    assert cases[4, "default", "none"] == ["algorithm.cannon"]
+    assert cases[4, "default", Placement("none")] == ["algorithm.cannon"]
     assert [launch.number for launch in plan.launches] == list(range(1, 13))
 
 
-def test_each_round_holds_each_batch_once(benchmarks: list[BenchmarkDescription]) -> None:
+def test_each_round_holds_each_batch_once(benchmarks: Catalog) -> None:
     batches = [launch.batch for launch in make(benchmarks, launches=5).launches]
     rounds = [batches[start : start + 4] for start in range(0, len(batches), 4)]
     assert all(sorted(each) == sorted(rounds[0]) for each in rounds)
     assert len({tuple(each) for each in rounds}) > 1
 
 
-def test_the_order_is_shuffled_by_the_seed_alone(benchmarks: list[BenchmarkDescription]) -> None:
+def test_the_order_is_shuffled_by_the_seed_alone(benchmarks: Catalog) -> None:
     assert make(benchmarks) == make(benchmarks)
     assert planning.write(make(benchmarks)) != planning.write(make(benchmarks, seed=8))
     orders = {str(launch.cases) for launch in make(benchmarks).launches if launch.ranks == 2}
     assert len(orders) > 1
 
 
-def test_a_drawn_seed_is_kept(benchmarks: list[BenchmarkDescription]) -> None:
+def test_a_drawn_seed_is_kept(benchmarks: Catalog) -> None:
     plan = make(benchmarks, seed=None)
     assert make(benchmarks, seed=plan.seed) == plan
 
 
-def test_what_cannot_run_is_skipped_with_the_reason(benchmarks: list[BenchmarkDescription]) -> None:
+def test_what_cannot_run_is_skipped_with_the_reason(benchmarks: Catalog) -> None:
     plan = make(benchmarks, module="standard")
     reasons = {(skip.benchmark, skip.case): skip.reason for skip in plan.skipped}
     assert reasons == {
@@ -73,17 +76,17 @@ def test_what_cannot_run_is_skipped_with_the_reason(benchmarks: list[BenchmarkDe
     }
 
 
-def test_more_ranks_than_slots_are_refused_when_a_person_asks(benchmarks: list[BenchmarkDescription]) -> None:
+def test_more_ranks_than_slots_are_refused_when_a_person_asks(benchmarks: Catalog) -> None:
     asked = [{"benchmark": "mpi.barrier", "ranks": 8}]
     with pytest.raises(
         UsageError, match=r"case\[0\]: ranks = 8: must be at most 2, the slots here; --oversubscribe"
     ):
         make(benchmarks, case=asked)
     plan = make(benchmarks, case=asked, **{"launcher.oversubscribe": True})
-    assert {launch.batch for launch in plan.launches} == {(8, "default", "none")}
+    assert {launch.batch for launch in plan.launches} == {(8, "default", Placement("none"))}
 
 
-def test_cases_replace_the_sweeps(benchmarks: list[BenchmarkDescription]) -> None:
+def test_cases_replace_the_sweeps(benchmarks: Catalog) -> None:
     plan = make(benchmarks, launches=1, case=case(message_bytes=["2Ki"], mode=["ready", "standard"]))
     assert sorted(each.settings for each in plan.launches[0].cases) == [
         "message_bytes=2048 mode=ready",
@@ -91,13 +94,13 @@ def test_cases_replace_the_sweeps(benchmarks: list[BenchmarkDescription]) -> Non
     ]
 
 
-def test_the_same_case_asked_twice_runs_once(benchmarks: list[BenchmarkDescription]) -> None:
+def test_the_same_case_asked_twice_runs_once(benchmarks: Catalog) -> None:
     plan = make(benchmarks, launches=1, case=case(message_bytes=[1024, "1Ki"]) + case())
     assert len(plan.launches) == 1
     assert len(plan.launches[0].cases) == 1
 
 
-def test_only_chooses_by_pattern(benchmarks: list[BenchmarkDescription]) -> None:
+def test_only_chooses_by_pattern(benchmarks: Catalog) -> None:
     for pattern, names in (
         ("mpi.b*", {"mpi.barrier"}),
         ("mpi", {"mpi.barrier", "mpi.latency"}),
@@ -117,16 +120,14 @@ def test_only_chooses_by_pattern(benchmarks: list[BenchmarkDescription]) -> None
         ({"only": ["mpi.gone"]}, ["nothing to run", "needs a library"]),
     ],
 )
-def test_a_wrong_benchmark_is_named(
-    benchmarks: list[BenchmarkDescription], options: dict[str, object], words: list[str]
-) -> None:
+def test_a_wrong_benchmark_is_named(benchmarks: Catalog, options: dict[str, object], words: list[str]) -> None:
     with pytest.raises(UsageError) as refusal:
         make(benchmarks, **options)
     for word in words:
         assert word in str(refusal.value)
 
 
-def test_the_time_is_divided(benchmarks: list[BenchmarkDescription]) -> None:
+def test_the_time_is_divided(benchmarks: Catalog) -> None:
     for time_s in (60.0, 90.0, 120.0):
         plan = make(benchmarks, time_s=time_s)
         assert planning.expected_s(plan) == pytest.approx(time_s, rel=0.02)
@@ -135,24 +136,24 @@ def test_the_time_is_divided(benchmarks: list[BenchmarkDescription]) -> None:
     }
 
 
-def test_an_asked_budget_is_kept(benchmarks: list[BenchmarkDescription]) -> None:
-    plan = make(benchmarks, **{"sampling.budget_s": 0.4, "sampling.interval": 0.05})
+def test_an_asked_budget_is_kept(benchmarks: Catalog) -> None:
+    plan = make(benchmarks, **{"sampling.budget_s": 0.4, "sampling.precision": 0.05})
     line = plan.launches[0].cases[0].line()
-    assert "sampling.interval=0.05 sampling.budget_s=0.4" in line
+    assert "sampling.precision=0.05 sampling.budget_s=0.4" in line
 
 
-def test_a_plan_is_read_back_as_written(benchmarks: list[BenchmarkDescription], tmp_path: Path) -> None:
+def test_a_plan_is_read_back_as_written(benchmarks: Catalog, tmp_path: Path) -> None:
     plan = make(benchmarks, launches=2)
     (tmp_path / "plan.txt").write_text(planning.write(plan))
     read = planning.read(tmp_path / "plan.txt")
     assert (read.seed, read.module, read.launches) == (plan.seed, plan.module, plan.launches)
 
 
-def test_an_attempt_keeps_the_positions(benchmarks: list[BenchmarkDescription]) -> None:
+def test_an_attempt_keeps_the_positions(benchmarks: Catalog) -> None:
     plan = make(benchmarks)
     launch = next(each for each in plan.launches if len(each.cases) > 2)
     lines = planning.write_attempt(plan, launch, [2, 0]).splitlines()
-    assert lines[0] == "# scope plan format=1 seed=7 module=baseline"
+    assert lines[0] == "# scope plan format=2 seed=7 module=baseline"
     assert lines[1].startswith(f"# launch {launch.number} ranks=2 ")
     assert [line.rpartition(" ")[2] for line in lines[2:]] == ["case.position=2", "case.position=0"]
 
@@ -161,10 +162,10 @@ def test_an_attempt_keeps_the_positions(benchmarks: list[BenchmarkDescription]) 
     ("text", "words"),
     [
         ("", ["plan.txt:1", "# scope plan"]),
-        ("# scope plan format=9 seed=1 module=baseline\n", ["plan.txt:1", "format = 9", "reads format 1"]),
-        ("# scope plan format=1 seed=1 module=baseline\nmpi.latency a=1\n", ["plan.txt:2", "launch N ranks=R"]),
+        ("# scope plan format=9 seed=1 module=baseline\n", ["plan.txt:1", "format = 9", "reads format"]),
+        ("# scope plan format=2 seed=1 module=baseline\nmpi.latency a=1\n", ["plan.txt:2", "launch N ranks=R"]),
         (
-            "# scope plan format=1 seed=1 module=x\nlaunch 1 ranks=2 transport=default placement=core\nx y\n",
+            "# scope plan format=2 seed=1 module=x\nlaunch 1 ranks=2 transport=default placement=core\nx y\n",
             ["plan.txt:3", "key=value"],
         ),
     ],
@@ -181,7 +182,7 @@ def test_the_default_experiment_is_the_baseline() -> None:
     assert (Experiment().module, Experiment().launches) == ("baseline", 6)
 
 
-def test_ranks_replace_those_of_the_sweeps(benchmarks: list[BenchmarkDescription]) -> None:
+def test_ranks_replace_those_of_the_sweeps(benchmarks: Catalog) -> None:
     plan = make(benchmarks, slots=4, ranks=[2, 3])
     assert {launch.ranks for launch in plan.launches} == {2, 3}
     assert "mpi.barrier" in {
@@ -193,30 +194,39 @@ def test_ranks_replace_those_of_the_sweeps(benchmarks: list[BenchmarkDescription
         make(benchmarks, slots=2, ranks=[3])
 
 
-def test_a_benchmark_asked_for_by_name_runs_whatever_its_module(benchmarks: list[BenchmarkDescription]) -> None:
+def test_a_benchmark_asked_for_by_name_runs_whatever_its_module(benchmarks: Catalog) -> None:
     sweeps = [{"module": "standard", "cases": "ranks=2"}]
-    late = BenchmarkDescription.model_validate(
-        {**benchmarks[-1].model_dump(), "name": "mpi.ring", "available": True, "reason": "", "sweeps": sweeps}
+    late = Benchmark.model_validate(
+        {
+            **benchmarks["mpi.latency"].model_dump(),
+            "name": "mpi.ring",
+            "available": True,
+            "reason": "",
+            "sweeps": sweeps,
+        }
     )
-    late = late.model_copy(update={"minimum_ranks": 1, "maximum_ranks": None, "rank_rule": "any"})
-    plan = make([*benchmarks, late], only=["mpi.ring"])
+    late = late.model_copy(update={"ranks": Ranks()})
+    plan = make(Catalog([*benchmarks, late]), only=["mpi.ring"])
     assert {case.benchmark for launch in plan.launches for case in launch.cases} == {"mpi.ring"}
-    assert "mpi.ring" not in planning.write(make([*benchmarks, late]))
+    assert "mpi.ring" not in planning.write(make(Catalog([*benchmarks, late])))
 
 
-def test_one_rank_on_each_host_needs_as_many_hosts(benchmarks: list[BenchmarkDescription]) -> None:
+def test_one_rank_on_each_host_needs_as_many_hosts(benchmarks: Catalog) -> None:
     asked = case(placement=["core", "node"], message_bytes=[0])
     plan = make(benchmarks, launches=1, case=asked)
-    assert [launch.placement for launch in plan.launches] == ["core"]
+    assert [str(launch.placement) for launch in plan.launches] == ["core"]
     assert [skipped.reason for skipped in plan.skipped] == ["one rank on each host: needs 2 hosts, here is 1"]
     experiment = resolve(None, {"seed": 7, "launches": 1, "case": asked})
     on_two = planning.make(experiment, benchmarks, Place((2, 2)), "here")
-    assert {launch.placement for launch in on_two.launches} == {"core", "node"}
+    assert {str(launch.placement) for launch in on_two.launches} == {"core", "node"}
 
 
-def test_a_sub_cluster_survives_the_file(benchmarks: list[BenchmarkDescription], tmp_path: Path) -> None:
+def test_a_sub_cluster_survives_the_file(benchmarks: Catalog, tmp_path: Path) -> None:
     experiment = resolve(None, {"launches": 1, "case": [{"benchmark": "mpi.barrier", "nodes": ["types"]}]})
     plan = planning.make(experiment, benchmarks, Place((2, 4), ((0,), (1,))), "here")
-    assert {(launch.placement, launch.ranks) for launch in plan.launches} == {("core:type1", 2), ("core:type2", 4)}
+    assert {(str(launch.placement), launch.ranks) for launch in plan.launches} == {
+        ("core:type1", 2),
+        ("core:type2", 4),
+    }
     (tmp_path / "plan.txt").write_text(planning.write(plan))
     assert planning.read(tmp_path / "plan.txt").launches == plan.launches

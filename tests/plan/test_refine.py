@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scope.build.registry import BenchmarkDescription
+from scope.catalog.catalog import Catalog
 from scope.plan import plan as planning
 from scope.plan.experiment import resolve
 from scope.plan.place import Place
+from scope.plan.placement import Placement
 from scope.plan.plan import Plan
 from scope.plan.refine import Gap, refined
 
-GAP = Gap("mpi.latency", (("mode", "standard"),), 2, "default", "core", 1024, 16384)
+GAP = Gap("mpi.latency", (("mode", "standard"),), 2, "default", Placement("core"), 1024, 16384)
 
 
-def base(benchmarks: list[BenchmarkDescription]) -> Plan:
+def base(benchmarks: Catalog) -> Plan:
     return planning.make(
         resolve(None, {"seed": 7, "launches": 2, "only": ["mpi.latency"]}), benchmarks, Place((2,)), "here"
     )
 
 
-def test_further_launches_hold_the_sizes_inside_the_gap(benchmarks: list[BenchmarkDescription]) -> None:
+def test_further_launches_hold_the_sizes_inside_the_gap(benchmarks: Catalog) -> None:
     plan = base(benchmarks)
     more = refined(plan, [GAP], launches=2)
     assert more.launches[: len(plan.launches)] == plan.launches
@@ -33,12 +34,12 @@ def test_further_launches_hold_the_sizes_inside_the_gap(benchmarks: list[Benchma
     assert refined(plan, [GAP], launches=2) == more
 
 
-def test_what_was_measured_is_not_planned_again(benchmarks: list[BenchmarkDescription]) -> None:
+def test_what_was_measured_is_not_planned_again(benchmarks: Catalog) -> None:
     more = refined(base(benchmarks), [GAP], launches=1)
     assert refined(more, [GAP], launches=1) == more
 
 
-def test_a_narrow_gap_and_no_gap_leave_the_plan_alone(benchmarks: list[BenchmarkDescription]) -> None:
+def test_a_narrow_gap_and_no_gap_leave_the_plan_alone(benchmarks: Catalog) -> None:
     plan = base(benchmarks)
     assert refined(plan, [], launches=2) == plan
     assert refined(plan, [replace(GAP, last_before=12000)], launches=2) == plan

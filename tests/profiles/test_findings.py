@@ -10,7 +10,7 @@ import pytest
 from scope.findings.finding import Finding
 from scope.findings.profile import find_all
 from scope.findings.profile.facts import Facts
-from scope.profiles.against import Against, Held
+from scope.profiles.machine_comparison import MachineComparison, RoutineComparison
 from scope.profiles.merged import merge
 from tests.profiles import synthetic
 from tests.profiles.synthetic import Process
@@ -22,9 +22,9 @@ Find = Callable[..., dict[str, Finding]]
 def find(tmp_path: Path) -> Find:
     """Return the findings about processes, by code."""
 
-    def found(processes: list[Process], against: Against | None = None) -> dict[str, Finding]:
+    def found(processes: list[Process], machine: MachineComparison | None = None) -> dict[str, Finding]:
         merged = merge(synthetic.write(tmp_path, processes))
-        return {one.code: one for one in find_all(Facts(merged, against))}
+        return {one.code: one for one in find_all(Facts(merged, machine))}
 
     return found
 
@@ -39,10 +39,17 @@ def healthy(ranks: int = 4) -> list[Process]:
     return processes
 
 
-def held(**said: object) -> Against:
+def compared(**said: object) -> MachineComparison:
     one: dict[str, object] = {
         **{"routine": "MPI_Allreduce", "communicator_size": 4, "message_bytes": 8192.0, "calls": 400},
-        **{"processes": 4, "time_s": 8.0, "mean_s": 0.02, "benchmark": "mpi.allreduce", "definition": "mean_rank"},
+        **{
+            "processes": 4,
+            "time_s": 8.0,
+            "mean_s": 0.02,
+            "benchmark": "mpi.allreduce",
+            "definition": "mean_rank",
+            "pairwise": False,
+        },
         **{
             "ranks": 4,
             "machine_s": 0.018,
@@ -55,13 +62,18 @@ def held(**said: object) -> Against:
         **{"better_bytes": None, "better_s": None},
         **said,
     }
-    return Against(
-        format=1, run="runs/a", machine="node1", library="", held=[Held.model_validate(one)], not_held={}
+    return MachineComparison(
+        format=2,
+        run="runs/a",
+        machine="node1",
+        library="",
+        routines=[RoutineComparison.model_validate(one)],
+        without_benchmark={},
     )
 
 
 def test_a_healthy_program_is_left_alone(find: Find) -> None:
-    assert find(healthy(), held()) == {}
+    assert find(healthy(), compared()) == {}
 
 
 def test_small_receives(find: Find) -> None:
@@ -100,7 +112,7 @@ def test_waiting_and_the_process_that_all_wait_for(find: Find) -> None:
     found = find(uneven())
     assert "MPI_Barrier" in found["waiting-not-transferring"].title
     assert found["waiting-not-transferring"].lost == pytest.approx(11.76 / 40)
-    assert "All wait for rank 2 on node1" in found["late-process"].title
+    assert "All processes wait for rank 2 on node1" in found["late-process"].title
     assert "computes longer" in found["late-process"].advice
 
 
@@ -124,11 +136,11 @@ def test_imbalance(find: Find) -> None:
     for one in processes[1:]:
         one.call("MPI_Sendrecv", 2.0, 10, 1 << 20)
     found = find(processes)["load-imbalance"]
-    assert found.title.startswith("Rank 0 computes 8.10 s, the mean is")
+    assert found.title.startswith("Rank 0 computes for 8.10 s, the mean is")
     assert found.where["host"] == "node1"
 
 
-@pytest.mark.parametrize(("faults", "advice"), [(2_000_000, "page faults"), (1000, "sockets")])
+@pytest.mark.parametrize(("faults", "advice"), [(2_000_000, "page faults"), (1000, "Sockets")])
 def test_kernel_time_and_what_may_take_it(find: Find, faults: int, advice: str) -> None:
     processes = healthy()
     for one in processes:
@@ -139,35 +151,35 @@ def test_kernel_time_and_what_may_take_it(find: Find, faults: int, advice: str) 
 
 
 @pytest.mark.parametrize(
-    ("voluntary", "involuntary", "advice"), [(9000, 5, "protocol"), (100, 50_000, "more processes run")]
+    ("voluntary", "involuntary", "advice"), [(9000, 5, "slept in the kernel"), (100, 50_000, "more processes run")]
 )
 def test_wall_clock_above_processor_time(find: Find, voluntary: int, involuntary: int, advice: str) -> None:
     processes = healthy()
     for one in processes:
         one.user_s = 6.6
         one.facts |= {"voluntary_switches": voluntary, "involuntary_switches": involuntary}
-    found = find(processes)["wall-above-processor"]
+    found = find(processes)["off-cpu-time"]
     assert "32 % of their time" in found.title
     assert advice in found.advice
 
 
 def test_a_collective_below_the_machine(find: Find) -> None:
-    slow = held(machine_s=0.0082, share=0.41, avoidable_s=4.72, waiting_s=1.0, waiting_most_s=1.5)
+    slow = compared(machine_s=0.0082, share=0.41, avoidable_s=4.72, waiting_s=1.0, waiting_most_s=1.5)
     found = find(healthy(), slow)["below-the-machine"]
     assert found.title == (
-        "MPI_Allreduce of 8.19 kB on 4 processes ran at 41 % of its measured rate: 4.72 s of 8.00 s are avoidable,"
-        " 1.00 s to 1.50 s of it by waiting less"
+        "MPI_Allreduce of 8.19 kB on 4 processes reaches 41 % of its measured rate: "
+        "4.72 s of 8.00 s are avoidable, 1.00 s to 1.50 s of them waiting"
     )
 
 
 def test_what_only_waits_is_not_below_the_machine(find: Find) -> None:
-    waiting = held(machine_s=0.0082, share=0.41, avoidable_s=4.72, waiting_s=4.7, waiting_most_s=4.7)
+    waiting = compared(machine_s=0.0082, share=0.41, avoidable_s=4.72, waiting_s=4.7, waiting_most_s=4.7)
     assert "below-the-machine" not in find(healthy(), waiting)
 
 
 def test_a_size_that_the_machine_does_badly(find: Find) -> None:
-    found = find(healthy(), held(better_bytes=16384, better_s=0.012))["bad-size"]
-    assert "quicker with messages of 16 KiB: 12.0 ms instead of 18.0 ms" in found.title
+    found = find(healthy(), compared(better_bytes=16384, better_s=0.012))["inefficient-message-size"]
+    assert "faster on this machine in messages of 16 KiB: 12.0 ms instead of 18.0 ms" in found.title
 
 
 @pytest.mark.parametrize(
@@ -176,10 +188,10 @@ def test_a_size_that_the_machine_does_badly(find: Find) -> None:
         (
             0,
             {"in_routine": synthetic.number("MPI_Recv")},
-            "Rank 3 ended without a word: killed, or crashed, inside",
+            "Rank 3 disappeared: killed or crashed, inside",
         ),
         (2, {"abort_code": 17}, "Rank 3 called MPI_Abort with code 17, while computing"),
-        (3, {}, "Rank 3 left without MPI_Finalize"),
+        (3, {}, "Rank 3 exited without MPI_Finalize"),
     ],
 )
 def test_processes_that_did_not_finish(find: Find, state: int, facts: dict[str, int], said: str) -> None:
@@ -204,14 +216,14 @@ def test_late_senders_in_a_trace(find: Find) -> None:
     processes = healthy(2)
     processes[0].event("MPI_Send", 1.0, 1.1, partner=1, direction=1, bytes=8)
     processes[1].event("MPI_Recv", 0.2, 1.1, partner=0, direction=2, bytes=8)
-    assert "for sends that began late, most of it for those of rank 0" in find(processes)["late-sender"].title
+    assert "for late sends, most of it for those of rank 0" in find(processes)["late-sender"].title
 
 
 def test_late_receivers_in_a_trace(find: Find) -> None:
     processes = healthy(2)
     processes[0].event("MPI_Ssend", 0.2, 1.1, partner=1, direction=1, bytes=8)
     processes[1].event("MPI_Recv", 1.0, 1.1, partner=0, direction=2, bytes=8)
-    assert "for receives that began late, most of it for those of rank 1" in find(processes)["late-receiver"].title
+    assert "for late receives, most of it for those of rank 1" in find(processes)["late-receiver"].title
 
 
 def test_a_trace_without_waiting(find: Find) -> None:

@@ -6,12 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from scope.profiles.against import Against, Curve, hold, newest
 
 from scope.errors import UsageError
 from scope.machine.machine import Machine
+from scope.profiles.machine_comparison import Curve, MachineComparison, compare_with_machine, newest
 from scope.profiles.merged import Merged, merge
 from tests import golden_run as golden
+from tests.declared import catalog
 from tests.profiles import synthetic
 
 
@@ -27,12 +28,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Merged:
 
 
 @pytest.fixture(scope="module")
-def against(program: Merged, golden_run: Path) -> Against:
-    return hold(program, golden_run)
+def compared(program: Merged, golden_run: Path) -> MachineComparison:
+    return compare_with_machine(program, golden_run)
 
 
-def test_a_collective_beside_the_same_on_the_machine(against: Against) -> None:
-    one = next(each for each in against.held if each.routine == "MPI_Bcast")
+def test_a_collective_beside_the_same_on_the_machine(compared: MachineComparison) -> None:
+    one = next(each for each in compared.routines if each.routine == "MPI_Bcast")
     # What golden_run says of the broadcast: the barrier's time and n / 8 GB/s for each of log2 p steps.
     expected_s = golden.BARRIER[0] + 4 * golden.BARRIER[1] + 2 * golden.BARRIER[2]
     expected_s += 65536 * golden.BROADCAST_PER_BYTE * 2
@@ -44,33 +45,33 @@ def test_a_collective_beside_the_same_on_the_machine(against: Against) -> None:
     assert one.waiting_s is None
 
 
-def test_waiting_is_told_apart_where_sums_can_tell(against: Against) -> None:
-    one = next(each for each in against.held if each.routine == "MPI_Barrier")
+def test_waiting_is_told_apart_where_sums_can_tell(compared: MachineComparison) -> None:
+    one = next(each for each in compared.routines if each.routine == "MPI_Barrier")
     assert one.waiting_s == pytest.approx(1 + 2 + 3)
     assert one.waiting_most_s is not None
     assert one.waiting_s <= one.waiting_most_s <= one.avoidable_s
 
 
-def test_messages_are_held_against_the_ping_pong(against: Against) -> None:
-    one = next(each for each in against.held if each.routine == "MPI_Recv")
+def test_messages_are_held_against_the_ping_pong(compared: MachineComparison) -> None:
+    one = next(each for each in compared.routines if each.routine == "MPI_Recv")
     assert (one.benchmark, one.ranks, one.definition) == ("mpi.latency", 2, "half_round_trip")
     assert one.machine_s == pytest.approx(golden.LATENCY[0] + 1024 * golden.LATENCY[1], rel=0.05)
 
 
-def test_waits_are_held_against_the_ping_pong(against: Against) -> None:
-    one = next(each for each in against.held if each.routine == "waits for MPI_Irecv")
+def test_waits_are_held_against_the_ping_pong(compared: MachineComparison) -> None:
+    one = next(each for each in compared.routines if each.routine == "waits for MPI_Irecv")
     assert (one.calls, one.message_bytes, one.benchmark) == (400, 4096, "mpi.latency")
     assert one.machine_s == pytest.approx(golden.LATENCY[0] + 4096 * golden.LATENCY[1], rel=0.05)
     assert one.avoidable_s == pytest.approx(0.8 - 400 * one.machine_s, rel=1e-3)
 
 
-def test_what_has_no_counterpart_is_named_with_its_time(against: Against) -> None:
-    assert against.not_held == {"MPI_Isend": pytest.approx(2.0)}
+def test_what_has_no_counterpart_is_named_with_its_time(compared: MachineComparison) -> None:
+    assert compared.without_benchmark == {"MPI_Isend": pytest.approx(2.0)}
 
 
 def test_a_folder_without_a_run_is_refused(program: Merged, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"statistics\.json"):
-        hold(program, tmp_path)
+    with pytest.raises(UsageError, match=r"\.json: does not exist"):
+        compare_with_machine(program, tmp_path)
 
 
 def test_the_newest_run_of_the_same_hosts_is_found(golden_run: Path, tmp_path: Path) -> None:
@@ -90,7 +91,8 @@ def test_the_newest_run_of_the_same_hosts_is_found(golden_run: Path, tmp_path: P
     assert newest([tmp_path], ["node1"]) == tmp_path / "b"
 
 
-CURVE = Curve("mpi.broadcast", "mean_rank", 4, (0.0, 100.0, 1000.0, 10000.0), (1e-6, 2e-6, 8e-6, 9e-6))
+BOUND = catalog().bound_to("MPI_Bcast")[0]
+CURVE = Curve(BOUND, "mean_rank", 4, (0.0, 100.0, 1000.0, 10000.0), (1e-6, 2e-6, 8e-6, 9e-6))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def test_beyond_measured_sizes_it_says_so() -> None:
 def test_a_better_size() -> None:
     # Ten messages of 100 B take longer than one of 1000 B; a steep step is worth dividing, or filling up.
     assert CURVE.better(1000) is None
-    steep = Curve("mpi.broadcast", "mean_rank", 4, (500.0, 1000.0, 2000.0), (1e-6, 8e-6, 3e-6))
+    steep = Curve(BOUND, "mean_rank", 4, (500.0, 1000.0, 2000.0), (1e-6, 8e-6, 3e-6))
     assert steep.better(1000) == (500, pytest.approx(2e-6))
-    filled = Curve("mpi.broadcast", "mean_rank", 4, (500.0, 1000.0, 2000.0), (5e-6, 8e-6, 3e-6))
+    filled = Curve(BOUND, "mean_rank", 4, (500.0, 1000.0, 2000.0), (5e-6, 8e-6, 3e-6))
     assert filled.better(1000) == (2000, pytest.approx(3e-6))

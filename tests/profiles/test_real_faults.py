@@ -42,7 +42,7 @@ def findings(embedded: MpiInstallation, tmp_path_factory: pytest.TempPathFactory
 
 
 def test_a_program_without_fault_is_said_to_sleep_and_nothing_else(findings: Findings) -> None:
-    assert set(findings("nothing", "0:60")) == {"wall-above-processor"}
+    assert set(findings("nothing", "0:60")) == {"off-cpu-time"}
 
 
 def test_the_process_that_comes_late_is_named(findings: Findings) -> None:
@@ -60,7 +60,7 @@ def test_memory_taken_and_given_back_is_kernel_time(findings: Findings) -> None:
 def test_many_small_messages(findings: Findings) -> None:
     found = findings("small")
     sizes = {each.what: each.value for each in found["small-receives"].evidence}
-    assert sizes["bytes of a message"] == 1024
+    assert sizes["mean message size"] == 1024
     assert "faulty.cpp" in str(found["small-receives"].where["site"])
 
 

@@ -10,12 +10,14 @@ import pytest
 from scope.cli import show
 from scope.errors import UsageError
 from scope.models.scaling.applications import Application, ApplicationPoint
+from scope.plan.case import Case
+from scope.plan.placement import Placement
 from scope.report.run import applications
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.report.run.figures import computation
 from scope.statistics.estimate import Estimate
-from scope.statistics.summary import Case
+from tests.declared import catalog
 
 NAME = "application.npb_lu"
 
@@ -37,9 +39,7 @@ def point(ranks: int) -> ApplicationPoint:
 
 def lu(size: str, *counts: int) -> Application:
     return Application(
-        subject=Case(
-            benchmark=NAME, parameters={"class": size}, ranks=max(counts), transport="default", placement="core"
-        ),
+        subject=Case.of(catalog(), NAME, {"class": size}, (max(counts), "default", Placement())),
         origin="measured",
         iterations=250,
         operations=1.193e11,
@@ -53,32 +53,38 @@ def lu(size: str, *counts: int) -> Application:
 @pytest.fixture
 def contents(golden_run: Path) -> Contents:
     read = run_contents.read(golden_run)
-    return replace(read, models=read.models.model_copy(update={"applications": [lu("S", 1), lu("A", 1, 2, 4)]}))
+    return replace(
+        read,
+        catalog=catalog(),
+        models=read.models.model_copy(update={"applications": [lu("S", 1), lu("A", 1, 2, 4)]}),
+    )
 
 
 def test_computation_lies_on_its_law_and_nothing_is_drawn_of_one_count_or_of_zero(contents: Contents) -> None:
     (figure,) = computation.figures(contents, NAME)
-    assert figure.title == "Computation and communication, A"
+    assert figure.title == "Computation and communication, class A"
     traces = {trace["name"]: trace for trace in figure.traces}
     assert list(traces) == ["compute", "communicate", "a0 / p"], "nobody waited, and one process sends nothing"
     assert (traces["compute"]["x"], traces["compute"]["y"]) == ([1, 2, 4], [8, 4, 2])
     assert traces["communicate"]["x"] == [2, 4]
     assert (traces["a0 / p"]["x"], traces["a0 / p"]["y"]) == ([1, 4], [8, 2])
-    assert "a0 = 8.00 s [7.90, 8.10], computation lies at most" in figure.caption
-    assert [row[0] for row in figure.table.rows] == ["npb_lu A"] * 3
+    assert "a0 = 8.00 s [7.90, 8.10]; computation deviates by at most" in figure.caption
+    assert [row[0] for row in figure.table.rows] == ["NAS LU, class A"] * 3
     assert figure.table.rows[2][1] == "4 (more processes than processors)"
 
 
 def test_every_count_has_its_row_in_the_terminal(contents: Contents) -> None:
     found = contents.models.applications
-    static = applications.characterisation(found, contents.benchmarks)
+    static = applications.characterisation(found, contents.catalog)
     assert [(row[1], row[5]) for row in static.rows] == [("S", "1"), ("A", "1"), ("A", "2"), ("A", "4")]
     assert applications.drawn(static).row_count == 4
-    assert applications.laws(found)[0] == "npb_lu S: no law of computation: 1 process count."
+    assert (
+        applications.laws(found, contents.catalog)[0] == "NAS LU, class S: no law of computation: 1 process count."
+    )
 
 
 def test_a_run_without_applications_says_so(golden_run: Path) -> None:
-    with pytest.raises(UsageError, match="has no application that gave a result"):
+    with pytest.raises(UsageError, match="has no application with a result"):
         show.command(golden_run, [], applications=True)
-    with pytest.raises(UsageError, match="patterns choose figures"):
+    with pytest.raises(UsageError, match="takes no patterns"):
         show.command(golden_run, ["mpi"], applications=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scope.report.run import hpl
+from scope.report.terminal import hpl
 from scope.statistics.summary import Summary
 from tests.models.curves import summary
 

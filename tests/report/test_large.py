@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from scope.models.communication.pair_matrix import PairMatrix, Slow
+from scope.plan.placement import Placement
 from scope.report.run import contents, page
-from scope.report.run.figures import curves, pairs
-from scope.report.run.figures import surfaces as reliefs
+from scope.report.run.figures import curves, pairs, surfaces
+from scope.statistics.estimate import Estimate
 from tests.report import browser
 
 
@@ -21,7 +22,8 @@ def matrix(count: int, **found: Any) -> PairMatrix:
     """A matrix in which the pair (i, j) takes 1 us, and one more for each process between them."""
     times = [[abs(i - j) * 1e-6 if i != j else None for j in range(count)] for i in range(count)]
     return PairMatrix(
-        message_bytes=1024, load="alone", transport="default", placement="node", origin="measured",
+        benchmark="mpi.pairs", message_bytes=1024,
+        load="isolated", transport="default", placement=Placement("node"), origin="measured",
         names=[f"node{index}" for index in range(count)], time_s=times, launches=6, **found,
     )  # fmt: skip
 
@@ -40,14 +42,14 @@ def test_a_matrix_shows_every_pair_and_its_table_too(golden_run):
         [abs(i - j) if i != j else None for j in range(5)] for i in range(5)
     ]
     assert figure.table.rows[4] == ["node4", "4.00 us", "3.00 us", "2.00 us", "1.00 us", ""]
-    assert "Nothing stands out" in figure.caption
+    assert "No process or pair stands out" in figure.caption
     assert figure.layout["shapes"] == []
 
 
 def test_what_is_slow_is_framed_and_named(golden_run):
-    slow = Slow(members=["node2"], excess=0.5, low=0.4, high=0.6)
-    pair = Slow(members=["node0", "node4"], excess=1.0, low=0.9, high=1.1)
-    group = Slow(members=["node0", "node1"], excess=2.0, low=1.9, high=2.1)
+    slow = Slow(members=["node2"], excess=Estimate(value=0.5, low=0.4, high=0.6))
+    pair = Slow(members=["node0", "node4"], excess=Estimate(value=1.0, low=0.9, high=1.1))
+    group = Slow(members=["node0", "node1"], excess=Estimate(value=2.0, low=1.9, high=2.1))
     figure = drawn(golden_run, matrix(6, slow_processes=[slow], slow_pairs=[pair], slow_between=group))
     frames = {(one["x0"], one["x1"], one["y0"], one["y1"]) for one in figure.layout["shapes"]}
     assert frames == {
@@ -56,13 +58,13 @@ def test_what_is_slow_is_framed_and_named(golden_run):
         (-0.5, 1.5, -0.5, 1.5),
     }
     for words in ("node2 with every partner, by 50 % [40, 60]", "node0 and node4 with each other",
-                  "between node0 and node1 and all others"):  # fmt: skip
+                  "messages between node0 and node1 and all others"):  # fmt: skip
         assert words in figure.caption
     assert [text for text in figure.layout["xaxis"]["ticktext"] if "◂" in text] == ["<b>node2 ◂</b>"]
 
 
 def test_a_large_matrix_has_no_text_in_its_cells_and_a_table_of_the_slowest(golden_run):
-    slow = Slow(members=["node41"], excess=0.5, low=0.4, high=0.6)
+    slow = Slow(members=["node41"], excess=Estimate(value=0.5, low=0.4, high=0.6))
     figure = drawn(golden_run, matrix(100, slow_processes=[slow]))
     assert "text" not in figure.traces[0]
     assert len(figure.layout["xaxis"]["tickvals"]) < 25
@@ -79,12 +81,12 @@ def test_a_pair_alone_and_a_matrix_without_times_have_no_figure(golden_run):
 
 def test_why_nothing_was_looked_for_is_said(golden_run):
     figure = drawn(golden_run, matrix(3, reason="3 processes; 4 are needed"))
-    assert "No slow process or pair was looked for: 3 processes; 4 are needed." in figure.caption
+    assert "Slow processes and pairs were not searched for: 3 processes; 4 are needed." in figure.caption
 
 
 def test_a_collective_over_both_has_the_medians_and_the_model(golden_run):
     known = contents.read(golden_run)
-    (figure,) = list(reliefs.figures(known, "mpi.broadcast"))
+    (figure,) = list(surfaces.figures(known, "mpi.broadcast"))
     medians = {
         (one.parameters["message_bytes"], one.ranks): one.median
         for one in known.results("mpi.broadcast")
@@ -99,7 +101,7 @@ def test_a_collective_over_both_has_the_medians_and_the_model(golden_run):
         if cells["z"][row][column] is not None
     }
     assert shown == pytest.approx(medians, rel=1e-4)  # type: ignore[comparison-overlap]
-    surface, points = figure.relief["data"]
+    surface, points = figure.surface["data"]
     assert len(points["z"]) == len(medians)
     fit = next(
         one

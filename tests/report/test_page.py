@@ -62,7 +62,7 @@ def test_the_ladder_shows_what_each_layer_keeps(text, golden_run):
     rungs = [rung for ladder in said.models.ladders for rung in ladder.rungs]
     assert drawn.count('class="rung ') == len(rungs)
     assert drawn.count('class="bar"') == sum(rung.value is not None for rung in rungs)
-    assert "the kernel does not know this link" in html.unescape(drawn)
+    assert "the kernel does not know the rate of this link" in html.unescape(drawn)
 
 
 def test_every_finding_is_there_worst_first(text, golden_run):
@@ -199,7 +199,7 @@ def test_what_was_not_measured_is_labelled_on_every_figure(golden_copy):
     assert "emulated" in contents_sentence(text)
     provenance = html.unescape(text[text.index('<section id="provenance">') :])
     for word in ("Two clusters (pair)", "a1 slow out (5 Mbit/s)", "1.00 MB/s", "940 kB/s", "-6.0%", "71%",
-                 "1200 frames, late by 1.50 us (median), 20.0 us (99 %)"):  # fmt: skip
+                 "1200 frames, 1.50 us late (median), 20.0 us (99th percentile)"):  # fmt: skip
         assert word in provenance, word
 
 
@@ -236,8 +236,8 @@ def test_a_missing_or_future_file_is_named_in_one_line(golden_run, tmp_path, nam
 
 
 def test_a_run_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(UsageError, match="nowhere: does not exist"):
+    with pytest.raises(UsageError, match="nowhere: missing"):
         page.write(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="file: is not a directory"):
+    with pytest.raises(UsageError, match="file: not a directory"):
         page.write(tmp_path / "file")

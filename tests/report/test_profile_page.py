@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scope.cli import monitor
+from scope.engine import monitor
 from scope.report.profile import contents as profile_contents
 from scope.report.profile import page as profile_page
 from scope.report.profile import text as profile_text
@@ -49,7 +49,7 @@ def test_every_part_has_its_section(folder: Path) -> None:
         "time",
         "unfinished",
         "routines",
-        "against",
+        "machine-comparison",
         "waiting",
         "waits",
         "late",
@@ -80,7 +80,7 @@ def test_the_terminal_has_the_same_in_short(folder: Path) -> None:
     out = StringIO()
     profile_text.show(profile_contents.read(folder), Console(file=out, width=400))
     text = out.getvalue()
-    for part in ("rank 2", "running", "MPI_Allreduce", "Held against", "waiting at least", "error", "Report"):
+    for part in ("rank 2", "running", "MPI_Allreduce", "Comparison with", "waiting at least", "error", "Report"):
         assert part in text
 
 

@@ -14,11 +14,12 @@ from rich.cells import cell_len
 
 from scope.errors import UsageError
 from scope.report.run import contents, page
-from scope.report.run.contents import read_summaries
 from scope.report.run.selection import select
 from scope.report.terminal import verdict
 from scope.report.terminal.console import console
 from scope.report.terminal.listing import listing, rows
+from scope.statistics.summarise import read_summaries
+from tests.declared import catalog
 
 KEYS = {
     *(
@@ -49,14 +50,14 @@ def test_the_verdict_fits_and_needs_no_colour(golden_run):
     lines = said(golden_run)
     assert all("\x1b" not in line for line in lines)
     assert max(cell_len(line) for line in lines if not line.startswith("Report")) <= 100
-    for words in ("golden on node1", "keeps 55 %", "longer is better", "shorter is better", "worst first"):
+    for words in ("golden on node1", "retains 55 %", "longer is better", "shorter is better", "worst first"):
         assert any(words in line for line in lines), words
 
 
 def test_bars_start_and_figures_end_in_one_column(golden_run):
     bars = [line for line in said(golden_run) if "█" in line or "▏" in line]
     assert len({line.index("█") for line in bars}) == 1
-    shares = [line.index("keeps") for line in bars if "keeps" in line]
+    shares = [line.index("retains") for line in bars if "retains" in line]
     assert len(set(shares)) == 1
 
 
@@ -124,7 +125,7 @@ def test_a_name_cannot_steer_the_terminal(golden_run, tmp_path):
 
 def test_a_pipe_gets_whole_lines(golden_run):
     screen = io.StringIO()
-    console(screen).print(listing(read_summaries(golden_run)))
+    console(screen).print(listing(read_summaries(golden_run), catalog()))
     text = screen.getvalue()
     assert "…" not in text
     assert "\x1b" not in text

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from scope.errors import UsageError
+from scope.plan.placement import Placement
 from scope.samples.reader import read
 from tests import golden_run as golden
+from tests.declared import catalog
 
 
 def lines(run: Path) -> list[dict[str, Any]]:
@@ -27,37 +29,37 @@ def first(records: list[dict[str, Any]], record: str, benchmark: str = "") -> in
 
 
 def test_every_case_of_every_launch_is_there(golden_raw: Path) -> None:
-    samples = read(golden_raw)
+    samples = read(golden_raw, catalog())
     expected = len(list(golden.cases()))
     assert len(samples.by_case()) == expected
     assert len(samples.cases) == expected * golden.LAUNCHES
     assert len(samples.launches) == len(samples.ends)
     assert samples.cut_line is None
-    assert {case.benchmark for case in samples.failures} == {"mpi.broadcast"}
+    assert {case.case.benchmark for case in samples.failures} == {"mpi.broadcast"}
 
 
 def test_times_are_the_file_s(golden_raw: Path) -> None:
     record = lines(golden_raw)[first(lines(golden_raw), "case", "mpi.broadcast")]
-    case = next(case for case in read(golden_raw).cases if case.benchmark == "mpi.broadcast")
+    case = next(case for case in read(golden_raw, catalog()).cases if case.case.benchmark == "mpi.broadcast")
     isolated = case.times[0]
     np.testing.assert_array_equal(isolated.elapsed_s, record["series"][0]["elapsed_s"])
     assert isolated.entry_s is not None
     assert isolated.counted.sum() == golden.REPETITIONS - 1, "one is invalid"
     assert isolated.invalid == 1
     assert not isolated.counted[: golden.WARMUP].any()
-    assert case.transport == "default"
-    assert case.placement == "core"
+    assert case.case.transport == "default"
+    assert case.case.placement == Placement()
 
 
 def test_a_cut_last_line_is_reported_and_nothing_else_is_lost(golden_copy: Path) -> None:
-    whole = read(golden_copy)
+    whole = read(golden_copy, catalog())
     path = golden_copy / "samples.jsonl"
     records = lines(golden_copy)
     last = max(i for i, r in enumerate(records) if r["record"] == "case")
     text = "".join(json.dumps(r) + "\n" for r in records[:last])
     half = json.dumps(records[last])[:500]
     path.write_text(text + half)
-    samples = read(golden_copy)
+    samples = read(golden_copy, catalog())
     assert samples.cut_line is not None
     assert samples.cut_line.line == last + 1
     assert samples.cut_line.length == 500
@@ -67,7 +69,7 @@ def test_a_cut_last_line_is_reported_and_nothing_else_is_lost(golden_copy: Path)
 def test_a_last_line_without_its_newline_but_whole_counts(golden_copy: Path) -> None:
     path = golden_copy / "samples.jsonl"
     path.write_text(path.read_text().rstrip("\n"))
-    assert read(golden_copy).cut_line is None
+    assert read(golden_copy, catalog()).cut_line is None
 
 
 def test_a_cut_line_in_the_middle_is_refused(golden_copy: Path) -> None:
@@ -76,7 +78,7 @@ def test_a_cut_line_in_the_middle_is_refused(golden_copy: Path) -> None:
     content[3] = content[3][:100]
     path.write_text("\n".join(content))
     with pytest.raises(UsageError, match=r"samples\.jsonl:4: not JSON, and not the last line"):
-        read(golden_copy)
+        read(golden_copy, catalog())
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ def test_a_wrong_record_is_named_by_line_key_and_value(
     records[1] |= change
     rewrite(golden_copy, records)
     with pytest.raises(UsageError) as error:
-        read(golden_copy)
+        read(golden_copy, catalog())
     assert says in str(error.value)
     assert "samples.jsonl:2: " in str(error.value)
     assert "\n" not in str(error.value)
@@ -121,23 +123,23 @@ def test_series_of_the_wrong_shape_are_refused(golden_copy: Path, change: dict[s
     records[first(records, "case", "mpi.latency")]["series"][0] |= change
     rewrite(golden_copy, records)
     with pytest.raises(UsageError) as error:
-        read(golden_copy)
+        read(golden_copy, catalog())
     assert says in str(error.value)
 
 
 def test_a_future_format_is_refused_even_with_keys_nobody_knows(golden_copy: Path) -> None:
     records = lines(golden_copy)
-    records[0] |= {"format": 2, "fancy": True}
+    records[0] |= {"format": 3, "fancy": True}
     rewrite(golden_copy, records)
-    with pytest.raises(UsageError, match=r"samples\.jsonl:1: format = 2: this version of Scope reads format 1"):
-        read(golden_copy)
+    with pytest.raises(UsageError, match=r"samples\.jsonl:1: format = 3: this version of Scope reads"):
+        read(golden_copy, catalog())
 
 
 def test_a_run_of_a_future_format_is_refused(golden_copy: Path) -> None:
     path = golden_copy / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 7}))
     with pytest.raises(UsageError, match=r"run\.json: format = 7: this version of Scope reads format 1"):
-        read(golden_copy)
+        read(golden_copy, catalog())
 
 
 def test_the_last_attempt_that_was_ok_wins_and_the_failure_stays_visible(golden_copy: Path) -> None:
@@ -147,10 +149,10 @@ def test_the_last_attempt_that_was_ok_wins_and_the_failure_stays_visible(golden_
     again = dict(records[where], attempt=2)
     records[where] = dict(records[where], status="crashed", reason="signal 9", series=[], verification=None)
     rewrite(golden_copy, [*records, launch, again])
-    samples = read(golden_copy)
-    failed = [case for case in samples.failures if case.benchmark == "mpi.latency"]
+    samples = read(golden_copy, catalog())
+    failed = [case for case in samples.failures if case.case.benchmark == "mpi.latency"]
     assert [case.status for case in failed] == ["crashed"]
-    kept = [case for case in samples.cases if case.identity == failed[0].identity]
+    kept = [case for case in samples.cases if case.key == failed[0].key]
     assert len(kept) == golden.LAUNCHES
     assert all(case.ok for case in kept)
 
@@ -161,8 +163,8 @@ def test_an_attempt_that_failed_later_does_not_hide_the_one_that_was_ok(golden_c
     launch = dict(records[0], launch=records[where]["launch"], attempt=2)
     worse = dict(records[where], attempt=2, status="timeout", reason="too long", series=[], verification=None)
     rewrite(golden_copy, [*records, launch, worse])
-    samples = read(golden_copy)
-    assert all(case.ok for case in samples.cases if case.benchmark == "mpi.latency")
+    samples = read(golden_copy, catalog())
+    assert all(case.ok for case in samples.cases if case.case.benchmark == "mpi.latency")
     assert any(case.status == "timeout" for case in samples.failures)
 
 
@@ -173,8 +175,8 @@ def test_a_case_ended_before_its_launch_spoke_is_placed_as_planned(golden_copy: 
     gone = dict(records[where], status="timeout", reason="did not start", series=[], verification=None)
     kept = [r for r in records if r.get("launch") != number]
     rewrite(golden_copy, [*kept, gone])
-    failed = [case for case in read(golden_copy).failures if case.status == "timeout"]
-    assert [(case.transport, case.placement) for case in failed] == [("tcp", "core")]
+    failed = [case for case in read(golden_copy, catalog()).failures if case.status == "timeout"]
+    assert [(case.case.transport, case.case.placement) for case in failed] == [("tcp", Placement())]
 
 
 def test_reserved_keys_do_not_identify_a_case(golden_copy: Path) -> None:
@@ -183,10 +185,10 @@ def test_reserved_keys_do_not_identify_a_case(golden_copy: Path) -> None:
         if record["record"] == "case":
             record["parameters"]["sampling.budget_s"] = record["launch"]
     rewrite(golden_copy, records)
-    assert len(read(golden_copy).by_case()) == len(list(golden.cases()))
+    assert len(read(golden_copy, catalog()).by_case()) == len(list(golden.cases()))
 
 
 def test_a_run_without_samples_says_so(golden_copy: Path) -> None:
     (golden_copy / "samples.jsonl").unlink()
     with pytest.raises(UsageError, match=r"samples\.jsonl: does not exist"):
-        read(golden_copy)
+        read(golden_copy, catalog())

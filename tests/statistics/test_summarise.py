@@ -4,18 +4,19 @@ from typing import Any
 
 import pytest
 
-from scope.build.registry import BenchmarkDescription
+from scope.catalog.catalog import read as read_catalog
 from scope.errors import UsageError
-from scope.rundirectory import RunDirectory, read_json
+from scope.rundirectory import RunDirectory
 from scope.samples.reader import read
 from scope.statistics.summarise import summarise
 from scope.statistics.summary import Summary
-from scope.statistics.values import identity, seconds_behind
+from scope.statistics.values import seconds_behind
 from tests import golden_run as golden
 
 
 def of(run: Path) -> list[Summary]:
-    return summarise(read(run), read_json(RunDirectory(run).benchmarks, list[BenchmarkDescription]))
+    catalog = read_catalog(RunDirectory(run).benchmarks)
+    return summarise(read(run, catalog), catalog)
 
 
 def find(summaries: list[Summary], benchmark: str, metric: str, **chosen: Any) -> Summary:
@@ -106,8 +107,8 @@ def test_the_noisy_case_is_not_tight(summaries: list[Summary]) -> None:
 
 
 def test_phases_are_observed(summaries: list[Summary]) -> None:
-    total = find(summaries, "algorithm.matmul_cannon", "time_s", ranks=4, size=512, variant="plain")
-    compute = find(summaries, "algorithm.matmul_cannon", "compute_s", ranks=4, size=512, variant="plain")
+    total = find(summaries, "algorithm.matmul_cannon", "time_s", ranks=4, n=512, variant="plain")
+    compute = find(summaries, "algorithm.matmul_cannon", "compute_s", ranks=4, n=512, variant="plain")
     assert compute.definition == "observed"
     assert total.median is not None
     assert compute.median == pytest.approx(0.8 * total.median, rel=0.02)
@@ -160,7 +161,8 @@ def test_the_time_of_a_step_is_that_of_the_operation_over_the_steps(golden_copy:
     directory = RunDirectory(golden_copy)
     benchmarks = json.loads(directory.benchmarks.read_text())
     broadcast = next(each for each in benchmarks if each["name"] == "mpi.broadcast")
-    broadcast["metrics"].append({**broadcast["metrics"][0], "name": "hop_s", "quantity": "time_per_step"})
+    (time,) = (each for each in broadcast["metrics"] if each["name"] == "time_s")
+    broadcast["metrics"].append({**time, "name": "hop_s", "quantity": "time_per_step"})
     directory.benchmarks.write_text(json.dumps(benchmarks))
     lines = [json.loads(line) for line in directory.samples.read_text().splitlines()]
     for line in lines:
@@ -174,7 +176,8 @@ def test_the_time_of_a_step_is_that_of_the_operation_over_the_steps(golden_copy:
     assert hop.median == pytest.approx((whole.median or 0) / 4)
     assert hop.ci_low == pytest.approx((whole.ci_low or 0) / 4)
     assert hop.launch_medians == pytest.approx([each / 4 for each in whole.launch_medians])
-    case = next(case for case in read(golden_copy).cases if identity(hop) == case.identity)
+    samples = read(golden_copy, read_catalog(directory.benchmarks))
+    case = next(case for case in samples.cases if case.key == hop.samples_key)
     behind, all_behind = seconds_behind(hop, case), seconds_behind(whole, case)
     assert behind is not None
     assert all_behind is not None

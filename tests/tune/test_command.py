@@ -37,7 +37,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tune")
     ended = scope(folder, "tune", "linpack", *SMALL, "--seed", "3", "--output", "here", "--oversubscribe")
     assert ended.code == 0, ended.errors
-    assert ended.output.startswith("LINPACK on 2 processes\nn = 300: as asked\n")
+    assert ended.output.startswith("LINPACK on 2 processes\nn = 300: as requested\n")
     assert "scope run here/best.toml" in ended.output
     return folder / "here"
 

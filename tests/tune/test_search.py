@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from scope.errors import ScopeError
-from scope.machine.machine import Machine
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from scope.tune import calibration
@@ -18,10 +17,10 @@ from scope.tune.memory import HostMemory, bytes_of_process, largest_n
 from scope.tune.record import Settings, Tuning
 from scope.tune.search import Evidence, advanced
 from tests import golden_run as golden
-from tests.tune.truth import Truth, alone, ping_pong, products, solved
+from tests.models.curves import measured
+from tests.tune.truth import Truth, one_process, ping_pong, products, solved
 
 BLOCKS = [32, 64, 96, 128, 256]
-MACHINE = Machine.model_validate(golden.machine())
 LAUNCHES = [LaunchRecord.model_validate(golden.launch_record(1, 2, "default", 0.0))]
 GIB = float(1 << 30)
 
@@ -39,15 +38,15 @@ class Site:
 
     def __post_init__(self) -> None:
         self.random = np.random.default_rng(5)
-        self.summaries = alone(self.truth, self.random, self.blocks) + ping_pong(self.truth, self.random)
+        self.summaries = one_process(self.truth, self.random, self.blocks) + ping_pong(self.truth, self.random)
         self.summaries += products(self.truth, self.random, self.ranks)
 
     def costs(self) -> LuCosts:
-        return calibration.costs(self.summaries, MACHINE, LAUNCHES, self.ranks, self.ranks)
+        return calibration.costs(measured(self.summaries, LAUNCHES), self.ranks, self.ranks)
 
     def begun(self) -> Tuning:
         given = {"ranks": self.ranks, "blocks": self.blocks, **self.asked}
-        return Tuning(format=1, settings=Settings.model_validate(given))
+        return Tuning(format=2, settings=Settings.model_validate(given))
 
     def evidence(self) -> Evidence:
         return Evidence(self.summaries, self.costs(), [HostMemory(self.memory, self.ranks)])
@@ -116,7 +115,7 @@ def test_a_prediction_that_is_wrong_is_corrected_by_the_tries_and_told() -> None
     tries = [each for each in tuning.rounds[0].tries if each.candidate.shape == favourite.shape]
     assert [each.kept for each in tries] == [False]
     assert tries[0].error == pytest.approx(1 / 1.5 - 1, abs=0.15)
-    assert any("predicted times were off by" in words for words in tuning.conclusion.words)
+    assert any("median error of the predicted times" in words for words in tuning.conclusion.words)
 
 
 def test_what_lies_within_the_noise_has_no_winner() -> None:
@@ -138,11 +137,11 @@ def test_a_clear_winner_is_named_with_what_was_gained() -> None:
     assert tuning.conclusion is not None
     assert tuning.conclusion.winner
     assert tuning.conclusion.chosen == Candidate(block=96, rows=2, columns=2)
-    assert "is certainly the fastest of" in tuning.conclusion.words[0]
-    assert "faster than what the benchmark does by itself" in tuning.conclusion.words[1]
+    assert "is significantly faster than all" in tuning.conclusion.words[0]
+    assert "faster than the benchmark's defaults" in tuning.conclusion.words[1]
 
 
-@pytest.mark.parametrize(("factor", "words"), [(1.0, "cannot be told apart"), (2.0, "no certain winner")])
+@pytest.mark.parametrize(("factor", "words"), [(1.0, "cannot be distinguished"), (2.0, "no significant winner")])
 def test_too_few_launches_name_no_winner(factor: float, words: str) -> None:
     best = Candidate(block=96, rows=2, columns=2)
     site = Site(Truth(unforeseen={one: factor for one in candidates(4, BLOCKS) if one != best}))
@@ -201,7 +200,7 @@ def test_the_largest_n_fits_and_one_block_more_does_not(fraction: float, ranks: 
 
 
 def test_a_memory_without_room_is_refused() -> None:
-    with pytest.raises(ScopeError, match="leaves no room"):
+    with pytest.raises(ScopeError, match="is too small"):
         Site(Truth(), memory=1e6, asked={}).tuned()
 
 
@@ -223,7 +222,7 @@ def test_tries_that_fail_are_dropped_and_none_left_is_told() -> None:
     site.summaries = [
         failed(one) if one.ranks == 4 and one.benchmark == BENCHMARK else one for one in site.summaries
     ]
-    with pytest.raises(ScopeError, match="no try could be measured: failed: scaled residual"):
+    with pytest.raises(ScopeError, match="no trial could be measured: failed: scaled residual"):
         advanced(tuning, site.evidence())
 
 
@@ -241,14 +240,14 @@ def test_what_cannot_differ_is_not_possible_twice() -> None:
 def test_predictions_that_are_far_off_are_called_so(factor: float, told: bool) -> None:
     tuning = Site(Truth(unforeseen=dict.fromkeys(candidates(4, BLOCKS), factor))).tuned()
     assert tuning.conclusion is not None
-    assert any(words.startswith("so far off") for words in tuning.conclusion.words) == told
+    assert any(words.startswith("errors this large") for words in tuning.conclusion.words) == told
 
 
 def test_what_predictions_lack_is_named() -> None:
     for benchmark, words in (
         ("node.matrix_multiply", "node.matrix_multiply on one process: no valid sample"),
-        ("mpi.latency", "what a message costs is not known"),
-        ("algorithm.linpack", "algorithm.linpack on one process: was not measured"),
+        ("mpi.latency", "the cost of a message is unknown"),
+        ("algorithm.linpack", "algorithm.linpack on one process: not measured"),
     ):
         site = Site(Truth())
         site.summaries = [one for one in site.summaries if one.benchmark != benchmark]
@@ -263,7 +262,7 @@ def test_products_that_slow_each_other_make_every_prediction_longer() -> None:
         b if b.benchmark == "node.matrix_multiply" and b.ranks == 4 else a
         for a, b in zip(site.summaries, slow, strict=True)
     ]
-    crowded = calibration.costs(mixed, MACHINE, LAUNCHES, 4, 4)
-    assert crowded.crowding == pytest.approx(1.3, rel=0.01)
+    slowed = calibration.costs(measured(mixed, LAUNCHES), 4, 4)
+    assert slowed.contention == pytest.approx(1.3, rel=0.01)
     one = untuned(4)
-    assert 1.2 < crowded.times(one, 4000).total_s / site.costs().times(one, 4000).total_s < 1.31
+    assert 1.2 < slowed.times(one, 4000).total_s / site.costs().times(one, 4000).total_s < 1.31

@@ -8,7 +8,7 @@ from math import ceil, log2
 import numpy as np
 
 from scope.statistics.summary import Summary
-from scope.tune.calibration import PRODUCT, PRODUCT_SIZE, SIZES
+from scope.tune.calibration import PRODUCT, PRODUCT_N, SIZES
 from scope.tune.candidates import BENCHMARK, Candidate
 from tests.models.curves import noisy, summary
 
@@ -115,7 +115,7 @@ class Truth:
         return 2e-9 * n * n / (one.rows * one.columns)
 
 
-def alone(truth: Truth, random: np.random.Generator, blocks: list[int]) -> list[Summary]:
+def one_process(truth: Truth, random: np.random.Generator, blocks: list[int]) -> list[Summary]:
     """LINPACK on one process, as the calibration asks for it."""
     made = []
     for block in blocks:
@@ -131,8 +131,8 @@ def alone(truth: Truth, random: np.random.Generator, blocks: list[int]) -> list[
 
 def products(truth: Truth, random: np.random.Generator, ranks: int) -> list[Summary]:
     """They take as long on all cores as on one."""
-    given = {"precision": "double", "size": PRODUCT_SIZE}
-    times = noisy(random, 2 * PRODUCT_SIZE**3 * truth.flop_s, spread=truth.spread)
+    given = {"precision": "double", "n": PRODUCT_N}
+    times = noisy(random, 2 * PRODUCT_N**3 * truth.flop_s, spread=truth.spread)
     return [summary(times, PRODUCT, "time_s", "max_rank", ranks=count, **given) for count in {1, ranks}]
 
 

@@ -100,7 +100,12 @@ def _range(fit: Fit) -> str:
 
 def _name(name: str) -> str:
     """Return the name without the unit, which follows the value."""
-    return without_unit(name).replace("_half", "_½").replace("_s_per_byte", " per byte").replace("per_byte", "per byte")
+    return (
+        without_unit(name)
+        .replace("_half", "_½")
+        .replace("_s_per_byte", " per byte")
+        .replace("per_byte", "per byte")
+    )
 
 
 def _parameter(one: FittedParameter) -> str:
