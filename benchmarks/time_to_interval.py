@@ -84,9 +84,7 @@ def main() -> None:
             f"{statistics.median(theirs.spent_s) * 1e3:>11.2f}{theirs.reached(asked.precision):>9}"
         )
     rates = [tally.per_second(asked.precision) for tally in (adaptive, fixed)]
-    print(
-        f"cases per second within {asked.precision:.0%}: adaptive {rates[0]:.1f}, fixed {rates[1]:.1f}"
-    )
+    print(f"cases per second within {asked.precision:.0%}: adaptive {rates[0]:.1f}, fixed {rates[1]:.1f}")
     print(f"ratio {rates[0] / rates[1]:.2f}")
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from scope.catalog.catalog import read as read_catalog
+from scope.rundirectory import RunDirectory
 from scope.samples.reader import read
 from tests.cli.scope_command import BRIEF, scope
 from tests.schemas.test_schemas import GENERATOR, OF_A_RUN
@@ -17,7 +19,7 @@ CASES = [
     "mpi.barrier ranks=2",
     "mpi.broadcast ranks=2 message_bytes=1Ki",
     "mpi.latency ranks=2 message_bytes=0,1Ki,64Ki",
-    "algorithm.matmul_cannon ranks=1 size=24",
+    "algorithm.matmul_cannon ranks=1 n=24",
 ]
 
 
@@ -43,7 +45,7 @@ def test_every_file_is_valid(name: str, real_run: Path) -> None:
 
 
 def test_the_reader_understands_all_of_it(real_run: Path) -> None:
-    samples = read(real_run)
+    samples = read(real_run, read_catalog(RunDirectory(real_run).benchmarks))
     assert samples.cut_line is None
     assert samples.failures == []
     assert {case.benchmark for case in samples.cases} == {case.split()[0] for case in CASES}
