@@ -65,7 +65,7 @@ def test_compare_speaks_json_and_html(slower, tmp_path):
     assert said["cases"][0]["verdict"] == "worse"
     page = (tmp_path / "page.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
-    assert "mpi.latency message_bytes=1" in page
+    assert "ping-pong, 1 B" in page
 
 
 @pytest.mark.parametrize(
