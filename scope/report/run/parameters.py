@@ -50,7 +50,7 @@ def _outcome(fit: Fit) -> Outcome:
             f"between {units.size(one.last_before)} and {units.size(one.first_after)}: "
             + (
                 units.interval(one.jump_s.value, one.jump_s.low, one.jump_s.high, "s")
-                if one.jump_s
+                if one.jump_s.value
                 else "slope only"
             )
             + _certainty(one)

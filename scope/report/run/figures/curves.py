@@ -347,11 +347,7 @@ def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) ->
         words.append(
             f"Lines show the chosen model ({sentence(models)}); where none was chosen, the points are joined."
         )
-    jumps = {
-        (one.last_before, one.first_after): one.jump_s.value if one.jump_s else None
-        for fit in fits
-        for one in fit.breakpoints
-    }
+    jumps = {(one.last_before, one.first_after): one.jump_s.value for fit in fits for one in fit.breakpoints}
     if len(jumps) > _MOST_BREAKS:
         words.append(
             f"The fitted times have {len(jumps)} breakpoints, which are marked and listed under Models; "
