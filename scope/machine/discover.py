@@ -17,9 +17,8 @@ from pydantic import ValidationError
 from scope.errors import ScopeError
 from scope.machine import probe
 from scope.machine.machine import EmulatedCluster, Host, Machine, NativeBuild
+from scope.rundirectory import FORMAT
 from scope.version import VERSION
-
-FORMAT = 1
 
 RunOnEveryHost = Callable[[Sequence[str]], str]
 """Runs a command once on each host and returns what they printed."""

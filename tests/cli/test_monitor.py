@@ -149,7 +149,7 @@ def test_a_killed_process_is_named_and_its_end_passed_on(monitor: Monitor) -> No
     found = Merged.model_validate_json(answer.output.splitlines()[-1])
     assert found.processes[1].state == "running"
     assert len(found.processes) == RANKS
-    assert "ended without a word" in answer.errors
+    assert "killed or crashed" in answer.errors
 
 
 def test_an_abort_is_named_with_its_code(monitor: Monitor) -> None:

@@ -17,7 +17,7 @@ def test_it_prints_predictions_and_their_validation(golden_run: Path, capsys: Ca
     assert dispatch("predict", [str(golden_run), *words]) == 0
     output = capsys.readouterr().out
     assert "algorithm.matmul_cannon variant=plain: predicted" in output
-    assert "predicted beside measured" in output
+    assert "predicted and measured" in output
     assert "more than the 16 ranks that were validated" in output
     assert "median error" in output
     assert "over 6 measured points" in output

@@ -65,15 +65,15 @@ def test_compare_speaks_json_and_html(slower, tmp_path):
     assert said["cases"][0]["verdict"] == "worse"
     page = (tmp_path / "page.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
-    assert "mpi.latency message_bytes=1" in page
+    assert "ping-pong, 1 B" in page
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["show", "nowhere"], "nowhere: does not exist"),
-        (["report", "nowhere"], "nowhere: does not exist"),
-        (["compare", "nowhere", "nowhere"], "nowhere: does not exist"),
+        (["show", "nowhere"], "nowhere: missing"),
+        (["report", "nowhere"], "nowhere: missing"),
+        (["compare", "nowhere", "nowhere"], "nowhere: missing"),
         (["compare", "nowhere"], "must be two"),
         (["compare", "nowhere", "nowhere", "--fail-on-regression", "much"], "must be a percentage"),
         (["compare", "nowhere", "nowhere", "--threshold", "-1"], "--threshold = -1"),

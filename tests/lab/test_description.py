@@ -82,7 +82,7 @@ def test_each_kind_of_link_is_probed_where_it_is_the_narrowest(tmp_path: Path) -
     ("before", "after", "said"),
     [
         ('name = "a"', 'name = "A"', "group[0].name = 'A'"),
-        ('name = "b"', 'name = "a"', "group[1].name = 'a': must be another name"),
+        ('name = "b"', 'name = "a"', "group[1].name = 'a': must differ from the names before"),
         ("hosts = 2", "hosts = 0", "group[0].hosts = 0: must be greater than or equal to 1"),
         ("hosts = 2", "hosts = 251", "group[0].hosts = 251"),
         (
@@ -93,7 +93,7 @@ def test_each_kind_of_link_is_probed_where_it_is_the_narrowest(tmp_path: Path) -
         ("rate_mbit_per_s = 100\n", "", "group[0].rate_mbit_per_s: missing"),
         ("rate_mbit_per_s = 100\n", "rate = 100\n", "group[0].rate_mbit_per_s: missing"),
         ("links = 2", "colour = 2", "group[1].colour: unknown key; allowed here: name, hosts"),
-        ('["a", "b"]', '["a", "c"]', "switch 'b': no trunk leads from it to 'a'"),
+        ('["a", "b"]', '["a", "c"]', "switch 'b': no trunk connects it to 'a'"),
         ("hosts = 2", "hosts = ", "not TOML"),
     ],
 )

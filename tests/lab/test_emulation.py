@@ -236,7 +236,7 @@ def test_faults_that_cannot_be_made_are_refused(small: Emulation) -> None:
         faults.slow_port(small, "d1", 5)
     with pytest.raises(UsageError, match="trunk a-d: must be one of a-b, a-c"):
         faults.slow_trunk(small, "a-d", 5)
-    with pytest.raises(UsageError, match="a-b: is carried by a relay"):
+    with pytest.raises(UsageError, match="a-b: uses a relay"):
         faults.slow_trunk(small, "a-b", 5)
 
 

@@ -143,7 +143,7 @@ def test_a_submitted_run_stops_before_its_limit_and_goes_on_in_another_job(
     limits = ["--nodes", "2", "--time-limit", "60", "--time-margin", "57"]
     answer = slurm.scope(tmp_path, *submit(embedded, *limits, *LONG, *LONG_CASE))
     assert answer.code == 124, answer
-    assert "came to the end of its time" in answer.errors
+    assert "reached its time limit" in answer.errors
     assert "continue with: scope run --resume run --submit" in answer.errors
     said = (run / "job" / "output.txt").read_text()
     assert "stopped 57 s (launcher.time_margin_s) before the end of Slurm job" in said
@@ -184,7 +184,7 @@ def test_a_closed_terminal_leaves_the_job_which_can_be_followed_again(
     assert [line.split()[0] for line in slurm.queue()] == [number]
     answer = slurm.scope(tmp_path, "run", "--resume", "run", "--submit")
     assert answer.code == 0, answer
-    assert f"job {number} runs" in answer.errors
+    assert f"job {number} is running" in answer.errors
     assert (run / "job" / "number").read_text().strip() == number
     assert cases(run) == planned(run)
 
@@ -246,7 +246,7 @@ def test_without_slurm_or_a_job_one_line_says_what_is_missing(
     embedded: MpiInstallation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    with pytest.raises(UsageError, match=r"no job of it is running this; start scope inside one"):
+    with pytest.raises(UsageError, match=r"this is not running inside a slurm job; start scope inside one"):
         site_of(embedded, asking.Launcher(kind="slurm"), "x")
     for command in ("--submit", "--each-host", "--pairs"):
         (tmp_path / command).mkdir()
@@ -281,8 +281,8 @@ def test_each_host_that_is_idle_gets_a_job_and_the_others_are_named(
         slurm.slurm("scontrol", "update", f"nodename={third}", "state=resume")
         slurm.slurm("scancel", other)
     assert answer.code == 0, answer
-    assert f"{second}: never free: {second} (allocated)" in answer.errors
-    assert f"{third}: never free: {third} (drained: disk)" in answer.errors
+    assert f"{second}: never idle: {second} (allocated)" in answer.errors
+    assert f"{third}: never idle: {third} (drained: disk)" in answer.errors
     assert "node.timer" in answer.output
     found = gathered(tmp_path)
     assert {each["name"]: each["well"] for each in found["jobs"]} == {first: True, second: None, third: None}

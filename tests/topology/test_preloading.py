@@ -62,7 +62,7 @@ def test_the_algorithm_of_a_sample_is_the_one_that_ran(
 @pytest.mark.parametrize(
     ("transport", "host", "complaint"),
     [
-        ("collectives.broadcast.flat_binomial", "here", "all 2 ranks are on {here}, where MPI's own is used"),
+        ("collectives.broadcast.flat_binomial", "here", "all 2 ranks are on {here}, where MPI itself is used"),
         ("collectives", "elsewhere", 'host "{here}" is in no group'),
         ("collectives.broadcast.quick", "here", "must be on at least 2 hosts"),
         ("collectives.brodcast.flat_binomial", "here", "OPERATION brodcast: allowed: broadcast, "),

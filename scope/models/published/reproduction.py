@@ -59,6 +59,8 @@ class Known:
     ) -> Summary | None:
         """Return what was measured at a published point; on one process parallel parameters have no effect."""
         catalog = self.measurements.catalog
+        if benchmark not in catalog:
+            return None
         without = catalog.of_role(benchmark, parameters, "parallel") if ranks == 1 else {}
         wanted = {name: value for name, value in parameters.items() if name not in without}
         return next(
