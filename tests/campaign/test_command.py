@@ -62,7 +62,7 @@ def test_the_page_and_the_tables_say_the_same(done: tuple[Path, Answer]) -> None
     again = scope(folder, "campaign", "--resume", "out")
     assert again.code == 1
     page = (folder / "out" / "report.html").read_text()
-    for text in ("12 runs of 6 points, 4 of them did not end well.", "Wall-clock and processor's time"):
+    for text in ("12 runs of 6 points, 4 of them without a valid result.", "Wall-clock and processor time"):
         assert text.replace("'", "&#39;") in page or text in page
         assert text in again.output
     assert "http" not in page.replace("http-equiv", "")
@@ -153,7 +153,7 @@ def test_a_soak_ends_with_its_time(tmp_path: Path) -> None:
     timed = scope(tmp_path, *words, "--", "sleep", "0.2")
     assert timed.code == 0, timed.errors
     assert 1 <= len(read(tmp_path / "timed" / "runs.jsonl")) <= 3
-    assert "gave wrong results" in timed.output
+    assert "with wrong results" in timed.output
 
 
 @pytest.mark.parametrize(

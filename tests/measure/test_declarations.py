@@ -9,7 +9,9 @@ import pytest
 
 from scope.build import monitor, registry
 from scope.catalog.benchmark import Benchmark, Routine
+from scope.catalog.catalog import Catalog
 from scope.machine.machine import NativeBuild
+from tests import declared
 
 ROUTINES = set(
     re.findall(r"^[345]\.\d \w+ +\w+ +(\w+)\(", (monitor.source_directory() / "routines.txt").read_text(), re.M)
@@ -21,18 +23,18 @@ REQUIREMENTS = {"blas", "lapack", "scalapack", "spawn", "threads", "file_system"
 
 
 @pytest.fixture(scope="module")
-def benchmarks(embedded_build: NativeBuild) -> list[Benchmark]:
+def benchmarks(embedded_build: NativeBuild) -> Catalog:
     return registry.load(embedded_build.program)
 
 
-def bindings(benchmarks: list[Benchmark], level: str) -> Iterator[tuple[Benchmark, Routine]]:
+def bindings(benchmarks: Catalog, level: str) -> Iterator[tuple[Benchmark, Routine]]:
     for benchmark in benchmarks:
         if benchmark.level == level:
             yield from ((benchmark, binding) for binding in benchmark.routines)
 
 
-def test_texts_are_there_and_fit(benchmarks: list[Benchmark]) -> None:
-    assert benchmarks
+def test_texts_are_there_and_fit(benchmarks: Catalog) -> None:
+    assert len(benchmarks) > 0
     for one in benchmarks:
         assert 0 < len(one.title) <= 40, one.name
         assert one.summary, one.name
@@ -44,7 +46,7 @@ def test_texts_are_there_and_fit(benchmarks: list[Benchmark]) -> None:
     assert len(set(titles)) == len(titles)
 
 
-def test_roles_follow_from_names_and_units(benchmarks: list[Benchmark]) -> None:
+def test_roles_follow_from_names_and_units(benchmarks: Catalog) -> None:
     for one in benchmarks:
         assert any(metric.role == "result" for metric in one.metrics), one.name
         for metric in one.metrics:
@@ -54,14 +56,14 @@ def test_roles_follow_from_names_and_units(benchmarks: list[Benchmark]) -> None:
             assert not parameter.name.startswith("grid_") or parameter.role == "parallel", one.name
 
 
-def test_one_name_has_one_role_in_a_family(benchmarks: list[Benchmark]) -> None:
+def test_one_name_has_one_role_in_a_family(benchmarks: Catalog) -> None:
     roles: dict[tuple[str, str], str] = {}
     for one in benchmarks:
         for parameter in one.parameters:
             assert roles.setdefault((one.family, parameter.name), parameter.role) == parameter.role, one.name
 
 
-def test_ranks_are_possible(benchmarks: list[Benchmark]) -> None:
+def test_ranks_are_possible(benchmarks: Catalog) -> None:
     for one in benchmarks:
         ranks = one.ranks
         assert ranks.minimum >= 1, one.name
@@ -70,7 +72,7 @@ def test_ranks_are_possible(benchmarks: list[Benchmark]) -> None:
         assert ranks.one_of == sorted(set(ranks.one_of)), one.name
 
 
-def test_routines_are_mpi_and_each_has_one_benchmark(benchmarks: list[Benchmark]) -> None:
+def test_routines_are_mpi_and_each_has_one_benchmark(benchmarks: Catalog) -> None:
     for level in ("mpi", "operation"):
         bound = [binding.routine for _, binding in bindings(benchmarks, level)]
         assert len(bound) > 2
@@ -78,7 +80,7 @@ def test_routines_are_mpi_and_each_has_one_benchmark(benchmarks: list[Benchmark]
         assert {name for name in bound if name.removeprefix("MPI_") not in ROUTINES} == set()
 
 
-def test_every_collective_stands_for_its_three_calls(benchmarks: list[Benchmark]) -> None:
+def test_every_collective_stands_for_its_three_calls(benchmarks: Catalog) -> None:
     for one in benchmarks:
         calls = next((parameter.choices for parameter in one.parameters if parameter.name == "call"), [])
         if "persistent" in calls:
@@ -88,7 +90,7 @@ def test_every_collective_stands_for_its_three_calls(benchmarks: list[Benchmark]
             assert bound["nonblocking"].lower() == bound["blocking"].lower().replace("mpi_", "mpi_i"), one.name
 
 
-def test_settings_are_declared_values(benchmarks: list[Benchmark]) -> None:
+def test_settings_are_declared_values(benchmarks: Catalog) -> None:
     for one in benchmarks:
         declared = {parameter.name: parameter for parameter in one.parameters}
         for settings in [part.parameters for part in [*one.routines, *one.rungs]]:
@@ -97,7 +99,7 @@ def test_settings_are_declared_values(benchmarks: list[Benchmark]) -> None:
                 assert value == "*" or (value in choices if choices else isinstance(value, int)), one.name
 
 
-def test_rungs_are_of_known_patterns_and_metrics(benchmarks: list[Benchmark]) -> None:
+def test_rungs_are_of_known_patterns_and_metrics(benchmarks: Catalog) -> None:
     for one in benchmarks:
         for rung in one.rungs:
             assert rung.pattern in PATTERNS, one.name
@@ -107,7 +109,7 @@ def test_rungs_are_of_known_patterns_and_metrics(benchmarks: list[Benchmark]) ->
     assert patterns == PATTERNS
 
 
-def test_what_counts_floating_point_or_communicates_says_so(benchmarks: list[Benchmark]) -> None:
+def test_what_counts_floating_point_or_communicates_says_so(benchmarks: Catalog) -> None:
     for one in benchmarks:
         patterns = {rung.pattern for rung in one.rungs}
         metrics = {metric.name for metric in one.metrics}
@@ -116,7 +118,7 @@ def test_what_counts_floating_point_or_communicates_says_so(benchmarks: list[Ben
         assert ("communicate_s" in metrics) == ("communication" in patterns), one.name
 
 
-def test_costs_are_expressions_of_parameters_and_ranks(benchmarks: list[Benchmark]) -> None:
+def test_costs_are_expressions_of_parameters_and_ranks(benchmarks: Catalog) -> None:
     for one in benchmarks:
         known = {parameter.name for parameter in one.parameters} | {"p"} | FUNCTIONS
         for step in one.costs:
@@ -127,6 +129,17 @@ def test_costs_are_expressions_of_parameters_and_ranks(benchmarks: list[Benchmar
                 assert re.fullmatch(r"[\w.+\-*/^(), ]+", expression), f"{one.name}: {expression}"
 
 
-def test_requirements_are_known(benchmarks: list[Benchmark]) -> None:
+def test_requirements_are_known(benchmarks: Catalog) -> None:
     for one in benchmarks:
         assert set(one.requires) <= REQUIREMENTS, one.name
+
+
+def test_the_kept_declarations_are_the_programs(benchmarks: Catalog) -> None:
+    assert declared.catalog().names == benchmarks.names
+    for one in benchmarks:
+        assert comparable(declared.catalog()[one.name]) == comparable(one), "python -m tests.declared renews them"
+
+
+def comparable(benchmark: Benchmark) -> Benchmark:
+    """Return a declaration without the fields that depend on the machine."""
+    return benchmark.model_copy(update={"available": True, "reason": ""})

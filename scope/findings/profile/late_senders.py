@@ -19,9 +19,9 @@ def find(facts: Facts) -> list[Finding]:
     senders = {one.rank: one.late_sender_s for one in late.ranks}
     receivers = {one.rank: one.late_receiver_s for one in late.ranks}
     found = []
-    for what, waited_s, number, ranks in (
-        ("send", late.late_sender_s, late.late_senders, senders),
-        ("receive", late.late_receiver_s, late.late_receivers, receivers),
+    for code, what, waited_s, number, ranks in (
+        ("late-sender", "send", late.late_sender_s, late.late_senders, senders),
+        ("late-receiver", "receive", late.late_receiver_s, late.late_receivers, receivers),
     ):
         if waited_s < WORTH * traced_s:
             continue
@@ -29,7 +29,7 @@ def find(facts: Facts) -> list[Finding]:
         other = "receiver" if what == "send" else "sender"
         found.append(
             Finding(
-                code=f"late-{what}r" if what == "receive" else "late-sender",
+                code=code,
                 severity="warning",
                 title=(
                     f"In the trace window {units.share(waited_s / traced_s)} of all time is waiting for late"

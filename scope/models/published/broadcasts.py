@@ -1,7 +1,7 @@
 """A published table of broadcast algorithms beside the same algorithms here: seconds, and their ratios.
 
-Seconds are of another payload; what is to be the same are the ratios. Each is held against the physical limit, the
-time in which the payload crosses the slowest link that must carry it once.
+The payload differs, so only the ratios are comparable. Each time is compared with the physical limit: the time in
+which the payload crosses the slowest link that must carry it once.
 """
 
 from __future__ import annotations

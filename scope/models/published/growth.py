@@ -1,4 +1,4 @@
-"""How collectives grow with the processes: the published law beside the one that the models choose here."""
+"""Scaling of collectives with the processes: the published law beside the model chosen here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAWS |= {"linear_broadcast": "linear", "logarithmic_broadcast": "logarithmic"}
 def rows(reference: Reference, fits: list[Fit], origin: Origin) -> list[Row]:
     """Return, for each collective and message, how much longer all processes take than half of them.
 
-    The published figure is what its law alone gives: (p - 1) messages after one another, or ceil(log2 p) steps.
+    The published figure follows from its law alone: (p - 1) successive messages, or ceil(log2 p) steps.
     """
     return [row for growth in reference.growth for row in _rows(growth, fits, origin)]
 

@@ -1,6 +1,6 @@
-"""Published R_max of LINPACK beside ours, what more processes gave, and what the one network gave over the other.
+"""Published R_max of LINPACK beside ours, with speed-ups and ratios of networks.
 
-Rates are of another machine: what may be compared are the ratios.
+The rates are those of another machine; only ratios are comparable.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Products of matrices on a grid of processes over several clusters: published rates beside ours, and why.
+"""Matrix products on a process grid over several clusters: published rates beside ours, and their cause.
 
-What is to be the same is the shape: flat in the block, and much lost where the grid lies across the clusters. Why
-is told by the bytes over each trunk, counted twice: from the product's own messages by sender and receiver, and by
-the trunk while the product ran.
+The shape is comparable: flat in the block size, with a large loss where the grid lies across the clusters. The
+cause is in the bytes over each trunk, counted twice: from the product's own messages by sender and receiver, and
+by the trunk while the product ran.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from scope.topology.topology import Topology
 
 UNIT = "Gflop/s"
 COUNTED = "_bytes"
-"""How the counters of links are called among what a case observed: `HERE>THERE_bytes`."""
+"""Names of the link counters among the observations of a case: `HERE>THERE_bytes`."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A product as it was measured here."""
+    """A product that was measured here."""
 
     time: Summary
     told: list[Crossing]
-    """What leaves and enters each group, by its messages; empty where these are not known."""
+    """Bytes that leave and enter each group according to its messages; empty where these are not known."""
     counted: dict[str, Crossing]
-    """The same by the counters of the group's trunk; empty where nobody counted."""
+    """The same according to the counters of the group's trunk; empty where nothing was counted."""
 
     @property
     def seconds(self) -> float:
@@ -42,12 +42,12 @@ class Measured:
 
     @property
     def flops(self) -> float:
-        """What a product is taken to compute."""
+        """The nominal floating-point operations of a product."""
         return 2.0 * int(self.time.parameters["n"]) ** 3
 
     @property
     def limit_s(self) -> float | None:
-        """How long the busiest uplink is busy: by the messages, where these are not known by the counters."""
+        """Busy time of the busiest uplink: from the messages or, where these are not known, the counters."""
         return busy_s(self.told) or busy_s(list(self.counted.values())) or None
 
 
@@ -64,7 +64,7 @@ def measured(summaries: Sequence[Summary], samples: Samples, topology: Topology)
 
 
 def told(case: Summary, launch: LaunchRecord, topology: Topology) -> list[Crossing]:
-    """Return what a product's own messages carry into and out of each group."""
+    """Return the bytes that a product's own messages carry into and out of each group."""
     product = product_of(case.benchmark, case.parameters, case.ranks)
     return crossings(sent_bytes(product), hosts_of(launch), topology) if product.known else []
 
@@ -95,7 +95,7 @@ def counted(launches: Sequence[CaseSamples], topology: Topology) -> dict[str, Cr
 
 @dataclass(frozen=True)
 class _Here:
-    """What stands for the published experiment here."""
+    """The counterpart of the published experiment here."""
 
     reference: Reference
     sizes: Mapping[int, int]
@@ -105,7 +105,7 @@ class _Here:
         return self.sizes.get(published, published)
 
     def get(self, product: MatrixProduct, arrangement: Arrangement, block: int) -> Measured | None:
-        """Return the product in blocks that stand for a published size."""
+        """Return the product with the block size that stands for a published one."""
         wanted = {
             **product.parameters,
             "n": self.size(self.reference.product_size),
@@ -125,9 +125,9 @@ class _Here:
 
 
 def rows(reference: Reference, sizes: Mapping[int, int], found: Sequence[Measured]) -> list[Row]:
-    """Return the rates by block, what each arrangement takes and loses, and the bytes over each trunk.
+    """Return the rate by block size, time and loss of each arrangement, and the bytes over each trunk.
 
-    `sizes`: the size that stands here for a published one.
+    `sizes`: the size here by published size.
     """
     here = _Here(reference, sizes, found)
     parts = (_blocks, _times, _losses, _bytes)
@@ -135,7 +135,7 @@ def rows(reference: Reference, sizes: Mapping[int, int], found: Sequence[Measure
 
 
 def _blocks(here: _Here, product: MatrixProduct) -> Iterator[Row]:
-    """Yield the rate of each block, and of the fastest over the slowest."""
+    """Yield the rate with each block size, and the ratio of the fastest to the slowest."""
     first = here.reference.arrangement[0]
     ours = [here.get(product, first, block.size) for block in here.reference.block]
     rates = [one.flops / one.seconds / 1e9 for one in ours if one is not None]
@@ -173,7 +173,7 @@ def _times(here: _Here, product: MatrixProduct) -> Iterator[Row]:
 
 
 def _losses(here: _Here, product: MatrixProduct) -> Iterator[Row]:
-    """Yield the share of the rate that each other arrangement loses; predicted: by the busiest trunk alone."""
+    """Yield the share of the rate that each other arrangement loses; predicted from the busiest trunk alone."""
     first, *others = here.reference.arrangement
     base = here.get(product, first, here.reference.product_block)
     for other in others:
@@ -183,7 +183,7 @@ def _losses(here: _Here, product: MatrixProduct) -> Iterator[Row]:
         if base is not None and one is not None:
             busy = busy_s(base.told), busy_s(one.told)
             predicted = 1 - busy[0] / busy[1] if all(busy) else None
-            remark = "predicted: if the busiest trunk were all" if predicted is not None else ""
+            remark = "predicted from the busiest trunk alone" if predicted is not None else ""
             lost = 1 - base.seconds / one.seconds
             yield _row(
                 here, words, one, "1", published=published, predicted=predicted, measured=lost, remark=remark
@@ -193,7 +193,7 @@ def _losses(here: _Here, product: MatrixProduct) -> Iterator[Row]:
 
 
 def _bytes(here: _Here, product: MatrixProduct) -> Iterator[Row]:
-    """Yield what each arrangement sends over each trunk, in the busier direction: by messages, and as counted."""
+    """Yield the bytes of each arrangement over each trunk, busier direction: from messages, and as counted."""
     for arrangement in here.reference.arrangement:
         one = here.get(product, arrangement, here.reference.product_block)
         if one is None:

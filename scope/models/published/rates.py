@@ -1,6 +1,6 @@
-"""Published rates of applications on several networks beside ours, and what the one network gave over the other.
+"""Published rates of applications on several networks beside ours, with the ratios of networks.
 
-Rates are of another machine: what may be compared are the ratios of networks.
+The rates are those of another machine; only the ratios of networks are comparable.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ UNIT = "Mop/s"
 def rows(reference: Reference, summaries: list[Summary]) -> list[Row]:
     """Return each published rate with ours, then for each application and class the ratios of its networks.
 
-    Ours is of the published class where it was run, else of the one that was; on the most processes, up to the
-    published number. Both networks of a ratio are taken on the same class and processes.
+    Ours is of the published class if that was run, else of the class that was, on the largest number of processes
+    not above the published one. Both networks of a ratio have the same class and number of processes.
     """
     transports = {network.name: network.transport for network in reference.network}
     ours = {id(rate): _ours(rate, transports[rate.network], summaries) for rate in reference.rate}
@@ -51,7 +51,7 @@ def _words(rate: Rate) -> str:
 
 
 def _here(rate: Rate, ours: Summary | None) -> str:
-    """Say what is not as published."""
+    """Say what differs from the published experiment."""
     if ours is None:
         return "not measured here"
     remarks = [f"transport {ours.transport}"]

@@ -1,4 +1,4 @@
-"""Published experiments as data: what was printed, where it stands, and what to run to see the same here."""
+"""Published experiments as data: the printed figures, their source, and the cases that reproduce them here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scope.strict import Strict
 
 
 class Scale(Strict):
-    """What to run: cases as `--case` spells them."""
+    """The cases to run, in the syntax of `--case`."""
 
     launches: int = Field(ge=1)
     cases: list[str]
@@ -35,7 +35,7 @@ class Column(Strict):
 
 
 class Single(Strict):
-    """A published figure that stands in no table."""
+    """A published figure outside a table."""
 
     words: str
     quantity: Literal[
@@ -51,7 +51,7 @@ class Single(Strict):
     benchmark: str
     parameters: dict[str, Value]
     over: dict[str, Value] = {}
-    """Of a ratio: the parameters of what is below."""
+    """Of a ratio: the parameters of the denominator."""
     size: int = 0
     sizes: list[int] = []
     """Of the least or largest over several sizes."""
@@ -72,7 +72,7 @@ class Broadcast(Strict):
 
 
 class Growth(Strict):
-    """How a collective was found to grow with the number of processes."""
+    """The published law by which a collective grows with the number of processes."""
 
     words: str
     benchmark: str
@@ -145,24 +145,24 @@ class MatrixProduct(Strict):
 
 
 class Arrangement(Strict):
-    """How the grid of processes lies on the clusters."""
+    """The mapping of the process grid to the clusters."""
 
     words: str
     grid_rows: int
     grid_order: Literal["rows", "columns"]
     lost: float | None = None
-    """Published share of the rate that is lost against the first arrangement."""
+    """Published share of the rate that is lost relative to the first arrangement."""
 
 
 class BlockRate(Strict):
-    """The rate of a product in blocks of a size."""
+    """The rate of a product with one block size."""
 
     size: int
     gflops: float
 
 
 class StudyScale(Strict):
-    """How large the study is that stands for a published one."""
+    """The extent of the study that stands for a published one."""
 
     arguments: str
     """Of the program."""
@@ -223,7 +223,7 @@ class StudyOf(Strict):
     program: str
     """Of those in `scope.campaign.programs`."""
     stands_for: str
-    """What is not as published, in a sentence."""
+    """The differences from the published study, in one sentence."""
     fitting: StudyScale
     full: StudyScale
     network: list[Network]
@@ -247,7 +247,7 @@ class Reference(Strict):
     lab: str | None = None
     """The emulated cluster that it is reproduced on; None: wherever it is asked for."""
     hosts: list[str] = []
-    """Its hosts in the order of the ranks; empty: as they come."""
+    """Its hosts in the order of the ranks; empty: in their own order."""
     payload_bytes: int = 0
     """Of the published broadcasts."""
     broadcast: list[Broadcast] = []
@@ -262,7 +262,7 @@ class Reference(Strict):
     product_block: int = 0
     """The block in which arrangements are compared."""
     arrangement: list[Arrangement] = []
-    """The first is what the blocks were varied on, and what losses are told against."""
+    """The first is the one on which blocks were varied, and the reference of the losses."""
     block: list[BlockRate] = []
 
     def scale(self, full: bool) -> Scale:
@@ -278,7 +278,7 @@ def names() -> list[str]:
 def load(name: str) -> Reference:
     """Read a published experiment; raises UsageError for an unknown one and names those there are."""
     if name not in names():
-        raise UsageError(f"{name}: no such experiment; there are {', '.join(names())}")
+        raise UsageError(f"{name}: unknown experiment; known: {', '.join(names())}")
     path = directory() / f"{name}.toml"
     try:
         return Reference.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

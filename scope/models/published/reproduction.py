@@ -1,4 +1,4 @@
-"""Published figures beside those of a run: like with like, so that ratios and speed-ups say more than seconds."""
+"""Published figures beside those of a run: ratios and speed-ups are comparable, seconds are not."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from scope.statistics.summary import Summary
 from scope.strict import Strict
 
 MOST_RANKS = 64
-"""The predicted critical count is looked for up to so many processes."""
+"""Largest number of processes considered for the predicted critical count."""
 
 
 class Row(Strict):
-    """One figure: as it was published, as it is predicted for this machine, as it was measured here."""
+    """One figure: as published, as predicted for this machine, and as measured here."""
 
     row: str
     published: float | None
@@ -31,9 +31,9 @@ class Row(Strict):
     measured: float | None
     unit: str
     limit: float | None
-    """What it is held against: of a speed-up the number of processes, which only caches let it exceed."""
+    """The bound of the figure: of a speed-up the number of processes, which it exceeds only thanks to caches."""
     origin: Literal["measured", "emulated", "simulated", "published"]
-    """Of the best of ours: measured, else predicted, else none."""
+    """Of our figure: the measured one, else the predicted one; `published` without either."""
     size: int
     """The size that was used here."""
     ranks: int
@@ -42,7 +42,7 @@ class Row(Strict):
 
 @dataclass(frozen=True)
 class Known:
-    """What a run says, to be asked for figures at a published experiment's points."""
+    """The results of a run, looked up at the points of a published experiment."""
 
     measurements: Measurements
     speedups: list[Speedup]
@@ -84,7 +84,7 @@ class Known:
     def predicted(
         self, benchmark: str, parameters: Mapping[str, Value], size: int, ranks: int
     ) -> PredictedPoint | None:
-        """Return what the measured costs predict there; None where the run lacks a parameter."""
+        """Return the prediction from the measured costs; None where the run lacks a parameter."""
         catalog = self.measurements.catalog
         one = self.summary(benchmark, parameters, size, 1)
         costs = all_costs(catalog).get(benchmark)
@@ -102,7 +102,7 @@ class Known:
             return None
 
     def over(self, ranks: int) -> bool:
-        """Return whether so many processes had fewer processors."""
+        """Return whether so many processes were oversubscribed."""
         return any(batch[0] == ranks for batch in self.measurements.oversubscribed)
 
     @property
@@ -119,7 +119,7 @@ class Known:
 
 
 def rows(reference: Reference, known: Known) -> list[Row]:
-    """Return the published figures in their order, each with ours, then our speed-ups on our own counts."""
+    """Return the published figures in order, each with ours, then our speed-ups on our own process counts."""
     found = [*_table(reference, known), *(_single(one, known) for one in reference.figure)]
     if reference.case or reference.figure:
         found += _own(reference, known)
@@ -217,7 +217,7 @@ def _speedups(one: Single, known: Known, size: int) -> tuple[float | None, float
 
 
 def _rounds(one: Single) -> float | None:
-    """Return the ratio of messages that follow one another in the two orders of Strassen's second session."""
+    """Return the ratio of the successive messages in the two orders of Strassen's second session."""
     return _quotient(*(ROUNDS.get(str(each.get("schedule"))) for each in (one.parameters, one.over)))
 
 
@@ -241,7 +241,7 @@ def _fitted_critical(one: Single, known: Known) -> float | None:
 
 
 def _own(reference: Reference, known: Known) -> Iterator[Row]:
-    """Yield the speed-ups of what was run, on the numbers of processes of which no source speaks."""
+    """Yield the measured speed-ups on all numbers of processes that were run, published or not."""
     kinds = {(c.benchmark, tuple(sorted(c.parameters.items()))): c.words for c in reference.column if c.benchmark}
     singles = {
         (one.benchmark, tuple(sorted(one.parameters.items()))): one.benchmark.partition(".")[2]

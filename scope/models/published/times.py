@@ -1,6 +1,6 @@
 """Published computation and communication of applications on two networks beside those of a run.
 
-Seconds are of another machine: what may be compared are the law of computation, and the ratios of networks.
+The times are those of another machine; only the law of computation and the ratios of networks are comparable.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from scope.models.published.reproduction import Row
 from scope.statistics.summary import Summary
 
 Times = dict[int, dict[str, Summary]]
-"""By number of processes and metric: of one application, class and transport."""
+"""By number of processes and metric, of one application, class and transport."""
 
 
 def rows(reference: Reference, summaries: list[Summary]) -> list[Row]:
-    """Return each published figure with ours, then how far computation is off its law, and our own ratios.
+    """Return each published figure with ours, then how far computation deviates from its law, and our own ratios.
 
-    Ours are of the published class where it was run, else of the one that was.
+    Ours are of the published class if that was run, else of the class that was.
     """
     transports = {network.name: network.transport for network in reference.network}
     found: list[Row] = []
@@ -68,7 +68,7 @@ def _operations(one: Share, times: Times) -> Row:
 
 
 def _computing(times: Times) -> dict[int, float]:
-    """Return processes times the seconds that each computes: the same on any number, where the law holds."""
+    """Return processes times the seconds that each computes: constant where the law holds."""
     found = {ranks: _median(metrics, "compute_s") for ranks, metrics in times.items()}
     return {ranks: ranks * seconds for ranks, seconds in found.items() if seconds}
 
@@ -89,7 +89,7 @@ def _off_the_law(one: Share, times: Times) -> Row:
 
 
 def _communication(metrics: dict[str, Summary]) -> float | None:
-    """Return the seconds in messages as a tracer sees them, who cannot tell waiting from sending."""
+    """Return the seconds in messages as a tracer sees them, which cannot tell waiting from sending."""
     parts = [_median(metrics, name) for name in ("communicate_s", "idle_s")]
     return sum(part for part in parts if part is not None) if None not in parts else None
 

@@ -21,7 +21,7 @@ from scope.report.figure import Table
 from scope.statistics.estimate import Estimate
 
 UNITS = {"communications": "", "compute_imbalance": ""}
-"""Of features whose names do not end in their unit."""
+"""Units of the features whose names do not end in one."""
 HEADS = {
     "compute_s": "computation",
     "mpi_s": "MPI",
@@ -32,14 +32,14 @@ HEADS = {
     "communications": "communications",
     "sent_bytes": "sent",
 }
-"""The features of the table of runs, with the heads of their columns."""
+"""The features in the table of runs, with their column headings."""
 MOST_DISTURBANCES = 20
-CROWDED = "more processes than processors"
+OVERSUBSCRIBED = "oversubscribed"
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A row of a picture: parts of a length, in percent of the longest."""
+    """A bar of a chart: its parts in percent of the longest bar."""
 
     name: str
     shown: str
@@ -49,7 +49,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Section:
-    """One table with what to see in it."""
+    """One table with its title, caption and charts."""
 
     key: str
     title: str
@@ -60,7 +60,7 @@ class Section:
 
 
 def sections(head: Head, analysis: Analysis) -> list[Section]:
-    """Return what a campaign, placement or soak shows, in reading order."""
+    """Return the tables of a campaign, placement or soak in reading order."""
     varying = _varying([each.point for each in analysis.configurations])
     made: list[Section | None] = [
         _endurance(analysis.endurance) if analysis.endurance else None,
@@ -76,14 +76,14 @@ def sections(head: Head, analysis: Analysis) -> list[Section]:
 
 
 def lead(head: Head, analysis: Analysis) -> str:
-    """Say in a sentence what was done."""
+    """Summarise in one sentence which runs were made."""
     if not analysis.runs:
         return "No run has ended yet."
     points = len(analysis.configurations)
     bad = analysis.runs - analysis.well
     text = f"{analysis.runs} run{'s' if analysis.runs != 1 else ''} of {points} point{'s' if points != 1 else ''}"
-    text += f", {bad} of them did not end well" if bad else ", all of which ended well"
-    text += "" if head.status == "finished" else "; more are to come"
+    text += f", {bad} of them without a valid result" if bad else ", all with valid results"
+    text += "" if head.status == "finished" else "; not finished yet"
     return f"{text}."
 
 
@@ -92,7 +92,7 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
         name for name in HEADS if any(name in each.features and each.features[name].maximum > 0 for each in found)
     ]
     time = "wall_s" if any("wall_s" in each.features for each in found) else "elapsed_s"
-    crowd = any(each.oversubscribed for each in found)
+    oversubscribed = any(each.oversubscribed for each in found)
     columns = [
         *map(_head, varying),
         "runs",
@@ -102,7 +102,7 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
         "sanitised",
         "CV",
         *(HEADS[name] for name in names),
-        *(["remark"] if crowd else []),
+        *(["remark"] if oversubscribed else []),
     ]
     rows = []
     for each in found:
@@ -117,16 +117,16 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
                 units.quantity(spread.sanitised_mean, "s") if spread else "",
                 _share(spread.sanitised_variation) if spread else "",
                 *(_median(each.features.get(name), name) for name in names),
-                *([CROWDED if each.oversubscribed else ""] if crowd else []),
+                *([OVERSUBSCRIBED if each.oversubscribed else ""] if oversubscribed else []),
             ]
         )
     what = "from MPI_Init to MPI_Finalize, per process" if time == "wall_s" else "of the whole command"
     return Section(
         "runs",
         "Runs",
-        f"Medians over the runs of each point; the time is that {what}. The interval is the median's, from order"
-        " statistics: of fewer than six runs it is their range. Sanitised is the mean of what lies below the 99th"
-        " percentile, beside its own coefficient of variation (CV).",
+        f"Medians over the runs of each point; the time is that {what}. The 95 % interval of the median is"
+        " from order statistics; with fewer than six runs it is their range. Sanitised is the mean of the times up"
+        " to the 99th percentile, followed by their coefficient of variation (CV).",
         Table(columns, rows),
         _bars(found, varying),
     )
@@ -167,10 +167,10 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> Section:
     ]
     return Section(
         "overhead",
-        "Wall-clock and processor's time",
-        "As GAMMA's Table 1, per process. (a) - (b) is what a process spent without a processor: waiting for"
-        " messages, for the disk, for its turn. An MPI library that polls is busy while it waits: then the last"
-        " column tells more.",
+        "Wall-clock and processor time",
+        "Per process, as in GAMMA's Table 1. (a) - (b) is the time off the processor: waiting for messages,"
+        " the disk, or the scheduler. An MPI library that polls uses the processor while it waits; then the last"
+        " column says more.",
         Table(columns, rows),
     )
 
@@ -194,8 +194,8 @@ def _speedups(analysis: Analysis, head: Head) -> Section:
         "amdahl",
         "Amdahl's law with communication",
         "T(p) = T_ser + T_par / p + alpha (p - 1), fitted to the medians; intervals by bootstrap over the runs."
-        " Counts with more processes than processors take no part.",
-        Table(["of", "serial share P", "critical count", "error", "remark"], rows),
+        " Oversubscribed points are excluded.",
+        Table(["of", "serial fraction P", "critical number of processes", "error", "remark"], rows),
     )
 
 
@@ -218,11 +218,11 @@ def _laws(analysis: Analysis, head: Head) -> Section:
         )
     return Section(
         "scaling",
-        "How times grow",
-        "The terms with the lowest BIC and no negative coefficient; intervals by bootstrap over the runs, `sure`"
-        " is the share of draws that chose the same terms. The last column is a0 / p alone, as NetFinity fits"
-        " computation.",
-        Table(["time", "over", "of", "law", "error", "sure", "a0 / p"], rows),
+        "Scaling of times",
+        "The terms with the lowest BIC and no negative coefficient; intervals by bootstrap over the runs. Support"
+        " is the share of draws that selected the same terms. The last column is a0 / p alone, the law that the"
+        " NetFinity study fits to computation.",
+        Table(["time", "over", "of", "law", "error", "support", "a0 / p"], rows),
         charts=charts(analysis.laws, lambda law: _held(law.held, head), NAMES),
     )
 
@@ -255,27 +255,27 @@ def _groups(found: Clusters) -> Iterator[Section]:
     for factor in found.groups[0].chosen:
         rows.append([_head(factor), *(", ".join(group.chosen[factor]) for group in found.groups)])
     best = max(found.silhouettes.values(), default=0.0)
-    chance = f"of one broad group look as divided as these in {units.share(found.p_value)} of all cases"
+    chance = f"a single broad group would look as divided in {units.share(found.p_value)} of all cases"
     what = "points (the medians of their runs)" if found.of_points else "runs"
     if count > 1:
-        verdict = f"Divided were {what}; those {chance}"
+        verdict = f"The {what} form {count} groups; {chance}"
     elif found.silhouettes:
-        verdict = f"The {what} are one group: those {chance}"
+        verdict = f"The {what} form one group; {chance}"
     else:
-        verdict = "One group: there are too few different ones to divide"
+        verdict = f"One group: too few distinct {what} to divide"
     yield Section(
         "groups",
         "Groups of runs",
-        f"{verdict}; mean silhouette {units.digits(best)}. {_second_opinion(found)} Centroids in their own units,"
-        f" means per process{per}, with the standard deviation within the group.",
+        f"{verdict}; mean silhouette {units.digits(best)}. {_second_opinion(found)} Centroids are"
+        f" means per process{per}, in the units of the features, with the standard deviation within the group.",
         Table(["", *heads], rows),
     )
     if count > 1:
         yield Section(
             "apart",
-            "What sets the groups apart",
-            "Of a feature: the share of its variance that lies between the groups. Of what was chosen: Cramer's V,"
-            " 1 where it alone decides the group.",
+            "What distinguishes the groups",
+            "For measured features, the share of the variance that lies between the groups; for chosen parameters,"
+            " Cramer's V, which is 1 where the parameter alone determines the group.",
             Table(
                 ["", "kind", "share"],
                 [[NAMES[each.name], "measured", units.share(each.share)] for each in found.features_apart]
@@ -286,17 +286,17 @@ def _groups(found: Clusters) -> Iterator[Section]:
 
 def _second_opinion(found: Clusters) -> str:
     if not found.dense_groups:
-        return "HDBSCAN sees no dense group."
+        return "HDBSCAN finds no dense group."
     return (
-        f"HDBSCAN sees {found.dense_groups} dense group{'s' if found.dense_groups > 1 else ''} and"
-        f" {found.dense_outliers} outside; both divisions agree to {units.digits(found.agreement)} (adjusted Rand"
-        " index)."
+        f"HDBSCAN finds {found.dense_groups} dense group{'s' if found.dense_groups > 1 else ''} and"
+        f" {found.dense_outliers} outliers; the adjusted Rand index of the two divisions is"
+        f" {units.digits(found.agreement)}."
     )
 
 
 def _comparisons(found: Sequence[Comparison]) -> Section:
-    columns = ["fixed", "packed", "spread", "time packed", "time spread", "packed over spread, less one"]
-    columns += ["of it computation", "of it MPI", "without a processor", "all computation together"]
+    columns = ["fixed", "packed", "spread", "time packed", "time spread", "slowdown of packed"]
+    columns += ["due to computation", "due to MPI", "off the processor", "total computation"]
     rows = [
         [
             each.fixed,
@@ -312,16 +312,16 @@ def _comparisons(found: Sequence[Comparison]) -> Section:
     return Section(
         "placement",
         "Packed against spread",
-        "Means over ranks and runs, as shares of the spread time; computation and MPI add up to the whole."
-        " Computation that takes longer while its ranks have their processors is contention for memory and caches."
-        " `Without a processor`: how much more of the time ranks waited for one. Intervals by bootstrap, from four"
-        " runs on.",
+        "Means over ranks and runs, relative to the spread time; computation and MPI add up to the slowdown."
+        " Computation that takes longer while its ranks stay on their processors is contention for memory and"
+        " caches. Off the processor is the additional share of time in which ranks waited for one. Intervals"
+        " by bootstrap, with at least four runs.",
         Table(columns, rows),
     )
 
 
 def verdicts(analysis: Analysis) -> list[str]:
-    """Say in a sentence each what the comparisons of placements show."""
+    """Return one sentence for each comparison of placements."""
     return [_verdict(each) for each in analysis.comparisons] + analysis.not_compared
 
 
@@ -331,13 +331,13 @@ def _verdict(each: Comparison) -> str:
     if each.slowdown.low is None:
         return f"{each.packed.words} {change}: too few runs to be sure."
     if not each.certain:
-        return f"{each.packed.words} and {each.spread.words} cannot be told apart: {_part(each.slowdown)}."
+        return f"{each.packed.words} and {each.spread.words} do not differ significantly: {_part(each.slowdown)}."
     part = each.by_computation if each.mostly == "computation" else each.by_communication
     return f"{each.packed.words} {change}; most of it is {each.mostly}, {_part(part)}."
 
 
 def _size(change: Estimate) -> str:
-    """Write a change without its sign."""
+    """Format a change without its sign."""
     if change.value >= 0 or change.low is None or change.high is None:
         return units.share(abs(change.value), change.low, change.high)
     return units.share(-change.value, -change.high, -change.low)
@@ -346,39 +346,41 @@ def _size(change: Estimate) -> str:
 def _endurance(found: Endurance) -> Section:
     rows = [
         ["runs", str(found.runs), ""],
-        ["ended with an error", str(found.failed), ""],
-        ["gave wrong results", str(found.wrong), ""],
-        ["did not end in time", str(found.timeouts), ""],
-        ["share that did not end well", _part(found.failure_share), "exact 95 % interval"],
-        ["from the first to the last", units.quantity(found.span_s, "s"), ""],
+        ["failed", str(found.failed), ""],
+        ["with wrong results", str(found.wrong), ""],
+        ["timed out", str(found.timeouts), ""],
+        ["share without a valid result", _part(found.failure_share), "exact 95 % interval"],
+        ["from the first run to the last", units.quantity(found.span_s, "s"), ""],
     ]
     if found.elapsed_s:
         rows.append(
-            ["time of a command", _spread(found.elapsed_s, "s"), f"CV {_share(found.elapsed_s.variation)}"]
+            ["time of the command", _spread(found.elapsed_s, "s"), f"CV {_share(found.elapsed_s.variation)}"]
         )
     rows += [_trend(each) for each in (found.drift, found.memory) if each is not None]
     if found.growth:
         growth = found.growth
         rate = units.interval(growth.bytes_per_s.value, growth.bytes_per_s.low, growth.bytes_per_s.high, "B/s")
-        rows.append(["growth of a process within a run", rate, f"its second half, {growth.runs} runs"])
+        rows.append(
+            ["memory growth of a process within a run", rate, f"second half of each of {growth.runs} runs"]
+        )
         worst = units.quantity(growth.worst_bytes_per_s.value, "B/s")
-        rows.append([f"of rank {growth.worst_rank}, which grows most", worst, ""])
+        rows.append([f"of rank {growth.worst_rank}, which grows fastest", worst, ""])
     rows += [
-        [reason or "no reason", f"{count} times", "why runs did not end well"]
+        [reason or "no reason", f"{count} times", "reason why runs have no valid result"]
         for reason, count in found.reasons.items()
     ]
     return Section(
         "endurance",
         "Endurance",
-        "Slopes are medians over all pairs of runs (Theil and Sen) with a 95 % interval that heeds how much runs"
-        " resemble the one before.",
+        "Slopes are medians over all pairs of runs (Theil and Sen); the 95 % interval takes the correlation of"
+        " successive runs into account.",
         Table(["", "", "remark"], rows),
     )
 
 
 def _trend(each: Trend) -> list[str]:
     slope = units.interval(each.per_hour, each.low, each.high, each.unit)
-    certain = "certain" if each.certain else "may be none"
+    certain = "certain" if each.certain else "may be zero"
     return [
         f"{each.what}, change per hour",
         slope,
@@ -394,9 +396,9 @@ def _disturbances(analysis: Analysis, varying: Sequence[str]) -> Section:
     left = len(analysis.disturbances) - len(rows)
     return Section(
         "failed",
-        "Runs that did not end well",
-        f"{left} more are in runs.jsonl." if left > 0 else "They are in no other table.",
-        Table(["run", *map(_head, varying), "how", "why"], rows),
+        "Runs without a valid result",
+        f"{left} more are in runs.jsonl." if left > 0 else "No other table includes them.",
+        Table(["run", *map(_head, varying), "status", "reason"], rows),
     )
 
 

@@ -1,0 +1,46 @@
+"""The method pages list the codes of all findings, and no others."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import scope.findings
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = {"run": "findings.md", "profile": "profiles.md", "campaign": "campaigns.md", "topology": "topology.md"}
+
+
+def documented(page: str) -> set[str]:
+    """Return the codes in the first column of the tables of a page."""
+    text = (REPOSITORY / "docs" / "method" / page).read_text()
+    rows = re.findall(r"^\| (`[^|]*`) \|", text, re.M)
+    return {code for row in rows for code in re.findall(r"`([^`]*)`", row)}
+
+
+def constants(package: str) -> tuple[set[str], set[str]]:
+    """Return what is given as `code` in a package of findings, and all strings in it."""
+    codes, strings = set(), set()
+    for file in Path(scope.findings.__path__[0], package).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.keyword) and node.arg == "code" and isinstance(node.value, ast.Constant):
+                codes.add(str(node.value.value))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                strings.add(node.value)
+    return codes, strings
+
+
+@pytest.mark.parametrize(("package", "page"), PAGES.items())
+def test_every_code_is_listed(package: str, page: str) -> None:
+    codes, _ = constants(package)
+    assert codes
+    assert codes - documented(page) == set()
+
+
+@pytest.mark.parametrize(("package", "page"), [("run", "findings.md"), ("profile", "profiles.md")])
+def test_every_listed_code_exists(package: str, page: str) -> None:
+    codes, strings = constants(package)
+    assert documented(page) - codes - strings == set()
