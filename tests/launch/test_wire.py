@@ -111,5 +111,5 @@ def test_datagrams_that_the_cable_drops_are_counted_and_made_good(
     (case,) = (line for line in samples(tmp_path / "run") if line["record"] == "case")
     assert case["status"] == "ok", case["reason"]
     assert case["verification"]["checks"] >= 400_000
-    repeated = case["series"][0]["observed"]["repeated_packets"]
+    repeated = case["series"][0]["observed"]["retransmitted_packets"]
     assert max(max(rank) for rank in repeated) > 0
