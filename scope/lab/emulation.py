@@ -146,7 +146,7 @@ def _holder_lives(folder: Path) -> bool:
     """Tell whether the process below which the lab lives still runs, also when another version wrote the state."""
     try:
         state = json.loads((folder / "state.json").read_text())
-        return _start_of(state["holder"]) == state["holder_started"]
+        return bool(_start_of(state["holder"]) == state["holder_started"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
 

@@ -11,11 +11,11 @@ from scope.errors import UsageError
 from scope.launch.cluster import Cluster, probe_cluster, run_once_per_host, with_slots
 from scope.launch.launcher import Command, HostSlots, MpiProgram, Site
 from scope.launch.launchers import choose
-from scope.launch.placement import Placement
 from scope.launch.site import site_of, start_command
 from scope.machine.discover import this_host
 from scope.machine.machine import MpiInstallation
 from scope.plan import experiment
+from scope.plan.placement import Placement
 
 HOSTS = (HostSlots("a", 2), HostSlots("b", 2))
 
