@@ -136,11 +136,19 @@ def find(name: str) -> Emulation | None:
     folder = folder_of(name)
     if not (folder / "state.json").is_file():
         return None
-    state = read_json(folder / "state.json", ActiveLab)
-    if _start_of(state.holder) == state.holder_started:
-        return Emulation(folder, state)
+    if _holder_lives(folder):
+        return Emulation(folder, read_json(folder / "state.json", ActiveLab))
     shutil.rmtree(folder, ignore_errors=True)
     return None
+
+
+def _holder_lives(folder: Path) -> bool:
+    """Tell whether the process below which the lab lives still runs, also when another version wrote the state."""
+    try:
+        state = json.loads((folder / "state.json").read_text())
+        return bool(_start_of(state["holder"]) == state["holder_started"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def all_up() -> list[Emulation]:

@@ -170,7 +170,7 @@ def test_mpiexec_takes_the_hosts_of_the_job(tmp_path: Path, monkeypatch: pytest.
     deadline = schedulers.deadline(40)
     assert deadline is not None
     assert 55 < deadline.unix_s - time.time() < 61
-    assert "stopped 40 s (launcher.time_margin_s) before the end of PBS job 7" in deadline.why
+    assert "stopped 40 s (launcher.time_margin_s) before the end of PBS job 7" in deadline.reason
 
 
 def test_a_dry_submission_writes_the_script_and_submits_nothing(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_dry_submission_writes_the_script_and_submits_nothing(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--dry-run"], "--dry-run: must stand beside --submit"),
+        (["--dry-run"], "--dry-run: must be given with --submit"),
         (["--submit", "--partition", "a b"], '--partition = "a b": '),
         (["--submit", "--nodes", "0"], "--nodes = 0: "),
         (["--submit", "--time-limit", "5"], "--time-limit = 5"),

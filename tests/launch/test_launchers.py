@@ -15,6 +15,7 @@ from scope.launch.site import site_of, start_command
 from scope.machine.discover import this_host
 from scope.machine.machine import MpiInstallation
 from scope.plan import experiment
+from scope.plan.placement import Placement
 
 HOSTS = (HostSlots("a", 2), HostSlots("b", 2))
 
@@ -157,7 +158,7 @@ def test_an_empty_hostfile_and_two_lists_are_refused(tmp_path: Path) -> None:
 
 def test_a_launcher_that_is_not_there_is_named() -> None:
     nothing = mpi_of("mpich").model_copy(update={"launcher": ""})
-    with pytest.raises(UsageError, match=r"has no mpiexec beside it; launcher\.mpiexec"):
+    with pytest.raises(UsageError, match=r"has no mpiexec beside it; name one with launcher\.mpiexec"):
         site_of(nothing, experiment.Launcher(), "x")
     with pytest.raises(UsageError, match=r"x: launcher\.mpiexec = /nowhere: no such program"):
         site_of(mpi_of("mpich"), experiment.Launcher(mpiexec="/nowhere"), "x")
@@ -170,8 +171,8 @@ def test_slots_are_counted() -> None:
     assert probe_cluster(site("mpich", ranks_per_host=1)).place.slots == (1,)
     unnumbered = with_slots(site("mpich", hosts=(HostSlots("a", None), HostSlots("b", 7))), [here, here])
     assert unnumbered.hosts == (HostSlots("a", cores), HostSlots("b", 7))
-    assert Cluster(unnumbered, [here, here]).place.room("core") == cores + 7
-    assert Cluster(site("mpich", hosts=HOSTS, ranks_per_host=1), [here, here]).place.room("core") == 2
+    assert Cluster(unnumbered, [here, here]).place.room(Placement()) == cores + 7
+    assert Cluster(site("mpich", hosts=HOSTS, ranks_per_host=1), [here, here]).place.room(Placement()) == 2
 
 
 def test_every_host_answers_the_probe(mpi: MpiInstallation) -> None:

@@ -94,7 +94,7 @@ def test_a_narrow_wire_is_found_to_hold_back(
     (found,) = (one for one in findings if one["code"] == "layer-bottleneck")
     assert found["where"]["layer"] == "wire"
     # Frames were measured in place of a limit: a virtual cable has no rate of its own.
-    assert "protocol=ethernet" in found["evidence"][0]["what"]
+    assert "protocol ethernet" in found["evidence"][0]["what"]
     assert found["evidence"][0]["value"] < 200e6 / 8 * 1.2
 
 
@@ -111,5 +111,5 @@ def test_datagrams_that_the_cable_drops_are_counted_and_made_good(
     (case,) = (line for line in samples(tmp_path / "run") if line["record"] == "case")
     assert case["status"] == "ok", case["reason"]
     assert case["verification"]["checks"] >= 400_000
-    repeated = case["series"][0]["observed"]["repeated_packets"]
+    repeated = case["series"][0]["observed"]["retransmitted_packets"]
     assert max(max(rank) for rank in repeated) > 0
