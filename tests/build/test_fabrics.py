@@ -83,7 +83,15 @@ def test_a_build_without_them_says_so(tmp_path: Path, embedded: MpiInstallation)
     (tmp_path / "main.cpp").write_text(WITHOUT)
     transports = [str(sources / "transports" / f"{name}.cpp") for name in ("libfabric", "ucx")]
     program = str(tmp_path / "without")
-    options = ["-std=c++20", f"-I{sources}", str(tmp_path / "main.cpp"), *transports, "-o", program]
+    options = [
+        "-std=c++20",
+        f"-I{sources}",
+        f"-I{sources.parents[1]}",
+        str(tmp_path / "main.cpp"),
+        *transports,
+        "-o",
+        program,
+    ]
     subprocess.run([embedded.compiler, *options], check=True, timeout=120)
     said = subprocess.run([program], capture_output=True, text=True, check=True, timeout=20).stdout.splitlines()
     assert len(said) == 2

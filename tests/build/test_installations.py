@@ -105,7 +105,7 @@ def test_a_name_that_is_not_here_names_what_is() -> None:
 
 
 def test_a_path_that_is_no_compiler_says_what_is_allowed(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="mpicxx is no program; give an installation's folder"):
+    with pytest.raises(UsageError, match="mpicxx is no program; must be a folder of an installation"):
         installations.find(str(tmp_path))
 
 
