@@ -8,7 +8,6 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <x86intrin.h>
 #endif
 
 namespace scope {
@@ -45,10 +44,11 @@ inline const char* register_name() {
 #endif
 }
 
-// As cheap as a read can be: the processor may move instructions across it.
+// As cheap as a read can be: the processor may move instructions across it. Compiler built-ins, because the header of
+// intrinsics takes longer to compile than any other.
 inline Ticks register_ticks() {
 #if defined(__x86_64__)
-  return static_cast<Ticks>(__rdtsc());
+  return static_cast<Ticks>(__builtin_ia32_rdtsc());
 #elif defined(__aarch64__)
   Ticks ticks;
   asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
@@ -63,9 +63,9 @@ inline Ticks register_ticks() {
 // Serialised on both sides ("anti-warping", thesis 6.3.5): no instruction of a timed part moves across the read.
 inline Ticks serialised_register_ticks() {
 #if defined(__x86_64__)
-  _mm_lfence();
+  __builtin_ia32_lfence();
   const Ticks ticks = register_ticks();
-  _mm_lfence();
+  __builtin_ia32_lfence();
   return ticks;
 #elif defined(__aarch64__)
   Ticks ticks;

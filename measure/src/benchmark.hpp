@@ -38,15 +38,17 @@ struct Check {
 // The parameters of one case, checked against their declaration, defaults filled in.
 class Parameters {
  public:
-  Parameters(std::map<std::string, std::int64_t> integers, std::map<std::string, std::string> choices)
-      : integers_(std::move(integers)), choices_(std::move(choices)) {}
+  using Integers = std::map<std::string, std::int64_t, std::less<>>;
+  using Choices = std::map<std::string, std::string, std::less<>>;
 
-  std::int64_t integer(const std::string& name) const { return integers_.at(name); }
-  const std::string& choice(const std::string& name) const { return choices_.at(name); }
+  Parameters(Integers integers, Choices choices);
+
+  std::int64_t integer(std::string_view name) const;
+  const std::string& choice(std::string_view name) const;
 
  private:
-  std::map<std::string, std::int64_t> integers_;
-  std::map<std::string, std::string> choices_;
+  Integers integers_;
+  Choices choices_;
 };
 
 // One case of a benchmark on one rank. The constructor prepares (allocates, connects; collective), the
@@ -74,11 +76,11 @@ class Benchmark {
 };
 
 struct Declaration {
-  std::string name;     // level.short_name
-  std::string title;    // for people: `ping-pong`
-  std::string summary;  // one line
+  Text name;     // level.short_name
+  Text title;    // for people: `ping-pong`
+  Text summary;  // one line
   // Benchmarks that compute the same thing; with equal sizes and problems their times are comparable.
-  std::string family = {};  // empty: the short name
+  Text family = {};  // empty: the short name
   std::vector<Requirement> needs = {};
   Ranks ranks = Ranks::any();
   std::vector<Binding> routines = {};
@@ -89,6 +91,8 @@ struct Declaration {
   std::vector<Metric> metrics;
   std::vector<Sweep> sweeps;
   std::function<std::unique_ptr<Benchmark>(const Parameters&, const Communicator&)> make;
+
+  ~Declaration();
 };
 
 // For `Declaration::make`.

@@ -5,6 +5,8 @@
 #include <exception>
 #include <new>
 
+#include "text/words.hpp"
+
 namespace scope {
 namespace {
 
@@ -15,7 +17,7 @@ struct Preparation {
 };
 
 std::string where(int rank, const std::string& what) {
-  return "rank " + std::to_string(rank) + " on " + host_name() + ": " + what;
+  return sentence({"rank ", rank, " on ", host_name(), ": ", what});
 }
 
 Preparation prepare_here(const PlannedCase& item, const Communicator& world) {
@@ -78,7 +80,7 @@ CaseResult run_case(const PlannedCase& item, const Setting& setting, const Fault
       result.outcome =
           sample(item.benchmark->declaration, *preparation.benchmark, item.policy, setting, faults, progress);
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "scope-measure: %s: %s\n", item.benchmark->declaration.name.c_str(),
+      std::fprintf(stderr, "scope-measure: %s: %s\n", std::string(item.benchmark->declaration.name).c_str(),
                    where(setting.world.rank(), error.what()).c_str());
       MPI_Abort(setting.world.handle(), 1);
     }

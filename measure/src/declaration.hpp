@@ -16,6 +16,19 @@
 
 namespace scope {
 
+// Lives as long as the program: a literal, or what `kept` keeps.
+class Text : public std::string_view {
+ public:
+  constexpr Text(const char* literal = "") : std::string_view(literal) {}
+
+ private:
+  friend Text kept(std::string text);
+  explicit constexpr Text(std::string_view kept) : std::string_view(kept) {}
+};
+
+// Keeps a text that is made when the program starts, such as the list of transports.
+Text kept(std::string text);
+
 // How a figure is derived from times. See docs/method/time.md.
 enum class Definition { half_round_trip, global, max_rank, local };
 
@@ -30,31 +43,38 @@ enum class Role {
 };
 
 struct Parameter {
-  std::string name;
+  Text name;
   Role role;
-  std::string label;  // for people: `message size`
-  std::string meaning;
-  std::string unit;
+  Text meaning;
+  Text unit = "";
   std::int64_t default_integer = 0;
   std::int64_t minimum = 0;
   std::int64_t maximum = 0;
-  std::vector<std::string> choices;  // the first is the default; empty for an integer
+  Text choices = "";  // `plain,tuned`, the first is the default; empty for an integer
+  Text given_label = "";
 
-  bool is_choice() const { return !choices.empty(); }
-  Parameter labelled(std::string_view words) &&;  // where the name does not say it: n, shift
+  constexpr bool is_choice() const { return !choices.empty(); }
+  // Where the name does not say what people call it: n, shift.
+  constexpr Parameter labelled(Text words) const {
+    Parameter parameter = *this;
+    parameter.given_label = words;
+    return parameter;
+  }
+  std::string label() const;  // `message_bytes`: message size
 };
 
 // Makes the parameters of a role: `size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message")`,
-// `method("variant", {"plain", "tuned"}, "plain loops, or the BLAS")`.
+// `method("variant", "plain,tuned", "plain loops, or the BLAS")`.
 struct ParametersOf {
   Role role;
 
-  Parameter operator()(std::string_view name, std::string_view unit, std::int64_t default_value,
-                       std::int64_t minimum, std::int64_t maximum, std::string_view meaning) const;
-  Parameter operator()(std::string_view name, std::initializer_list<const char*> choices,
-                       std::string_view meaning) const;
-  Parameter operator()(std::string_view name, const std::vector<std::string>& choices,
-                       std::string_view meaning) const;
+  constexpr Parameter operator()(Text name, Text unit, std::int64_t default_value, std::int64_t minimum,
+                                 std::int64_t maximum, Text meaning) const {
+    return {name, role, meaning, unit, default_value, minimum, maximum};
+  }
+  constexpr Parameter operator()(Text name, Text choices, Text meaning) const {
+    return {.name = name, .role = role, .meaning = meaning, .choices = choices};
+  }
 };
 inline constexpr ParametersOf size{Role::size};
 inline constexpr ParametersOf problem{Role::problem};
@@ -63,6 +83,9 @@ inline constexpr ParametersOf parallel{Role::parallel};
 inline constexpr ParametersOf layout{Role::layout};
 inline constexpr ParametersOf call{Role::call};
 inline constexpr ParametersOf path{Role::path};
+
+// Lists of parameters one after another: together({{size(...), method(...)}, grid_parameters()}).
+std::vector<Parameter> together(std::initializer_list<std::vector<Parameter>> lists);
 
 // What a metric is derived from: the time, the time of each declared step, declared work over the time, or
 // values that the benchmark observes itself on every rank (the largest over the ranks counts).
@@ -78,28 +101,54 @@ enum class MetricRole {
 enum class Better { lower, higher };
 
 struct Metric {
-  std::string name;
-  std::string unit;
+  Text name;
+  Text unit;
   Better better;
   Quantity quantity;
   MetricRole role;
-  std::string label;  // for people: `bandwidth`
+  Text given_label = "";
 
-  Metric labelled(std::string_view words) &&;
+  constexpr Metric labelled(Text words) const {
+    Metric metric = *this;
+    metric.given_label = words;
+    return metric;
+  }
+  std::string label() const;  // `send_overhead_s`: send overhead
 };
 
 // Derived from the time and the declared work.
-Metric seconds(std::string_view name);
-Metric seconds_per_step(std::string_view name);
-Metric bytes_per_second();
-Metric flops_per_second();
-Metric messages_per_second();
+constexpr Metric seconds(Text name) {
+  return {name, "s", Better::lower, Quantity::time, MetricRole::result};
+}
+constexpr Metric seconds_per_step(Text name) {
+  return {name, "s", Better::lower, Quantity::time_per_step, MetricRole::result};
+}
+constexpr Metric bytes_per_second() {
+  return {"bandwidth_bytes_per_s", "B/s", Better::higher, Quantity::bytes, MetricRole::result, "bandwidth"};
+}
+constexpr Metric flops_per_second() {
+  return {"flops_per_s", "flop/s", Better::higher, Quantity::flops, MetricRole::result, "arithmetic rate"};
+}
+constexpr Metric messages_per_second() {
+  return {"message_rate_per_s", "1/s",         Better::higher, Quantity::messages,
+          MetricRole::result,   "message rate"};
+}
 // Observed.
-Metric result(std::string_view name, std::string_view unit, Better better);
-Metric result_seconds(std::string_view name);
-Metric phase(std::string_view name);
-Metric count(std::string_view name, std::string_view unit = "1");
-Metric condition(std::string_view name, std::string_view unit, Better better);
+constexpr Metric result(Text name, Text unit, Better better) {
+  return {name, unit, better, Quantity::observed, MetricRole::result};
+}
+constexpr Metric result_seconds(Text name) {
+  return result(name, "s", Better::lower);
+}
+constexpr Metric phase(Text name) {
+  return {name, "s", Better::lower, Quantity::observed, MetricRole::phase};
+}
+constexpr Metric count(Text name, Text unit = "1") {
+  return {name, unit, Better::lower, Quantity::observed, MetricRole::count};
+}
+constexpr Metric condition(Text name, Text unit, Better better) {
+  return {name, unit, better, Quantity::observed, MetricRole::condition};
+}
 
 // The numbers of ranks that a benchmark can use.
 struct Ranks {
@@ -107,15 +156,15 @@ struct Ranks {
   std::optional<int> maximum = {};
   int multiple_of = 1;
   bool square = false;
-  std::vector<int> one_of = {};  // empty: no restriction
+  Text one_of = "";  // `1,7`, ascending; empty: no restriction
 
-  static Ranks any() { return {}; }
-  static Ranks at_least(int count) { return {.minimum = count}; }
-  static Ranks at_most(int count) { return {.maximum = count}; }
-  static Ranks exactly(int count) { return {.minimum = count, .maximum = count}; }
-  static Ranks even() { return {.minimum = 2, .multiple_of = 2}; }
-  static Ranks squares() { return {.square = true}; }
-  static Ranks among(std::vector<int> counts);  // ascending
+  static constexpr Ranks any() { return {}; }
+  static constexpr Ranks at_least(int count) { return {.minimum = count}; }
+  static constexpr Ranks at_most(int count) { return {.maximum = count}; }
+  static constexpr Ranks exactly(int count) { return {.minimum = count, .maximum = count}; }
+  static constexpr Ranks even() { return {.minimum = 2, .multiple_of = 2}; }
+  static constexpr Ranks squares() { return {.square = true}; }
+  static Ranks among(Text counts);
 
   bool allow(int count) const;
   std::string description() const;  // "an even number, at least 2"
@@ -128,8 +177,8 @@ enum class Requirement { blas, lapack, scalapack, spawn, threads, file_system };
 struct Binding {
   enum class Bytes { per_block, total };
 
-  std::string routines;
-  std::string settings = {};
+  Text routines;
+  Text settings = "";
   // Whether the routine's buffer on a rank holds message_bytes, or the blocks of all ranks, of message_bytes
   // each.
   Bytes bytes = Bytes::per_block;
@@ -149,31 +198,37 @@ enum class Pattern {
 
 struct Rung {
   Pattern pattern;
-  std::string metric = {};    // empty: any result
-  std::string settings = {};  // of the cases that stand there
-  std::string layer = {};  // empty: the level; `limit` where the benchmark is what the ladder is held against
+  Text metric = "";    // empty: any result
+  Text settings = "";  // of the cases that stand there
+  Text layer = "";     // empty: the level; `limit` where the benchmark is what the ladder is held against
 };
-Rung communication();                                      // metric communicate_s
-Rung arithmetic(std::string_view metric = "flops_per_s");  // of all cases
+// Bytes over the time of communication.
+constexpr Rung communication() {
+  return {Pattern::communication, "communicate_s"};
+}
+// Of all cases.
+constexpr Rung arithmetic(Text metric = "flops_per_s") {
+  return {Pattern::arithmetic, metric, "*"};
+}
 
 // What the busiest rank does, step by step. `count`, `bytes` and `ranks` are expressions of the parameters
 // and of the number of ranks p, with + - * / ^ ( ) and sqrt, log2, ceil, floor, min, max.
 struct Step {
   enum class Kind { work, messages, collective };
 
-  std::string phase;
+  Text phase;
   Kind kind;
-  std::string routine = {};  // of MPI, for a collective
-  std::string count = "1";
-  std::string bytes = "0";
-  std::string ranks = "p";  // that take part
-  bool hidden = false;      // behind the computation
+  Text routine = "";  // of MPI, for a collective
+  Text count = "1";
+  Text bytes = "0";
+  Text ranks = "p";     // that take part
+  bool hidden = false;  // behind the computation
 };
 
 // Cases of a module: `ranks=2 mode=standard,ready message_bytes=0,1Ki`.
 struct Sweep {
-  std::string module;  // baseline, standard or advanced
-  std::string cases;
+  Text module;  // baseline, standard or advanced
+  Text cases;
 };
 
 }  // namespace scope

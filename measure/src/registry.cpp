@@ -7,6 +7,7 @@
 #include "blas/blas.hpp"
 #include "json/json.hpp"
 #include "scalapack/scalapack.hpp"
+#include "text/words.hpp"
 
 namespace scope {
 namespace {
@@ -146,24 +147,8 @@ std::string unavailable_reason(const Declaration& declaration) {
   return "";
 }
 
-std::string after_last_dot(const std::string& name) {
+std::string_view after_last_dot(std::string_view name) {
   return name.substr(name.rfind('.') + 1);
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    if (end > begin) parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 std::int64_t parse_integer(const Parameter& parameter, const std::string& text) {
@@ -171,18 +156,17 @@ std::int64_t parse_integer(const Parameter& parameter, const std::string& text) 
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < parameter.minimum ||
       value > parameter.maximum) {
-    throw std::invalid_argument(parameter.name + "=" + text + ": must be an integer from " +
-                                std::to_string(parameter.minimum) + " to " +
-                                std::to_string(parameter.maximum));
+    throw std::invalid_argument(sentence({parameter.name, "=", text, ": must be an integer from ",
+                                          parameter.minimum, " to ", parameter.maximum}));
   }
   return value;
 }
 
-using Setting = std::pair<const Parameter*, std::string>;
-using Settings = std::vector<Setting>;
+// Each parameter with its value.
+using Settings = std::vector<std::pair<const Parameter*, std::string>>;
 
 // Every combination of the alternatives in `a=1 b=x,y`. Throws std::logic_error for what was not declared.
-std::vector<Settings> combinations(const std::string& text, const Declaration& declaration) {
+std::vector<Settings> combinations(std::string_view text, const Declaration& declaration) {
   std::vector<Settings> all{{}};
   if (text == "*") {
     for (const Parameter& parameter : declaration.parameters) {
@@ -196,7 +180,8 @@ std::vector<Settings> combinations(const std::string& text, const Declaration& d
     const auto parameter = std::find_if(declaration.parameters.begin(), declaration.parameters.end(),
                                         [&](const Parameter& candidate) { return candidate.name == name; });
     if (equals == std::string::npos || parameter == declaration.parameters.end()) {
-      throw std::logic_error(declaration.name + " declares no parameter for the setting " + word);
+      throw std::logic_error(std::string(declaration.name) + " declares no parameter for the setting " +
+                             word);
     }
     std::vector<Settings> longer;
     for (const Settings& settings : all) {
@@ -230,7 +215,10 @@ void write_ranks(Json& json, const Ranks& ranks) {
   ranks.maximum ? json.value(*ranks.maximum) : json.null();
   json.member("multiple_of", ranks.multiple_of);
   json.member("square", ranks.square);
-  json.member("one_of", ranks.one_of);
+  json.key("one_of");
+  json.array();
+  for (const auto& count : split(ranks.one_of, ',')) json.value(std::stoi(count));
+  json.end();
   json.end();
 }
 
@@ -247,7 +235,7 @@ void write_binding(Json& json, const Binding& binding, const Declaration& declar
 }
 
 void write_rung(Json& json, const Rung& rung, const Declaration& declaration) {
-  const std::string level = declaration.name.substr(0, declaration.name.find('.'));
+  const std::string_view level = declaration.name.substr(0, declaration.name.find('.'));
   for (const Settings& settings : combinations(rung.settings, declaration)) {
     json.object();
     json.member("pattern", spelling(rung.pattern));
@@ -271,12 +259,13 @@ void write_step(Json& json, const Step& step) {
 }
 
 void write_parameter(Json& json, const Parameter& parameter) {
+  const auto choices = split(parameter.choices, ',');
   json.object();
   json.member("name", parameter.name);
   json.member("type", parameter.is_choice() ? "choice" : "integer");
   json.member("unit", parameter.unit);
   if (parameter.is_choice()) {
-    json.member("default", parameter.choices.front());
+    json.member("default", choices.front());
     json.key("minimum");
     json.null();
     json.key("maximum");
@@ -286,8 +275,8 @@ void write_parameter(Json& json, const Parameter& parameter) {
     json.member("minimum", parameter.minimum);
     json.member("maximum", parameter.maximum);
   }
-  json.member("choices", parameter.choices);
-  json.member("label", parameter.label);
+  json.member("choices", choices);
+  json.member("label", parameter.label());
   json.member("role", spelling(parameter.role));
   json.member("meaning", parameter.meaning);
   json.end();
@@ -300,7 +289,7 @@ void write_metric(Json& json, const Metric& metric, Definition definition) {
   json.member("better", metric.better == Better::lower ? "lower" : "higher");
   json.member("quantity", spelling(metric.quantity));
   json.member("definition", spelling(definition));
-  json.member("label", metric.label);
+  json.member("label", metric.label());
   json.member("role", spelling(metric.role));
   json.end();
 }
@@ -332,7 +321,8 @@ void write_benchmark(Json& json, const Registered& benchmark) {
   json.member("specification", benchmark.specification);
   json.member("available", reason.empty());
   json.member("reason", reason);
-  json.member("family", declaration.family.empty() ? after_last_dot(declaration.name) : declaration.family);
+  json.member("family", declaration.family.empty() ? after_last_dot(declaration.name)
+                                                   : std::string_view(declaration.family));
   write_list(json, "requires", declaration.needs, [&](Requirement need) { json.value(spelling(need)); });
   json.key("ranks");
   write_ranks(json, declaration.ranks);
@@ -365,9 +355,11 @@ const char* spelling(Definition definition) {
   return "";
 }
 
+Declaration::~Declaration() = default;
+
 Registration::Registration(Declaration declaration, std::source_location where) {
   const std::string source = below_benchmarks(where.file_name());
-  const std::string name = after_last_dot(declaration.name);
+  const std::string name(after_last_dot(declaration.name));
   const std::string specification = source.substr(0, source.rfind('/') + 1) + name + ".md";
   auto& benchmarks = mutable_registry();
   benchmarks.push_back({std::move(declaration), source, specification});
@@ -384,35 +376,50 @@ const Registered& find_benchmark(const std::string& name) {
   std::vector<std::string> names;
   for (const auto& benchmark : registry()) {
     if (benchmark.declaration.name == name) return benchmark;
-    names.push_back(benchmark.declaration.name);
+    names.emplace_back(benchmark.declaration.name);
   }
-  throw std::invalid_argument("unknown benchmark " + name + ": must be one of " + joined(names));
+  throw std::invalid_argument("unknown benchmark " + name + ": must be one of " + joined(names, ", "));
+}
+
+Parameters::Parameters(Integers integers, Choices choices)
+    : integers_(std::move(integers)), choices_(std::move(choices)) {}
+
+std::int64_t Parameters::integer(std::string_view name) const {
+  const auto found = integers_.find(name);
+  if (found == integers_.end()) throw std::out_of_range("no integer parameter " + std::string(name));
+  return found->second;
+}
+
+const std::string& Parameters::choice(std::string_view name) const {
+  const auto found = choices_.find(name);
+  if (found == choices_.end()) throw std::out_of_range("no choice parameter " + std::string(name));
+  return found->second;
 }
 
 Parameters parse_parameters(const Declaration& declaration,
                             const std::map<std::string, std::string>& values) {
-  std::map<std::string, std::int64_t> integers;
-  std::map<std::string, std::string> choices;
+  Parameters::Integers integers;
+  Parameters::Choices choices;
   std::vector<std::string> names;
   for (const auto& parameter : declaration.parameters) {
-    names.push_back(parameter.name);
-    const auto given = values.find(parameter.name);
+    const std::string& name = names.emplace_back(parameter.name);
+    const auto given = values.find(name);
     if (!parameter.is_choice()) {
-      integers[parameter.name] =
+      integers[name] =
           given == values.end() ? parameter.default_integer : parse_integer(parameter, given->second);
       continue;
     }
-    const std::string value = given == values.end() ? parameter.choices.front() : given->second;
-    if (std::find(parameter.choices.begin(), parameter.choices.end(), value) == parameter.choices.end()) {
-      throw std::invalid_argument(parameter.name + "=" + value + ": must be one of " +
-                                  joined(parameter.choices));
+    const auto allowed = split(parameter.choices, ',');
+    const std::string value = given == values.end() ? allowed.front() : given->second;
+    if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
+      throw std::invalid_argument(name + "=" + value + ": must be one of " + joined(allowed, ", "));
     }
-    choices[parameter.name] = value;
+    choices[name] = value;
   }
   for (const auto& [name, value] : values) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       throw std::invalid_argument("unknown parameter " + name + "=" + value + ": must be one of " +
-                                  joined(names));
+                                  joined(names, ", "));
     }
   }
   return {std::move(integers), std::move(choices)};

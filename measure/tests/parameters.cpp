@@ -25,7 +25,7 @@ int main() {
       .name = "test.it",
       .title = "",
       .summary = "",
-      .parameters = {size("message_bytes", "B", 8, 0, 100, ""), call("mode", {"standard", "ready"}, "")},
+      .parameters = {size("message_bytes", "B", 8, 0, 100, ""), call("mode", "standard,ready", "")},
       .definition = Definition::local,
       .metrics = {},
       .sweeps = {},

@@ -24,8 +24,8 @@ def test_no_sanitiser_complains(embedded: MpiInstallation, tmp_path: Path) -> No
     for ranks in (1, 2, 4):
         output, plan = tmp_path / f"{ranks}.jsonl", tmp_path / f"{ranks}.txt"
         # Children of the library do not get the sanitiser's options and cannot start.
-        names = [each.name for each in registry.load(str(program)) if sweep.fits(ranks, each)]
-        plan.write_text("".join(f"{name}\n" for name in names if name != "mpi.spawn"))
+        fitting = [each for each in registry.load(str(program)) if sweep.fits(ranks, each)]
+        plan.write_text("".join(f"{each.name}\n" for each in fitting if "spawn" not in each.requires))
         options = ["--action=test", f"--plan={plan}", f"--output={output}"]
         code, errors = start(str(program), embedded, ranks, options, ASAN_OPTIONS="detect_leaks=0")
         assert code == 0, errors

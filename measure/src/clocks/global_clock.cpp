@@ -15,7 +15,7 @@ constexpr int exchanges_per_offset = 20;
 constexpr int fewest_exchanges = 3;
 // Over long distances less is asked: a fixed number of exchanges would take a minute for tens of hosts on a
 // WAN.
-constexpr double longest_s = 1.0;
+constexpr double longest_synchronisation_s = 1.0;
 constexpr int points_at_start = 50;
 constexpr int points_per_refresh = 4;
 // The first points are spread over 0.2 s: a slope is as good as its base is long.
@@ -74,7 +74,8 @@ void GlobalClock::learn(int points, useconds_t pause_us) {
         answer(client, points * exchanges);
       } else if (place == distance) {
         const int reference = leaders_.rank() - distance;
-        const double affordable = longest_s / (points * measure(reference, fewest_exchanges).round_trip_s);
+        const double affordable =
+            longest_synchronisation_s / (points * measure(reference, fewest_exchanges).round_trip_s);
         const int exchanges =
             static_cast<int>(std::clamp<double>(affordable, fewest_exchanges, exchanges_per_offset));
         MPI_Send(&exchanges, 1, MPI_INT, reference, tag, leaders_.handle());

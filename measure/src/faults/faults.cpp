@@ -5,23 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <sstream>
 #include <stdexcept>
+
+#include "text/words.hpp"
 
 namespace scope {
 namespace {
 
 constexpr std::array kinds = {"corrupt-payload", "wrong-result",  "wrong-pivot",
                               "sleep",           "host-per-rank", "clock-skew"};
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
-}
 
 }  // namespace
 
@@ -41,11 +33,12 @@ Faults Faults::from_environment() {
   return faults;
 }
 
-bool Faults::asks(const std::string& kind, const std::string& benchmark) const {
-  return std::find(faults_.begin(), faults_.end(), kind + ":" + benchmark) != faults_.end();
+bool Faults::asks(std::string_view kind, std::string_view benchmark) const {
+  return std::find(faults_.begin(), faults_.end(), std::string(kind) + ":" + std::string(benchmark)) !=
+         faults_.end();
 }
 
-void Faults::corrupt_if_asked(const std::string& benchmark, const Communicator& world,
+void Faults::corrupt_if_asked(std::string_view benchmark, const Communicator& world,
                               std::span<std::byte> data) const {
   const bool payload = asks("corrupt-payload", benchmark) && world.rank() == world.size() - 1;
   const bool result = asks("wrong-result", benchmark) && world.rank() == 0;
@@ -55,7 +48,7 @@ void Faults::corrupt_if_asked(const std::string& benchmark, const Communicator& 
   data[middle] ^= std::byte{0x55};
 }
 
-void Faults::hang_if_asked(const std::string& benchmark, const Communicator& world) const {
+void Faults::hang_if_asked(std::string_view benchmark, const Communicator& world) const {
   if (faults_.empty() || world.rank() != world.size() - 1) return;
   while (asks("sleep", benchmark)) sleep(1);
 }

@@ -23,12 +23,12 @@ class Faults {
   // Reads SCOPE_FAULT; throws std::invalid_argument for a fault that does not exist.
   static Faults from_environment();
 
-  void corrupt_if_asked(const std::string& benchmark, const Communicator& world,
+  void corrupt_if_asked(std::string_view benchmark, const Communicator& world,
                         std::span<std::byte> data) const;
-  void hang_if_asked(const std::string& benchmark, const Communicator& world) const;
+  void hang_if_asked(std::string_view benchmark, const Communicator& world) const;
   std::string host(int rank) const;  // the host that this rank believes to be on
   ClockSkew clock_skew(int rank) const;
-  bool asks(const std::string& kind, const std::string& benchmark) const;
+  bool asks(std::string_view kind, std::string_view benchmark) const;
 
  private:
   std::vector<std::string> faults_;

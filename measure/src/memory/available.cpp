@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "text/words.hpp"
 #include "unavailable.hpp"
 
 namespace scope {
@@ -29,7 +30,7 @@ double available_bytes() {
 }
 
 std::string megabytes(double bytes) {
-  return std::to_string(static_cast<std::int64_t>(bytes / 1e6)) + " MB";
+  return sentence({static_cast<std::int64_t>(bytes / 1e6), " MB"});
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "text/words.hpp"
+
 namespace scope {
 
 // splitmix64 (Steele, Lea and Flood, OOPSLA 2014): every word depends on the seed and its place.
@@ -66,8 +68,8 @@ std::string pattern_problem(std::span<const std::byte> bytes, std::uint64_t seed
     const std::uint64_t value = pattern_word(seed, at);
     const std::size_t count = bytes.size() - at < 8 ? bytes.size() - at : 8;
     if (std::memcmp(bytes.data() + at, &value, count) != 0) {
-      return "bytes " + std::to_string(at) + " to " + std::to_string(at + count - 1) + " of " +
-             std::to_string(bytes.size()) + " differ from what was sent";
+      return sentence(
+          {"bytes ", at, " to ", at + count - 1, " of ", bytes.size(), " differ from what was sent"});
     }
   }
   return "";

@@ -10,7 +10,7 @@ namespace scope {
 namespace {
 
 constexpr int question_tag = 21;
-constexpr int answer_tag = 22;
+constexpr int child_answer_tag = 22;
 
 std::string own_path() {
   std::array<char, PATH_MAX> path{};
@@ -41,7 +41,7 @@ int ask_children(MPI_Comm children, int question) {
   for (int child = 0; child < count; ++child) MPI_Send(&question, 1, MPI_INT, child, question_tag, children);
   for (int child = 0; child < count; ++child) {
     int answer = 0;
-    MPI_Recv(&answer, 1, MPI_INT, child, answer_tag, children, MPI_STATUS_IGNORE);
+    MPI_Recv(&answer, 1, MPI_INT, child, child_answer_tag, children, MPI_STATUS_IGNORE);
     right += answer == question + child ? 1 : 0;
   }
   return right;
@@ -56,7 +56,7 @@ int answer_parent() {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Recv(&question, 1, MPI_INT, 0, question_tag, parent, MPI_STATUS_IGNORE);
   question += rank;
-  MPI_Send(&question, 1, MPI_INT, 0, answer_tag, parent);
+  MPI_Send(&question, 1, MPI_INT, 0, child_answer_tag, parent);
   MPI_Comm_disconnect(&parent);
   return 0;
 }

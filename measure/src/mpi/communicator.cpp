@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "text/words.hpp"
+
 namespace scope {
 
 MpiEnvironment::MpiEnvironment(int& argc, char**& argv, bool threads) {
@@ -35,7 +37,7 @@ std::string MpiEnvironment::standard() const {
   int major = 0;
   int minor = 0;
   MPI_Get_version(&major, &minor);
-  return std::to_string(major) + "." + std::to_string(minor);
+  return sentence({major, ".", minor});
 }
 
 Communicator::Communicator(MPI_Comm handle) : handle_(handle) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "text/words.hpp"
 #include "unavailable.hpp"
 
 namespace scope {
@@ -54,10 +55,9 @@ auto with_count(std::int64_t elements, Make make) {
 #if MPI_VERSION >= 4
   return make(MPI_Count{0});
 #else
-  throw Unavailable(
-      std::to_string(elements) +
-      " elements in one message need the large-count calls of MPI 4; this library implements MPI " +
-      std::to_string(MPI_VERSION) + "." + std::to_string(MPI_SUBVERSION));
+  throw Unavailable(sentence(
+      {elements, " elements in one message need the large-count calls of MPI 4; this library implements MPI ",
+       MPI_VERSION, ".", MPI_SUBVERSION}));
 #endif
 }
 

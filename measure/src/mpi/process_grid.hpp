@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "mpi/communicator.hpp"
-#include "unavailable.hpp"
 
 namespace scope {
 
@@ -16,17 +14,7 @@ class ProcessGrid {
  public:
   // `rows` 0: as square as the number of processes allows, never more rows than columns. Throws Unavailable
   // when it does not divide them.
-  ProcessGrid(const Communicator& communicator, std::int64_t rows, GridOrder order = GridOrder::rows)
-      : rows_(static_cast<int>(rows != 0 ? rows : squarest(communicator.size()))), order_(order) {
-    if (rows > communicator.size() || communicator.size() % rows_ != 0) {
-      throw Unavailable("grid_rows=" + std::to_string(rows) + ": must divide " +
-                        std::to_string(communicator.size()) + " processes, or be 0 for the squarest grid");
-    }
-    columns_ = communicator.size() / rows_;
-    const int rank = communicator.rank();
-    row_ = order == GridOrder::rows ? rank / columns_ : rank % rows_;
-    column_ = order == GridOrder::rows ? rank % columns_ : rank / rows_;
-  }
+  ProcessGrid(const Communicator& communicator, std::int64_t rows, GridOrder order = GridOrder::rows);
 
   int rows() const { return rows_; }
   int columns() const { return columns_; }
@@ -43,13 +31,6 @@ class ProcessGrid {
 
  private:
   static int wrapped(int place, int count) { return (place % count + count) % count; }
-  static int squarest(int processes) {
-    int rows = 1;
-    for (int candidate = 2; candidate * candidate <= processes; ++candidate) {
-      if (processes % candidate == 0) rows = candidate;
-    }
-    return rows;
-  }
 
   int rows_;
   GridOrder order_;

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "text/words.hpp"
+
 namespace scope {
 namespace {
 
@@ -64,8 +66,8 @@ void set_reserved(PlannedCase& item, const std::string& key, const std::string& 
 
 void check_ranks(const Declaration& declaration, int ranks) {
   if (declaration.ranks.allow(ranks)) return;
-  throw std::invalid_argument(declaration.name + " on ranks=" + std::to_string(ranks) + ": must be " +
-                              declaration.ranks.description());
+  throw std::invalid_argument(
+      sentence({declaration.name, " on ranks=", ranks, ": must be ", declaration.ranks.description()}));
 }
 
 PlannedCase parse_line(const std::string& line, int position, int ranks) {
@@ -103,7 +105,7 @@ std::vector<PlannedCase> read_plan(const std::string& path, const Communicator& 
     try {
       cases.push_back(parse_line(line, static_cast<int>(cases.size()), world.size()));
     } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(path + ":" + std::to_string(number_of_line) + ": " + error.what());
+      throw std::invalid_argument(sentence({path, ":", number_of_line, ": ", error.what()}));
     }
   }
   if (cases.empty()) throw std::invalid_argument(path + ": cannot be read or holds no case");

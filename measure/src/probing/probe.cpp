@@ -21,13 +21,12 @@ namespace scope {
 namespace {
 
 using std::chrono::microseconds;
-using std::chrono::seconds;
 
 enum Tag { command_tag = 50, ready_tag, start_tag, answer_tag, echo_tag };
 
 constexpr microseconds shortest_nap{50};
 constexpr microseconds longest_nap{5000};  // of a rank that nobody asks for anything
-constexpr seconds patience{60};
+constexpr std::chrono::seconds longest_silence{60};
 constexpr int silence_ms = 120'000;  // after which nobody is taken to be there any more
 constexpr std::int64_t largest_chunk = std::int64_t{1} << 28;
 constexpr int largest_window = 64;
@@ -45,7 +44,7 @@ class Input {
       pollfd input{STDIN_FILENO, POLLIN, 0};
       if (poll(&input, 1, silence_ms) <= 0) return std::nullopt;
       std::array<char, 4096> part{};
-      const ssize_t length = read(STDIN_FILENO, part.data(), part.size());
+      const ssize_t length = ::read(STDIN_FILENO, part.data(), part.size());
       if (length <= 0) return std::nullopt;
       text_.append(part.data(), static_cast<std::size_t>(length));
     }
@@ -118,7 +117,7 @@ Command read_command(const std::string& line, int ranks) {
 }
 
 // Waits for a message without keeping the processor; returns its length in bytes.
-int await(int source, int tag, const std::string& what, seconds limit, MPI_Comm world) {
+int await(int source, int tag, const std::string& what, std::chrono::seconds limit, MPI_Comm world) {
   Waiting waiting(what, shortest_nap, limit.count() > 0 ? 4 * shortest_nap : longest_nap, limit);
   MPI_Status status;
   for (;;) {
@@ -173,13 +172,13 @@ std::vector<double> carry_out_here(const Command& command, const Communicator& w
 // A rank above 0: does what rank 0 says until that is nothing.
 void follow(const Communicator& world, const Faults& faults) {
   for (;;) {
-    std::string line(await(0, command_tag, "a command", seconds(0), world.handle()), '\0');
+    std::string line(await(0, command_tag, "a command", std::chrono::seconds(0), world.handle()), '\0');
     MPI_Recv(line.data(), static_cast<int>(line.size()), MPI_BYTE, 0, command_tag, world.handle(),
              MPI_STATUS_IGNORE);
     if (line.empty()) return;
     const auto start_together = [&] {
       MPI_Send(nullptr, 0, MPI_BYTE, 0, ready_tag, world.handle());
-      await(0, start_tag, "the start", patience, world.handle());
+      await(0, start_tag, "the start", longest_silence, world.handle());
       MPI_Recv(nullptr, 0, MPI_BYTE, 0, start_tag, world.handle(), MPI_STATUS_IGNORE);
     };
     const auto numbers = carry_out_here(read_command(line, world.size()), world, faults, start_together);
@@ -199,7 +198,7 @@ std::vector<std::vector<double>> lead(const std::string& line, const Command& co
   }
   const auto start_together = [&] {
     for (const int rank : others) {
-      await(rank, ready_tag, rank_name(rank) + "'s readiness", patience, world.handle());
+      await(rank, ready_tag, rank_name(rank) + "'s readiness", longest_silence, world.handle());
       MPI_Recv(nullptr, 0, MPI_BYTE, rank, ready_tag, world.handle(), MPI_STATUS_IGNORE);
     }
     for (const int rank : others) MPI_Send(nullptr, 0, MPI_BYTE, rank, start_tag, world.handle());
@@ -211,8 +210,9 @@ std::vector<std::vector<double>> lead(const std::string& line, const Command& co
     start_together();
   }
   for (const int rank : others) {
-    const int length = await(rank, answer_tag, rank_name(rank) + "'s answer",
-                             patience + seconds(static_cast<int>(command.seconds)), world.handle());
+    const int length =
+        await(rank, answer_tag, rank_name(rank) + "'s answer",
+              longest_silence + std::chrono::seconds(static_cast<int>(command.seconds)), world.handle());
     answers[rank].resize(length / sizeof(double));
     MPI_Recv(answers[rank].data(), length, MPI_BYTE, rank, answer_tag, world.handle(), MPI_STATUS_IGNORE);
   }

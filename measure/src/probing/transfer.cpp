@@ -11,9 +11,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int first_tag = 100;                // each transfer has a tag for its chunks and one for its grants
-constexpr std::chrono::seconds patience{30};  // beyond a stream's own time
-constexpr double settling = 0.25;             // of a stream's time
+constexpr int first_tag = 100;  // each transfer has a tag for its chunks and one for its grants
+constexpr std::chrono::seconds longest_delay{30};  // beyond a stream's own time
+constexpr double settling = 0.25;                  // of a stream's time
 
 constexpr std::int64_t closing = -1;  // the number of a chunk that ends the stream
 
@@ -238,7 +238,7 @@ std::vector<Delivery> carry_out(const std::vector<Transfer>& transfers, double s
   const double waited_before = waited_for_processor();
   const auto begin = Clock::now();
   for (Sender& sender : senders) sender.start(seconds);
-  const std::chrono::seconds limit = patience + std::chrono::seconds(static_cast<int>(seconds));
+  const std::chrono::seconds limit = longest_delay + std::chrono::seconds(static_cast<int>(seconds));
   Waiting waiting("a chunk of a transfer", nap, nap, limit);
   for (bool left = true; left;) {
     left = false;

@@ -9,16 +9,10 @@
 #include <set>
 #include <sstream>
 
+#include "text/words.hpp"
+
 namespace scope {
 namespace {
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts{""};
-  for (const char character : text) {
-    character == separator ? parts.emplace_back() : parts.back() += character;
-  }
-  return parts;
-}
 
 // Of cpu.max: `100000 50000`, or `max 100000` for no limit.
 std::optional<double> quota_v2(const std::string& group) {
@@ -70,7 +64,7 @@ std::vector<int> allowed_processors() {
 
 std::vector<std::vector<int>> allowed_on_host(const Communicator& world) {
   std::string mine = host_name();
-  for (const int processor : allowed_processors()) mine += ' ' + std::to_string(processor);
+  for (const int processor : allowed_processors()) mine += sentence({' ', processor});
   std::vector<std::vector<int>> all;
   for (const std::string& text : world.all_gather(mine)) {
     std::istringstream words(text);
@@ -92,7 +86,7 @@ std::optional<double> processor_quota(const std::string& root) {
     const auto controllers = split(line.substr(first + 1, second - first - 1), ',');
     std::string group = line.substr(second + 1);
     while (group.ends_with('/')) group.pop_back();
-    if (controllers.front().empty()) {
+    if (controllers.empty()) {
       limit(smallest, root + "/sys/fs/cgroup", group, quota_v2);
     } else if (std::find(controllers.begin(), controllers.end(), "cpu") != controllers.end()) {
       limit(smallest, root + "/sys/fs/cgroup/cpu", group, quota_v1);

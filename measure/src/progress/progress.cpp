@@ -15,7 +15,7 @@
 namespace scope {
 namespace {
 
-constexpr int slot_bytes = 256;
+constexpr int progress_slot_bytes = 256;
 constexpr auto interval = std::chrono::milliseconds(500);
 
 const char* spelling(Stage stage) {
@@ -77,17 +77,18 @@ void Progress::beat() {
 void Progress::write_slot() const {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  std::array<char, slot_bytes + 1> slot;
+  std::array<char, progress_slot_bytes + 1> slot;
   const int length =
-      std::snprintf(slot.data(), slot_bytes,
+      std::snprintf(slot.data(), progress_slot_bytes,
                     "rank=%d host=%.100s pid=%d position=%d stage=%s repetition=%lld beat_unix_s=%.3f", rank_,
                     host_.c_str(), static_cast<int>(getpid()), position_.load(), spelling(stage_.load()),
                     static_cast<long long>(repetition_.load()),
                     static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9);
-  std::memset(slot.data() + length, ' ', slot_bytes - length);
-  slot[slot_bytes - 1] = '\n';
+  std::memset(slot.data() + length, ' ', progress_slot_bytes - length);
+  slot[progress_slot_bytes - 1] = '\n';
   // A watcher that misses a beat sees an old one; there is nothing better to do about a failed write here.
-  [[maybe_unused]] const auto written = pwrite(file_, slot.data(), slot_bytes, off_t{slot_bytes} * rank_);
+  [[maybe_unused]] const auto written =
+      pwrite(file_, slot.data(), progress_slot_bytes, off_t{progress_slot_bytes} * rank_);
 }
 
 }  // namespace scope

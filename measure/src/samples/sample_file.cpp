@@ -11,6 +11,7 @@
 
 #include "json/json.hpp"
 #include "processors/processors.hpp"
+#include "text/words.hpp"
 
 namespace scope {
 namespace {
@@ -207,12 +208,6 @@ std::optional<double> median_s(const Outcome& outcome) {
   return median / static_cast<double>(series.operations);
 }
 
-std::string joined(const std::vector<std::string>& items) {
-  std::string text;
-  for (const auto& item : items) text += (text.empty() ? "" : ",") + item;
-  return text;
-}
-
 }  // namespace
 
 double unix_seconds() {
@@ -317,7 +312,7 @@ void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, 
   json.end();
   std::string line = json.text();
   const std::string empty = "\"processes\":[]";
-  line.replace(line.rfind(empty), empty.size(), "\"processes\":[" + joined(processes) + "]");
+  line.replace(line.rfind(empty), empty.size(), "\"processes\":[" + joined(processes, ",") + "]");
   samples_.append(line);
 
   Json entry = begin("launch");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "clocks/global_clock.hpp"
 #include "clocks/tick_clock.hpp"
@@ -77,7 +78,7 @@ class Repetition {
   }
 
   // Adds a quantity of this repetition, for example the time of a phase.
-  void observe(const std::string& name, double value) { times_.observed[name] = value; }
+  void observe(std::string_view name, double value);
 
   std::int64_t operations() const { return operations_; }
   const TickClock& ticks() const { return setting_.ticks; }

@@ -17,7 +17,7 @@
 namespace scope {
 namespace {
 
-constexpr int looks = 128;
+constexpr int most_looks = 128;
 
 struct Mailbox {
   alignas(apart_bytes) std::atomic<std::uint64_t> offered;
@@ -69,7 +69,7 @@ class Cma final : public Transport {
   Mailbox* mailbox(int which) const { return reinterpret_cast<Mailbox*>(memory_.data()) + which; }
 
   static bool becomes(const std::atomic<std::uint64_t>& count, std::uint64_t wanted) {
-    for (int look = 0; look < looks; ++look) {
+    for (int look = 0; look < most_looks; ++look) {
       if (count.load(std::memory_order_acquire) == wanted) return true;
     }
     return false;

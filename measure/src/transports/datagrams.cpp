@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 50ms;
+constexpr auto resend_after = 50ms;
 constexpr std::size_t brief_bytes = 1024;
 constexpr std::size_t most_prefix_bytes = 32;
 using Packet = std::array<std::byte, most_prefix_bytes + sizeof(Datagrams::Header) + brief_bytes>;
@@ -51,7 +51,7 @@ Datagrams::Datagrams(Socket socket, const Partner& partner, const TransportOptio
       largest_payload_(largest_payload),
       credit_bytes_(0) {
   // Who sleeps wakes up to see whether something must be sent again.
-  const timeval limit{0, std::chrono::microseconds(patience).count()};
+  const timeval limit{0, std::chrono::microseconds(resend_after).count()};
   setsockopt(socket_.descriptor(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   if (!options.sleeps) fcntl(socket_.descriptor(), F_SETFL, O_NONBLOCK);
   const double room = 2 * partner.swap(socket_.buffer_bytes());  // the kernel counts its bookkeeping too
@@ -210,7 +210,7 @@ void Datagrams::start_again_when_silent() {
     silent_oldest_ = oldest_;
     silent_next_ = next_;
     silent_since_ = now;
-  } else if (now - silent_since_ > patience) {
+  } else if (now - silent_since_ > resend_after) {
     current_ = oldest_;
     silent_since_ = now;
   }

@@ -9,7 +9,7 @@
 namespace scope {
 namespace {
 
-[[noreturn]] void fail() {
+[[noreturn]] void fail_to_load() {
   const char* reason = dlerror();
   throw Unavailable(reason != nullptr ? reason : "a shared library cannot be loaded");
 }
@@ -27,12 +27,12 @@ constexpr int own_names_first = RTLD_DEEPBIND;
 SharedLibrary::SharedLibrary(const char* soname, const char* path)
     : handle_(dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {
   if (handle_ == nullptr) handle_ = dlopen(path, RTLD_NOW | RTLD_LOCAL | own_names_first);
-  if (handle_ == nullptr) fail();
+  if (handle_ == nullptr) fail_to_load();
 }
 
 SharedLibrary::Symbol SharedLibrary::operator[](const char* name) const {
   void* const address = dlsym(handle_, name);
-  if (address == nullptr) fail();
+  if (address == nullptr) fail_to_load();
   return {address};
 }
 

@@ -15,9 +15,9 @@ namespace scope {
 namespace {
 
 constexpr std::size_t inline_bytes = line_bytes / 2 - sizeof(std::uint64_t);
-constexpr std::size_t slot_bytes = 8192;
+constexpr std::size_t ring_slot_bytes = 8192;
 constexpr std::uint64_t slots = 32;
-constexpr int looks = 256;
+constexpr int most_looks_for_room = 256;
 constexpr int length_bits = 16;
 
 // The ticket says which message is there, from 1, and how long it is: one store makes both visible.
@@ -33,7 +33,7 @@ struct Line {
 };
 
 struct Body {
-  alignas(apart_bytes) std::byte bytes[slot_bytes];
+  alignas(apart_bytes) std::byte bytes[ring_slot_bytes];
 };
 
 struct Taken {
@@ -74,7 +74,7 @@ class Shm final : public Transport {
     }
     const std::uint64_t place = sent_ % slots;
     Place& here = queues_->line[place].place[out_];
-    const std::size_t bytes = std::min(rest.size(), slot_bytes);
+    const std::size_t bytes = std::min(rest.size(), ring_slot_bytes);
     copy(bytes <= inline_bytes ? here.brief : queues_->body[out_][place].bytes, rest.data(), bytes);
     here.ticket.store(++sent_ << length_bits | bytes, std::memory_order_release);
     return bytes;
@@ -85,7 +85,7 @@ class Shm final : public Transport {
     const Place& here = queues_->line[place].place[in_];
     std::uint64_t ticket = here.ticket.load(std::memory_order_acquire);
     for (int look = 0; ticket >> length_bits != received_ + 1; ++look) {
-      if (look == looks) return 0;
+      if (look == most_looks_for_room) return 0;
       ticket = here.ticket.load(std::memory_order_acquire);
     }
     const std::size_t bytes = std::min<std::size_t>(ticket & ((1u << length_bits) - 1), rest.size());

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "text/words.hpp"
+
 namespace scope {
 
 using Connect = std::unique_ptr<Transport>(const Partner&, const TransportOptions&);
@@ -38,8 +40,8 @@ void refuse_what_it_has_not(const Protocol& protocol, const TransportOptions& op
   const std::string name = std::string("protocol=") + protocol.name + " ";
   if (options.sleeps && !protocol.sleeps) throw Unavailable(name + "wait=blocking: it only polls");
   if (options.socket_buffer_bytes > 0 && !protocol.sockets) {
-    throw Unavailable(name + "socket_buffer_bytes=" + std::to_string(options.socket_buffer_bytes) +
-                      ": it has no socket");
+    throw Unavailable(
+        sentence({name, "socket_buffer_bytes=", options.socket_buffer_bytes, ": it has no socket"}));
   }
   if (!options.nodelay && protocol.connect != connect_tcp)
     throw Unavailable(name + "nodelay=off: only TCP has it");

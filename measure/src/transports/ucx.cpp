@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "text/words.hpp"
 #include "transports/shared_library.hpp"
 
 namespace scope {
@@ -96,7 +97,7 @@ Address address_of(const Worker& worker) {
   if (length <= copy.size()) std::memcpy(copy.data(), address, length);
   ucx().worker_release_address(worker.get(), address);
   if (length > copy.size())
-    throw Unavailable("ucp_worker_get_address: an address of " + std::to_string(length) + " B");
+    throw Unavailable(sentence({"ucp_worker_get_address: an address of ", length, " B"}));
   return copy;
 }
 

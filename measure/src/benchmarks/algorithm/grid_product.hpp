@@ -50,7 +50,7 @@ class GridProduct : public Benchmark {
   static std::vector<Parameter> parameters() {
     return {
         size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("order of the matrices"),
-        method("variant", {"plain", "transposed", "tuned"},
+        method("variant", "plain,transposed,tuned",
                "plain triple loop; B transposed as it is distributed (appendix G); BLAS, communication "
                "overlapped"),
         grid_rows()};

@@ -2,6 +2,8 @@
 //
 // Timed: factorisation with partial pivoting of [A | b] dealt out in blocks over a grid, and the solution
 // with U, on every rank; the slowest counts. The matrix is made before, the residual found after.
+//
+// Not for sanitisers: they do not see into the BLAS, and without it nothing runs.
 #include <array>
 #include <optional>
 
@@ -14,11 +16,10 @@
 #include "benchmarks/algorithm/values.hpp"
 #include "faults/faults.hpp"
 #include "memory/available.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::linpack {
 namespace {
-
-using namespace linpack;
 
 constexpr double threshold = 16;  // of HPL
 constexpr double unit = epsilon / 2;
@@ -96,11 +97,11 @@ class Linpack final : public Benchmark {
     std::int64_t missing = missing_;
     MPI_Allreduce(MPI_IN_PLACE, &missing, 1, MPI_INT64_T, MPI_MAX, communicator_.handle());
     if (missing != 0) {
-      return {n_, "column " + std::to_string(missing) + " has no pivot: the matrix is singular"};
+      return {n_, sentence({"column ", missing, " has no pivot: the matrix is singular"})};
     }
     const double found = residual();
     if (!(found < threshold)) {
-      return {n_, "scaled residual " + std::to_string(found) + ", must be below 16"};
+      return {n_, sentence({"scaled residual ", found, ", must be below 16"})};
     }
     return {n_, ""};
   }
@@ -136,8 +137,8 @@ class Linpack final : public Benchmark {
     const std::int64_t columns = layout_.columns.local();
     const std::int64_t panel = (rows + block_ + 1) * block_;
     if (std::max({panel, columns * block_}) > std::numeric_limits<int>::max()) {
-      throw Unavailable("a message of more than 2147483647 values: n=" + std::to_string(n_) +
-                        " in blocks of " + std::to_string(block_) + " is too much for this grid");
+      throw Unavailable(sentence({"a message of more than 2147483647 values: n=", n_, " in blocks of ",
+                                  block_, " is too much for this grid"}));
     }
     require_memory(static_cast<std::int64_t>(sizeof(double)) *
                        (leading_ * columns + 3 * panel + 3 * columns * block_ + 6 * n_),
@@ -482,22 +483,19 @@ class Linpack final : public Benchmark {
 };
 
 std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = {
-      size("n", "", 500, 1, 1'000'000, "equations").labelled("number of equations"),
-      method("block", "", 128, 1, 10'000, "rows and columns of the blocks in which the matrix is dealt out")
-          .labelled("block size")};
-  for (auto& parameter : grid_parameters()) all.push_back(std::move(parameter));
-  all.push_back(parallel("broadcast", broadcasts(), "how a factored panel travels along a row of the grid"));
-  all.push_back(
-      parallel("swap", {"long", "binomial"},
-               "how rows are brought to all processes of a column: gathered by all, or gathered and "
-               "broadcast"));
-  all.push_back(
-      parallel("look_ahead", "", 1, 0, 1, "panels that are factored before the update that precedes"));
-  all.push_back(
-      problem("matrix", {"hpl", "singular", "not_a_number"},
-              "HPL's, or one that must be refused: with a column of zeros, with an element that is none"));
-  return all;
+  return together(
+      {{size("n", "", 500, 1, 1'000'000, "equations").labelled("number of equations"),
+        method("block", "", 128, 1, 10'000, "rows and columns of the blocks in which the matrix is dealt out")
+            .labelled("block size")},
+       grid_parameters(),
+       {parallel("broadcast", broadcasts, "how a factored panel travels along a row of the grid"),
+        parallel(
+            "swap", "long,binomial",
+            "how rows are brought to all processes of a column: gathered by all, or gathered and broadcast"),
+        parallel("look_ahead", "", 1, 0, 1, "panels that are factored before the update that precedes"),
+        problem(
+            "matrix", "hpl,singular,not_a_number",
+            "HPL's, or one that must be refused: with a column of zeros, with an element that is none")}});
 }
 
 const Registration registration{{
@@ -519,4 +517,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::linpack

@@ -13,8 +13,9 @@
 #include "benchmarks/algorithm/block_message.hpp"
 #include "benchmarks/algorithm/grid_product.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::matmul_cannon {
 namespace {
 
 constexpr int a_tag = 20;
@@ -52,7 +53,7 @@ class Cannon final : public GridProduct {
     }
     const std::int64_t packed = tuned() ? 0 : std::max(total(a_counts()), total(b_counts()));
     if (packed > std::numeric_limits<int>::max()) {
-      throw Unavailable(std::to_string(packed) + " values to scatter at once: must be at most 2147483647");
+      throw Unavailable(sentence({packed, " values to scatter at once: must be at most 2147483647"}));
     }
     require(places(held_a_) * a_block(grid_.row()) + places(held_b_) * b_block(grid_.column()) +
             share_values() + (communicator.root() ? packed : 0));
@@ -324,4 +325,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::matmul_cannon

@@ -17,8 +17,9 @@
 #include "benchmarks/algorithm/values.hpp"
 #include "blas/dense.hpp"
 #include "memory/available.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::matmul_strassen {
 namespace {
 
 constexpr int products = 7;
@@ -136,9 +137,8 @@ class Strassen final : public Benchmark {
     const double limit = epsilon / 2 * n * n * (1.5 * n + 7.5);
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (!(std::abs(found[i] - expected[i]) <= limit)) {
-        return {std::int64_t{size_} * size_, "column " + std::to_string(i) +
-                                                 " of the product is wrong: residual " +
-                                                 std::to_string(std::abs(found[i] - expected[i]))};
+        return {std::int64_t{size_} * size_, sentence({"column ", i, " of the product is wrong: residual ",
+                                                       std::abs(found[i] - expected[i])})};
       }
     }
     return {std::int64_t{size_} * size_, ""};
@@ -330,13 +330,12 @@ const Registration registration{{
     .title = "Strassen's algorithm",
     .summary = "matrix multiplication by one level of Strassen's algorithm on seven processes",
     .family = "matrix product",
-    .ranks = Ranks::among({1, products}),
+    .ranks = Ranks::among("1,7"),
     .rungs = {communication(), arithmetic()},
     .parameters =
         {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("order of the matrices"),
-         method("variant", {"plain", "tuned"}, "plain triple loop, or the BLAS, for each product"),
-         parallel("schedule", {"original", "rescheduled"},
-                  "order in which products are sent: Table C.2, or C.3")},
+         method("variant", "plain,tuned", "plain triple loop, or the BLAS, for each product"),
+         parallel("schedule", "original,rescheduled", "order in which products are sent: Table C.2, or C.3")},
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
     .sweeps = {{"baseline", "ranks=1 variant=plain n=360"},
@@ -348,4 +347,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::matmul_strassen

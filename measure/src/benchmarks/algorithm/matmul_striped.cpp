@@ -10,7 +10,7 @@
 #include "benchmarks/algorithm/grid_product.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
 
-namespace scope {
+namespace scope::matmul_striped {
 namespace {
 
 constexpr int a_tag = 20;
@@ -252,4 +252,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::matmul_striped

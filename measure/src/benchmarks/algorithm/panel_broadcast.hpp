@@ -15,17 +15,11 @@ namespace scope {
 // `ring`: each process passes it on to its right neighbour. `ring_modified`: the first neighbour, who has the
 // next panel, need not pass it on. `binomial`: a tree. `long`: cut in parts, one to each process,
 // who then pass the parts round (van de Geijn).
-inline std::vector<std::string> broadcasts() {
-  return {"ring_modified", "ring", "binomial", "long"};
-}
-
+inline constexpr const char* broadcasts = "ring_modified,ring,binomial,long";
 // With those of the MPI library: `library` is MPI_Bcast, which topology-aware collectives serve where they
 // are below the program; `library_nonblocking` is MPI_Ibcast.
-inline std::vector<std::string> broadcasts_with_library() {
-  auto all = broadcasts();
-  all.insert(all.end(), {"library", "library_nonblocking"});
-  return all;
-}
+inline constexpr const char* broadcasts_with_library =
+    "ring_modified,ring,binomial,long,library,library_nonblocking";
 
 class PanelBroadcast {
  public:

@@ -23,8 +23,9 @@
 #include "mpi/datatype.hpp"
 #include "mpi/process_grid.hpp"
 #include "sampling/phases.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::relaxation {
 namespace {
 
 constexpr int upward_tag = 12;
@@ -159,14 +160,13 @@ class Relaxation final : public Benchmark {
       throw Unavailable("variant=tuned: red-black has a plain sweep only; choose chaotic or jacobi");
     }
     if (size_ < grid_.rows() || size_ < grid_.columns()) {
-      throw Unavailable("n=" + std::to_string(size_) + ": every process of the " +
-                        std::to_string(grid_.rows()) + " x " + std::to_string(grid_.columns()) +
-                        " grid needs a point");
+      throw Unavailable(sentence({"n=", size_, ": every process of the ", grid_.rows(), " x ",
+                                  grid_.columns(), " grid needs a point"}));
     }
     const std::int64_t side = size_;
     const std::int64_t packed = (side + 2 * grid_.rows()) * (side + 2 * grid_.columns());
     if (packed > std::numeric_limits<int>::max()) {
-      throw Unavailable("n=" + std::to_string(size_) + ": more than 2^31 - 1 points in one scatter");
+      throw Unavailable(sentence({"n=", size_, ": more than 2^31 - 1 points in one scatter"}));
     }
     const int blocks = method_ == Method::jacobi ? 2 : 1;
     std::int64_t bytes =
@@ -531,12 +531,12 @@ const Registration registration{{
         {size("n", "", 120, 1, 46000, "N of the N x N points inside the boundary")
              .labelled("points on a side of the grid"),
          problem("iterations", "", 100, 1, 1'000'000, "sweeps over all points"),
-         problem("method", {"chaotic", "jacobi", "red_black"},
+         problem("method", "chaotic,jacobi,red_black",
                  "Gauss-Seidel inside a block with old values across (the thesis's), or one that does not "
                  "depend on the grid"),
-         parallel("exchange", {"blocking", "overlapped"},
+         parallel("exchange", "blocking,overlapped",
                   "send-receives between sweeps, or messages under way while the inner points are swept"),
-         method("variant", {"plain", "tuned"},
+         method("variant", "plain,tuned",
                 "plain loops, or vectors (jacobi) and several rows at once (chaotic)"),
          grid_rows()},
     .definition = Definition::max_rank,
@@ -557,4 +557,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::relaxation

@@ -3,11 +3,14 @@
 // Timed: factorisation and the solution of one system, on every rank; the slowest counts; both apart, too.
 // Each process has one block of columns: ScaLAPACK divides the band among them and couples the parts by a
 // reduced system, so that with more processes more is computed than with one.
+//
+// Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
 #include <optional>
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::scalapack_band {
 namespace {
 
 constexpr double threshold = 3;  // of ScaLAPACK's testers: BLU.dat, BLLT.dat
@@ -71,7 +74,7 @@ class BandSolve : public ScalapackCase<Real> {
   }
 
   std::string refusal(int info) const override {
-    return "ScaLAPACK found no pivot in step or process " + std::to_string(info) + " of the factorisation";
+    return sentence({"ScaLAPACK found no pivot in step or process ", info, " of the factorisation"});
   }
 
   // |A x - b| / (eps n |A| |x|)
@@ -112,14 +115,14 @@ class BandSolve : public ScalapackCase<Real> {
     const std::int64_t band = parameters.integer("band");
     const std::int64_t parts = communicator.size();
     if (n <= band) {
-      throw Unavailable("band=" + std::to_string(band) + ": must be less than n=" + std::to_string(n));
+      throw Unavailable(sentence({"band=", band, ": must be less than n=", n}));
     }
     if (parts == 1) return static_cast<int>(n);
     const std::int64_t size = (n + parts - 1) / parts;
     if (n - (parts - 1) * size < needed) {
-      throw Unavailable("every process needs " + std::to_string(needed) + " columns: n=" + std::to_string(n) +
-                        " on " + std::to_string(parts) + " processes does not give them; n=" +
-                        std::to_string(parts * std::max(needed, size)) + " would do");
+      throw Unavailable(
+          sentence({"every process needs ", needed, " columns: n=", n, " on ", parts,
+                    " processes does not give them; n=", parts * std::max(needed, size), " would do"}));
     }
     return static_cast<int>(size);
   }
@@ -236,7 +239,7 @@ Declaration declaration(const Row& row) {
           .summary = row.summary,
           .needs = {Requirement::scalapack},
           .rungs = {arithmetic()},
-          .parameters = {problem("precision", {"double", "single"}, "of the matrix and the arithmetic"),
+          .parameters = {problem("precision", "double,single", "of the matrix and the arithmetic"),
                          size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix")
                              .labelled("order of the matrix"),
                          problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one")
@@ -258,4 +261,4 @@ const Registration cholesky(declaration({"algorithm.scalapack_band_cholesky", "S
                                          in_precision<BandCholesky>}));
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::scalapack_band

@@ -14,6 +14,7 @@
 #include "blas/blas.hpp"
 #include "memory/available.hpp"
 #include "scalapack/scalapack.hpp"
+#include "text/words.hpp"
 
 namespace scope {
 
@@ -45,8 +46,8 @@ struct Distributed {
     }
   }
 
-  // For distributed_product and its kin.
-  auto stored() const {
+  // For distributed_product and the like.
+  Element stored() const {
     return
         [this](std::int64_t place, std::int64_t, std::int64_t) { return static_cast<double>(values[place]); };
   }
@@ -123,7 +124,7 @@ class ScalapackCase : public Benchmark {
   }
   // Empty when the result is right. Collective.
   virtual std::string problem(std::uint64_t seed) = 0;
-  virtual std::string refusal(int info) const { return "ScaLAPACK gave up: info = " + std::to_string(info); }
+  virtual std::string refusal(int info) const { return sentence({"ScaLAPACK gave up: info = ", info}); }
 
   // Of this precision: getrf is pdgetrf or psgetrf.
   static scalapack::Routine routine(const std::string& name) {
@@ -137,8 +138,7 @@ class ScalapackCase : public Benchmark {
   std::string beyond(double value, double scale, double threshold) const {
     const double residual = value / (roundoff<Real> * n_ * scale);
     if (residual <= threshold) return "";  // false of NaN, too
-    return "scaled residual " + std::to_string(residual) + ", must be at most " +
-           std::to_string(static_cast<int>(threshold));
+    return sentence({"scaled residual ", residual, ", must be at most ", static_cast<int>(threshold)});
   }
 
   const Communicator& communicator_;
@@ -150,26 +150,9 @@ class ScalapackCase : public Benchmark {
   int info_ = 0;
 };
 
-inline std::vector<Parameter> scalapack_parameters(std::vector<Parameter> further = {}) {
-  std::vector<Parameter> parameters = {
-      problem("precision", {"double", "single"}, "of the matrices and the arithmetic"),
-      size("n", "", 120, 1, 1'000'000, "rows and columns of the matrix").labelled("order of the matrix"),
-      method("block", "", 32, 1, 100'000, "rows and columns of the blocks in which it is dealt out")
-          .labelled("block size")};
-  for (auto& parameter : grid_parameters()) parameters.push_back(std::move(parameter));
-  for (auto& parameter : further) parameters.push_back(std::move(parameter));
-  return parameters;
-}
-
-inline Parameter condition_parameter() {
-  return problem("condition", "", 1000, 1, 1'000'000'000'000, "condition of the matrix");
-}
-
-inline std::vector<Sweep> scalapack_sweeps() {
-  return {{"standard", "ranks=powers n=500,1000"},
-          {"standard", "ranks=2 precision=single n=1000"},
-          {"advanced", "ranks=powers precision=double,single n=2000 block=32,64,128"}};
-}
+std::vector<Parameter> scalapack_parameters(const std::vector<Parameter>& further = {});
+Parameter condition_parameter();
+std::vector<Sweep> scalapack_sweeps();
 
 // Of both precisions.
 template <template <class> class Case>

@@ -2,11 +2,13 @@
 //
 // Timed: LU factorisation and the inverse from the factors, on every rank; the slowest counts; both apart,
 // too.
+//
+// Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
 #include <optional>
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
 
-namespace scope {
+namespace scope::scalapack_inverse {
 namespace {
 
 constexpr double threshold = 1;  // of ScaLAPACK's tester: INV.dat
@@ -97,4 +99,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::scalapack_inverse

@@ -1,9 +1,11 @@
 // algorithm.scalapack_pdgemm: C = A B by the PBLAS of ScaLAPACK.
 //
 // Timed: one product on every rank; the slowest counts. The matrices are dealt out before.
+//
+// Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
 #include "benchmarks/algorithm/scalapack_case.hpp"
 
-namespace scope {
+namespace scope::scalapack_pdgemm {
 namespace {
 
 template <class Real>
@@ -41,8 +43,8 @@ class Product final : public ScalapackCase<Real> {
   std::map<std::string, double> phases(double, double) const override { return {}; }
 
   std::string problem(std::uint64_t seed) override {
-    return distributed_product_problem<Real>(a_.layout, a_.stored(), b_.stored(), c_.stored(), seed,
-                                             this->communicator_);
+    return distributed_product_problem(a_.layout, a_.stored(), b_.stored(), c_.stored(), roundoff<Real>, seed,
+                                       this->communicator_);
   }
 
   Distributed<Real> a_;
@@ -66,4 +68,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::scalapack_pdgemm

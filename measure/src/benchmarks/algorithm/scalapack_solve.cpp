@@ -2,11 +2,14 @@
 //
 // Timed: factorisation and the solution of one system, on every rank; the slowest counts; both apart, too.
 // The matrices are made before.
+//
+// Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
 #include <optional>
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::scalapack_solve {
 namespace {
 
 // A x = b with a matrix of known condition and values without any zero on the right side.
@@ -38,7 +41,7 @@ class Solve : public ScalapackCase<Real> {
   }
 
   std::string refusal(int info) const override {
-    return "step " + std::to_string(info) + " of the factorisation found no pivot: the matrix is singular";
+    return sentence({"step ", info, " of the factorisation found no pivot: the matrix is singular"});
   }
 
   // |A x - b| / (eps n |A| |x|), as ScaLAPACK's testers scale it.
@@ -114,7 +117,7 @@ class Cholesky final : public Solve<Real> {
            letter);
   }
   std::string refusal(int info) const override {
-    return "step " + std::to_string(info) + " of the factorisation: the matrix is not positive definite";
+    return sentence({"step ", info, " of the factorisation: the matrix is not positive definite"});
   }
 
   scalapack::Routine factorise_ = this->routine("potrf");
@@ -204,4 +207,4 @@ const Registration qr(declaration({"algorithm.scalapack_qr", "ScaLAPACK QR",
                                    in_precision<Qr>}));
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::scalapack_solve

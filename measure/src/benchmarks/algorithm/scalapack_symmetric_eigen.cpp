@@ -2,11 +2,14 @@
 //
 // Timed: pdsyevd (reduction to a tridiagonal matrix, divide and conquer, back) on every rank; the slowest
 // counts.
+//
+// Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
 #include <optional>
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::scalapack_symmetric_eigen {
 namespace {
 
 constexpr double threshold = 80;  // of ScaLAPACK's tester: SEP.dat
@@ -24,9 +27,9 @@ class SymmetricEigen final : public ScalapackCase<Real> {
     if (this->n_ <= (edge - 1) * std::int64_t{this->block_}) {
       // With an empty process it ends the program (ScaLAPACK 2.2.1).
       const int fitting = edge > 1 ? (this->n_ - 1) / (edge - 1) : this->n_;
-      throw Unavailable("pdsyevd needs a part of the matrix on every process: n=" + std::to_string(this->n_) +
-                        " in blocks of " + std::to_string(this->block_) + " leaves some empty" +
-                        (fitting > 0 ? "; block=" + std::to_string(fitting) + " would do" : ""));
+      throw Unavailable(sentence({"pdsyevd needs a part of the matrix on every process: n=", this->n_,
+                                  " in blocks of ", this->block_, " leaves some empty",
+                                  (fitting > 0 ? sentence({"; block=", fitting, " would do"}) : "")}));
     }
     Real wanted = 0;
     int integers = 0;
@@ -121,4 +124,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::scalapack_symmetric_eigen

@@ -16,8 +16,9 @@
 #include "memory/available.hpp"
 #include "memory/buffer.hpp"
 #include "sampling/phases.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::sort_psrs {
 namespace {
 
 enum class Input { uniform, skewed, sorted, equal, with_nan };
@@ -343,7 +344,7 @@ class RegularSampling final : public Benchmark {
   std::string order_problem(std::span<const Key> items, const char* of_what) const {
     for (std::size_t i = 1; i < items.size(); ++i) {
       if (!items_.in_order(items[i - 1], items[i])) {
-        return "item " + std::to_string(i) + " of " + of_what + " stands before its turn";
+        return sentence({"item ", i, " of ", of_what, " stands before its turn"});
       }
     }
     return "";
@@ -377,12 +378,12 @@ const Registration registration{{
     .ranks = Ranks::at_most(32768),  // their samples are numbered by 32 bits
     .rungs = {communication()},
     .parameters = {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("number of keys"),
-                   problem("key_type", {"float", "integer"}, "of 32 bits; integers without sign"),
+                   problem("key_type", "float,integer", "of 32 bits; integers without sign"),
                    problem(
-                       "input", {"uniform", "skewed", "sorted", "equal", "with_nan"},
+                       "input", "uniform,skewed,sorted,equal,with_nan",
                        "how the keys are spread: evenly, as the 8th power of that, in order, all the same, "
                        "or a quarter of them NaN"),
-                   method("variant", {"plain", "tuned"},
+                   method("variant", "plain,tuned",
                           "qsort twice, or radix sort, merging and ties spread over partitions")},
     .definition = Definition::max_rank,
     .metrics =
@@ -402,4 +403,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::sort_psrs

@@ -12,8 +12,9 @@
 #include "benchmarks/algorithm/values.hpp"
 #include "blas/blas.hpp"
 #include "memory/available.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::summa {
 namespace {
 
 constexpr CharacterLength letter = 1;
@@ -89,14 +90,15 @@ class Summa final : public Benchmark {
     repetition.observe("compute_s", compute_s);
   }
 
-  // For distributed_product and its kin.
+  // For distributed_product and the like.
   static auto stored(Values& values) {
     return [data = values.data()](std::int64_t place, std::int64_t, std::int64_t) { return data[place]; };
   }
 
   Check verify(std::uint64_t seed) override {
-    return {n_ * n_, distributed_product_problem<double>(layout_, stored(a_), stored(b_), stored(c_), seed,
-                                                         communicator_)};
+    return {n_ * n_,
+            distributed_product_problem(layout_, stored(a_), stored(b_), stored(c_),
+                                        std::numeric_limits<double>::epsilon() / 2, seed, communicator_)};
   }
 
   std::span<std::byte> received() override { return c_.bytes(); }
@@ -115,8 +117,8 @@ class Summa final : public Benchmark {
   std::int64_t required() const {
     const std::int64_t edges = layout_.leading() + layout_.columns.local();
     if (edges * block_ > std::numeric_limits<int>::max()) {
-      throw Unavailable("a message of more than 2147483647 values: blocks of " + std::to_string(block_) +
-                        " are too large for this grid");
+      throw Unavailable(sentence(
+          {"a message of more than 2147483647 values: blocks of ", block_, " are too large for this grid"}));
     }
     require_memory(static_cast<std::int64_t>(sizeof(double)) * (3 * layout_.values() + 2 * edges * depth()),
                    communicator_);
@@ -221,17 +223,16 @@ class Summa final : public Benchmark {
 };
 
 std::vector<Parameter> parameters() {
-  std::vector<Parameter> all = {
-      size("n", "", 240, 1, 1'000'000, "rows and columns of the matrices").labelled("order of the matrices"),
-      method("block", "", 128, 1, 10'000, "rows and columns of the blocks in which they are dealt out")
-          .labelled("block size"),
-      method("panel", "", 256, 1, 10'000, "columns of A that are multiplied at once: as many whole blocks")
-          .labelled("panel width")};
-  for (auto& parameter : grid_parameters()) all.push_back(std::move(parameter));
-  all.push_back(grid_order_parameter());
-  all.push_back(parallel("broadcast", broadcasts_with_library(),
-                         "how panels travel along rows and columns of the grid"));
-  return all;
+  return together(
+      {{size("n", "", 240, 1, 1'000'000, "rows and columns of the matrices")
+            .labelled("order of the matrices"),
+        method("block", "", 128, 1, 10'000, "rows and columns of the blocks in which they are dealt out")
+            .labelled("block size"),
+        method("panel", "", 256, 1, 10'000, "columns of A that are multiplied at once: as many whole blocks")
+            .labelled("panel width")},
+       grid_parameters(),
+       {grid_order_parameter(), parallel("broadcast", broadcasts_with_library,
+                                         "how panels travel along rows and columns of the grid")}});
 }
 
 const Registration registration{{
@@ -252,4 +253,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::summa

@@ -3,6 +3,8 @@
 //
 // Timed: all time steps on every process; the slowest counts. After the simulated application BT of the NAS
 // Parallel Benchmarks (RNR-94-007, 3.3.2). Few long messages, and the most arithmetic at each point.
+//
+// Not for sanitisers: they take a minute to compile it.
 #include "benchmarks/application/npb/alternating_directions.hpp"
 #include "benchmarks/application/npb/block_tridiagonal.hpp"
 
@@ -61,9 +63,13 @@ class BlockTridiagonalFlow final : public AlternatingDirections<BlockTridiagonal
   }
 };
 
-const Registration registration{declaration<BlockTridiagonalFlow>(
-    name, "NAS BT", "NAS application BT: a flow by systems of 5 x 5 blocks on three diagonals", problems,
-    {vector_variant()})};
+const Registration registration{
+    declaration({.name = name,
+                 .title = "NAS BT",
+                 .summary = "NAS application BT: a flow by systems of 5 x 5 blocks on three diagonals",
+                 .problem_class = problem_class(problems),
+                 .further = {vector_variant()}},
+                make<BlockTridiagonalFlow>)};
 
 }  // namespace
 }  // namespace scope::npb

@@ -11,6 +11,7 @@
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/sparse_matrix.hpp"
 #include "mpi/process_grid.hpp"
+#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {
@@ -27,7 +28,7 @@ struct Problem {
   double shift;
   double zeta;
 
-  std::string size() const { return std::to_string(order) + " rows"; }
+  std::string size() const { return sentence({order, " rows"}); }
 };
 
 // RNR-94-007, table 2.2 (A, B); NPB 3.4 (S, W, C, and all digits).
@@ -80,8 +81,8 @@ class ConjugateGradient final : public Kernel {
         grid_(communicator, squarest_rows(communicator.size())),
         pieces_(problem_.order, grid_) {
     if (ranks() > problem_.order) {
-      throw Unavailable(std::string(name) + " of this class has a matrix of order " +
-                        std::to_string(problem_.order) + ": more processes than rows");
+      throw Unavailable(sentence(
+          {name, " of this class has a matrix of order ", problem_.order, ": more processes than rows"}));
     }
     require(needed_bytes());
     make_matrix();
@@ -240,7 +241,7 @@ class ConjugateGradient final : public Kernel {
   Check verify_further() override {
     constexpr double bound = 1e-8;
     if (residual_ <= bound) return {1, ""};
-    return {1, "conjugate gradients leave a residual of " + std::to_string(residual_)};
+    return {1, sentence({"conjugate gradients leave a residual of ", residual_})};
   }
 
   double operations() const override {
@@ -271,9 +272,12 @@ class ConjugateGradient final : public Kernel {
   Partners in_row_ = Partners::none();
 };
 
-const Registration registration{declaration<ConjugateGradient>(
-    name, "NAS CG", "NAS kernel CG: smallest eigenvalue of a sparse matrix, by conjugate gradients",
-    problems)};
+const Registration registration{
+    declaration({.name = name,
+                 .title = "NAS CG",
+                 .summary = "NAS kernel CG: smallest eigenvalue of a sparse matrix, by conjugate gradients",
+                 .problem_class = problem_class(problems)},
+                make<ConjugateGradient>)};
 
 }  // namespace
 }  // namespace scope::npb

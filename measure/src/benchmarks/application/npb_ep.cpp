@@ -9,6 +9,7 @@
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
+#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {
@@ -27,7 +28,7 @@ struct Problem {
   double sum_y;
   Counts pairs;  // in each annulus
 
-  std::string size() const { return "2^" + std::to_string(log2_pairs) + " pairs"; }
+  std::string size() const { return sentence({"2^", log2_pairs, " pairs"}); }
 };
 
 // Sizes and sums: RNR-94-007, section 2.2.1 (A, B); NPB 3.4 (S, W, C). Pairs in the annuli: RNR-94-007,
@@ -93,8 +94,8 @@ class EmbarrassinglyParallel final : public Kernel {
         problem_(of_class(problems, parameters)),
         batches_((std::int64_t{1} << problem_.log2_pairs) / batch_pairs, communicator.size()) {
     if (communicator.size() > batches_.end(communicator.size() - 1)) {
-      throw Unavailable(std::string(name) + ": more processes than batches of numbers; " +
-                        std::to_string(batches_.end(communicator.size() - 1)) + " would do");
+      throw Unavailable(sentence({name, ": more processes than batches of numbers; ",
+                                  batches_.end(communicator.size() - 1), " would do"}));
     }
     require(batch_pairs * static_cast<std::int64_t>(2 * sizeof(double) + sizeof(Point)));
     numbers_.resize(2 * batch_pairs);
@@ -128,7 +129,7 @@ class EmbarrassinglyParallel final : public Kernel {
   std::vector<Published> published() const override {
     std::vector<Published> wanted{{"sum of X", problem_.sum_x}, {"sum of Y", problem_.sum_y}};
     for (int annulus = 0; annulus < annuli; ++annulus)
-      wanted.push_back({"pairs in annulus " + std::to_string(annulus), problem_.pairs[annulus], 0});
+      wanted.push_back({sentence({"pairs in annulus ", annulus}), problem_.pairs[annulus], 0});
     return wanted;
   }
   double operations() const override { return std::ldexp(2.0, problem_.log2_pairs); }
@@ -143,9 +144,13 @@ class EmbarrassinglyParallel final : public Kernel {
   Tally tally_;
 };
 
-const Registration registration{declaration<EmbarrassinglyParallel>(
-    name, "NAS EP", "NAS kernel EP: Gaussian pairs from random numbers, without communication", problems, {},
-    Operations::others)};
+const Registration registration{
+    declaration({.name = name,
+                 .title = "NAS EP",
+                 .summary = "NAS kernel EP: Gaussian pairs from random numbers, without communication",
+                 .problem_class = problem_class(problems),
+                 .operations = Operations::others},
+                make<EmbarrassinglyParallel>)};
 
 }  // namespace
 }  // namespace scope::npb

@@ -14,6 +14,7 @@
 #include "benchmarks/application/npb/random_numbers.hpp"
 #include "benchmarks/application/npb/variant.hpp"
 #include "memory/buffer.hpp"
+#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {
@@ -65,9 +66,7 @@ struct Problem {
   int nz;
   std::span<const Complex> checksums;  // one for each iteration
 
-  std::string size() const {
-    return std::to_string(nx) + " x " + std::to_string(ny) + " x " + std::to_string(nz) + " points";
-  }
+  std::string size() const { return sentence({nx, " x ", ny, " x ", nz, " points"}); }
 };
 
 constexpr PerClass<Problem> problems{{{64, 64, 64, checksums_S},
@@ -99,9 +98,8 @@ class FourierTransform final : public Kernel {
         z_layers_(problem_.nz, communicator.size()) {
     const int most = std::min(problem_.ny, problem_.nz);
     if (ranks() > most) {
-      throw Unavailable(std::string(name) + " shares out the " + std::to_string(problem_.nz) +
-                        " layers of its grid; " + std::to_string(ranks()) +
-                        " processes were given: " + std::to_string(most) + " would do");
+      throw Unavailable(sentence({name, " shares out the ", problem_.nz, " layers of its grid; ", ranks(),
+                                  " processes were given: ", most, " would do"}));
     }
     const std::int64_t across_y = y_layers_.largest() * problem_.nz * problem_.nx;
     const std::int64_t across_z = z_layers_.largest() * problem_.ny * problem_.nx;
@@ -270,7 +268,7 @@ class FourierTransform final : public Kernel {
   std::vector<Published> published() const override {
     std::vector<Published> wanted;
     for (std::size_t i = 0; i < problem_.checksums.size(); ++i) {
-      const std::string of_iteration = "checksum of iteration " + std::to_string(i + 1);
+      const std::string of_iteration = sentence({"checksum of iteration ", i + 1});
       wanted.push_back({"real part of the " + of_iteration, problem_.checksums[i].re, 1e-12});
       wanted.push_back({"imaginary part of the " + of_iteration, problem_.checksums[i].im, 1e-12});
     }
@@ -305,9 +303,13 @@ class FourierTransform final : public Kernel {
   std::array<Complex, 20> sums_{};
 };
 
-const Registration registration{declaration<FourierTransform>(
-    name, "NAS FT", "NAS kernel FT: Fourier transforms in three dimensions, by all-to-alls of the whole grid",
-    problems, {vector_variant()})};
+const Registration registration{declaration(
+    {.name = name,
+     .title = "NAS FT",
+     .summary = "NAS kernel FT: Fourier transforms in three dimensions, by all-to-alls of the whole grid",
+     .problem_class = problem_class(problems),
+     .further = {vector_variant()}},
+    make<FourierTransform>)};
 
 }  // namespace
 }  // namespace scope::npb

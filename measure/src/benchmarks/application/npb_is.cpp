@@ -11,6 +11,7 @@
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
 #include "memory/buffer.hpp"
+#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {
@@ -40,9 +41,7 @@ struct Problem {
   int log2_range;
   std::array<KnownRank, tests> known;
 
-  std::string size() const {
-    return "2^" + std::to_string(log2_keys) + " keys of " + std::to_string(log2_range) + " bits";
-  }
+  std::string size() const { return sentence({"2^", log2_keys, " keys of ", log2_range, " bits"}); }
 };
 
 // RNR-94-007, table 2.4 (A, B); NPB 3.4 (S, W, C).
@@ -104,9 +103,8 @@ class IntegerSort final : public Kernel {
         blocks_(std::int64_t{1} << problem_.log2_keys, communicator.size()),
         shift_(problem_.log2_range - log2_buckets) {
     if (ranks() > buckets) {
-      throw Unavailable(std::string(name) + " has " + std::to_string(buckets) + " buckets of keys; " +
-                        std::to_string(ranks()) + " processes were given: " + std::to_string(buckets) +
-                        " would do");
+      throw Unavailable(sentence({name, " has ", buckets, " buckets of keys; ", ranks(),
+                                  " processes were given: ", buckets, " would do"}));
     }
     const std::int64_t mine = blocks_.largest();
     // The share of the keys after the exchange is even but for a bucket.
@@ -275,9 +273,8 @@ class IntegerSort final : public Kernel {
     for (int iteration = 1; iteration <= iteration_count; ++iteration) {
       for (const KnownRank& known : problem_.known) {
         const int rank = known.rank + known.growth * (iteration - known.since);
-        wanted.push_back(
-            {"rank of key " + std::to_string(known.place) + " in iteration " + std::to_string(iteration),
-             static_cast<double>(rank), 0});
+        wanted.push_back({sentence({"rank of key ", known.place, " in iteration ", iteration}),
+                          static_cast<double>(rank), 0});
       }
     }
     return wanted;
@@ -307,7 +304,7 @@ class IntegerSort final : public Kernel {
     const auto counts = counts_.as<Key>();
     std::vector<Key> places(counts.begin() + first_, counts.begin() + end_);
     for (const Key key : sorted_) {
-      if (key < first_ || key >= end_) return "key " + std::to_string(key) + " is in the wrong bucket";
+      if (key < first_ || key >= end_) return sentence({"key ", key, " is in the wrong bucket"});
       const Key place = --places[key - first_];
       if (place < 0 || place >= static_cast<Key>(in_order.size())) return "two keys have one rank";
       in_order[place] = key;
@@ -347,9 +344,13 @@ class IntegerSort final : public Kernel {
   std::array<std::array<std::int64_t, tests>, iteration_count> found_{};
 };
 
-const Registration registration{declaration<IntegerSort>(
-    name, "NAS IS", "NAS kernel IS: ranks of integers, by an all-to-all of nearly all keys", problems, {},
-    Operations::others)};
+const Registration registration{
+    declaration({.name = name,
+                 .title = "NAS IS",
+                 .summary = "NAS kernel IS: ranks of integers, by an all-to-all of nearly all keys",
+                 .problem_class = problem_class(problems),
+                 .operations = Operations::others},
+                make<IntegerSort>)};
 
 }  // namespace
 }  // namespace scope::npb

@@ -3,14 +3,18 @@
 // Timed: all time steps on every process; the slowest counts. After the simulated application LU of the NAS
 // Parallel Benchmarks (RNR-94-007, 3.3.4). A sweep goes through the processes like a wave, plane by plane:
 // very many short messages, each of which somebody waits for.
+//
+// Not for sanitisers: they take a minute to compile it.
 #include <array>
 #include <optional>
 
+#include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/flow_norms.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/over_relaxation.hpp"
 #include "benchmarks/application/npb/right_hand_side.hpp"
 #include "benchmarks/application/npb/variant.hpp"
+#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {
@@ -105,10 +109,9 @@ class Columns {
   static Pair chosen(int n, int processes) {
     if (const auto found = squarest(n, processes)) return *found;
     const auto fits = [&](int count) { return squarest(n, count).has_value(); };
-    throw Unavailable(std::string(name) + " cuts x and y of its " + std::to_string(n) +
-                      " points and leaves every process at least " + std::to_string(fewest_points) +
-                      " along each; " + std::to_string(processes) +
-                      " were given: " + nearest_counts(processes, fits));
+    throw Unavailable(sentence({name, " cuts x and y of its ", n,
+                                " points and leaves every process at least ", fewest_points, " along each; ",
+                                processes, " were given: ", nearest_counts(processes, fits)}));
   }
 
   Pair processes_;
@@ -317,9 +320,13 @@ class OverRelaxedFlow final : public Kernel {
   Partners around_ = Partners::none();
 };
 
-const Registration registration{declaration<OverRelaxedFlow>(
-    name, "NAS LU", "NAS application LU: a flow by over-relaxation in waves of short messages", problems,
-    {vector_variant()})};
+const Registration registration{
+    declaration({.name = name,
+                 .title = "NAS LU",
+                 .summary = "NAS application LU: a flow by over-relaxation in waves of short messages",
+                 .problem_class = problem_class(problems),
+                 .further = {vector_variant()}},
+                make<OverRelaxedFlow>)};
 
 }  // namespace
 }  // namespace scope::npb

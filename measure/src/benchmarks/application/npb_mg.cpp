@@ -9,12 +9,14 @@
 #include <cmath>
 #include <utility>
 
+#include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/decomposition.hpp"
 #include "benchmarks/application/npb/halo.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/multigrid.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
 #include "benchmarks/application/npb/variant.hpp"
+#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {
@@ -29,7 +31,7 @@ struct Problem {
   Weights smoother;
   double norm;
 
-  std::string size() const { return std::to_string(side) + "^3 points"; }
+  std::string size() const { return sentence({side, "^3 points"}); }
 };
 
 constexpr Weights smoother_of_small{-3.0 / 8, 1.0 / 32, -1.0 / 64, 0};
@@ -254,9 +256,13 @@ class Multigrid final : public Kernel {
   double norm_ = 0;
 };
 
-const Registration registration{declaration<Multigrid>(
-    name, "NAS MG", "NAS kernel MG: multigrid for the Poisson equation on a periodic cube", problems,
-    {vector_variant()})};
+const Registration registration{
+    declaration({.name = name,
+                 .title = "NAS MG",
+                 .summary = "NAS kernel MG: multigrid for the Poisson equation on a periodic cube",
+                 .problem_class = problem_class(problems),
+                 .further = {vector_variant()}},
+                make<Multigrid>)};
 
 }  // namespace
 }  // namespace scope::npb

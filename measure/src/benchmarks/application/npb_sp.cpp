@@ -4,6 +4,8 @@
 // Timed: all time steps on every process; the slowest counts. After the simulated application SP of the NAS
 // Parallel Benchmarks (RNR-94-007, 3.3.3). As BT, but with twice the steps and little arithmetic between two
 // messages.
+//
+// Not for sanitisers: they take a minute to compile it.
 #include "benchmarks/application/npb/alternating_directions.hpp"
 #include "benchmarks/application/npb/scalar_pentadiagonal.hpp"
 
@@ -62,9 +64,13 @@ class ScalarPentadiagonalFlow final : public AlternatingDirections<ScalarPentadi
   }
 };
 
-const Registration registration{declaration<ScalarPentadiagonalFlow>(
-    name, "NAS SP", "NAS application SP: a flow by scalar systems on five diagonals", problems,
-    {vector_variant()})};
+const Registration registration{
+    declaration({.name = name,
+                 .title = "NAS SP",
+                 .summary = "NAS application SP: a flow by scalar systems on five diagonals",
+                 .problem_class = problem_class(problems),
+                 .further = {vector_variant()}},
+                make<ScalarPentadiagonalFlow>)};
 
 }  // namespace
 }  // namespace scope::npb

@@ -7,7 +7,7 @@
 
 #include "benchmarks/mpi/send_mode.hpp"
 
-namespace scope {
+namespace scope::bandwidth {
 namespace {
 
 constexpr int tag = 6;
@@ -101,7 +101,7 @@ const Registration registration{{
     .parameters = {send_mode_parameter(),
                    size("message_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "payload of each message"),
                    call("window", "", 64, 1, 4096, "messages sent before one acknowledgement"),
-                   call("completion", {"nonblocking", "blocking"},
+                   call("completion", "nonblocking,blocking",
                         "the sender's calls: requests, or calls that return when done")},
     .definition = Definition::local,
     .metrics = {bytes_per_second(), messages_per_second()},
@@ -123,4 +123,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::bandwidth

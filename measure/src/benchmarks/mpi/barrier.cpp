@@ -5,13 +5,14 @@
 #include <unistd.h>
 
 #include "benchmarks/mpi/collective.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::barrier {
 namespace {
 
 constexpr double delay_s = 1e-3;
 
-const Calls calls{"Barrier", "Ibarrier", SCOPE_CALL(Barrier, Ibarrier, , a.comm)};
+const Calls calls{SCOPE_CALL_NAMES(Barrier, Ibarrier), SCOPE_CALL(Barrier, Ibarrier, , a.comm)};
 
 class Barrier final : public Collective {
  public:
@@ -46,9 +47,9 @@ class Barrier final : public Collective {
     const double left_s = clock_->now();
     MPI_Bcast(&came_s, 1, MPI_DOUBLE, late, communicator_.handle());
     const bool early = left_s < came_s - delay_s / 2;
-    return {1, early ? "left the barrier " + std::to_string((came_s - left_s) * 1e6) + " us before rank " +
-                           std::to_string(late) + " came"
-                     : ""};
+    return {
+        1, early ? sentence({"left the barrier ", (came_s - left_s) * 1e6, " us before rank ", late, " came"})
+                 : ""};
   }
 
  private:
@@ -70,4 +71,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::barrier

@@ -17,6 +17,7 @@
 #include "memory/available.hpp"
 #include "sampling/computation.hpp"
 #include "synchronization/dissemination.hpp"
+#include "text/words.hpp"
 
 namespace scope {
 
@@ -66,8 +67,9 @@ enum class Way { blocking, nonblocking, persistent };
 using Call = void (*)(const Arguments& a, Way way, MPI_Request* request);
 
 struct Calls {
-  const char* blocking;     // names without MPI_: Bcast
-  const char* nonblocking;  // Ibcast
+  Text blocking;     // MPI_Bcast
+  Text nonblocking;  // MPI_Ibcast
+  Text persistent;   // MPI_Bcast_init
   Call narrow = nullptr;
   Call wide = nullptr;  // with MPI_Count for int; null where the library has none
 };
@@ -97,16 +99,19 @@ inline constexpr bool has_persistent_collectives = false;
     }                                                                 \
   }
 
+#define SCOPE_CALL_NAMES(Blocking, Nonblocking) \
+  "MPI_" #Blocking, "MPI_" #Nonblocking, "MPI_" #Blocking "_init"
+
 #if MPI_VERSION >= 4
-#define SCOPE_CALLS(Blocking, Nonblocking, ...)                                \
-  Calls {                                                                      \
-    #Blocking, #Nonblocking, SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__), \
-        SCOPE_CALL(Blocking, Nonblocking, _c, __VA_ARGS__)                     \
+#define SCOPE_CALLS(Blocking, Nonblocking, ...)                                                \
+  Calls {                                                                                      \
+    SCOPE_CALL_NAMES(Blocking, Nonblocking), SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__), \
+        SCOPE_CALL(Blocking, Nonblocking, _c, __VA_ARGS__)                                     \
   }
 #else
-#define SCOPE_CALLS(Blocking, Nonblocking, ...)                               \
-  Calls {                                                                     \
-    #Blocking, #Nonblocking, SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__) \
+#define SCOPE_CALLS(Blocking, Nonblocking, ...)                                               \
+  Calls {                                                                                     \
+    SCOPE_CALL_NAMES(Blocking, Nonblocking), SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__) \
   }
 #endif
 
@@ -146,8 +151,8 @@ class Collective : public Benchmark {
   void choose(const Calls& calls, std::int64_t largest) {
     const bool wide = largest > INT_MAX;
     if (wide && calls.wide == nullptr) {
-      throw Unavailable("counts up to " + std::to_string(largest) +
-                        " need the large-count calls of MPI 4, which the library lacks");
+      throw Unavailable(sentence(
+          {"counts up to ", largest, " need the large-count calls of MPI 4, which the library lacks"}));
     }
     call_ = wide ? calls.wide : calls.narrow;
   }
@@ -242,17 +247,17 @@ class Collective : public Benchmark {
 };
 
 inline Parameter call_parameter() {
-  return call("call", {"blocking", "nonblocking", "overlapped", "persistent"},
+  return call("call", "blocking,nonblocking,overlapped,persistent",
               "blocking, non-blocking, non-blocking around a computation of equal length, or persistent");
 }
 inline Parameter root_parameter() {
   return call("root", "", 0, 0, INT_MAX, "the rank that has or gets everything");
 }
 inline Parameter block_parameter() {
-  return call("blocks", {"equal", "proportional", "one_empty", "one_has_all"},
+  return call("blocks", "equal,proportional,one_empty,one_has_all",
               "share of each rank: all the same, growing with the rank, none for one, all for one");
 }
-inline Parameter message_parameter(const char* meaning) {
+inline Parameter message_parameter(Text meaning) {
   return size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, meaning);
 }
 inline Metric hidden_share() {
@@ -265,17 +270,16 @@ inline std::vector<Metric> collective_metrics() {
 // A non-blocking or persistent routine stands for the start and its wait together.
 inline std::vector<Binding> collective_routines(const Calls& calls,
                                                 Binding::Bytes bytes = Binding::Bytes::per_block) {
-  const std::string blocking = std::string("MPI_") + calls.blocking;
-  return {{blocking, "call=blocking", bytes},
-          {std::string("MPI_") + calls.nonblocking, "call=nonblocking", bytes},
-          {blocking + "_init", "call=persistent", bytes}};
+  return {{calls.blocking, "call=blocking", bytes},
+          {calls.nonblocking, "call=nonblocking", bytes},
+          {calls.persistent, "call=persistent", bytes}};
 }
 
 inline int checked_root(const Parameters& parameters, const Communicator& communicator) {
   const std::int64_t root = parameters.integer("root");
   if (root >= communicator.size()) {
-    throw Unavailable("root=" + std::to_string(root) + ": must be below the number of ranks, " +
-                      std::to_string(communicator.size()));
+    throw Unavailable(
+        sentence({"root=", root, ": must be below the number of ranks, ", communicator.size()}));
   }
   return static_cast<int>(root);
 }

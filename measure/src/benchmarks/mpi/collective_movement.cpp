@@ -7,8 +7,9 @@
 // root's operations it is what each process gets from or gives to the root.
 #include "benchmarks/mpi/collective.hpp"
 #include "memory/buffer.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::collective_movement {
 namespace {
 
 // Who has data for whom.
@@ -127,7 +128,7 @@ class Movement final : public Collective {
     received_.for_each(receive_, [&](std::span<std::byte> bytes, std::uint64_t number) {
       const std::string problem = pattern_problem(bytes, seed_of(seed, number));
       if (check.problem.empty() && !problem.empty()) {
-        check.problem = "block " + std::to_string(number) + ": " + problem;
+        check.problem = sentence({"block ", number, ": ", problem});
       }
     });
     return check;
@@ -223,4 +224,4 @@ Declaration declaration(const Row& row) {
 }();
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::collective_movement

@@ -7,8 +7,9 @@
 // over the time.
 #include "benchmarks/mpi/collective.hpp"
 #include "memory/buffer.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::collective_reduction {
 namespace {
 
 // Which part of the combined vector a process gets.
@@ -141,8 +142,7 @@ class Reduction final : public Collective {
       const Item right = Operator::combination(pattern_word(seed, first_ + i), contributors_, ranks_);
       if (combined[i] != right) {
         return {static_cast<std::int64_t>(combined.size()),
-                "element " + std::to_string(i) + " of " + std::to_string(combined.size()) + " is " +
-                    std::to_string(combined[i]) + ", must be " + std::to_string(right)};
+                sentence({"element ", i, " of ", combined.size(), " is ", combined[i], ", must be ", right})};
       }
     }
     return {static_cast<std::int64_t>(combined.size()), ""};
@@ -154,8 +154,8 @@ class Reduction final : public Collective {
   static std::int64_t checked_elements(std::int64_t bytes) {
     constexpr std::int64_t item_bytes = sizeof(Item);
     if (bytes % item_bytes != 0) {
-      throw Unavailable("message_bytes=" + std::to_string(bytes) + ": must be a multiple of " +
-                        std::to_string(item_bytes) + ", the size of an element of this operator");
+      throw Unavailable(sentence({"message_bytes=", bytes, ": must be a multiple of ", item_bytes,
+                                  ", the size of an element of this operator"}));
     }
     return bytes / item_bytes;
   }
@@ -178,7 +178,7 @@ Declaration declaration(const Row& row) {
   made.routines = collective_routines(
       row.calls, row.result == Result::my_block ? Binding::Bytes::total : Binding::Bytes::per_block);
   made.parameters = {message_parameter(row.message),
-                     problem("operator", {"sum", "lor"}, "MPI_SUM of doubles, or MPI_LOR of ints")};
+                     problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints")};
   if (row.result == Result::all_on_root) made.parameters.push_back(root_parameter());
   if (row.takes_blocks) made.parameters.push_back(block_parameter());
   made.parameters.push_back(call_parameter());
@@ -213,4 +213,4 @@ Declaration declaration(const Row& row) {
 }();
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::collective_reduction

@@ -7,7 +7,7 @@
 
 #include "benchmarks/mpi/echo.hpp"
 
-namespace scope {
+namespace scope::comms1 {
 namespace {
 
 constexpr int tag = 8;
@@ -41,4 +41,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::comms1

@@ -8,7 +8,7 @@
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
 
-namespace scope {
+namespace scope::comms2 {
 namespace {
 
 constexpr int tag = 9;
@@ -71,4 +71,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::comms2

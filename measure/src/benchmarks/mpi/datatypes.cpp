@@ -8,8 +8,9 @@
 
 #include "benchmarks/mpi/echo.hpp"
 #include "mpi/datatype.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::datatypes {
 namespace {
 
 constexpr int tag = 16;
@@ -74,11 +75,11 @@ class Datatypes final : public Benchmark {
     write_pattern(expected_.bytes(), seed);
     for (int i = 0; i < blocks_ && check.problem.empty(); ++i) {
       if (std::memcmp(block(i), in(expected_, i), block_bytes_) != 0) {
-        check.problem = "block " + std::to_string(i) + " is wrong";
+        check.problem = sentence({"block ", i, " is wrong"});
       }
       for (int gap = block_bytes_; gap < stride_ && check.problem.empty(); ++gap) {
         if (block(i)[gap] != std::byte{0}) {
-          check.problem = "something was written behind block " + std::to_string(i);
+          check.problem = sentence({"something was written behind block ", i});
         }
       }
     }
@@ -90,8 +91,8 @@ class Datatypes final : public Benchmark {
  private:
   static int blocks(std::int64_t message_bytes, int block_bytes) {
     if (message_bytes % block_bytes == 0) return static_cast<int>(message_bytes / block_bytes);
-    throw Unavailable("message_bytes=" + std::to_string(message_bytes) + " block_bytes=" +
-                      std::to_string(block_bytes) + ": the message must be a multiple of the block");
+    throw Unavailable(sentence({"message_bytes=", message_bytes, " block_bytes=", block_bytes,
+                                ": the message must be a multiple of the block"}));
   }
 
   std::byte* block(int i) { return data_.data() + static_cast<std::size_t>(i) * stride_; }
@@ -141,7 +142,7 @@ const Registration registration{{
     .title = "derived datatypes",
     .summary = "ping-pong of scattered blocks: derived datatypes against packing by hand",
     .ranks = Ranks::exactly(2),
-    .parameters = {layout("layout", {"vector", "contiguous", "indexed", "hand_packed", "mpi_pack"},
+    .parameters = {layout("layout", "vector,contiguous,indexed,hand_packed,mpi_pack",
                           "how the blocks lie and who brings them together"),
                    size("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each message"),
                    layout("block_bytes", "B", 8, 1, 1 << 20, "length of a block, and of the gap behind it")},
@@ -155,4 +156,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::datatypes

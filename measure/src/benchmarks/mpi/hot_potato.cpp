@@ -4,7 +4,7 @@
 // over the number of processes, so that two processes give the ping-pong.
 #include "benchmarks/mpi/echo.hpp"
 
-namespace scope {
+namespace scope::hot_potato {
 namespace {
 
 constexpr int tag = 10;
@@ -70,4 +70,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::hot_potato

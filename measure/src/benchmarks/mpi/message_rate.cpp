@@ -7,7 +7,7 @@
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
 
-namespace scope {
+namespace scope::message_rate {
 namespace {
 
 constexpr int tag = 13;
@@ -95,4 +95,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::message_rate

@@ -6,8 +6,9 @@
 
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::one_sided {
 namespace {
 
 constexpr int target = 1;
@@ -133,8 +134,8 @@ class OneSided final : public Benchmark {
   static std::int64_t checked(const Parameters& parameters) {
     const std::int64_t bytes = parameters.integer("message_bytes");
     if (parameters.choice("operation") != "accumulate" || bytes % 8 == 0) return bytes;
-    throw Unavailable("operation=accumulate message_bytes=" + std::to_string(bytes) +
-                      ": integers of 8 bytes are added; must be a multiple of 8");
+    throw Unavailable(sentence({"operation=accumulate message_bytes=", bytes,
+                                ": integers of 8 bytes are added; must be a multiple of 8"}));
   }
 
   // A process touches its own window's memory only under a lock.
@@ -191,8 +192,8 @@ const Registration registration{{
     .title = "one-sided communication",
     .summary = "put, get and accumulate with fence, lock, or post/start/complete/wait",
     .ranks = Ranks::exactly(2),
-    .parameters = {problem("operation", {"put", "get", "accumulate"}, "what rank 0 does to rank 1's memory"),
-                   call("epoch", {"fence", "lock", "pscw"}, "how the ranks synchronise"),
+    .parameters = {problem("operation", "put,get,accumulate", "what rank 0 does to rank 1's memory"),
+                   call("epoch", "fence,lock,pscw", "how the ranks synchronise"),
                    size("message_bytes", "B", 1024, 8, 1 << 28, "bytes that are moved")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"), bytes_per_second()},
@@ -204,4 +205,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::one_sided

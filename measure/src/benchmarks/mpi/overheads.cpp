@@ -13,7 +13,7 @@
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
 
-namespace scope {
+namespace scope::overheads {
 namespace {
 
 constexpr int tag = 17;
@@ -178,4 +178,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::overheads

@@ -12,7 +12,7 @@
 #include "memory/buffer.hpp"
 #include "sampling/computation.hpp"
 
-namespace scope {
+namespace scope::overlap {
 namespace {
 
 constexpr int tag = 20;
@@ -111,7 +111,7 @@ const Registration registration{{
     .summary = "share of an exchange that is hidden behind computation",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each of the two messages"),
-                   call("progress", {"none", "test"},
+                   call("progress", "none,test",
                         "the computation goes on undisturbed, or is interrupted 16 times by MPI_Testall")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"),
@@ -127,4 +127,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::overlap

@@ -5,8 +5,9 @@
 // the machine for itself; all together, the round loads every link at once, a sample of the bisection.
 #include "benchmarks/mpi/echo.hpp"
 #include "synchronization/dissemination.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::pairs {
 namespace {
 
 constexpr int tag = 12;
@@ -20,8 +21,8 @@ class Pairs final : public Benchmark {
         message_(parameters.integer("message_bytes")) {
     message_.clear();
     if (count_pairs() == 0) {
-      throw Unavailable("round=" + std::to_string(round_) + ": no two of " +
-                        std::to_string(communicator.size()) + " ranks are a pair");
+      throw Unavailable(
+          sentence({"round=", round_, ": no two of ", communicator.size(), " ranks are a pair"}));
     }
   }
 
@@ -95,7 +96,7 @@ const Registration registration{{
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message"),
                    problem("round", "", 1, 0, 1 << 24,
                            "pairs i and j with i + j = round modulo the processes"),
-                   problem("load", {"isolated", "concurrent"}, "one pair after the other, or all at once")},
+                   problem("load", "isolated,concurrent", "one pair after the other, or all at once")},
     .definition = Definition::local,
     .metrics = {seconds_per_step("time_s"), bytes_per_second()},
     .sweeps = {{"standard", "ranks=nodes placement=node round=0..ranks-1 load=isolated message_bytes=1,1Mi"},
@@ -105,4 +106,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::pairs

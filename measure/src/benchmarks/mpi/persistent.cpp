@@ -6,7 +6,7 @@
 
 #include "benchmarks/mpi/echo.hpp"
 
-namespace scope {
+namespace scope::persistent {
 namespace {
 
 constexpr int tag = 15;
@@ -44,7 +44,7 @@ const Registration registration{{
     .title = "persistent ping-pong",
     .summary = "ping-pong with persistent requests: half a round trip",
     .ranks = Ranks::exactly(2),
-    .parameters = {call("mode", {"standard", "synchronous"}, "how messages are sent"),
+    .parameters = {call("mode", "standard,synchronous", "how messages are sent"),
                    size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},
@@ -54,4 +54,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::persistent

@@ -8,6 +8,7 @@
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
 #include "mpi/large_count.hpp"
+#include "text/words.hpp"
 
 namespace scope {
 
@@ -18,7 +19,7 @@ struct SendMode {
 };
 
 inline Parameter send_mode_parameter() {
-  return call("mode", {"standard", "buffered", "synchronous", "ready"}, "how messages are sent");
+  return call("mode", "standard,buffered,synchronous,ready", "how messages are sent");
 }
 
 template <class Count>
@@ -48,8 +49,8 @@ class AttachedBuffer {
  private:
   static std::int64_t checked(std::int64_t bytes) {
     if (bytes <= std::numeric_limits<int>::max()) return bytes;
-    throw Unavailable("mode=buffered: the messages under way need " + std::to_string(bytes) +
-                      " bytes of attached buffer; MPI_Buffer_attach takes at most 2^31-1");
+    throw Unavailable(sentence({"mode=buffered: the messages under way need ", bytes,
+                                " bytes of attached buffer; MPI_Buffer_attach takes at most 2^31-1"}));
   }
 
   Buffer memory_;

@@ -6,7 +6,7 @@
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
 
-namespace scope {
+namespace scope::shift {
 namespace {
 
 constexpr int tag = 11;
@@ -78,7 +78,7 @@ const Registration registration{{
     .parameters =
         {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each process"),
          problem("shift", "", 1, 0, 1 << 24, "q, taken modulo the number of processes").labelled("shift q"),
-         call("call", {"sendrecv", "nonblocking"}, "MPI_Sendrecv, or MPI_Irecv and MPI_Isend")},
+         call("call", "sendrecv,nonblocking", "MPI_Sendrecv, or MPI_Irecv and MPI_Isend")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=all shift=1 call=sendrecv message_bytes=1Ki,64Ki"},
@@ -89,4 +89,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::shift

@@ -7,8 +7,9 @@
 
 #include "benchmark.hpp"
 #include "mpi/child.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::spawn {
 namespace {
 
 // Children need a while to go and to give back their slots.
@@ -19,8 +20,9 @@ class Spawn final : public Benchmark {
   Spawn(const Parameters& parameters, const Communicator& communicator)
       : communicator_(communicator), children_(static_cast<int>(parameters.integer("children"))) {
     if (!universe_has_room()) {
-      throw Unavailable("the library cannot start " + std::to_string(children_) +
-                        " more processes here: it has no slot for them, or no dynamic processes at all");
+      throw Unavailable(
+          sentence({"the library cannot start ", children_,
+                    " more processes here: it has no slot for them, or no dynamic processes at all"}));
     }
   }
 
@@ -36,7 +38,7 @@ class Spawn final : public Benchmark {
   Check verify(std::uint64_t) override {
     const Check check{asked_, right_ == asked_ || !communicator_.root()
                                   ? ""
-                                  : std::to_string(asked_ - right_) + " children did not answer rightly"};
+                                  : sentence({asked_ - right_, " children did not answer rightly"})};
     asked_ = 0;
     right_ = 0;
     return check;
@@ -81,4 +83,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::spawn

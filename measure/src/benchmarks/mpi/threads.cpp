@@ -12,8 +12,9 @@
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
 #include "processors/processors.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::threads {
 namespace {
 
 // Threads that do the same thing together, again and again; they sleep in between.
@@ -94,7 +95,7 @@ class Threads final : public Benchmark {
     for (int i = 0; i < threads_ && check.problem.empty(); ++i) {
       check.checks += bytes_;
       check.problem = pattern_problem(messages_[i].bytes(), seed * threads_ + i);
-      if (!check.problem.empty()) check.problem = "thread " + std::to_string(i) + ": " + check.problem;
+      if (!check.problem.empty()) check.problem = sentence({"thread ", i, ": ", check.problem});
     }
     return check;
   }
@@ -115,8 +116,8 @@ class Threads final : public Benchmark {
     const int needed = static_cast<int>(allowed.size()) * threads_;
     const int here = usable_processors(allowed, processor_quota());
     if (no_oversubscription && needed > here) {
-      throw Unavailable("threads=" + std::to_string(threads_) + ": needs " + std::to_string(needed) +
-                        " processors on this host; it may use " + std::to_string(here));
+      throw Unavailable(sentence(
+          {"threads=", threads_, ": needs ", needed, " processors on this host; it may use ", here}));
     }
   }
 
@@ -149,8 +150,8 @@ const Registration registration{{
     .parameters = {problem("threads", "", 1, 1, 1024, "threads of each process"),
                    size("message_bytes", "B", 8, 0, 1 << 24, "payload of each message"),
                    problem("rounds", "", 100, 1, 1 << 20, "round trips of each thread in one operation"),
-                   call("communicators", {"own", "shared"}, "one for each thread, or one for all"),
-                   call("oversubscription", {"refused", "allowed"}, "more threads than processors")},
+                   call("communicators", "own,shared", "one for each thread, or one for all"),
+                   call("oversubscription", "refused,allowed", "more threads than processors")},
     .definition = Definition::max_rank,
     .metrics = {seconds_per_step("time_s"), messages_per_second(), bytes_per_second()},
     .sweeps =
@@ -160,4 +161,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::threads

@@ -8,7 +8,7 @@
 #include "benchmarks/network/transport_parameters.hpp"
 #include "memory/buffer.hpp"
 
-namespace scope {
+namespace scope::latency {
 namespace {
 
 class PingPong final : public Benchmark {
@@ -90,4 +90,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::latency

@@ -7,7 +7,7 @@
 #include "benchmarks/network/transport_parameters.hpp"
 #include "memory/buffer.hpp"
 
-namespace scope {
+namespace scope::stream {
 namespace {
 
 enum class Ways { one, both };
@@ -164,4 +164,4 @@ const Registration bisection{declaration(
                 {"advanced", "ranks=powers protocol=tcp,libfabric,ucx message_bytes=64Ki,1Mi window=16"}}})};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::stream

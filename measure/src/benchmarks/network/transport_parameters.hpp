@@ -5,35 +5,33 @@
 #include <vector>
 
 #include "benchmark.hpp"
+#include "text/words.hpp"
 #include "transports/transport.hpp"
 
 namespace scope {
 
 // TCP cannot carry an empty message.
 inline std::vector<Parameter> network_parameters(std::int64_t default_message_bytes,
-                                                 std::vector<Parameter> more = {}) {
-  std::vector<Parameter> parameters = {
-      path("protocol", transport_names(), "what carries the messages"),
-      size("message_bytes", "B", default_message_bytes, 1, 1 << 30, "payload of each message")};
-  parameters.insert(parameters.end(), more.begin(), more.end());
-  parameters.push_back(
-      path("wait", {"polling", "blocking"}, "spin as message-passing libraries do, or sleep in the kernel"));
-  parameters.push_back(path("nodelay", {"on", "off"}, "TCP_NODELAY: send small messages at once"));
-  parameters.push_back(path("flow", {"credits", "none"},
-                            "udp, ethernet: stop before the receiver's buffer is full, or send on"));
-  parameters.push_back(
-      path("socket_buffer_bytes", "B", 0, 0, 1 << 30, "SO_SNDBUF and SO_RCVBUF; 0: as the system has them")
-          .labelled("socket buffer"));
-  return parameters;
+                                                 const std::vector<Parameter>& further = {}) {
+  return together(
+      {{path("protocol", kept(joined(transport_names(), ",")), "what carries the messages"),
+        size("message_bytes", "B", default_message_bytes, 1, 1 << 30, "payload of each message")},
+       further,
+       {path("wait", "polling,blocking", "spin as message-passing libraries do, or sleep in the kernel"),
+        path("nodelay", "on,off", "TCP_NODELAY: send small messages at once"),
+        path("flow", "credits,none", "udp, ethernet: stop before the receiver's buffer is full, or send on"),
+        path("socket_buffer_bytes", "B", 0, 0, 1 << 30, "SO_SNDBUF and SO_RCVBUF; 0: as the system has them")
+            .labelled("socket buffer")}});
 }
 
 // Under MPI stands the transport set as MPI libraries set it, over whichever protocol the ladder asks for;
 // raw frames are a layer of their own.
+#define SCOPE_AS_LIBRARIES " wait=polling nodelay=on flow=credits socket_buffer_bytes=0"
 inline std::vector<Rung> network_rungs(Pattern pattern) {
-  const std::string as_libraries = " wait=polling nodelay=on flow=credits socket_buffer_bytes=0";
-  return {{pattern, "", "protocol=*" + as_libraries},
-          {pattern, "", "protocol=ethernet" + as_libraries, "frames"}};
+  return {{pattern, "", "protocol=*" SCOPE_AS_LIBRARIES},
+          {pattern, "", "protocol=ethernet" SCOPE_AS_LIBRARIES, "frames"}};
 }
+#undef SCOPE_AS_LIBRARIES
 
 inline Metric retransmitted_packets() {
   return count("retransmitted_packets", "").labelled("retransmitted packets");

@@ -17,8 +17,9 @@
 
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::disk {
 namespace {
 
 constexpr std::int64_t direct_unit = 4096;
@@ -102,8 +103,7 @@ class Disk final : public Benchmark {
     }
     if (cache_ == "direct") {
       if (block_bytes_ % direct_unit != 0) {
-        throw Unavailable("direct access needs blocks of whole multiples of " + std::to_string(direct_unit) +
-                          " B");
+        throw Unavailable(sentence({"direct access needs blocks of whole multiples of ", direct_unit, " B"}));
       }
       file_.bypass_cache();
     }
@@ -143,7 +143,7 @@ class Disk final : public Benchmark {
     }
     for (std::int64_t block = 0; block < blocks_ && problem_.empty(); ++block) {
       if (!transfer(pread, read_, block)) break;
-      if (!holds(read_, block)) problem_ = "block " + std::to_string(block) + " of the file holds wrong data";
+      if (!holds(read_, block)) problem_ = sentence({"block ", block, " of the file holds wrong data"});
     }
     return {bytes(), problem_};
   }
@@ -161,8 +161,7 @@ class Disk final : public Benchmark {
   void make_room() {
     const int error = posix_fallocate(file_.descriptor(), 0, bytes());
     if (error != 0) {
-      throw Unavailable(file_.folder() + ": no room for " + std::to_string(bytes()) +
-                        " B: " + std::strerror(error));
+      throw Unavailable(sentence({file_.folder(), ": no room for ", bytes(), " B: ", std::strerror(error)}));
     }
   }
 
@@ -172,9 +171,9 @@ class Disk final : public Benchmark {
     const double resident = leave_cache();
     if (!problem_.empty()) throw Unavailable(problem_);
     if (resident > tolerated_resident) {
-      throw Unavailable(file_.folder() + ": this file system keeps the file in memory (" +
-                        std::to_string(static_cast<int>(100 * resident)) +
-                        " % of its pages), so it cannot be read from a disk");
+      throw Unavailable(
+          sentence({file_.folder(), ": this file system keeps the file in memory (",
+                    static_cast<int>(100 * resident), " % of its pages), so it cannot be read from a disk"}));
     }
   }
 
@@ -198,8 +197,7 @@ class Disk final : public Benchmark {
   void read_blocks() {
     for (std::int64_t block = 0; block < blocks_; ++block) {
       if (!transfer(pread, read_, block)) return;
-      if (!stamped(read_, seed_, block))
-        problem_ = "block " + std::to_string(block) + " was read from elsewhere";
+      if (!stamped(read_, seed_, block)) problem_ = sentence({"block ", block, " was read from elsewhere"});
     }
   }
 
@@ -259,8 +257,8 @@ const Registration registration{{
     .title = "local disk",
     .summary = "writing, rewriting and reading a file on local scratch",
     .needs = {Requirement::file_system},
-    .parameters = {problem("operation", {"write", "rewrite", "read"}, "what is done with the file"),
-                   call("cache", {"fsync", "direct", "cached"},
+    .parameters = {problem("operation", "write,rewrite,read", "what is done with the file"),
+                   call("cache", "fsync,direct,cached",
                         "flushed and dropped from memory, past the page cache (O_DIRECT), or left to it"),
                    size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44,
                         "size of the file of each rank"),
@@ -279,4 +277,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::disk

@@ -11,8 +11,9 @@
 
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::intensity {
 namespace {
 
 constexpr int highest_order = 16;
@@ -100,9 +101,8 @@ class Intensity final : public Benchmark {
       double right = 0;
       for (int k = order_; k >= 0; --k) right = right * argument(seed, i) + coefficients_[k];
       if (!(std::abs(y[i] - right) <= tolerance * right)) {
-        return {static_cast<std::int64_t>(y.size()), "element " + std::to_string(i) + " is " +
-                                                         std::to_string(y[i]) + ", not " +
-                                                         std::to_string(right)};
+        return {static_cast<std::int64_t>(y.size()),
+                sentence({"element ", i, " is ", y[i], ", not ", right})};
       }
     }
     return {static_cast<std::int64_t>(y.size()), ""};
@@ -143,4 +143,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::intensity

@@ -7,8 +7,9 @@
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"
 #include "memory/buffer.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::lapack {
 namespace {
 
 // LAPACK's own tests accept residuals below 30 (LAWN 41, section 7).
@@ -271,10 +272,10 @@ class Lapack final : public Benchmark {
 
   Check verify(std::uint64_t seed) override {
     const auto values = static_cast<std::int64_t>(problem_.square());
-    if (problem_.info != 0) return {values, "LAPACK reports info = " + std::to_string(problem_.info)};
+    if (problem_.info != 0) return {values, sentence({"LAPACK reports info = ", problem_.info})};
     const double residual = routine_->residual(problem_, probe(problem_.n, seed));
     if (!(residual < threshold))
-      return {values, "scaled residual " + std::to_string(residual) + ", must be below 30"};
+      return {values, sentence({"scaled residual ", residual, ", must be below 30"})};
     return {values, ""};
   }
 
@@ -307,7 +308,7 @@ const Registration registration{{
     .summary = "LU, Cholesky, QR, symmetric eigenvalues and singular values by LAPACK",
     .needs = {Requirement::blas, Requirement::lapack},
     .rungs = {arithmetic()},
-    .parameters = {problem("routine", {"lu", "cholesky", "qr", "eigenvalues", "singular_values"},
+    .parameters = {problem("routine", "lu,cholesky,qr,eigenvalues,singular_values",
                            "dgetrf, dpotrf, dgeqrf, dsyevd or dgesdd"),
                    size("n", "", 200, 1, 20'000, "rows and columns of the matrix on each rank")
                        .labelled("order of the matrix")},
@@ -321,4 +322,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::lapack

@@ -6,8 +6,9 @@
 #include "benchmark.hpp"
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::linpack_small {
 namespace {
 
 // As HPL, which took it from LINPACK.
@@ -84,8 +85,7 @@ class Linpack final : public Benchmark {
     if (!solved_) return {n_, "the matrix is singular"};
     const double scale = epsilon * n_ * (row_norm(original_, n_) * largest(x_) + largest(right_side_));
     const double residual = largest_difference(multiply(original_.data(), x_), right_side_) / scale;
-    if (!(residual < threshold))
-      return {n_, "scaled residual " + std::to_string(residual) + ", must be below 16"};
+    if (!(residual < threshold)) return {n_, sentence({"scaled residual ", residual, ", must be below 16"})};
     return {n_, ""};
   }
 
@@ -112,7 +112,7 @@ const Registration registration{{
     .summary = "LINPACK of 1979: a dense system of 100 or 1000 equations",
     .rungs = {arithmetic()},
     .parameters = {size("n", "", 100, 1, 20'000, "equations on each rank").labelled("number of equations"),
-                   method("solver", {"plain", "lapack"}, "loops written out, or LAPACK's dgesv")},
+                   method("solver", "plain,lapack", "loops written out, or LAPACK's dgesv")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1 n=100 solver=plain"},
@@ -122,4 +122,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::linpack_small

@@ -7,7 +7,7 @@
 #include "blas/dense.hpp"
 #include "memory/buffer.hpp"
 
-namespace scope {
+namespace scope::matrix_multiply {
 namespace {
 
 template <class Real>
@@ -66,7 +66,7 @@ const Registration registration{{
     .summary = "matrix multiplication of the BLAS: SGEMM and DGEMM",
     .needs = {Requirement::blas},
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}, arithmetic()},
-    .parameters = {problem("precision", {"double", "single"}, "DGEMM or SGEMM"),
+    .parameters = {problem("precision", "double,single", "DGEMM or SGEMM"),
                    size("n", "", 500, 1, 40'000, "rows and columns of each matrix on each rank")
                        .labelled("order of the matrices")},
     .definition = Definition::max_rank,
@@ -83,4 +83,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::matrix_multiply

@@ -7,7 +7,7 @@
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
 
-namespace scope {
+namespace scope::memory_copy {
 namespace {
 
 class MemoryCopy final : public Benchmark {
@@ -69,4 +69,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::memory_copy

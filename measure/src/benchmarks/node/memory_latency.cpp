@@ -13,7 +13,7 @@
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
 
-namespace scope {
+namespace scope::memory_latency {
 namespace {
 
 constexpr std::size_t longest_walk = 4096;
@@ -99,4 +99,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::memory_latency

@@ -10,7 +10,7 @@
 
 #include "benchmark.hpp"
 
-namespace scope {
+namespace scope::noise {
 namespace {
 
 // A detour lengthens a quantum by at least this share of the usual time.
@@ -171,4 +171,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::noise

@@ -13,8 +13,9 @@
 #endif
 
 #include "benchmark.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::peak {
 namespace {
 
 // Latency times units is 8 to 10 in the processors of today; with 16 registers there is room for the
@@ -161,7 +162,7 @@ class Peak final : public Benchmark {
     const std::size_t lanes = chains * kernel_.bytes / sizeof(Real);
     for (std::size_t i = 0; i < lanes; ++i) {
       if (sums_[i] != start(seed, i) + 2 * rounds) {
-        return {static_cast<std::int64_t>(lanes), "lane " + std::to_string(i) + " holds a wrong sum"};
+        return {static_cast<std::int64_t>(lanes), sentence({"lane ", i, " holds a wrong sum"})};
       }
     }
     return {static_cast<std::int64_t>(lanes), ""};
@@ -185,8 +186,8 @@ const Registration registration{{
     .title = "peak arithmetic rate",
     .summary = "floating point rate of multiply-adds on registers",
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}},
-    .parameters = {problem("precision", {"double", "single"}, "of the numbers"),
-                   method("instructions", {"widest", "compiled"},
+    .parameters = {problem("precision", "double,single", "of the numbers"),
+                   method("instructions", "widest,compiled",
                           "the processor's widest fused multiply-add, or what the flags of the build give")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
@@ -201,4 +202,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::peak

@@ -7,8 +7,9 @@
 
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::stream {
 namespace {
 
 constexpr double scalar = 3.0;
@@ -84,9 +85,8 @@ class Stream final : public Benchmark {
       const double right = expected(a_value(seed, i), b_value(seed, i));
       // Every value is a small integer: the result is exact.
       if (c[i] != right) {
-        return {static_cast<std::int64_t>(c.size()), "element " + std::to_string(i) + " is " +
-                                                         std::to_string(c[i]) + ", not " +
-                                                         std::to_string(right)};
+        return {static_cast<std::int64_t>(c.size()),
+                sentence({"element ", i, " is ", c[i], ", not ", right})};
       }
     }
     return {static_cast<std::int64_t>(c.size()), ""};
@@ -126,7 +126,7 @@ const Registration registration{{
     .summary = "memory bandwidth of copy, scale, add and triad, from cache to memory",
     .rungs = {{Pattern::memory, "bandwidth_bytes_per_s", "*", "limit"},
               {Pattern::copy, "time_s", "kernel=copy", "limit"}},
-    .parameters = {problem("kernel", {"triad", "copy", "scale", "add"}, "what is done to each element"),
+    .parameters = {problem("kernel", "triad,copy,scale,add", "what is done to each element"),
                    size("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40,
                         "size of each array on each rank")},
     .definition = Definition::max_rank,
@@ -141,4 +141,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::stream

@@ -4,8 +4,9 @@
 // one that Scope measures with; the others are what programs use. After TICK1 of PARKBENCH and thesis 6.3.5.
 #include "benchmark.hpp"
 #include "registry.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::timer {
 namespace {
 
 class Timer final : public Benchmark {
@@ -29,7 +30,7 @@ class Timer final : public Benchmark {
   }
 
   Check verify(std::uint64_t) override {
-    Check check{pairs_, backwards_ == 0 ? "" : std::to_string(backwards_) + " pairs of reads ran backwards"};
+    Check check{pairs_, backwards_ == 0 ? "" : sentence({backwards_, " pairs of reads ran backwards"})};
     pairs_ = 0;
     backwards_ = 0;
     return check;
@@ -56,7 +57,7 @@ const Registration registration{{
     .title = "clock read",
     .summary = "cost of a pair of clock reads",
     .ranks = Ranks::exactly(1),
-    .parameters = {problem("clock", {"register", "clock_gettime", "mpi_wtime"}, "which clock is read")},
+    .parameters = {problem("clock", "register,clock_gettime,mpi_wtime", "which clock is read")},
     .definition = Definition::local,
     .metrics = {seconds("pair_s").labelled("cost of a start/stop pair")},
     .sweeps = {{"baseline", "nodes=types ranks=1 clock=register,clock_gettime,mpi_wtime"}},
@@ -64,4 +65,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::timer

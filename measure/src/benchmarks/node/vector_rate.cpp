@@ -5,8 +5,9 @@
 // PARKBENCH.
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::vector_rate {
 namespace {
 
 constexpr double scalar = 3.0;
@@ -74,7 +75,7 @@ class VectorRate final : public Benchmark {
       sum += a * b;
       if (kernel_ == "dot") continue;
       if (c_.as<double>()[i] != (kernel_ == "multiply" ? a * b : a * scalar + b)) {
-        return {static_cast<std::int64_t>(n_), "element " + std::to_string(i) + " is wrong"};
+        return {static_cast<std::int64_t>(n_), sentence({"element ", i, " is wrong"})};
       }
     }
     if (kernel_ == "dot" && c_.as<double>()[0] != sum) return {1, "the sum is wrong"};
@@ -99,7 +100,7 @@ const Registration registration{{
     .title = "vector loops",
     .summary = "rate of vector loops over their length: r_inf and n_1/2 (RINF1)",
     .rungs = {arithmetic()},
-    .parameters = {problem("kernel", {"triad", "multiply", "dot"}, "c = 3a + b, c = a b, or the sum of a b"),
+    .parameters = {problem("kernel", "triad,multiply,dot", "c = 3a + b, c = a b, or the sum of a b"),
                    size("vector_length", "", 128, 1, std::int64_t{1} << 30, "elements of each vector")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
@@ -111,4 +112,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::vector_rate

@@ -8,7 +8,7 @@
 #include "benchmarks/operation/matrix_parameters.hpp"
 #include "memory/buffer.hpp"
 
-namespace scope {
+namespace scope::broadcast {
 namespace {
 
 class MatrixBroadcast final : public Benchmark {
@@ -75,4 +75,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::broadcast

@@ -13,8 +13,9 @@
 #include "memory/available.hpp"
 #include "memory/buffer.hpp"
 #include "mpi/datatype.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::distribution {
 namespace {
 
 enum class Direction { scatter, gather };
@@ -73,9 +74,8 @@ class Distribution final : public Benchmark {
     const auto values = received_words();
     for (std::size_t i = 0; looks && i < values.size(); ++i) {
       if (values[i] == pattern_word(seed, destination(i))) continue;
-      return {
-          static_cast<std::int64_t>(values.size()),
-          "element " + std::to_string(i) + " of " + std::to_string(values.size()) + " is not what was sent"};
+      return {static_cast<std::int64_t>(values.size()),
+              sentence({"element ", i, " of ", values.size(), " is not what was sent"})};
     }
     return {looks ? static_cast<std::int64_t>(values.size()) : 0, ""};
   }
@@ -177,7 +177,7 @@ Declaration declaration(Direction direction, const Row& row) {
       .routines = {{row.routine, "buffers=cold layout=rows"}},
       .costs = {{row.phase, Step::Kind::messages, "", "p-1", "8*n^2/p"}},
       .parameters = {matrix_order(),
-                     layout("layout", {"columns", "rows"},
+                     layout("layout", "columns,rows",
                             "stripes of columns, with a stride, or of rows, which lie together"),
                      buffers()},
       .definition = Definition::global,
@@ -205,4 +205,4 @@ const Registration gather{
                  "a program's collection of a matrix from stripes (MPI_Gatherv)", "MPI_Gatherv", "collect"})};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::distribution

@@ -10,7 +10,7 @@ inline Parameter matrix_order() {
 }
 
 inline Parameter buffers() {
-  return layout("buffers", {"cold", "warm"},
+  return layout("buffers", "cold,warm",
                 "fresh buffers for every operation, first touch included, or the same ones");
 }
 

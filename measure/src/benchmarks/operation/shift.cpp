@@ -13,8 +13,9 @@
 #include "memory/available.hpp"
 #include "memory/buffer.hpp"
 #include "mpi/process_grid.hpp"
+#include "text/words.hpp"
 
-namespace scope {
+namespace scope::shift {
 namespace {
 
 constexpr int tag = 21;
@@ -30,9 +31,8 @@ class MatrixShift final : public Benchmark {
     const ProcessGrid grid(communicator, parameters.integer("grid_rows"));
     const bool along_rows = parameters.choice("direction") == "rows";
     if ((along_rows ? grid.columns() : grid.rows()) < 2) {
-      throw Unavailable("direction=" + parameters.choice("direction") + ": a grid of " +
-                        std::to_string(grid.rows()) + " x " + std::to_string(grid.columns()) +
-                        " processes has no neighbours there");
+      throw Unavailable(sentence({"direction=", parameters.choice("direction"), ": a grid of ", grid.rows(),
+                                  " x ", grid.columns(), " processes has no neighbours there"}));
     }
     destination_ =
         along_rows ? grid.rank(grid.row(), grid.column() - 1) : grid.rank(grid.row() - 1, grid.column());
@@ -108,7 +108,7 @@ const Registration registration{{
     .ranks = Ranks::at_least(2),
     .costs = {{"exchange", Step::Kind::messages, "", "1", "8*n^2"}},
     .parameters = {matrix_order(),
-                   parallel("direction", {"rows", "columns"},
+                   parallel("direction", "rows,columns",
                             "to the left along rows of the grid, or up its columns"),
                    grid_rows(), buffers()},
     .definition = Definition::global,
@@ -122,4 +122,4 @@ const Registration registration{{
 }};
 
 }  // namespace
-}  // namespace scope
+}  // namespace scope::shift

@@ -7,6 +7,29 @@
 
 namespace scope::npb {
 
+// Arithmetic on two rows of blocks side by side, in the columns whose bits are set; spelt out as functions, which take
+// a fraction of the time to compile that nested lambdas take.
+template <unsigned ours, unsigned others, class Real>
+SCOPE_INLINE inline void scale_rows(Real (&a)[quantities], Real (&b)[quantities], const Real& factor) {
+  each<quantities>([&](auto column) SCOPE_INLINE {
+    if constexpr ((ours >> column & 1) != 0) a[column] *= factor;
+    if constexpr ((others >> column & 1) != 0) b[column] *= factor;
+  });
+}
+template <unsigned ours, unsigned others, class Real>
+SCOPE_INLINE inline void subtract_rows(Real (&a)[quantities], Real (&b)[quantities], const Real& factor,
+                                       const Real (&from_a)[quantities], const Real (&from_b)[quantities]) {
+  each<quantities>([&](auto column) SCOPE_INLINE {
+    if constexpr ((ours >> column & 1) != 0) a[column] -= factor * from_a[column];
+    if constexpr ((others >> column & 1) != 0) b[column] -= factor * from_b[column];
+  });
+}
+template <class Real>
+SCOPE_INLINE inline void subtract_row(Real (&row)[quantities], const Real& factor,
+                                      const Real (&from)[quantities]) {
+  each<quantities>([&](auto column) SCOPE_INLINE { row[column] -= factor * from[column]; });
+}
+
 template <int axis>
 class BlockTridiagonal {
  public:
@@ -99,7 +122,7 @@ class BlockTridiagonal {
           if constexpr (present(axis, row, column)) {
             right[row][column] = outer_block<axis, 1, row, column>(ahead, flow_);
             const Real left = outer_block<axis, -1, row, column>(behind, flow_);
-            each<quantities>([&](auto m) SCOPE_INLINE { middle[row][m] -= left * before.right[column][m]; });
+            subtract_row(middle[row], left, before.right[column]);
             value[row] -= left * before.value[column];
           }
         });
@@ -121,31 +144,29 @@ class BlockTridiagonal {
     }
   }
 
-  // Whether the right block has anything in `column` of a row when that row becomes the pivot.
-  static constexpr bool filled(int row, int column) {
-    bool any = false;
-    for (int above = 0; above <= row; ++above) any = any || present(axis, above, column);
-    return any;
+  // The columns in which the right block has anything in a row when that row becomes the pivot.
+  static constexpr unsigned filled(int row) {
+    unsigned columns = 0;
+    for (int above = 0; above <= row; ++above) {
+      for (int column = 0; column < quantities; ++column) columns |= present(axis, above, column) << column;
+    }
+    return columns;
   }
+  static constexpr unsigned behind(int pivot) { return ~1u << pivot; }
 
   // right = middle^-1 right, value = middle^-1 value, by Gauss.
   template <class Real>
   SCOPE_INLINE static void divide(Real (&middle)[quantities][quantities],
                                   Real (&right)[quantities][quantities], Real (&value)[quantities]) {
     each<quantities>([&](auto pivot) SCOPE_INLINE {
+      constexpr unsigned columns = behind(pivot);
       const Real scale = 1.0 / middle[pivot][pivot];
-      each<quantities>([&](auto column) SCOPE_INLINE {
-        if constexpr (column > pivot) middle[pivot][column] *= scale;
-        if constexpr (filled(pivot, column)) right[pivot][column] *= scale;
-      });
+      scale_rows<columns, filled(pivot)>(middle[pivot], right[pivot], scale);
       value[pivot] *= scale;
       each<quantities>([&](auto row) SCOPE_INLINE {
         if constexpr (row > pivot) {
           const Real factor = middle[row][pivot];
-          each<quantities>([&](auto column) SCOPE_INLINE {
-            if constexpr (column > pivot) middle[row][column] -= factor * middle[pivot][column];
-            if constexpr (filled(pivot, column)) right[row][column] -= factor * right[pivot][column];
-          });
+          subtract_rows<columns, filled(pivot)>(middle[row], right[row], factor, middle[pivot], right[pivot]);
           value[row] -= factor * value[pivot];
         }
       });
@@ -154,9 +175,7 @@ class BlockTridiagonal {
       constexpr int row = quantities - 1 - step;
       each<quantities>([&](auto below) SCOPE_INLINE {
         if constexpr (below > row) {
-          each<quantities>([&](auto column) SCOPE_INLINE {
-            right[row][column] -= middle[row][below] * right[below][column];
-          });
+          subtract_row(right[row], middle[row][below], right[below]);
           value[row] -= middle[row][below] * value[below];
         }
       });

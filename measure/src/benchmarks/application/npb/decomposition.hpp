@@ -2,13 +2,9 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
-#include <limits>
+#include <functional>
 #include <optional>
 #include <string>
-
-#include "benchmarks/algorithm/partition.hpp"
-#include "unavailable.hpp"
 
 namespace scope::npb {
 
@@ -16,64 +12,16 @@ using Extents = std::array<int, 3>;  // along x, y, z
 
 // Processes along each dimension: of all products x y z = processes that leave everyone `least` points along
 // each dimension, the one whose largest block has the least surface. Empty where there is none.
-inline std::optional<Extents> process_extents(const Extents& points, int processes, int least) {
-  std::optional<Extents> best;
-  double least_surface = std::numeric_limits<double>::infinity();
-  for (int x = 1; x <= processes; ++x) {
-    if (processes % x != 0) continue;
-    for (int y = 1; y <= processes / x; ++y) {
-      if (processes / x % y != 0) continue;
-      const Extents candidate{x, y, processes / x / y};
-      std::array<double, 3> block{};
-      bool fits = true;
-      for (int d = 0; d < 3; ++d) {
-        fits = fits && points[d] / candidate[d] >= least;
-        block[d] = static_cast<double>(Partition(points[d], candidate[d]).largest());
-      }
-      const double yz = x > 1 ? block[1] * block[2] : 0;
-      const double xz = y > 1 ? block[0] * block[2] : 0;
-      const double xy = candidate[2] > 1 ? block[0] * block[1] : 0;
-      // Of equals the one with most processes along z, whose faces lie in one piece.
-      if (fits && yz + xz + xy < least_surface) {
-        least_surface = yz + xz + xy;
-        best = candidate;
-      }
-    }
-  }
-  return best;
-}
+std::optional<Extents> process_extents(const Extents& points, int processes, int least);
 
 // "N processes": the nearest counts, below and above, that `fits` accepts; for a message of refusal.
-template <class Fits>
-std::string nearest_counts(int processes, Fits fits) {
-  std::string text;
-  for (int below = processes - 1; below >= 1; --below) {
-    if (!fits(below)) continue;
-    text = std::to_string(below);
-    break;
-  }
-  for (int above = processes + 1; above <= 4 * processes; ++above) {
-    if (!fits(above)) continue;
-    text += (text.empty() ? "" : " or ") + std::to_string(above);
-    break;
-  }
-  return text + " would do";
-}
+std::string nearest_counts(int processes, const std::function<bool(int)>& fits);
 
 // The block of one process. Ranks are numbered along x first.
 class Decomposition {
  public:
   // Throws Unavailable, with the nearest counts that fit, where `processes` cannot divide the points.
-  Decomposition(const std::string& benchmark, const Extents& points, int processes, int rank, int least)
-      : processes_(chosen(benchmark, points, processes, least)),
-        place_{rank % processes_[0], rank / processes_[0] % processes_[1],
-               rank / processes_[0] / processes_[1]} {
-    for (int d = 0; d < 3; ++d) {
-      const Partition parts(points[d], processes_[d]);
-      begin_[d] = static_cast<int>(parts.begin(place_[d]));
-      size_[d] = static_cast<int>(parts.size(place_[d]));
-    }
-  }
+  Decomposition(const std::string& benchmark, const Extents& points, int processes, int rank, int least);
 
   const Extents& processes() const { return processes_; }
   const Extents& place() const { return place_; }  // of this process among them
@@ -94,15 +42,6 @@ class Decomposition {
   }
 
  private:
-  static Extents chosen(const std::string& benchmark, const Extents& points, int processes, int least) {
-    const auto found = process_extents(points, processes, least);
-    if (found) return *found;
-    const auto fits = [&](int count) { return process_extents(points, count, least).has_value(); };
-    throw Unavailable(benchmark + " needs at least " + std::to_string(least) +
-                      " points of its grid along each dimension for every process; " +
-                      std::to_string(processes) + " were given: " + nearest_counts(processes, fits));
-  }
-
   Extents processes_;
   Extents place_;
   Extents begin_{};

@@ -4,11 +4,8 @@
 
 #include <mpi.h>
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <numeric>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -49,17 +46,10 @@ struct Parcels {
 // A collective counts as the messages of recursive doubling: ceil(log2 p), of the whole vector each.
 class Exchange {
  public:
-  Exchange(std::string benchmark, const Communicator& communicator)
-      : benchmark_(std::move(benchmark)), communicator_(communicator), faults_(Faults::from_environment()) {}
+  Exchange(std::string benchmark, const Communicator& communicator);
 
   // From here on, messages are counted and their time belongs to `phases`; without any, neither.
-  void begin(Phases* phases) {
-    phases_ = phases;
-    exchanged_ = collected_ = {};
-    waits_ = 0;
-    exposed_ = phases != nullptr;
-    if (phases_ != nullptr) phases_->enter(Phase::compute);
-  }
+  void begin(Phases* phases);
 
   const Sent& exchanged() const { return exchanged_; }  // to partners
   const Sent& collected() const { return collected_; }  // sums and maxima over all processes
@@ -67,74 +57,23 @@ class Exchange {
   std::int64_t waits() const { return waits_; }
 
   // All at once. `partners` are those that the sides receive from, and live as long as the kernel.
-  void swap(std::span<const Side> sides, const Partners& partners) {
-    meet(Phase::exchange, partners);
-    requests_.clear();
-    for (const Side& side : sides) {
-      if (side.from != MPI_PROC_NULL)
-        MPI_Irecv(side.received.data(), count(side.received), MPI_DOUBLE, side.from, side.tag, handle(),
-                  &requests_.emplace_back());
-    }
-    waits_ += requests_.empty() ? 0 : 1;
-    for (const Side& side : sides) {
-      if (side.to == MPI_PROC_NULL) continue;
-      MPI_Isend(side.sent.data(), count(side.sent), MPI_DOUBLE, side.to, side.tag, handle(),
-                &requests_.emplace_back());
-      add(exchanged_, 1, side.sent.size_bytes());
-    }
-    MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
-    compute();
-    const bool exposed = exposed_;
-    for (const Side& side : sides) {
-      if (side.from == MPI_PROC_NULL) continue;
-      exposed_ = exposed;
-      corrupt_if_asked(std::as_writable_bytes(side.received));
-    }
-  }
+  void swap(std::span<const Side> sides, const Partners& partners);
 
   // A link of a pipeline: waits for what the process before has computed. Every process of the pipeline calls
   // it as often, those without a process before (MPI_PROC_NULL) too.
-  void receive(std::span<double> received, int from, int tag, const Partners& partner) {
-    meet(Phase::exchange, partner);
-    if (from != MPI_PROC_NULL)
-      MPI_Recv(received.data(), count(received), MPI_DOUBLE, from, tag, handle(), MPI_STATUS_IGNORE);
-    waits_ += from != MPI_PROC_NULL ? 1 : 0;
-    compute();
-    if (from != MPI_PROC_NULL) corrupt_if_asked(std::as_writable_bytes(received));
-  }
+  void receive(std::span<double> received, int from, int tag, const Partners& partner);
 
   // The other end of a link.
-  void send(std::span<const double> sent, int to, int tag) {
-    if (to == MPI_PROC_NULL) return;
-    enter(Phase::exchange);
-    MPI_Send(sent.data(), count(sent), MPI_DOUBLE, to, tag, handle());
-    add(exchanged_, 1, sent.size_bytes());
-    compute();
-  }
+  void send(std::span<const double> sent, int to, int tag);
 
   // Tells everyone how much will come; returns what comes to this process, packed in order of the ranks.
-  Parcels announce(const Parcels& out) {
-    Parcels in{std::vector<int>(out.counts.size()), std::vector<int>(out.counts.size())};
-    meet(Phase::exchange, everyone_);
-    MPI_Alltoall(out.counts.data(), 1, MPI_INT, in.counts.data(), 1, MPI_INT, handle());
-    waits_ += communicator_.size() > 1 ? 1 : 0;
-    compute();
-    std::exclusive_scan(in.counts.begin(), in.counts.end(), in.begins.begin(), 0);
-    add(exchanged_, communicator_.size() - 1, (communicator_.size() - 1) * sizeof(int));
-    return in;
-  }
+  Parcels announce(const Parcels& out);
 
   // Everyone's parcels to everyone. Items are sent as they lie in memory.
   template <class Item>
   void transpose(const Item* sent, const Parcels& out, Item* received, const Parcels& in) {
     const auto [type, width] = type_of<Item>();
-    const Parcels sent_units = in_units(out, width);
-    const Parcels received_units = in_units(in, width);
-    meet(Phase::exchange, everyone_);
-    MPI_Alltoallv(sent, sent_units.counts.data(), sent_units.begins.data(), type, received,
-                  received_units.counts.data(), received_units.begins.data(), type, handle());
-    waits_ += communicator_.size() > 1 ? 1 : 0;
-    compute();
+    swap_parcels(sent, in_units(out, width), received, in_units(in, width), type);
     const int rank = communicator_.rank();
     for (int to = 0; to < communicator_.size(); ++to) {
       if (to != rank && out.counts[to] > 0)
@@ -164,13 +103,7 @@ class Exchange {
   void compute() { enter(Phase::compute); }
   // Alters the first message (of a swap, all) of the timed part where a test asks so, and the first after
   // `expose`.
-  void corrupt_if_asked(std::span<std::byte> received) {
-    if (!exposed_ || received.empty()) return;
-    exposed_ = false;
-    // Its middle may be at the edge of a face, which nothing reads: three eighths of it are not.
-    faults_.corrupt_if_asked(benchmark_, communicator_,
-                             received.first(received.size() - received.size() / 4));
-  }
+  void corrupt_if_asked(std::span<std::byte> received);
   // A kernel whose iterations correct what went wrong before says here that the last of them begins.
   void expose() { exposed_ = phases_ != nullptr; }
 
@@ -202,23 +135,16 @@ class Exchange {
     }
   }
 
-  static Parcels in_units(Parcels parcels, int width) {
-    for (int& count : parcels.counts) count *= width;
-    for (int& begin : parcels.begins) begin *= width;
-    return parcels;
-  }
+  static Parcels in_units(Parcels parcels, int width);
+
+  void swap_parcels(const void* sent, const Parcels& out, void* received, const Parcels& in,
+                    MPI_Datatype type);
 
   template <class Item>
   void reduce(std::span<Item> values, MPI_Op operation) {
-    if (communicator_.size() == 1) return;
-    const auto type = type_of<Item>().first;
-    meet(Phase::collect, everyone_);
-    MPI_Allreduce(MPI_IN_PLACE, values.data(), count(values), type, operation, handle());
-    compute();
-    const int rounds = std::bit_width(static_cast<unsigned>(communicator_.size() - 1));
-    add(collected_, rounds, rounds * values.size_bytes());
-    waits_ += rounds;
+    reduce(values.data(), count(values), type_of<Item>().first, values.size_bytes(), operation);
   }
+  void reduce(void* values, int count, MPI_Datatype type, std::size_t bytes, MPI_Op operation);
 
   std::string benchmark_;
   const Communicator& communicator_;

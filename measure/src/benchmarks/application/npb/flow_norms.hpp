@@ -8,6 +8,7 @@
 
 #include "benchmarks/application/npb/cell.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
+#include "text/words.hpp"
 
 namespace scope::npb {
 
@@ -18,16 +19,16 @@ struct FlowProblem {
   Quantities residual;  // root mean squares after the last iteration
   Quantities error;
 
-  std::string size() const { return std::to_string(n) + "^3 points"; }
+  std::string size() const { return sentence({n, "^3 points"}); }
 };
 
 inline std::vector<Published> published_norms(const FlowProblem& problem) {
   std::vector<Published> published;
   for (int m = 0; m < quantities; ++m) {
-    published.push_back({"residual " + std::to_string(m + 1), problem.residual[m]});
+    published.push_back({sentence({"residual ", m + 1}), problem.residual[m]});
   }
   for (int m = 0; m < quantities; ++m) {
-    published.push_back({"error " + std::to_string(m + 1), problem.error[m]});
+    published.push_back({sentence({"error ", m + 1}), problem.error[m]});
   }
   return published;
 }

@@ -35,12 +35,15 @@ constexpr int most_lanes = 4;
 template <class Real>
 constexpr int lanes_of = static_cast<int>(sizeof(Real) / sizeof(double));
 
-// Calls `action` with 0 ... count-1 as constants.
+// Calls `action` with 0 ... count-1 as constants. Spelt out: a sequence of integers would take longer to compile.
 template <int count, class Action>
 SCOPE_INLINE inline void each(Action&& action) {
-  [&]<int... index>(std::integer_sequence<int, index...>) SCOPE_INLINE {
-    (action(std::integral_constant<int, index>{}), ...);
-  }(std::make_integer_sequence<int, count>{});
+  static_assert(count <= 5);
+  if constexpr (count > 0) action(std::integral_constant<int, 0>{});
+  if constexpr (count > 1) action(std::integral_constant<int, 1>{});
+  if constexpr (count > 2) action(std::integral_constant<int, 2>{});
+  if constexpr (count > 3) action(std::integral_constant<int, 3>{});
+  if constexpr (count > 4) action(std::integral_constant<int, 4>{});
 }
 
 // Neighbours in memory.

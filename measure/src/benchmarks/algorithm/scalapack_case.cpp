@@ -1,0 +1,25 @@
+#include "benchmarks/algorithm/scalapack_case.hpp"
+
+namespace scope {
+
+std::vector<Parameter> scalapack_parameters(const std::vector<Parameter>& further) {
+  return together(
+      {{problem("precision", "double,single", "of the matrices and the arithmetic"),
+        size("n", "", 120, 1, 1'000'000, "rows and columns of the matrix").labelled("order of the matrix"),
+        method("block", "", 32, 1, 100'000, "rows and columns of the blocks in which it is dealt out")
+            .labelled("block size")},
+       grid_parameters(),
+       further});
+}
+
+Parameter condition_parameter() {
+  return problem("condition", "", 1000, 1, 1'000'000'000'000, "condition of the matrix");
+}
+
+std::vector<Sweep> scalapack_sweeps() {
+  return {{"standard", "ranks=powers n=500,1000"},
+          {"standard", "ranks=2 precision=single n=1000"},
+          {"advanced", "ranks=powers precision=double,single n=2000 block=32,64,128"}};
+}
+
+}  // namespace scope

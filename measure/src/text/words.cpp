@@ -1,0 +1,41 @@
+#include "text/words.hpp"
+
+#include <algorithm>
+
+namespace scope {
+
+std::string sentence(std::initializer_list<Word> words) {
+  std::string text;
+  for (const Word& word : words) {
+    switch (word.kind_) {
+      case Word::Kind::text:
+        text += word.text_;
+        break;
+      case Word::Kind::integer:
+        text += std::to_string(word.integer_);
+        break;
+      case Word::Kind::real:
+        text += std::to_string(word.real_);
+        break;
+    }
+  }
+  return text;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::string joined(const std::vector<std::string>& words, const char* separator) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : separator) + word;
+  return text;
+}
+
+}  // namespace scope
