@@ -48,12 +48,11 @@ class GridProduct : public Benchmark {
   bool loops() const override { return false; }
 
   static std::vector<Parameter> parameters() {
-    return {
-        size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("order of the matrices"),
-        method("variant", "plain,transposed,tuned",
-               "plain triple loop; B transposed as it is distributed (appendix G); BLAS, communication "
-               "overlapped"),
-        grid_rows()};
+    return {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
+            method("variant", "plain,transposed,tuned",
+                   "plain triple loop; B transposed as it is distributed (appendix G); BLAS, communication "
+                   "overlapped"),
+            grid_rows()};
   }
 
   // The sizes of the thesis; where the plain loops would take half of the module's time they wait for the

@@ -484,7 +484,7 @@ class Linpack final : public Benchmark {
 
 std::vector<Parameter> parameters() {
   return together(
-      {{size("n", "", 500, 1, 1'000'000, "equations").labelled("number of equations"),
+      {{size("n", "", 500, 1, 1'000'000, "equations").labelled("equations"),
         method("block", "", 128, 1, 10'000, "rows and columns of the blocks in which the matrix is dealt out")
             .labelled("block size")},
        grid_parameters(),

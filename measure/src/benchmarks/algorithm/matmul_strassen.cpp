@@ -333,7 +333,7 @@ const Registration registration{{
     .ranks = Ranks::among("1,7"),
     .rungs = {communication(), arithmetic()},
     .parameters =
-        {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("order of the matrices"),
+        {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
          method("variant", "plain,tuned", "plain triple loop, or the BLAS, for each product"),
          parallel("schedule", "original,rescheduled", "order in which products are sent: Table C.2, or C.3")},
     .definition = Definition::max_rank,

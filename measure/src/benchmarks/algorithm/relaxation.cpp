@@ -529,7 +529,7 @@ const Registration registration{{
     .rungs = {communication(), arithmetic()},
     .parameters =
         {size("n", "", 120, 1, 46000, "N of the N x N points inside the boundary")
-             .labelled("points on a side of the grid"),
+             .labelled("grid points per side"),
          problem("iterations", "", 100, 1, 1'000'000, "sweeps over all points"),
          problem("method", "chaotic,jacobi,red_black",
                  "Gauss-Seidel inside a block with old values across (the thesis's), or one that does not "

@@ -239,13 +239,13 @@ Declaration declaration(const Row& row) {
           .summary = row.summary,
           .needs = {Requirement::scalapack},
           .rungs = {arithmetic()},
-          .parameters = {problem("precision", "double,single", "of the matrix and the arithmetic"),
-                         size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix")
-                             .labelled("order of the matrix"),
-                         problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one")
-                             .labelled("half bandwidth"),
-                         problem("condition", "", 1000, 2, 1'000'000'000'000,
-                                 "what the condition of the matrix does not exceed")},
+          .parameters =
+              {problem("precision", "double,single", "of the matrix and the arithmetic"),
+               size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix").labelled("matrix order"),
+               problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one")
+                   .labelled("half bandwidth"),
+               problem("condition", "", 1000, 2, 1'000'000'000'000,
+                       "what the condition of the matrix does not exceed")},
           .definition = Definition::max_rank,
           .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s")},
           .sweeps = {{"standard", "ranks=powers n=10000 band=10,64"},

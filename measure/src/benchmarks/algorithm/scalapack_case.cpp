@@ -5,7 +5,7 @@ namespace scope {
 std::vector<Parameter> scalapack_parameters(const std::vector<Parameter>& further) {
   return together(
       {{problem("precision", "double,single", "of the matrices and the arithmetic"),
-        size("n", "", 120, 1, 1'000'000, "rows and columns of the matrix").labelled("order of the matrix"),
+        size("n", "", 120, 1, 1'000'000, "rows and columns of the matrix").labelled("matrix order"),
         method("block", "", 32, 1, 100'000, "rows and columns of the blocks in which it is dealt out")
             .labelled("block size")},
        grid_parameters(),

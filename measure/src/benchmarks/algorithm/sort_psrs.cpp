@@ -377,7 +377,7 @@ const Registration registration{{
     .summary = "parallel sorting by regular sampling: total, its phases and the balance of its partitions",
     .ranks = Ranks::at_most(32768),  // their samples are numbered by 32 bits
     .rungs = {communication()},
-    .parameters = {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("number of keys"),
+    .parameters = {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("keys"),
                    problem("key_type", "float,integer", "of 32 bits; integers without sign"),
                    problem(
                        "input", "uniform,skewed,sorted,equal,with_nan",

@@ -224,8 +224,7 @@ class Summa final : public Benchmark {
 
 std::vector<Parameter> parameters() {
   return together(
-      {{size("n", "", 240, 1, 1'000'000, "rows and columns of the matrices")
-            .labelled("order of the matrices"),
+      {{size("n", "", 240, 1, 1'000'000, "rows and columns of the matrices").labelled("matrix order"),
         method("block", "", 128, 1, 10'000, "rows and columns of the blocks in which they are dealt out")
             .labelled("block size"),
         method("panel", "", 256, 1, 10'000, "columns of A that are multiplied at once: as many whole blocks")

@@ -127,7 +127,6 @@ const Registration registration{{
     .name = "node.intensity",
     .title = "computational intensity",
     .summary = "arithmetic rate over the operations per memory reference: f_1/2 (POLY1, POLY2)",
-    .rungs = {arithmetic()},
     .parameters = {problem("intensity", "", 4, 1, highest_order,
                            "operations per memory reference: the order of the polynomial")
                        .labelled("operations per memory reference"),

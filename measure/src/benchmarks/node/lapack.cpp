@@ -311,7 +311,7 @@ const Registration registration{{
     .parameters = {problem("routine", "lu,cholesky,qr,eigenvalues,singular_values",
                            "dgetrf, dpotrf, dgeqrf, dsyevd or dgesdd"),
                    size("n", "", 200, 1, 20'000, "rows and columns of the matrix on each rank")
-                       .labelled("order of the matrix")},
+                       .labelled("matrix order")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), flops_per_second()},
     .sweeps = {{"baseline", "nodes=types ranks=1 routine=lu,cholesky,qr n=200"},

@@ -68,7 +68,7 @@ const Registration registration{{
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}, arithmetic()},
     .parameters = {problem("precision", "double,single", "DGEMM or SGEMM"),
                    size("n", "", 500, 1, 40'000, "rows and columns of each matrix on each rank")
-                       .labelled("order of the matrices")},
+                       .labelled("matrix order")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1,all n=100,500"},

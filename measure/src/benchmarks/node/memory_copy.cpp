@@ -57,7 +57,7 @@ const Registration registration{{
     .name = "node.memory_copy",
     .title = "memcpy",
     .summary = "bandwidth of memcpy, from cache to memory",
-    .rungs = {{Pattern::memory, "bandwidth_bytes_per_s"}, {Pattern::copy, "time_s", "", "limit"}},
+    .rungs = {{Pattern::copy, "time_s", "", "limit"}},
     .parameters = {size("array_bytes", "B", 1 << 20, 1, std::int64_t{1} << 40,
                         "bytes that each rank copies")},
     .definition = Definition::max_rank,

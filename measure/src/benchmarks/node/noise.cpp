@@ -157,9 +157,9 @@ const Registration registration{{
     .name = "node.noise",
     .title = "operating system noise",
     .summary = "processor time lost to the operating system, its detours and their period",
-    .parameters = {problem("quanta", "", 50'000, 100, 10'000'000, "pieces of work in a repetition"),
-                   size("quantum_ns", "ns", 2000, 200, 1'000'000, "time of one piece of work")
-                       .labelled("length of a quantum in ns")},
+    .parameters =
+        {problem("quanta", "", 50'000, 100, 10'000'000, "pieces of work in a repetition"),
+         size("quantum_ns", "ns", 2000, 200, 1'000'000, "time of one piece of work").labelled("quantum")},
     .definition = Definition::max_rank,
     .metrics = {result("noise_share", "1", Better::lower).labelled("share lost to the operating system"),
                 result_seconds("longest_detour_s"),
