@@ -53,7 +53,7 @@ def _processors(host: Host) -> Iterator[Check]:
     yield Check("cores", usable > 1, found, advice)
     if processor.quota_processors is not None:
         advice = "a control group stops processes in the middle of a measurement; ask for whole cores"
-        yield Check("processor quota", False, f"{processor.quota_processors:g} cores", advice)
+        yield Check("processor quota", False, f"{processor.quota_processors:g} processors", advice)
     if processor.threads > processor.cores:
         advice = "bind ranks to cores (--binding core), so that no two share one"
         yield Check("hardware threads", True, f"{processor.threads // processor.cores} per core", advice)

@@ -53,7 +53,7 @@ def test_a_rate_is_held_against_as_many_processors_of_its_own_run(tmp_path: Path
     assert row.two_ways
     assert (row.a.share, row.b.share) == (pytest.approx(0.25), pytest.approx(0.5))
     assert row.a.peak == pytest.approx(80e9)
-    assert row.a.peak_is == "4 × GEMM, order of the matrices 500, 1 rank"
+    assert row.a.peak_is == "4 × GEMM, matrix order 500, 1 rank"
     # The rate's interval over the peak's, at its worst.
     assert (row.a.low, row.a.high) == (pytest.approx(0.25 * 0.99 / 1.01), pytest.approx(0.25 * 1.01 / 0.99))
     # The best of a run's cases stands for it.

@@ -37,8 +37,8 @@ def test_communication_is_not_stacked_on_its_own_parts(contents: Contents) -> No
 def test_every_rank_has_its_bar_and_its_row(contents: Contents) -> None:
     figures = list(phases_by_rank.figures(contents, CANNON))
     assert [figure.title for figure in figures] == [
-        "Phases by rank, order of the matrices 512, 16 ranks",
-        "Phases by rank, order of the matrices 512, variant transposed, 16 ranks",
+        "Phases by rank, matrix order 512, 16 ranks",
+        "Phases by rank, matrix order 512, variant transposed, 16 ranks",
     ]
     for figure in figures:
         assert named(figure, "bar") == ["initialise", "distribute", "compute", "exchange", "collect", "idle"]

@@ -48,7 +48,7 @@ def test_the_reader_understands_all_of_it(real_run: Path) -> None:
     samples = read(real_run, read_catalog(RunDirectory(real_run).benchmarks))
     assert samples.cut_line is None
     assert samples.failures == []
-    assert {case.benchmark for case in samples.cases} == {case.split()[0] for case in CASES}
+    assert {case.case.benchmark for case in samples.cases} == {case.split()[0] for case in CASES}
     assert all(case.times and case.times[0].counted.any() for case in samples.cases)
 
 
