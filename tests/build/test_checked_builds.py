@@ -9,7 +9,6 @@ import pytest
 
 from scope.build import cmake, native, registry
 from scope.machine.machine import MpiInstallation
-from scope.plan import sweep
 from tests.measure.conftest import start
 
 
@@ -24,7 +23,7 @@ def test_no_sanitiser_complains(embedded: MpiInstallation, tmp_path: Path) -> No
     for ranks in (1, 2, 4):
         output, plan = tmp_path / f"{ranks}.jsonl", tmp_path / f"{ranks}.txt"
         # Children of the library do not get the sanitiser's options and cannot start.
-        fitting = [each for each in registry.load(str(program)) if sweep.fits(ranks, each)]
+        fitting = [each for each in registry.load(str(program)) if each.ranks.allows(ranks)]
         plan.write_text("".join(f"{each.name}\n" for each in fitting if "spawn" not in each.requires))
         options = ["--action=test", f"--plan={plan}", f"--output={output}"]
         code, errors = start(str(program), embedded, ranks, options, ASAN_OPTIONS="detect_leaks=0")

@@ -64,7 +64,7 @@ std::vector<int> allowed_processors() {
 
 std::vector<std::vector<int>> allowed_on_host(const Communicator& world) {
   std::string mine = host_name();
-  for (const int processor : allowed_processors()) mine += sentence({' ', processor});
+  for (const int processor : allowed_processors()) mine += sentence({" ", processor});
   std::vector<std::vector<int>> all;
   for (const std::string& text : world.all_gather(mine)) {
     std::istringstream words(text);

@@ -18,6 +18,7 @@ class Word {
   Word(std::string_view text) : text_(text) {}
   template <std::integral Integer>
   Word(Integer number) : kind_(Kind::integer), integer_(static_cast<std::int64_t>(number)) {}
+  Word(char) = delete;  // it would be written as its number
   Word(double number) : kind_(Kind::real), real_(number) {}
 
  private:
