@@ -57,7 +57,7 @@ def test_a_rate_is_held_against_as_many_processors_of_its_own_run(tmp_path: Path
     # The rate's interval over the peak's, at its worst.
     assert (row.a.low, row.a.high) == (pytest.approx(0.25 * 0.99 / 1.01), pytest.approx(0.25 * 1.01 / 0.99))
     # The best of a run's cases stands for it.
-    assert "number of equations 1000" in row.b.case
+    assert "equations 1000" in row.b.case
 
 
 def test_what_went_the_same_way_is_paired_and_the_rest_stands_alone(tmp_path: Path) -> None:
@@ -97,6 +97,17 @@ def test_operations_of_kernels_count_but_not_keys(tmp_path: Path) -> None:
     assert (row.name, row.a and row.a.share) == ("application.npb_mg", pytest.approx(0.5))
 
 
+def declare_a_memory_rung(run: Path, name: str) -> None:
+    """Put a benchmark that counts bytes as STREAM does on the ladder of memory, as a new one would itself."""
+    rung = {"pattern": "memory", "layer": "node", "metric": "bandwidth_bytes_per_s", "parameters": {}}
+    file = RunDirectory(run).benchmarks
+    declared = json.loads(file.read_text())
+    for one in declared:
+        if one["name"] == name:
+            one["rungs"].append(rung)
+    file.write_text(json.dumps(declared))
+
+
 def test_memory_is_held_against_streams_of_arrays_as_large(tmp_path: Path) -> None:
     def bandwidth(benchmark: str, value: float, size: int, ranks: int = 1) -> Summary:
         given = {"metric": "bandwidth_bytes_per_s", "unit": "B/s", "parameters": {"array_bytes": size}}
@@ -109,7 +120,9 @@ def test_memory_is_held_against_streams_of_arrays_as_large(tmp_path: Path) -> No
     ]
     copies = [bandwidth("node.memory_copy", 80e9, 1000), bandwidth("node.memory_copy", 8e9, 10**6)]
     far = bandwidth("node.memory_copy", 8e9, 10**6, ranks=2)
-    found = efficiencies(*[write(tmp_path / "a", [*streams, *copies, far])] * 2)
+    run = write(tmp_path / "a", [*streams, *copies, far])
+    declare_a_memory_rung(run, "node.memory_copy")
+    found = efficiencies(run, run)
     (row,) = found.rows
     assert (row.kind, row.a and row.a.share) == ("memory", pytest.approx(0.8))
     assert (
