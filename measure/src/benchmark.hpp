@@ -62,14 +62,23 @@ class Benchmark {
   // Puts new contents, told by `seed`, into what will be sent or computed. Never timed.
   virtual void fill(std::uint64_t /*seed*/) {}
 
-  // Does the operation as often as `repetition` asks; what stands inside `repetition.time` is timed.
+  // Does the operation as often as `repetition` asks; what stands inside `repetition.time` is timed. Operations
+  // of one repetition receive into places of their own, so that none overwrites an error of another.
   virtual void run(Repetition& repetition) = 0;
 
   // Compares what the last run left behind with what `fill(seed)` must lead to. Collective, never timed.
   virtual Check verify(std::uint64_t seed) = 0;
 
-  // What the last run received or computed on this rank; tests corrupt it to see that `verify` notices.
+  // Everything that the last run received or computed on this rank. The sampler compares it after every
+  // repetition with the first of the group; tests corrupt it to see that `verify` notices.
   virtual std::span<std::byte> received() { return {}; }
+
+  // Whether every run since `fill` leaves the same data behind. False where errors persist to `verify`
+  // instead, because what comes out of one operation goes into the next.
+  virtual bool repeats() const { return true; }
+
+  // For how many operations of one repetition there is room to receive.
+  virtual std::int64_t most_operations() const { return 1'000'000; }
 
   // False where every operation needs fresh buffers, so that it cannot be looped inside one timing.
   virtual bool loops() const { return true; }

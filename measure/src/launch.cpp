@@ -1,8 +1,10 @@
 #include "launch.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "processors/processors.hpp"
+#include "sampling/repetition.hpp"
 
 namespace scope {
 namespace {
@@ -37,6 +39,30 @@ bool oversubscribed(const Communicator& world) {
   return any != 0;
 }
 
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// How the ranks leave the wait for a common start at which nothing is done.
+std::optional<CommonStart> common_start(const Setting& setting) {
+  if (setting.world.size() == 1 || setting.oversubscribed) return std::nullopt;
+  constexpr int starts = 101;
+  Window window(setting.world, setting.clock);
+  std::vector<double> first(starts);
+  std::vector<double> last(starts);
+  for (int i = 0; i < starts; ++i) {
+    Repetition empty(setting, window, Cadence::isolated, Synchronization::window, 1);
+    empty.time([] {});
+    first[i] = last[i] = empty.times().entry_s - empty.times().agreed_start_s;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, first.data(), starts, MPI_DOUBLE, MPI_MIN, setting.world.handle());
+  MPI_Allreduce(MPI_IN_PLACE, last.data(), starts, MPI_DOUBLE, MPI_MAX, setting.world.handle());
+  for (int i = 0; i < starts; ++i) last[i] -= first[i];
+  return CommonStart{median_of(first), median_of(last)};
+}
+
 }  // namespace
 
 Launch::Launch(const Options& options, const Communicator& world, const MpiEnvironment& mpi,
@@ -47,7 +73,8 @@ Launch::Launch(const Options& options, const Communicator& world, const MpiEnvir
              .mpi_standard = mpi.standard(),
              .settings = mpi.settings(),
              .quality = {},
-             .clock_error_s = 0},
+             .clock_error_s = 0,
+             .common_start = {}},
       ticks_(calibrated_clock(options.clock, facts_.host, world)),
       clock_(world, ticks_, facts_.host, faults.clock_skew(world.rank())),
       setting_{world, ticks_, clock_, 0, 0, oversubscribed(world)} {
@@ -57,6 +84,7 @@ Launch::Launch(const Options& options, const Communicator& world, const MpiEnvir
   progress.enter(Stage::synchronising_clocks);
   clock_.synchronise();
   facts_.clock_error_s = clock_.measure_error();
+  facts_.common_start = common_start(setting_);
 }
 
 double Launch::duration_s() const {

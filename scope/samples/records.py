@@ -36,7 +36,7 @@ class Clock(Strict):
     """`tsc`, `cntvct`, `timebase` or `clock_gettime`."""
     frequency_hz: float
     resolution_s: float
-    """Smallest step ever seen between two successive reads."""
+    """The step in which it counts."""
     overhead_s: float
     """Cost of one start/stop pair, which is subtracted from every time."""
     monotonic: bool
@@ -50,11 +50,20 @@ class ClockSynchronization(Strict):
     method: str
     hosts: int
     error_s: float
-    """Largest offset left, measured after synchronisation."""
+    """Largest offset left between two hosts or two ranks of a host, measured after synchronisation."""
     error_at_end_s: float | None = None
     """The same, measured when the launch ended (`end` line)."""
     drift: list[float] = []
     """Relative drift of each host's clock against rank 0's."""
+
+
+class CommonStart(Strict):
+    """How ranks leave the wait for a common start: medians over empty repetitions."""
+
+    lag_s: float
+    """From the agreed start to the entry of the first rank."""
+    spread_s: float
+    """From the entry of the first rank to that of the last."""
 
 
 class LaunchRecord(Strict):
@@ -76,6 +85,8 @@ class LaunchRecord(Strict):
     processes: list[Process]
     clock: Clock
     clock_synchronization: ClockSynchronization
+    common_start: CommonStart | None = None
+    """None where the ranks do not wait for one: a single rank, or ranks that share processors."""
 
     @property
     def batch(self) -> Batch:
@@ -122,6 +133,8 @@ class Extremes(Strict):
     maximum_s: list[float]
     maximum_rank: list[int]
     mean_s: list[float]
+    first_entry_s: list[float] | None = None
+    """None in runs of before it was recorded: the agreed start counted there."""
     latest_exit_s: list[float]
 
 
@@ -147,6 +160,8 @@ class Series(Strict):
     """Per repetition; absent means that all are valid. False: a rank started late in its window."""
     observed: dict[str, list[list[float]]] = {}
     """Further quantities per kept rank and repetition, for example the phases of an algorithm."""
+    observed_maximum: dict[str, list[float]] | None = None
+    """Per repetition over all ranks, where some ranks are not kept."""
     extremes: Extremes | None = None
 
 

@@ -36,6 +36,8 @@ class ExtremeTimes:
     maximum_s: Floats
     maximum_rank: Integers
     mean_s: Floats
+    first_entry_s: Floats
+    """Relative to the agreed start, as the exits."""
     latest_exit_s: Floats
 
 
@@ -60,6 +62,15 @@ class Times:
     observed: dict[str, Floats]
     """Each of the shape of `elapsed_s`."""
     extremes: ExtremeTimes | None
+    observed_maximum: dict[str, Floats] = field(default_factory=dict)
+    """Each over all ranks, where some are not kept; shape (repetitions,)."""
+
+    def largest_observed(self, name: str) -> Floats | None:
+        """Return a quantity's largest value over all ranks, shape (repetitions,); None where it was not observed."""
+        kept = self.observed.get(name)
+        if kept is None or not kept.size:
+            return None
+        return self.observed_maximum.get(name, kept.max(axis=0))
 
     @property
     def repetitions(self) -> int:
@@ -89,6 +100,11 @@ class Times:
         valid = np.ones(repetitions, dtype=np.bool_) if series.valid is None else np.array(series.valid, np.bool_)
         if valid.shape != (repetitions,):
             raise ValueError(f"valid: {valid.size} values: must be one for each of the {repetitions} repetitions")
+        observed = {name: _rows(f"observed.{name}", rows, *shape) for name, rows in series.observed.items()}
+        maximum = {
+            name: _rows(f"observed_maximum.{name}", [row], 1, repetitions)[0]
+            for name, row in (series.observed_maximum or {}).items()
+        }
         return cls(
             cadence=series.cadence,
             synchronization=series.synchronization,
@@ -98,8 +114,9 @@ class Times:
             elapsed_s=elapsed,
             entry_s=None if series.entry_s is None else _rows("entry_s", series.entry_s, *shape),
             valid=valid,
-            observed={name: _rows(f"observed.{name}", rows, *shape) for name, rows in series.observed.items()},
+            observed=observed,
             extremes=_extremes(series, repetitions),
+            observed_maximum=maximum,
         )
 
 
@@ -125,6 +142,8 @@ def _extremes(series: Series, repetitions: int) -> ExtremeTimes | None:
         name: _rows(f"extremes.{name}", [getattr(given, name)], 1, repetitions)[0]
         for name in ("minimum_s", "maximum_s", "mean_s", "latest_exit_s")
     }
+    entries = given.first_entry_s if given.first_entry_s is not None else [0.0] * repetitions
+    times["first_entry_s"] = _rows("extremes.first_entry_s", [entries], 1, repetitions)[0]
     ranks = {
         name: np.array(
             _rows(f"extremes.{name}", [list(map(float, getattr(given, name)))], 1, repetitions)[0], np.int64
@@ -137,6 +156,7 @@ def _extremes(series: Series, repetitions: int) -> ExtremeTimes | None:
         maximum_s=times["maximum_s"],
         maximum_rank=ranks["maximum_rank"],
         mean_s=times["mean_s"],
+        first_entry_s=times["first_entry_s"],
         latest_exit_s=times["latest_exit_s"],
     )
 

@@ -4,9 +4,9 @@ Each repetition gives one time per operation, in seconds:
 
 half_round_trip  elapsed time on rank 0 / 2 (Melas 2000, eq. 6.7)
 local            elapsed time on the rank that took longest
-global           last exit of any rank minus the agreed start, on the synchronised clock; without an agreed start
-                 (dissemination) minus the first entry of any rank, to which entries are then relative
-                 (Hunold & Carpen-Amarie 2016, IEEE TPDS 27 (12), 3617-3630, sec. 4)
+global           last exit of any rank minus the first entry of any rank, on the synchronised clock (Hunold &
+                 Carpen-Amarie 2016, IEEE TPDS 27 (12), 3617-3630, sec. 4). Ranks leave the wait for an agreed start
+                 some 50 ns after it, which is no part of the operation
 max_rank         largest elapsed time of any rank, processes synchronised before each repetition
 mean_rank        the mean over the ranks of the same
 streaming        largest elapsed time of any rank over a loop of operations back to back
@@ -42,22 +42,23 @@ def _mean(times: Times) -> Floats | None:
     return times.elapsed_s.mean(axis=0) if times.elapsed_s.size else None
 
 
-def _last_exit_since_start(times: Times) -> Floats | None:
+def _last_exit_since_first_entry(times: Times) -> Floats | None:
     if times.synchronization == "none" and times.elapsed_s.shape[0] == 1 and times.extremes is None:
         own: Floats = times.elapsed_s[0]  # one process: its start is the common one
         return own
     if times.entry_s is None or not times.entry_s.size or times.synchronization == "none":
         return None
     if times.extremes is not None:
-        return times.extremes.latest_exit_s
+        return times.extremes.latest_exit_s - times.extremes.first_entry_s
     exits: Floats = (times.entry_s + times.elapsed_s).max(axis=0)
-    return exits if times.synchronization == "window" else exits - times.entry_s.min(axis=0)
+    first: Floats = times.entry_s.min(axis=0)
+    return exits - first
 
 
 _RULES: dict[Definition, tuple[str, Rule]] = {
     "half_round_trip": ("isolated", _half_round_trip),
     "local": ("isolated", _longest),
-    "global": ("isolated", _last_exit_since_start),
+    "global": ("isolated", _last_exit_since_first_entry),
     "max_rank": ("isolated", _longest),
     "mean_rank": ("isolated", _mean),
     "streaming": ("streaming", _longest),
@@ -103,8 +104,9 @@ def grain(definition: Definition, times: Times, clock_step_s: float) -> float:
 
 
 def observed(name: str, series: list[Times]) -> tuple[Times, Floats] | None:
-    """Return the series that observed `name`, and per repetition its largest value over the ranks kept."""
+    """Return the series that observed `name`, and per repetition its largest value over all ranks."""
     for times in series:
-        if name in times.observed and times.observed[name].size:
-            return times, times.observed[name].max(axis=0)
+        largest = times.largest_observed(name)
+        if largest is not None:
+            return times, largest
     return None

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int tag = 1;
 constexpr int exchanges_per_offset = 20;
+constexpr int exchanges_of_error = 60;
 constexpr int fewest_exchanges = 3;
 // Over long distances less is asked: a fixed number of exchanges would take a minute for tens of hosts on a
 // WAN.
@@ -68,20 +69,20 @@ void GlobalClock::learn(int points, useconds_t pause_us) {
       const int place = leaders_.rank() % (2 * distance);
       if (place == 0 && leaders_.rank() + distance < leaders_.size()) {
         const int client = leaders_.rank() + distance;
-        answer(client, fewest_exchanges);
+        answer(leaders_, client, fewest_exchanges);
         int exchanges = 0;
         MPI_Recv(&exchanges, 1, MPI_INT, client, tag, leaders_.handle(), MPI_STATUS_IGNORE);
-        answer(client, points * exchanges);
+        answer(leaders_, client, points * exchanges);
       } else if (place == distance) {
         const int reference = leaders_.rank() - distance;
         const double affordable =
-            longest_synchronisation_s / (points * measure(reference, fewest_exchanges).round_trip_s);
+            longest_synchronisation_s / (points * measure(leaders_, reference, fewest_exchanges).round_trip_s);
         const int exchanges =
             static_cast<int>(std::clamp<double>(affordable, fewest_exchanges, exchanges_per_offset));
         MPI_Send(&exchanges, 1, MPI_INT, reference, tag, leaders_.handle());
         for (int point = 0; point < points; ++point) {
           usleep(pause_us);
-          offsets_.push_back(measure(reference, exchanges));
+          offsets_.push_back(measure(leaders_, reference, exchanges));
           if (offsets_.size() > points_kept) offsets_.pop_front();
         }
         fit();
@@ -91,13 +92,13 @@ void GlobalClock::learn(int points, useconds_t pause_us) {
   share_with_host();
 }
 
-GlobalClock::Offset GlobalClock::measure(int reference, int exchanges) const {
+GlobalClock::Offset GlobalClock::measure(const Communicator& ranks, int reference, int exchanges) const {
   Offset best{0, 0, std::numeric_limits<double>::infinity()};
   for (int exchange = 0; exchange < exchanges; ++exchange) {
     double theirs = 0;
     const double sent = local(ticks_.now());
-    MPI_Send(&sent, 1, MPI_DOUBLE, reference, tag, leaders_.handle());
-    MPI_Recv(&theirs, 1, MPI_DOUBLE, reference, tag, leaders_.handle(), MPI_STATUS_IGNORE);
+    MPI_Send(&sent, 1, MPI_DOUBLE, reference, tag, ranks.handle());
+    MPI_Recv(&theirs, 1, MPI_DOUBLE, reference, tag, ranks.handle(), MPI_STATUS_IGNORE);
     const double received = local(ticks_.now());
     if (received - sent < best.round_trip_s) {
       const double middle = sent + (received - sent) / 2;
@@ -107,12 +108,12 @@ GlobalClock::Offset GlobalClock::measure(int reference, int exchanges) const {
   return best;
 }
 
-void GlobalClock::answer(int client, int exchanges) const {
+void GlobalClock::answer(const Communicator& ranks, int client, int exchanges) const {
   for (int exchange = 0; exchange < exchanges; ++exchange) {
     double theirs = 0;
-    MPI_Recv(&theirs, 1, MPI_DOUBLE, client, tag, leaders_.handle(), MPI_STATUS_IGNORE);
+    MPI_Recv(&theirs, 1, MPI_DOUBLE, client, tag, ranks.handle(), MPI_STATUS_IGNORE);
     const double mine = now();
-    MPI_Send(&mine, 1, MPI_DOUBLE, client, tag, leaders_.handle());
+    MPI_Send(&mine, 1, MPI_DOUBLE, client, tag, ranks.handle());
   }
 }
 
@@ -144,19 +145,22 @@ void GlobalClock::share_with_host() {
 }
 
 double GlobalClock::measure_error() {
-  double worst = 0;
-  if (leader_ && leaders_.size() > 1) {
-    if (leaders_.root()) {
-      for (int client = 1; client < leaders_.size(); ++client) answer(client, exchanges_per_offset);
-    } else {
-      // What rank 0 says the time is, against what this host's model makes of the same moment.
-      const Offset offset = measure(0, exchanges_per_offset);
-      worst = std::abs(offset.local_s + offset.offset_s - model_.global(offset.local_s));
-    }
-  }
+  double worst = error_against_first(host_);
+  if (leader_) worst = std::max(worst, error_against_first(leaders_));
   double largest = 0;
   MPI_Allreduce(&worst, &largest, 1, MPI_DOUBLE, MPI_MAX, world_.handle());
   return largest;
+}
+
+// What the first rank of `ranks` says the time is, against what this rank makes of the same moment. Includes what
+// the two directions of the exchange differ by.
+double GlobalClock::error_against_first(const Communicator& ranks) const {
+  if (ranks.root()) {
+    for (int client = 1; client < ranks.size(); ++client) answer(ranks, client, exchanges_of_error);
+    return 0;
+  }
+  const Offset offset = measure(ranks, 0, exchanges_of_error);
+  return std::abs(offset.local_s + offset.offset_s - model_.global(offset.local_s));
 }
 
 std::vector<double> GlobalClock::drifts() const {

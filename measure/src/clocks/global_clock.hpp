@@ -41,7 +41,8 @@ class GlobalClock {
 
   void synchronise();      // first model of every host's clock; collective
   void refresh();          // a few more points, and the model anew; collective, cheap on one host
-  double measure_error();  // largest offset left between rank 0 and any other host, in s; collective
+  // Largest offset left between two hosts' clocks, or between two ranks of a host, in s. Collective.
+  double measure_error();
 
   double now() const { return global(ticks_.now()); }
   double global(Ticks ticks) const { return model_.global(local(ticks)); }
@@ -60,8 +61,10 @@ class GlobalClock {
   double local(Ticks ticks) const;
   // One pass over the tree; each level adds `points` offsets, `pause_us` apart.
   void learn(int points, useconds_t pause_us);
-  Offset measure(int reference, int exchanges) const;  // client's side
-  void answer(int client, int exchanges) const;        // reference's side
+  // The client's and the reference's side of so many exchanges between two of `ranks`.
+  Offset measure(const Communicator& ranks, int reference, int exchanges) const;
+  void answer(const Communicator& ranks, int client, int exchanges) const;
+  double error_against_first(const Communicator& ranks) const;
   void fit();
   void share_with_host();
 

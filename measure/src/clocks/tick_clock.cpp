@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 
 namespace scope {
 namespace {
@@ -33,10 +34,13 @@ void TickClock::calibrate(double duration_s) {
                       static_cast<double>(last.ticks - first.ticks);
 }
 
+// The largest step of which all others are multiples; where reads are faster than the clock, the smallest.
 ClockQuality assess(const TickClock& clock) {
   constexpr int reads = 20'000;
   Ticks smallest = std::numeric_limits<Ticks>::max();
+  Ticks divisor = 0;
   bool monotonic = true;
+  bool faster = false;
   std::array<Ticks, reads> steps;
   Ticks previous = clock.now();
   for (auto& step : steps) {
@@ -44,10 +48,13 @@ ClockQuality assess(const TickClock& clock) {
     step = now - previous;
     previous = now;
     monotonic = monotonic && step >= 0;
-    if (step > 0) smallest = std::min(smallest, step);
+    faster = faster || step == 0;
+    if (step <= 0) continue;
+    smallest = std::min(smallest, step);
+    divisor = std::gcd(divisor, step);
   }
   std::nth_element(steps.begin(), steps.begin() + reads / 2, steps.end());
-  return {clock.seconds(smallest), clock.seconds(steps[reads / 2]), monotonic};
+  return {clock.seconds(faster ? smallest : divisor), clock.seconds(steps[reads / 2]), monotonic};
 }
 
 }  // namespace scope

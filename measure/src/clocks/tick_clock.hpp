@@ -34,7 +34,7 @@ class TickClock {
 
 // What a clock can do, measured on this process.
 struct ClockQuality {
-  double resolution_s;  // smallest step between two successive reads that differ
+  double resolution_s;  // the step in which the clock counts
   double overhead_s;    // median cost of a start/stop pair with nothing between
   bool monotonic;       // no step backwards among the reads of the measurement
 };

@@ -97,6 +97,7 @@ void write_extremes(Json& json, const Series& series, const std::vector<double>&
   std::vector<double> mean = reduce(series.elapsed_s, MPI_SUM, world);
   for (auto& value : mean) value /= world.size();
   json.member("mean_s", mean);
+  json.member("first_entry_s", reduce(entries, MPI_MIN, world));
   json.member("latest_exit_s", reduce(exits, MPI_MAX, world));
   json.end();
 }
@@ -132,6 +133,13 @@ void write_series(Json& json, const Series& series, Definition definition, int m
     json.object();
     for (const auto& [name, values] : series.observed) json.member(name, gather(values, kept, world));
     json.end();
+    // A quantity's figure is that of the rank where it is largest, whichever ranks keep their times.
+    if (static_cast<int>(kept.size()) < world.size()) {
+      json.key("observed_maximum");
+      json.object();
+      for (const auto& [name, values] : series.observed) json.member(name, reduce(values, MPI_MAX, world));
+      json.end();
+    }
   }
   json.end();
 }
@@ -300,11 +308,18 @@ void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, 
   json.end();
   json.key("clock_synchronization");
   json.object();
-  json.member("method", clock.one_host() ? "one host, one clock" : "hierarchical, linear drift (HCA3)");
+  json.member("method", clock.one_host() ? "one host, one register" : "hierarchical, linear drift (HCA3)");
   json.member("hosts", clock.hosts());
   json.member("error_s", facts.clock_error_s);
   json.member("drift", drifts);
   json.end();
+  if (facts.common_start) {
+    json.key("common_start");
+    json.object();
+    json.member("lag_s", facts.common_start->lag_s);
+    json.member("spread_s", facts.common_start->spread_s);
+    json.end();
+  }
   // Every process described itself as JSON already.
   json.key("processes");
   json.array();

@@ -21,6 +21,12 @@ class OutputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// How ranks leave the wait for a common start, where they have one: the medians of empty repetitions.
+struct CommonStart {
+  double lag_s;     // from the agreed start to the first rank's entry
+  double spread_s;  // from the first to the last rank's entry
+};
+
 struct LaunchFacts {
   std::string host;  // of this rank
   std::string library;
@@ -28,6 +34,7 @@ struct LaunchFacts {
   std::vector<ControlVariable> settings;  // of the library; empty but on rank 0
   ClockQuality quality;                   // the worst of all ranks
   double clock_error_s;
+  std::optional<CommonStart> common_start;  // where the ranks wait for one
 };
 
 // How one case ended.

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "clocks/global_clock.hpp"
 #include "clocks/tick_clock.hpp"
@@ -56,37 +57,63 @@ class Repetition {
         synchronization_(synchronization),
         operations_(operations) {}
 
-  // Times `operations()` calls of `operation`, between its first and its last event on this rank. Where the
-  // calls are looped and synchronise themselves, one call before them is not timed.
+  // Times `operations()` calls of `operation`, between its first and its last event on this rank; one that takes
+  // a number is told which call of the repetition it is. Where the calls are looped and synchronise themselves,
+  // one call before them is not timed.
   template <class Operation>
   void time(Operation&& operation) {
-    synchronise();
-    // An exchange that synchronises itself has done so after one round: what follows is like any other round.
-    if (synchronization_ == Synchronization::none && operations_ > 1) operation();
-    const Ticks start = setting_.ticks.now();
-    if (cadence_ == Cadence::barrier_loop) {
-      for (std::int64_t i = 0; i < operations_; ++i) {
-        operation();
-        MPI_Barrier(setting_.world.handle());
-      }
-    } else {
-      for (std::int64_t i = 0; i < operations_; ++i) operation();
-    }
-    const Ticks stop = setting_.ticks.now();
+    const auto [start, stop] = clocked(operation, cadence_ == Cadence::barrier_loop);
     times_.entry_s = setting_.clock.global(start);
     times_.elapsed_s = setting_.ticks.seconds(stop - start) - setting_.overhead_s;
+  }
+
+  // Seconds of one call of a part of the operation on this rank, timed as `time` does the whole. Before `time`.
+  template <class Part>
+  double part_s(Part&& part) {
+    const auto [start, stop] = clocked(part, false);
+    return (setting_.ticks.seconds(stop - start) - setting_.overhead_s) / static_cast<double>(operations_);
   }
 
   // Adds a quantity of this repetition, for example the time of a phase.
   void observe(std::string_view name, double value);
 
   std::int64_t operations() const { return operations_; }
+  Cadence cadence() const { return cadence_; }
   const TickClock& ticks() const { return setting_.ticks; }
   double overhead_s() const { return setting_.overhead_s; }  // of a start/stop pair
   const GlobalClock& clock() const { return setting_.clock; }
   const Times& times() const { return times_; }
 
  private:
+  struct Interval {
+    Ticks start;
+    Ticks stop;
+  };
+
+  template <class Operation>
+  Interval clocked(Operation&& operation, bool barriers) {
+    const auto call = [&]([[maybe_unused]] std::int64_t number) {
+      if constexpr (std::is_invocable_v<Operation&, std::int64_t>) {
+        operation(number);
+      } else {
+        operation();
+      }
+    };
+    synchronise();
+    // An exchange that synchronises itself has done so after one round: what follows is like any other round.
+    if (synchronization_ == Synchronization::none && operations_ > 1) call(0);
+    const Ticks start = setting_.ticks.now();
+    if (barriers) {
+      for (std::int64_t i = 0; i < operations_; ++i) {
+        call(i);
+        MPI_Barrier(setting_.world.handle());
+      }
+    } else {
+      for (std::int64_t i = 0; i < operations_; ++i) call(i);
+    }
+    return {start, setting_.ticks.now()};
+  }
+
   void synchronise();
 
   const Setting& setting_;

@@ -1,12 +1,16 @@
 #include "sampling/sampler.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <thread>
 
+#include "sampling/digests.hpp"
 #include "sampling/interval.hpp"
 #include "sampling/link_counters.hpp"
+#include "sampling/steady.hpp"
 #include "synchronization/dissemination.hpp"
 
 namespace scope {
@@ -18,13 +22,8 @@ constexpr double shortest_repetition_s = 5e-6;
 // What is looped at all is looped so often that costs of every n-th operation (credits returned, queues
 // turned over) fall into each repetition alike.
 constexpr std::int64_t fewest_looped = 32;
-constexpr std::int64_t most_operations = 1'000'000;
 constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
-constexpr int looped_warmup = 3;
-// What is not looped warms up for so long, and at most so often.
-constexpr double single_warmup_s = 100e-6;
-constexpr int most_warmup = 20;
 constexpr double tolerated_late_share = 0.1;
 constexpr double one_definition_s = 1;
 
@@ -58,20 +57,19 @@ class Sampling {
     progress_.enter(Stage::warming_up);
     begin_group();
     const Times first = repeat(Cadence::isolated, 1);
-    check_group();
+    verify();
     calibrate(first);
     open_series(first);
+    if (outcome_.series.front().size() > 0) collect_headline(1);
     progress_.enter(Stage::sampling);
     const auto start = std::chrono::steady_clock::now();
     int size = group_size(0);
+    preparing_s_ = 0;
     while (size > 0) {
       sample_group(size);
-      size = decide(seconds_since(start));
+      size = decide(seconds_since(start) - preparing_s_);
     }
-    // A budget may end a case during its warm-up; calibration has warmed it, and the last repetition counts.
-    for (auto& series : outcome_.series) {
-      series.warmup = std::min(series.warmup, std::max(0, static_cast<int>(series.size()) - 1));
-    }
+    settle_warmup();
     outcome_.work = benchmark_.work();
     return std::move(outcome_);
   }
@@ -92,12 +90,35 @@ class Sampling {
 
   Times repeat(Cadence cadence, std::int64_t operations) {
     faults_.hang_if_asked(declaration_.name, setting_.world);
+    last_ = cadence;
     Repetition repetition(setting_, window_, cadence, synchronization_, operations);
     links_.begin();
     benchmark_.run(repetition);
     links_.end(repetition);
     progress_.count_repetition();
+    compare(cadence);
     return repetition.times();
+  }
+
+  // Every repetition of a group works on the same data and must leave the same behind.
+  void compare(Cadence cadence) {
+    if (!benchmark_.repeats()) return;
+    const auto start = std::chrono::steady_clock::now();
+    Digests& digests = digests_[static_cast<std::size_t>(cadence)];
+    note_problem(digests.difference(benchmark_.received()), cadence);
+    outcome_.verification.cost_s += seconds_since(start);
+    preparing_s_ += seconds_since(start);
+  }
+
+  void note_problem(const std::string& problem, Cadence cadence) {
+    if (problem.empty() || !outcome_.verification.passed) return;
+    outcome_.verification.passed = false;
+    std::size_t repetition = 0;
+    for (const Series& series : outcome_.series) {
+      if (series.cadence == cadence) repetition = series.size();
+    }
+    outcome_.verification.message =
+        sentence({spelling(cadence), " repetition ", repetition + 1, ": ", problem});
   }
 
   // Finds how many operations make a repetition long enough to be timed well.
@@ -106,19 +127,25 @@ class Sampling {
     if (!benchmark_.loops() || of_seconds()) return;
     begin_group();
     // The first operation connects, maps and misses every cache: it says little of the next.
-    double elapsed_s = largest_over_ranks(setting_.world, repeat(Cadence::streaming, 1).elapsed_s);
+    const auto elapsed_of = [this](std::int64_t operations) {
+      digests_[static_cast<std::size_t>(Cadence::streaming)].clear();  // of another number of operations
+      return largest_over_ranks(setting_.world, repeat(Cadence::streaming, operations).elapsed_s);
+    };
+    double elapsed_s = elapsed_of(1);
+    const std::int64_t most_operations = std::max<std::int64_t>(1, benchmark_.most_operations());
     while (elapsed_s < looped_repetition_s_ && operations_ < most_operations) {
       const double growth = elapsed_s > 0 ? looped_repetition_s_ / elapsed_s : 10;
       operations_ = std::min<std::int64_t>(
           most_operations, static_cast<std::int64_t>(std::ceil(static_cast<double>(operations_) *
                                                                std::clamp(growth * 1.1, 1.5, 10.0))));
-      elapsed_s = largest_over_ranks(setting_.world, repeat(Cadence::streaming, operations_).elapsed_s);
+      elapsed_s = elapsed_of(operations_);
     }
-    if (operations_ > 1 && operations_ < fewest_looped) {
-      elapsed_s *= static_cast<double>(fewest_looped) / static_cast<double>(operations_);
-      operations_ = fewest_looped;
+    const std::int64_t fewest = std::min(fewest_looped, most_operations);
+    if (operations_ > 1 && operations_ < fewest) {
+      elapsed_s *= static_cast<double>(fewest) / static_cast<double>(operations_);
+      operations_ = fewest;
     }
-    check_group();
+    verify();
     repetition_s_ = elapsed_s;
   }
 
@@ -129,14 +156,11 @@ class Sampling {
     series.push_back({.cadence = Cadence::isolated,
                       .synchronization = synchronization_,
                       .operations = isolated_operations});
-    series.front().warmup = isolated_operations > 1 ? looped_warmup : single_warmup();
     if (isolated_operations == 1) series.front().append(first);
     if (collective() && benchmark_.loops() && !of_seconds()) {
       for (const Cadence cadence : {Cadence::streaming, Cadence::barrier_loop}) {
-        series.push_back({.cadence = cadence,
-                          .synchronization = synchronization_,
-                          .operations = operations_,
-                          .warmup = 1});
+        series.push_back(
+            {.cadence = cadence, .synchronization = synchronization_, .operations = operations_});
       }
     }
   }
@@ -145,45 +169,38 @@ class Sampling {
   // same.
   bool of_seconds() const { return repetition_s_ > one_definition_s; }
 
-  // Repetitions of one operation that are warm-up, the very first included.
-  int single_warmup() const {
-    if (!benchmark_.loops()) return 1;
-    const int wanted = static_cast<int>(single_warmup_s / std::max(repetition_s_, 1e-9));
-    return std::min(std::clamp(wanted, 1, most_warmup), std::max(1, policy_.maximum_repetitions - 1));
-  }
-
   void begin_group() {
+    const auto start = std::chrono::steady_clock::now();
     ++seed_;
     benchmark_.fill(seed_);
+    for (auto& digests : digests_) digests.clear();
     // Filling takes the ranks different times.
     dissemination_barrier(setting_.world);
+    preparing_s_ += seconds_since(start);
   }
 
-  void check_group() {
+  void verify() {
     progress_.enter(Stage::verifying);
     const auto start = std::chrono::steady_clock::now();
     faults_.corrupt_if_asked(declaration_.name, setting_.world, benchmark_.received());
     const Check check = benchmark_.verify(seed_);
     outcome_.verification.checks += check.checks;
     outcome_.verification.cost_s += seconds_since(start);
-    if (!check.problem.empty() && outcome_.verification.passed) {
-      outcome_.verification.passed = false;
-      outcome_.verification.message = check.problem;
-    }
+    preparing_s_ += seconds_since(start);
+    note_problem(check.problem, last_);
     progress_.enter(Stage::sampling);
   }
 
   void sample_group(int size) {
     begin_group();
     for (auto& series : outcome_.series) {
-      // The other cadences get a quarter of the repetitions, spread over the whole case, and their warm-up.
-      const int warmup = series.size() == 0 ? series.warmup : 0;
-      const int count = series.cadence == Cadence::isolated ? size : (size + 3) / 4 + warmup;
+      // The other cadences get a quarter of the repetitions, spread over the whole case.
+      const int count = series.cadence == Cadence::isolated ? size : (size + 3) / 4;
       for (int repetition = 0; repetition < count; ++repetition) {
         series.append(repeat(series.cadence, series.operations));
       }
+      verify();
     }
-    check_group();
     collect_headline(size);
   }
 
@@ -205,22 +222,36 @@ class Sampling {
     if (!setting_.world.root()) return;
     int late = 0;
     for (int i = 0; i < size; ++i) {
-      if (mine[3 * i + 2] != 0) {
-        ++late;
-      } else if (from + i >= static_cast<std::size_t>(series.warmup)) {
-        const double start_s = series.synchronization == Synchronization::window
-                                   ? series.agreed_start_s[from + i]
-                                   : -mine[3 * i + 1];
-        headline_.push_back(collective() ? mine[3 * i] - start_s : mine[3 * i]);
-      }
+      const bool counts = mine[3 * i + 2] == 0;
+      if (!counts) ++late;
+      // From the first entry, not from the agreed start: leaving the wait for it takes time of our own.
+      const double time_s = collective() ? mine[3 * i] + mine[3 * i + 1] : mine[3 * i];
+      headline_.push_back(counts ? time_s : NAN);
     }
     if (late > tolerated_late_share * size) window_.widen();
+  }
+
+  // The headline times after the warm-up.
+  std::vector<double> counted() const {
+    std::vector<double> times_s;
+    std::copy_if(headline_.begin() + warmup_of(headline_), headline_.end(), std::back_inserter(times_s),
+                 [](double time_s) { return !std::isnan(time_s); });
+    return times_s;
+  }
+
+  // The root says for all ranks how much of each series is warm-up.
+  void settle_warmup() {
+    for (auto& series : outcome_.series) {
+      const bool headline = &series == &outcome_.series.front() && headline_.size() == series.size();
+      series.warmup = warmup_of(headline ? headline_ : series.elapsed_s);
+      MPI_Bcast(&series.warmup, 1, MPI_INT, 0, setting_.world.handle());
+    }
   }
 
   int group_size(std::size_t done) const {
     // As many as can make it enough, then as many again: each decision costs the ranks a meeting.
     const int useful =
-        done == 0 ? policy_.minimum_repetitions + outcome_.series.front().warmup : static_cast<int>(done);
+        done == 0 ? policy_.minimum_repetitions + 1 : static_cast<int>(done);
     const int affordable = static_cast<int>(std::min(group_s / std::max(repetition_s_, 1e-9), 1e6));
     const int size = std::clamp(std::min({useful, affordable, largest_group}), 1, largest_group);
     return std::min(size, policy_.maximum_repetitions - static_cast<int>(done));
@@ -230,10 +261,12 @@ class Sampling {
   int decide(double spent_s) {
     int next = 0;
     if (setting_.world.root()) {
-      const double interval = relative_interval(headline_);
+      const std::vector<double> times_s = counted();
+      const double interval = relative_interval(times_s);
       if (std::isfinite(interval)) outcome_.relative_interval = interval;
       const auto minimum = static_cast<std::size_t>(policy_.minimum_repetitions);
-      if (headline_.size() >= minimum && interval <= policy_.precision) {
+      const bool long_enough = spent_s >= std::min(policy_.minimum_span_s, policy_.budget_s);
+      if (times_s.size() >= minimum && long_enough && interval <= policy_.precision) {
         outcome_.stopped = "precision";
       } else if (spent_s >= policy_.budget_s) {
         outcome_.stopped = "budget";
@@ -260,7 +293,10 @@ class Sampling {
   std::uint64_t seed_ = 0;
   std::int64_t operations_ = 1;
   double repetition_s_ = 0;
-  std::vector<double> headline_;
+  double preparing_s_ = 0;           // spent on filling and verifying
+  std::vector<double> headline_;     // on the root, of every repetition; NaN where it does not count
+  std::array<Digests, 3> digests_;   // of each cadence
+  Cadence last_ = Cadence::isolated;
   Outcome outcome_;
 };
 

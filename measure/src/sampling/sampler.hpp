@@ -17,6 +17,8 @@ struct SamplingPolicy {
   double precision = 0.02;  // target half width of the median's 95 % interval over the median
   int minimum_repetitions = 10;
   int maximum_repetitions = 1000;
+  // A burst of a millisecond says little of the next second: precision alone does not end a case before.
+  double minimum_span_s = 0.01;
   std::optional<Synchronization> synchronization;  // none: a window, or dissemination when oversubscribed
 };
 

@@ -202,6 +202,11 @@ def _clock(launches: Sequence[LaunchRecord]) -> list[Group]:
          + ("s" if synchronised.hosts != 1 else "")),
         ("Error after synchronisation", units.quantity(synchronised.error_s, "s")),
     ]  # fmt: skip
+    starts = [one.common_start for one in launches if one.common_start is not None]
+    if starts:
+        lag_s, spread_s = max(one.lag_s for one in starts), max(one.spread_s for one in starts)
+        pairs.append(("Entry after the agreed start", f"{units.quantity(lag_s, 's')}, not counted"))
+        pairs.append(("Last entry after the first", units.quantity(spread_s, "s")))
     return [Group("Clock, the worst of all launches", pairs)]
 
 

@@ -19,7 +19,7 @@ class Barrier final : public Collective {
   Barrier(const Parameters& parameters, const Communicator& communicator)
       : Collective(parameters, communicator) {
     choose(calls, 0);
-    set_arguments({});
+    set_arguments({}, 0);
   }
 
   // Messages of one barrier as the thesis counts them for MPICH's butterfly, eq. 6.14.

@@ -6,17 +6,15 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "benchmark.hpp"
 #include "memory/available.hpp"
-#include "sampling/computation.hpp"
-#include "synchronization/dissemination.hpp"
+#include "memory/places.hpp"
+#include "sampling/overlapped.hpp"
 #include "text/words.hpp"
 
 namespace scope {
@@ -118,32 +116,39 @@ inline constexpr bool has_persistent_collectives = false;
 class Collective : public Benchmark {
  public:
   Collective(const Parameters& parameters, const Communicator& communicator)
-      : communicator_(communicator), mode_(parameters.choice("call")) {
+      : communicator_(communicator), mode_(parameters.choice("call")), overlapped_(communicator) {
     if (mode_ == "persistent" && !has_persistent_collectives) {
       throw Unavailable("call=persistent: the library has no persistent collectives (MPI 4)");
     }
   }
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
-  ~Collective() override {
-    if (request_ != MPI_REQUEST_NULL) MPI_Request_free(&request_);
-  }
+  ~Collective() override { free_requests(); }
 
-  void fill(std::uint64_t /*seed*/) override { is_calibrated_ = false; }
+  void fill(std::uint64_t /*seed*/) override { overlapped_.begin_group(); }
 
   void run(Repetition& repetition) override {
+    make_room(repetition.operations());
     if (mode_ == "blocking") {
-      repetition.time([&] { call_(arguments_, Way::blocking, nullptr); });
+      repetition.time([&](std::int64_t number) { call_(at(number), Way::blocking, nullptr); });
     } else if (mode_ == "nonblocking") {
-      repetition.time([&] { call_and_wait(); });
+      repetition.time([&](std::int64_t number) { call_and_wait(number); });
     } else if (mode_ == "persistent") {
-      // Not in the constructor: all ranks must have got that far.
-      if (request_ == MPI_REQUEST_NULL) call_(arguments_, Way::persistent, &request_);
-      repetition.time([&] { start_and_wait(); });
+      initialise_requests(repetition.operations());
+      repetition.time([&](std::int64_t number) { start_and_wait(number); });
     } else {
-      run_overlapped(repetition);
+      overlapped_.run(
+          repetition, [&](std::int64_t number) { call_and_wait(number); },
+          [&](std::int64_t number, Computation& computation, std::int64_t steps) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            call_(at(number), Way::nonblocking, &request);
+            computation.run(steps);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+          });
     }
   }
+
+  std::int64_t most_operations() const override { return received_.most(); }
 
  protected:
   // Says what is called, with counts and offsets up to `largest`. Throws Unavailable where the library
@@ -157,93 +162,82 @@ class Collective : public Benchmark {
     call_ = wide ? calls.wide : calls.narrow;
   }
 
-  void set_arguments(Arguments arguments) {
+  // Each operation of a repetition receives `bytes` in a place of its own; a rank whose data go out from where the
+  // others receive has one place.
+  void set_arguments(Arguments arguments, std::int64_t bytes, bool sends_in_place = false) {
+    received_ = Places(bytes);
+    sends_in_place_ = sends_in_place;
     arguments_ = std::move(arguments);
     arguments_.comm = communicator_.handle();
   }
 
-  // One operation, called in the way that is measured. Never timed.
+  // One operation, called in the way that was measured last. Never timed.
   void operate() {
     if (mode_ == "blocking") {
-      call_(arguments_, Way::blocking, nullptr);
+      call_(at(0), Way::blocking, nullptr);
     } else {
-      mode_ == "persistent" ? start_and_wait() : call_and_wait();
+      mode_ == "persistent" ? start_and_wait(0) : call_and_wait(0);
     }
   }
 
+  // The first of what all operations of the last repetition received that is wrong. `problem_in` tells of one.
+  template <class ProblemIn>
+  std::string first_problem(ProblemIn&& problem_in) {
+    for (std::int64_t number = 0; number < received_.count(); ++number) {
+      const std::string problem = problem_in(received_.place(number));
+      if (problem.empty()) continue;
+      return received_.count() > 1 ? sentence({"operation ", number + 1, ": ", problem}) : problem;
+    }
+    return "";
+  }
+
   const Communicator& communicator_;
+  Places received_{0};
 
  private:
-  void call_and_wait() {
+  const Arguments& at(std::int64_t number) {
+    arguments_.receive = received_[sends_in_place_ ? 0 : number];
+    return arguments_;
+  }
+
+  // All ranks free their requests or none, since making them again is collective.
+  void make_room(std::int64_t operations) {
+    if (operations > room_) free_requests();
+    room_ = std::max(room_, operations);
+    received_.use(sends_in_place_ ? 1 : operations);
+  }
+
+  void call_and_wait(std::int64_t number) {
     MPI_Request request = MPI_REQUEST_NULL;
-    call_(arguments_, Way::nonblocking, &request);
+    call_(at(number), Way::nonblocking, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 
-  void start_and_wait() {
-    MPI_Start(&request_);
-    MPI_Wait(&request_, MPI_STATUS_IGNORE);
+  void start_and_wait(std::int64_t number) {
+    MPI_Start(&requests_[number]);
+    MPI_Wait(&requests_[number], MPI_STATUS_IGNORE);
   }
 
-  void run_overlapped(Repetition& repetition) {
-    if (!is_calibrated_) calibrate(repetition.ticks());
-    repetition.time([&] {
-      MPI_Request request = MPI_REQUEST_NULL;
-      call_(arguments_, Way::nonblocking, &request);
-      computation_->run(steps_);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
-    });
-    const double total_s =
-        largest_over_ranks({repetition.times().elapsed_s / static_cast<double>(repetition.operations())})[0];
-    const double shorter_s = std::max(std::min(communication_s_, computation_s_), 1e-9);
-    repetition.observe("hidden_share", (communication_s_ + computation_s_ - total_s) / shorter_s);
+  // Not in the constructor: all ranks must have got that far. Collective: every rank has as many already.
+  void initialise_requests(std::int64_t count) {
+    const auto known = static_cast<std::int64_t>(requests_.size());
+    for (std::int64_t number = known; number < count; ++number) {
+      requests_.push_back(MPI_REQUEST_NULL);
+      call_(at(number), Way::persistent, &requests_.back());
+    }
   }
-
-  // Takes the times of the communication and of a computation of equal length, each alone. Once for each
-  // group of repetitions, so that both are of the same minute as the whole.
-  void calibrate(const TickClock& ticks) {
-    communication_s_ = typical([&] {
-      dissemination_barrier(communicator_);
-      return seconds_of(ticks, [&] { call_and_wait(); });
-    });
-    if (!computation_) computation_.emplace(ticks);
-    steps_ = computation_->steps_for(communication_s_);
-    computation_s_ = typical([&] { return seconds_of(ticks, [&] { computation_->run(steps_); }); });
-    is_calibrated_ = true;
-  }
-
-  template <class Action>
-  static double seconds_of(const TickClock& ticks, Action&& action) {
-    const Ticks start = ticks.now();
-    action();
-    return ticks.seconds(ticks.now() - start);
-  }
-
-  // The median of three times, each that of the slowest rank.
-  template <class Take>
-  double typical(Take&& take) {
-    std::array<double, 3> times{};
-    for (double& time : times) time = take();
-    times = largest_over_ranks(times);
-    std::sort(times.begin(), times.end());
-    return times[1];
-  }
-
-  std::array<double, 3> largest_over_ranks(std::array<double, 3> mine) const {
-    std::array<double, 3> largest{};
-    MPI_Allreduce(mine.data(), largest.data(), 3, MPI_DOUBLE, MPI_MAX, communicator_.handle());
-    return largest;
+  void free_requests() {
+    for (auto& request : requests_) MPI_Request_free(&request);
+    requests_.clear();
   }
 
   std::string mode_;
   Call call_ = nullptr;
   Arguments arguments_;
-  MPI_Request request_ = MPI_REQUEST_NULL;  // of the persistent call
-  bool is_calibrated_ = false;
-  double communication_s_ = 0;
-  double computation_s_ = 0;
-  std::optional<Computation> computation_;
-  std::int64_t steps_ = 0;
+  bool sends_in_place_ = false;
+  std::int64_t room_ = 0;  // the most operations of any repetition so far
+  std::vector<MPI_Request> requests_;  // of the persistent call, one for each place
+  Overlapped overlapped_;
 };
 
 inline Parameter call_parameter() {

@@ -1,7 +1,7 @@
 // The collectives that move data: one row each of a table.
 //
-// Timed: see collective.hpp. Buffers are the same in every repetition, and so warm. Every byte received is
-// compared, with new contents for each group of repetitions; each block has a pattern of its own, so that
+// Timed: see collective.hpp. Buffers are the same in every repetition, and so warm. Every byte that an operation
+// received is compared, with new contents for each group of repetitions; each block has a pattern of its own, so that
 // blocks in each other's places are noticed. Effective bandwidth after the thesis, eq. 6.1: the payloads of
 // all p processes over the time. A process's payload is all that it sends or gets, whichever is more; of the
 // root's operations it is what each process gets from or gives to the root.
@@ -74,10 +74,10 @@ struct Blocks {
   }
 
   template <class Visit>  // visit(part of the buffer, number)
-  void for_each(Buffer& buffer, Visit&& visit) const {
+  void for_each(std::span<std::byte> buffer, Visit&& visit) const {
     std::int64_t place = 0;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
-      visit(buffer.bytes().subspan(place, lengths[i]), numbers[i]);
+      visit(buffer.subspan(place, lengths[i]), numbers[i]);
       place += lengths[i];
     }
   }
@@ -96,16 +96,15 @@ class Movement final : public Collective {
     choose(row.calls, row.takes_blocks ? block_ * ranks : block_);
     lay_out(lengths);
     const std::int64_t sent = in_place() ? 0 : sent_.total();
-    require_memory(sent + received_.total(), communicator);
+    require_memory(sent + arriving_.total(), communicator);
     send_ = Buffer(sent);
-    receive_ = Buffer(received_.total());
-    Arguments arguments{.send = send_.data(), .receive = receive_.data(), .count = block_, .root = root_};
+    Arguments arguments{.send = send_.data(), .count = block_, .root = root_};
     if (row.takes_blocks) {
       arguments.count = lengths[communicator.rank()];
       arguments.sends = PerRankBlocks(sent_.lengths);
-      arguments.receives = PerRankBlocks(received_.lengths);
+      arguments.receives = PerRankBlocks(arriving_.lengths);
     }
-    set_arguments(std::move(arguments));
+    set_arguments(std::move(arguments), arriving_.total(), in_place() && communicator.rank() == root_);
   }
 
   Work work() const override {
@@ -117,24 +116,26 @@ class Movement final : public Collective {
 
   void fill(std::uint64_t seed) override {
     Collective::fill(seed);
-    receive_.clear();
-    sent_.for_each(in_place() ? receive_ : send_, [&](std::span<std::byte> bytes, std::uint64_t number) {
-      write_pattern(bytes, seed_of(seed, number));
-    });
+    received_.clear();
+    sent_.for_each(in_place() ? received_.place(0) : send_.bytes(),
+                   [&](std::span<std::byte> bytes, std::uint64_t number) {
+                     write_pattern(bytes, seed_of(seed, number));
+                   });
   }
 
   Check verify(std::uint64_t seed) override {
-    Check check{received_.total(), ""};
-    received_.for_each(receive_, [&](std::span<std::byte> bytes, std::uint64_t number) {
-      const std::string problem = pattern_problem(bytes, seed_of(seed, number));
-      if (check.problem.empty() && !problem.empty()) {
-        check.problem = sentence({"block ", number, ": ", problem});
-      }
+    const std::string problem = first_problem([&](std::span<std::byte> received) {
+      std::string found;
+      arriving_.for_each(received, [&](std::span<std::byte> bytes, std::uint64_t number) {
+        const std::string problem = pattern_problem(bytes, seed_of(seed, number));
+        if (found.empty() && !problem.empty()) found = sentence({"block ", number, ": ", problem});
+      });
+      return found;
     });
-    return check;
+    return {received_.count() * arriving_.total(), problem};
   }
 
-  std::span<std::byte> received() override { return receive_.bytes(); }
+  std::span<std::byte> received() override { return received_.bytes(); }
 
  private:
   bool in_place() const { return row_.flow == Flow::same_from_root; }
@@ -149,28 +150,28 @@ class Movement final : public Collective {
     for (std::uint64_t rank = 0; rank < ranks; ++rank) all.numbers.push_back(rank);
     switch (row_.flow) {
       case Flow::same_from_root:
-        received_ = {{block_}, {0}};
-        if (root) sent_ = received_;
+        arriving_ = {{block_}, {0}};
+        if (root) sent_ = arriving_;
         break;
       case Flow::from_root:
         if (root) sent_ = all;
-        received_ = mine;
+        arriving_ = mine;
         break;
       case Flow::to_root:
         sent_ = mine;
-        if (root) received_ = all;
+        if (root) arriving_ = all;
         break;
       case Flow::from_all_to_all:
         sent_ = mine;
-        received_ = all;
+        arriving_ = all;
         break;
       case Flow::each_to_each:
         // The length depends on the distance, so that all send and get equally much.
         for (std::uint64_t other = 0; other < ranks; ++other) {
           sent_.lengths.push_back(lengths[(other + ranks - me) % ranks]);
           sent_.numbers.push_back(me * ranks + other);
-          received_.lengths.push_back(lengths[(me + ranks - other) % ranks]);
-          received_.numbers.push_back(other * ranks + me);
+          arriving_.lengths.push_back(lengths[(me + ranks - other) % ranks]);
+          arriving_.numbers.push_back(other * ranks + me);
         }
         break;
     }
@@ -182,9 +183,8 @@ class Movement final : public Collective {
   int root_;
   std::int64_t block_;
   Blocks sent_;
-  Blocks received_;
+  Blocks arriving_;
   Buffer send_{0};
-  Buffer receive_{0};
 };
 
 Declaration declaration(const Row& row) {

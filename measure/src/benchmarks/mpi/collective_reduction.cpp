@@ -1,6 +1,6 @@
 // The collectives that combine the vectors of all processes: one row each of a table.
 //
-// Timed: see collective.hpp. Buffers are warm. Every element of the result is compared, with new contents for
+// Timed: see collective.hpp. Buffers are warm. Every element of every result is compared, with new contents for
 // each group of repetitions; each rank contributes differently, so that one that is missing or counted twice
 // is noticed. Sums are of doubles that hold whole numbers: exact in any order. MPI_LOR is the thesis's
 // operation of a single cycle. Effective bandwidth after the thesis, eq. 6.1: the vectors of all p processes
@@ -110,16 +110,14 @@ class Reduction final : public Collective {
     const std::int64_t room = row.result == Result::before_me ? count : items;
     require_memory((length + room) * item_bytes, communicator);
     vector_ = Buffer(length * item_bytes);
-    combined_ = Buffer(room * item_bytes);
     items_ = items;
     Arguments arguments{.send = vector_.data(),
-                        .receive = combined_.data(),
                         .count = count,
                         .type = Operator::type(),
                         .op = Operator::op(),
                         .root = root};
     if (row.takes_blocks) arguments.receives = PerRankBlocks(lengths);
-    set_arguments(std::move(arguments));
+    set_arguments(std::move(arguments), room * item_bytes);
   }
 
   Work work() const override {
@@ -129,7 +127,7 @@ class Reduction final : public Collective {
 
   void fill(std::uint64_t seed) override {
     Collective::fill(seed);
-    combined_.clear();
+    received_.clear();
     const auto vector = vector_.as<Item>();
     for (std::size_t i = 0; i < vector.size(); ++i) {
       vector[i] = Operator::contribution(pattern_word(seed, i), rank_, ranks_);
@@ -137,18 +135,23 @@ class Reduction final : public Collective {
   }
 
   Check verify(std::uint64_t seed) override {
-    const auto combined = combined_.as<Item>().first(items_);
-    for (std::size_t i = 0; i < combined.size(); ++i) {
-      const Item right = Operator::combination(pattern_word(seed, first_ + i), contributors_, ranks_);
-      if (combined[i] != right) {
-        return {static_cast<std::int64_t>(combined.size()),
-                sentence({"element ", i, " of ", combined.size(), " is ", combined[i], ", must be ", right})};
+    const std::string problem = first_problem([&](std::span<std::byte> received) -> std::string {
+      for (std::size_t i = 0; i < items_; ++i) {
+        Item combined;
+        std::memcpy(&combined, received.data() + i * sizeof(Item), sizeof(Item));
+        const Item right = Operator::combination(pattern_word(seed, first_ + i), contributors_, ranks_);
+        if (combined != right) {
+          return sentence({"element ", i, " of ", items_, " is ", combined, ", must be ", right});
+        }
       }
-    }
-    return {static_cast<std::int64_t>(combined.size()), ""};
+      return "";
+    });
+    return {received_.count() * static_cast<std::int64_t>(items_), problem};
   }
 
-  std::span<std::byte> received() override { return combined_.bytes().first(items_ * sizeof(Item)); }
+  std::span<std::byte> received() override {
+    return items_ > 0 ? received_.bytes() : std::span<std::byte>();
+  }
 
  private:
   static std::int64_t checked_elements(std::int64_t bytes) {
@@ -166,7 +169,6 @@ class Reduction final : public Collective {
   std::uint64_t first_ = 0;     // element of the vector that the result begins with
   std::size_t items_ = 0;
   Buffer vector_{0};
-  Buffer combined_{0};
 };
 
 Declaration declaration(const Row& row) {

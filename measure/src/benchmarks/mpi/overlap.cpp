@@ -2,15 +2,15 @@
 //
 // Timed: an exchange of messages that is started, a computation that takes as long as the bare exchange, and
 // the wait for the exchange, on both ranks' own clocks; the slower one counts. In the same repetition the
-// exchange and the computation are timed by themselves. Hidden is t_exchange + t_computation - t_both over
-// the smaller of the first two: 1 when the shorter costs nothing beside the longer, 0 when they add up.
-#include <algorithm>
+// exchange and the computation are timed alone, in loops of as many operations. Hidden is
+// t_exchange + t_computation - t_both over the smaller of the first two: 1 when the shorter costs nothing beside
+// the longer, 0 when they add up.
 #include <array>
-#include <optional>
 
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
-#include "sampling/computation.hpp"
+#include "memory/places.hpp"
+#include "sampling/overlapped.hpp"
 
 namespace scope::overlap {
 namespace {
@@ -25,9 +25,9 @@ class Overlap final : public Benchmark {
         comm_(communicator.handle()),
         testing_(parameters.choice("progress") == "test"),
         sent_(parameters.integer("message_bytes")),
-        arrived_(sent_.size()) {
+        arrived_(parameters.integer("message_bytes")),
+        overlapped_(communicator) {
     sent_.clear();
-    arrived_.clear();
   }
 
   Work work() const override { return {.bytes = 2.0 * static_cast<double>(sent_.size()), .messages = 2}; }
@@ -35,74 +35,58 @@ class Overlap final : public Benchmark {
   void fill(std::uint64_t seed) override {
     write_pattern(sent_.bytes(), 2 * seed + (1 - partner_));
     arrived_.clear();
+    overlapped_.begin_group();
   }
 
   void run(Repetition& repetition) override {
-    if (!computation_) computation_.emplace(repetition.ticks());
-    const auto& ticks = repetition.ticks();
-    const double exchange_s = typical(ticks, [this] { exchange(0); });
-    const std::int64_t steps = computation_->steps_for(exchange_s);
-    const double computation_s = typical(ticks, [&] { compute(steps); });
-    repetition.time([&] { exchange(steps); });
-    const double both_s = repetition.times().elapsed_s / static_cast<double>(repetition.operations());
-    const double shorter_s = std::min(exchange_s, computation_s);
-    repetition.observe("hidden_share", (exchange_s + computation_s - both_s) / shorter_s);
-    repetition.observe("exchange_s", exchange_s);
-    repetition.observe("computation_s", computation_s);
+    arrived_.use(repetition.operations());
+    const auto alone = [this](std::int64_t number) {
+      start(number);
+      finish();
+    };
+    overlapped_.run(repetition, alone,
+                    [this](std::int64_t number, Computation& computation, std::int64_t steps) {
+                      start(number);
+                      testing_ && steps >= tests ? compute_and_test(computation, steps) : computation.run(steps);
+                      finish();
+                    });
   }
 
   Check verify(std::uint64_t seed) override {
-    return {static_cast<std::int64_t>(arrived_.size()),
-            pattern_problem(arrived_.bytes(), 2 * seed + partner_)};
+    Check check;
+    for (std::int64_t i = 0; i < arrived_.count() && check.problem.empty(); ++i) {
+      check.checks += static_cast<std::int64_t>(sent_.size());
+      check.problem = pattern_problem(arrived_.place(i), 2 * seed + partner_);
+    }
+    return check;
   }
 
   std::span<std::byte> received() override { return arrived_.bytes(); }
+  std::int64_t most_operations() const override { return arrived_.most(); }
 
  private:
-  static constexpr int tries = 9;
-
-  // The median of a few operations, agreed on by both ranks.
-  template <class Operation>
-  double typical(const TickClock& ticks, Operation operation) {
-    std::array<double, tries> times_s;
-    for (auto& time_s : times_s) {
-      const Ticks start = ticks.now();
-      operation();
-      time_s = ticks.seconds(ticks.now() - start);
-    }
-    std::nth_element(times_s.begin(), times_s.begin() + tries / 2, times_s.end());
-    double slower_s = 0;
-    MPI_Allreduce(&times_s[tries / 2], &slower_s, 1, MPI_DOUBLE, MPI_MAX, comm_);
-    return slower_s;
-  }
-
-  void compute(std::int64_t steps) {
-    if (steps > 0) computation_->run(steps);
-  }
-
-  void exchange(std::int64_t steps) {
+  void start(std::int64_t number) {
     const int bytes = static_cast<int>(sent_.size());
-    std::array<MPI_Request, 2> requests;
-    MPI_Irecv(arrived_.data(), bytes, MPI_BYTE, partner_, tag, comm_, &requests[0]);
-    MPI_Isend(sent_.data(), bytes, MPI_BYTE, partner_, tag, comm_, &requests[1]);
-    if (testing_ && steps >= tests) {
-      for (int i = 0; i < tests; ++i) {
-        int done = 0;
-        compute(steps / tests + (i == 0 ? steps % tests : 0));
-        MPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE);
-      }
-    } else {
-      compute(steps);
+    MPI_Irecv(arrived_[number], bytes, MPI_BYTE, partner_, tag, comm_, &requests_[0]);
+    MPI_Isend(sent_.data(), bytes, MPI_BYTE, partner_, tag, comm_, &requests_[1]);
+  }
+  void finish() { MPI_Waitall(2, requests_.data(), MPI_STATUSES_IGNORE); }
+
+  void compute_and_test(Computation& computation, std::int64_t steps) {
+    for (int i = 0; i < tests; ++i) {
+      int done = 0;
+      computation.run(steps / tests + (i == 0 ? steps % tests : 0));
+      MPI_Testall(2, requests_.data(), &done, MPI_STATUSES_IGNORE);
     }
-    MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
   }
 
   int partner_;
   MPI_Comm comm_;
   bool testing_;
   Buffer sent_;
-  Buffer arrived_;
-  std::optional<Computation> computation_;
+  Places arrived_;
+  std::array<MPI_Request, 2> requests_{};
+  Overlapped overlapped_;
 };
 
 const Registration registration{{

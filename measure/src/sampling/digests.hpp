@@ -1,0 +1,27 @@
+// Whether every repetition of a group left the same data behind.
+//
+// `Benchmark::verify` compares what the last repetition left; a wrong byte of an earlier one has been
+// overwritten by then. Data that equal the verified data are right as well.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace scope {
+
+class Digests {
+ public:
+  // What comes next is new data.
+  void clear() { blocks_.clear(); }
+
+  // Empty when `data` equal the first data since `clear`, else the first block that differs.
+  std::string difference(std::span<const std::byte> data);
+
+ private:
+  std::vector<std::uint64_t> blocks_;
+};
+
+}  // namespace scope

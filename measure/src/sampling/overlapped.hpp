@@ -1,0 +1,54 @@
+// Communication with a computation of equal length between its start and its end, and each of the two alone: in the
+// same repetition, and timed alike, so that their difference holds neither a change of the machine nor the clock.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "mpi/communicator.hpp"
+#include "sampling/computation.hpp"
+#include "sampling/repetition.hpp"
+
+namespace scope {
+
+class Overlapped {
+ public:
+  explicit Overlapped(const Communicator& communicator) : communicator_(communicator) {}
+
+  // The next repetition decides again how long the computation is.
+  void begin_group() { steps_ = 0; }
+
+  // Times `both(number, computation, steps)`; `alone(number)` is the communication. `number`: which operation of the
+  // repetition. Observed on every rank, for the slowest one: `exchange_s`, `computation_s` and `hidden_share` =
+  // (exchange + computation - both) / the shorter of the two. Collective.
+  template <class Alone, class Both>
+  void run(Repetition& repetition, Alone&& alone, Both&& both) {
+    if (!computation_) computation_.emplace(repetition.ticks());
+    const double exchange_s = slowest(repetition.part_s(alone));
+    if (steps_ == 0) steps_ = computation_->steps_for(exchange_s);
+    const double computation_s = slowest(repetition.part_s([&] { computation_->run(steps_); }));
+    repetition.time([&](std::int64_t number) { both(number, *computation_, steps_); });
+    const double both_s =
+        slowest(repetition.times().elapsed_s / static_cast<double>(repetition.operations()));
+    const double shorter_s = std::max(std::min(exchange_s, computation_s), 1e-9);
+    // The barriers of this cadence belong to neither part.
+    if (repetition.cadence() == Cadence::barrier_loop) return;
+    repetition.observe("hidden_share", (exchange_s + computation_s - both_s) / shorter_s);
+    repetition.observe("exchange_s", exchange_s);
+    repetition.observe("computation_s", computation_s);
+  }
+
+ private:
+  double slowest(double mine_s) const {
+    double slowest_s = 0;
+    MPI_Allreduce(&mine_s, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, communicator_.handle());
+    return slowest_s;
+  }
+
+  const Communicator& communicator_;
+  std::optional<Computation> computation_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace scope
