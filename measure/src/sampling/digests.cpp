@@ -1,6 +1,7 @@
 #include "sampling/digests.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "text/words.hpp"
@@ -10,22 +11,29 @@ namespace {
 
 constexpr std::size_t block_bytes = 4096;
 
-// Every step is a bijection of the digest so far: one wrong word always shows.
+constexpr std::uint64_t odd = 0x9e3779b97f4a7c15u;
+
+// Every step is a bijection of the digest so far: one wrong word always shows. Four chains, since a processor can
+// follow as many at once.
 std::uint64_t digest(std::span<const std::byte> block) {
-  std::uint64_t sum = block.size();
-  const auto mix = [&](std::uint64_t word) {
-    sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
-    sum ^= sum >> 32;
-  };
-  std::uint64_t word = 0;
+  std::array<std::uint64_t, 4> chains{1, 2, 3, 4};
+  std::array<std::uint64_t, 4> words{};
   std::size_t at = 0;
-  for (; at + sizeof word <= block.size(); at += sizeof word) {
-    std::memcpy(&word, block.data() + at, sizeof word);
-    mix(word);
+  const auto mix = [&] {
+    for (std::size_t i = 0; i < chains.size(); ++i) {
+      chains[i] = (chains[i] ^ words[i]) * odd;
+      chains[i] ^= chains[i] >> 32;
+    }
+  };
+  for (; at + sizeof words <= block.size(); at += sizeof words) {
+    std::memcpy(words.data(), block.data() + at, sizeof words);
+    mix();
   }
-  word = 0;
-  std::memcpy(&word, block.data() + at, block.size() - at);
-  mix(word);
+  words = {};
+  std::memcpy(words.data(), block.data() + at, block.size() - at);
+  mix();
+  std::uint64_t sum = block.size();
+  for (const std::uint64_t chain : chains) sum = (sum ^ chain) * odd;
   return sum;
 }
 

@@ -79,10 +79,11 @@ void Transport::receive(std::span<std::byte> message) {
   }
 }
 
-void Transport::exchange(std::span<const std::byte> sent, int sends, std::span<std::byte> arrived,
+void Transport::exchange(std::span<const std::byte> sent, int sends, const Destination& arrived,
                          int receives) {
   auto to_send = sent;
-  auto to_receive = arrived;
+  auto to_receive = arrived.first;
+  std::int64_t place = 0;
   while (sends > 0 || receives > 0) {
     // In one direction alone a call may sleep; in both, neither may hold up the other.
     const bool may_sleep = sleeps_ && (sends == 0 || receives == 0);
@@ -92,7 +93,10 @@ void Transport::exchange(std::span<const std::byte> sent, int sends, std::span<s
     if (out > 0) moves(to_send, out);
     if (in > 0) moves(to_receive, in);
     if (out > 0 && to_send.empty() && --sends > 0) to_send = sent;
-    if (in > 0 && to_receive.empty() && --receives > 0) to_receive = arrived;
+    if (in > 0 && to_receive.empty() && --receives > 0) {
+      if (++place == arrived.places) place = 0;
+      to_receive = {arrived.first.data() + place * arrived.stride, arrived.first.size()};
+    }
   }
 }
 

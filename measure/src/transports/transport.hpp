@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +23,13 @@ struct TransportOptions {
   bool credits = true;          // flow control of datagrams and frames
 };
 
+// Where messages of one length arrive, one after the other: `places` lie `stride` bytes apart and are used in turn.
+struct Destination {
+  std::span<std::byte> first;
+  std::ptrdiff_t stride = 0;
+  std::int64_t places = 1;
+};
+
 class Transport {
  public:
   explicit Transport(bool sleeps) : sleeps_(sleeps) {}
@@ -32,8 +40,8 @@ class Transport {
   // A message stays as it is until the partner has answered to it: what was lost is sent again from there.
   void send(std::span<const std::byte> message);
   void receive(std::span<std::byte> message);
-  // Sends one message so often and receives into one place so often, both at once.
-  void exchange(std::span<const std::byte> sent, int sends, std::span<std::byte> arrived, int receives);
+  // Sends one message `sends` times and receives `receives` messages, both at once.
+  void exchange(std::span<const std::byte> sent, int sends, const Destination& arrived, int receives);
 
   // Serves the partner until it has received all. Never timed; both call it.
   virtual void settle(const Partner&) {}

@@ -3,9 +3,11 @@
 // Timed: a window of messages from rank 0 to rank 1 and an empty acknowledgement back, on rank 0's clock. The
 // receives of a window are posted together; in ready mode, before the sender hears that it may begin. After
 // thesis 6.5.3 (MPI_Send, MPI_Irecv, MPI_Waitall).
+#include <algorithm>
 #include <vector>
 
 #include "benchmarks/mpi/send_mode.hpp"
+#include "memory/places.hpp"
 
 namespace scope::bandwidth {
 namespace {
@@ -24,7 +26,8 @@ class Bandwidth final : public Benchmark {
         comm_(communicator.handle()),
         bytes_(static_cast<Count>(parameters.integer("message_bytes"))),
         requests_(parameters.integer("window")),
-        message_(bytes_),
+        message_(sender_ ? bytes_ : 0),
+        arrived_(sender_ ? 0 : bytes_),
         attached_(parameters.choice("mode"), 2 * parameters.integer("window"), bytes_) {
     message_.clear();
   }
@@ -35,7 +38,7 @@ class Bandwidth final : public Benchmark {
   }
 
   void fill(std::uint64_t seed) override {
-    sender_ ? write_pattern(message_.bytes(), seed) : message_.clear();
+    sender_ ? write_pattern(message_.bytes(), seed) : arrived_.clear();
   }
 
   void run(Repetition& repetition) override {
@@ -46,8 +49,10 @@ class Bandwidth final : public Benchmark {
         hear();
       });
     } else {
-      repetition.time([&] {
-        post_window();
+      // Every message of every window arrives in a place of its own.
+      arrived_.use(std::min(arrived_.most(), repetition.operations() * window()));
+      repetition.time([&](std::int64_t number) {
+        post_window(number);
         if (ready_) tell();
         MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
         tell();
@@ -55,13 +60,13 @@ class Bandwidth final : public Benchmark {
     }
   }
 
-  // Every message of a window arrives in the same place, as streams of a program do in a receive buffer.
   Check verify(std::uint64_t seed) override {
     if (sender_) return {};
-    return {static_cast<std::int64_t>(bytes_), pattern_problem(message_.bytes(), seed)};
+    return {arrived_.count() * static_cast<std::int64_t>(bytes_), arrived_.pattern_problem(seed)};
   }
 
-  std::span<std::byte> received() override { return sender_ ? std::span<std::byte>() : message_.bytes(); }
+  std::span<std::byte> received() override { return sender_ ? std::span<std::byte>() : arrived_.bytes(); }
+  std::int64_t most_operations() const override { return std::max<std::int64_t>(1, Places::most(bytes_) / window()); }
 
  private:
   int window() const { return static_cast<int>(requests_.size()); }
@@ -75,9 +80,11 @@ class Bandwidth final : public Benchmark {
     for (auto& request : requests_) mode_.start(message_.data(), bytes_, MPI_BYTE, 1, tag, comm_, &request);
     MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
   }
-  void post_window() {
+  void post_window(std::int64_t number) {
+    std::int64_t place = number * window() % arrived_.count();
     for (auto& request : requests_) {
-      PointToPoint<Count>::start_receive(message_.data(), bytes_, MPI_BYTE, 0, tag, comm_, &request);
+      if (place == arrived_.count()) place = 0;
+      PointToPoint<Count>::start_receive(arrived_[place++], bytes_, MPI_BYTE, 0, tag, comm_, &request);
     }
   }
 
@@ -88,7 +95,8 @@ class Bandwidth final : public Benchmark {
   MPI_Comm comm_;
   Count bytes_;
   std::vector<MPI_Request> requests_;
-  Buffer message_;
+  Buffer message_;  // of the sender
+  Places arrived_;  // of the receiver
   AttachedBuffer attached_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
+#include "memory/places.hpp"
 
 namespace scope::comms2 {
 namespace {
@@ -19,9 +20,8 @@ class Comms2 final : public Benchmark {
       : partner_(1 - communicator.rank()),
         comm_(communicator.handle()),
         sent_(parameters.integer("message_bytes")),
-        arrived_(sent_.size()) {
+        arrived_(parameters.integer("message_bytes")) {
     sent_.clear();
-    arrived_.clear();
   }
 
   Work work() const override { return {.bytes = 2.0 * static_cast<double>(sent_.size()), .messages = 2}; }
@@ -33,17 +33,20 @@ class Comms2 final : public Benchmark {
 
   void run(Repetition& repetition) override {
     const int bytes = static_cast<int>(sent_.size());
-    repetition.time([&] {
-      MPI_Sendrecv(sent_.data(), bytes, MPI_BYTE, partner_, tag, arrived_.data(), bytes, MPI_BYTE, partner_,
+    arrived_.use(repetition.operations());
+    repetition.time([&](std::int64_t number) {
+      MPI_Sendrecv(sent_.data(), bytes, MPI_BYTE, partner_, tag, arrived_[number], bytes, MPI_BYTE, partner_,
                    tag, comm_, MPI_STATUS_IGNORE);
     });
   }
 
   Check verify(std::uint64_t seed) override {
-    return {static_cast<std::int64_t>(arrived_.size()), pattern_problem(arrived_.bytes(), others(seed))};
+    return {arrived_.count() * static_cast<std::int64_t>(sent_.size()),
+            arrived_.pattern_problem(others(seed))};
   }
 
   std::span<std::byte> received() override { return arrived_.bytes(); }
+  std::int64_t most_operations() const override { return arrived_.most(); }
 
  private:
   // The two messages differ, so that none can be taken for the other.
@@ -53,7 +56,7 @@ class Comms2 final : public Benchmark {
   int partner_;
   MPI_Comm comm_;
   Buffer sent_;
-  Buffer arrived_;
+  Places arrived_;
 };
 
 const Registration registration{{

@@ -6,6 +6,7 @@
 
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
+#include "memory/places.hpp"
 
 namespace scope::message_rate {
 namespace {
@@ -20,34 +21,35 @@ class MessageRate final : public Benchmark {
         sender_(communicator.rank() < pairs_),
         partner_(sender_ ? communicator.rank() + pairs_ : communicator.rank() - pairs_),
         comm_(communicator.handle()),
-        message_bytes_(static_cast<int>(parameters.integer("message_bytes"))),
+        message_bytes_(parameters.integer("message_bytes")),
         requests_(parameters.integer("window")),
-        messages_(requests_.size() * message_bytes_) {
-    messages_.clear();
-  }
+        messages_(sender_ ? window_bytes() : 0),
+        arrived_(sender_ ? 0 : window_bytes()) {}
 
   Work work() const override {
     const double messages = static_cast<double>(pairs_) * static_cast<double>(requests_.size());
-    return {.bytes = messages * message_bytes_, .messages = messages};
+    return {.bytes = messages * static_cast<double>(message_bytes_), .messages = messages};
   }
 
   void fill(std::uint64_t seed) override {
-    sender_ ? write_pattern(messages_.bytes(), seed_of(seed)) : messages_.clear();
+    sender_ ? write_pattern(messages_.bytes(), seed_of(seed)) : arrived_.clear();
   }
 
   void run(Repetition& repetition) override {
+    const int bytes = static_cast<int>(message_bytes_);
     if (sender_) {
       repetition.time([&] {
         for (int i = 0; i < window(); ++i) {
-          MPI_Isend(place(i), message_bytes_, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
+          MPI_Isend(messages_.data() + i * message_bytes_, bytes, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
         }
         MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
         MPI_Recv(nullptr, 0, MPI_BYTE, partner_, acknowledgement_tag, comm_, MPI_STATUS_IGNORE);
       });
     } else {
-      repetition.time([&] {
+      arrived_.use(repetition.operations());
+      repetition.time([&](std::int64_t number) {
         for (int i = 0; i < window(); ++i) {
-          MPI_Irecv(place(i), message_bytes_, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
+          MPI_Irecv(arrived_[number] + i * message_bytes_, bytes, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
         }
         MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
         MPI_Send(nullptr, 0, MPI_BYTE, partner_, acknowledgement_tag, comm_);
@@ -55,17 +57,18 @@ class MessageRate final : public Benchmark {
     }
   }
 
-  // Each message of a window has a place of its own: none may be lost or come twice.
+  // Each message has a place of its own: none may be lost or come twice.
   Check verify(std::uint64_t seed) override {
     if (sender_) return {};
-    return {static_cast<std::int64_t>(messages_.size()), pattern_problem(messages_.bytes(), seed_of(seed))};
+    return {arrived_.count() * window_bytes(), arrived_.pattern_problem(seed_of(seed))};
   }
 
-  std::span<std::byte> received() override { return sender_ ? std::span<std::byte>() : messages_.bytes(); }
+  std::span<std::byte> received() override { return sender_ ? std::span<std::byte>() : arrived_.bytes(); }
+  std::int64_t most_operations() const override { return Places::most(window_bytes()); }
 
  private:
   int window() const { return static_cast<int>(requests_.size()); }
-  std::byte* place(int i) { return messages_.data() + static_cast<std::size_t>(i) * message_bytes_; }
+  std::int64_t window_bytes() const { return std::int64_t{window()} * message_bytes_; }
   std::uint64_t seed_of(std::uint64_t seed) const {
     return seed * pairs_ + (sender_ ? partner_ - pairs_ : partner_);
   }
@@ -74,9 +77,10 @@ class MessageRate final : public Benchmark {
   bool sender_;
   int partner_;
   MPI_Comm comm_;
-  int message_bytes_;
+  std::ptrdiff_t message_bytes_;
   std::vector<MPI_Request> requests_;
-  Buffer messages_;
+  Buffer messages_;  // of a sender: those of one window
+  Places arrived_;   // of a receiver: a window of each operation
 };
 
 const Registration registration{{

@@ -12,6 +12,7 @@
 
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
+#include "memory/places.hpp"
 
 namespace scope::overheads {
 namespace {
@@ -35,14 +36,17 @@ class Overheads final : public Benchmark {
         comm_(communicator.handle()),
         message_(parameters.integer("message_bytes")),
         tries_(parts(most_tries)),
-        requests_(parts(most_in_window)) {
+        requests_(parts(most_in_window)),
+        window_arrived_(parameters.integer("message_bytes")) {
     message_.clear();
+    window_arrived_.use(window());
   }
 
   Work work() const override { return {.bytes = static_cast<double>(message_.size()), .messages = 1}; }
 
   void fill(std::uint64_t seed) override {
     first_ ? write_pattern(message_.bytes(), seed) : message_.clear();
+    window_arrived_.clear();
   }
 
   void run(Repetition& repetition) override {
@@ -70,12 +74,14 @@ class Overheads final : public Benchmark {
     repetition.observe("wire_latency_s", latency(half_round_trip_s, send_s + receive_s));
   }
 
-  // Both ranks send and receive in every repetition: what arrived last came through all of it.
+  // What goes to and fro is sent from where it arrived: one wrong byte stays wrong to the end.
   Check verify(std::uint64_t seed) override {
-    return {static_cast<std::int64_t>(message_.size()), pattern_problem(message_.bytes(), seed)};
+    std::string problem = pattern_problem(message_.bytes(), seed);
+    if (problem.empty() && !first_) problem = window_arrived_.pattern_problem(seed);
+    return {static_cast<std::int64_t>(message_.size()), problem};
   }
 
-  std::span<std::byte> received() override { return message_.bytes(); }
+  std::span<std::byte> received() override { return first_ ? message_.bytes() : window_arrived_.bytes(); }
 
  private:
   struct Stopwatch {
@@ -133,8 +139,9 @@ class Overheads final : public Benchmark {
     }) / window();
   }
   double receive_window() {
+    std::int64_t place = 0;
     for (auto& request : requests_) {
-      MPI_Irecv(message_.data(), bytes(), MPI_BYTE, partner_, tag, comm_, &request);
+      MPI_Irecv(window_arrived_[place++], bytes(), MPI_BYTE, partner_, tag, comm_, &request);
     }
     tell();
     MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
@@ -156,6 +163,7 @@ class Overheads final : public Benchmark {
   Buffer message_;
   int tries_;
   std::vector<MPI_Request> requests_;
+  Places window_arrived_;
 };
 
 const Registration registration{{

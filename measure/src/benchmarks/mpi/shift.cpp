@@ -5,6 +5,7 @@
 
 #include "benchmark.hpp"
 #include "memory/buffer.hpp"
+#include "memory/places.hpp"
 
 namespace scope::shift {
 namespace {
@@ -20,9 +21,8 @@ class Shift final : public Benchmark {
         nonblocking_(parameters.choice("call") == "nonblocking"),
         comm_(communicator.handle()),
         sent_(parameters.integer("message_bytes")),
-        arrived_(sent_.size()) {
+        arrived_(parameters.integer("message_bytes")) {
     sent_.clear();
-    arrived_.clear();
   }
 
   Work work() const override {
@@ -35,28 +35,34 @@ class Shift final : public Benchmark {
   }
 
   void run(Repetition& repetition) override {
-    nonblocking_ ? repetition.time([&] { shift_with_requests(); }) : repetition.time([&] { shift(); });
+    arrived_.use(repetition.operations());
+    if (nonblocking_) {
+      repetition.time([&](std::int64_t number) { shift_with_requests(arrived_[number]); });
+    } else {
+      repetition.time([&](std::int64_t number) { shift(arrived_[number]); });
+    }
   }
 
   Check verify(std::uint64_t seed) override {
-    return {static_cast<std::int64_t>(arrived_.size()),
-            pattern_problem(arrived_.bytes(), seed * ranks_ + from())};
+    return {arrived_.count() * static_cast<std::int64_t>(sent_.size()),
+            arrived_.pattern_problem(seed * ranks_ + from())};
   }
 
   std::span<std::byte> received() override { return arrived_.bytes(); }
+  std::int64_t most_operations() const override { return arrived_.most(); }
 
  private:
   int to() const { return (rank_ + shift_) % ranks_; }
   int from() const { return (rank_ + ranks_ - shift_) % ranks_; }
   int bytes() const { return static_cast<int>(sent_.size()); }
 
-  void shift() {
-    MPI_Sendrecv(sent_.data(), bytes(), MPI_BYTE, to(), tag, arrived_.data(), bytes(), MPI_BYTE, from(), tag,
+  void shift(std::byte* place) {
+    MPI_Sendrecv(sent_.data(), bytes(), MPI_BYTE, to(), tag, place, bytes(), MPI_BYTE, from(), tag,
                  comm_, MPI_STATUS_IGNORE);
   }
-  void shift_with_requests() {
+  void shift_with_requests(std::byte* place) {
     std::array<MPI_Request, 2> requests;
-    MPI_Irecv(arrived_.data(), bytes(), MPI_BYTE, from(), tag, comm_, &requests[0]);
+    MPI_Irecv(place, bytes(), MPI_BYTE, from(), tag, comm_, &requests[0]);
     MPI_Isend(sent_.data(), bytes(), MPI_BYTE, to(), tag, comm_, &requests[1]);
     MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
   }
@@ -67,7 +73,7 @@ class Shift final : public Benchmark {
   bool nonblocking_;
   MPI_Comm comm_;
   Buffer sent_;
-  Buffer arrived_;
+  Places arrived_;
 };
 
 const Registration registration{{

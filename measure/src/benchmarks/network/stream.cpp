@@ -6,6 +6,7 @@
 // and comms2.
 #include "benchmarks/network/transport_parameters.hpp"
 #include "memory/buffer.hpp"
+#include "memory/places.hpp"
 
 namespace scope::stream {
 namespace {
@@ -22,7 +23,7 @@ class Stream final : public Benchmark {
         window_(static_cast<int>(parameters.integer("window"))),
         transport_(connect(parameters, partner_)),
         sent_(parameters.integer("message_bytes")),
-        arrived_(sent_.size()) {}
+        arrived_(parameters.integer("message_bytes")) {}
 
   Work work() const override {
     const double messages = static_cast<double>(pairs_) * window_ * (sends_ && receives_ ? 2 : 1);
@@ -36,11 +37,15 @@ class Stream final : public Benchmark {
 
   void run(Repetition& repetition) override {
     const double repeated = transport_->repeated();
-    const auto bytes = std::as_writable_bytes(std::span(&all_here_, 1));
+    const Destination all_here{std::as_writable_bytes(std::span(&all_here_, 1))};
     const auto answer = std::as_bytes(std::span(&answer_, 1));
-    repetition.time([&] {
-      transport_->exchange(sent_.bytes(), sends_ ? window_ : 0, arrived_.bytes(), receives_ ? window_ : 0);
-      transport_->exchange(answer, receives_ ? 1 : 0, bytes, sends_ ? 1 : 0);
+    // Every message of every window arrives in a place of its own.
+    const std::int64_t places = std::min<std::int64_t>(window_, arrived_.most());
+    arrived_.use(places * repetition.operations());
+    repetition.time([&](std::int64_t number) {
+      const Destination window{arrived_.place(number * places), arrived_.stride(), places};
+      transport_->exchange(sent_.bytes(), sends_ ? window_ : 0, window, receives_ ? window_ : 0);
+      transport_->exchange(answer, receives_ ? 1 : 0, all_here, sends_ ? 1 : 0);
     });
     transport_->settle(partner_);
     repetition.observe("retransmitted_packets", transport_->repeated() - repeated);
@@ -49,11 +54,14 @@ class Stream final : public Benchmark {
 
   Check verify(std::uint64_t seed) override {
     if (!receives_) return {};
-    return {static_cast<std::int64_t>(arrived_.size()),
-            pattern_problem(arrived_.bytes(), of(seed, !partner_.leads))};
+    return {arrived_.count() * static_cast<std::int64_t>(sent_.size()),
+            arrived_.pattern_problem(of(seed, !partner_.leads))};
   }
 
   std::span<std::byte> received() override { return receives_ ? arrived_.bytes() : std::span<std::byte>(); }
+  std::int64_t most_operations() const override {
+    return std::max<std::int64_t>(1, arrived_.most() / window_);
+  }
 
  private:
   // Each direction has a pattern of its own.
@@ -66,7 +74,7 @@ class Stream final : public Benchmark {
   int window_;
   std::unique_ptr<Transport> transport_;
   Buffer sent_;
-  Buffer arrived_;
+  Places arrived_;
   const std::byte answer_{1};
   std::byte all_here_{};
 };

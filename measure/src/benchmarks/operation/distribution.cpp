@@ -83,7 +83,7 @@ class Distribution final : public Benchmark {
   std::span<std::byte> received() override {
     return direction_ == Direction::scatter ? stripe_->bytes() : whole_->bytes();
   }
-  bool loops() const override { return !cold_; }
+  bool loops() const override { return false; }
 
  private:
   std::int64_t whole_bytes() const {
