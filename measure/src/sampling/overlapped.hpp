@@ -19,13 +19,15 @@ class Overlapped {
   // The next repetition decides again how long the computation is.
   void begin_group() { steps_ = 0; }
 
-  // Times `both(number, computation, steps)`; `alone(number)` is the communication. `number`: which operation of the
-  // repetition. Observed on every rank, for the slowest one: `exchange_s`, `computation_s` and `hidden_share` =
+  // Times `both(number, computation, steps)`; `alone(number)` is the communication. `number`: which of the
+  // `communications` of the repetition. Observed on every rank, for the slowest one: `exchange_s`, `computation_s` and `hidden_share` =
   // (exchange + computation - both) / the shorter of the two. Collective.
   template <class Alone, class Both>
   void run(Repetition& repetition, Alone&& alone, Both&& both) {
     if (!computation_) computation_.emplace(repetition.ticks());
-    const double exchange_s = slowest(repetition.part_s(alone));
+    const std::int64_t calls = repetition.calls();
+    const double exchange_s =
+        slowest(repetition.part_s([&](std::int64_t number) { alone(calls + number); }));
     if (steps_ == 0) steps_ = computation_->steps_for(exchange_s);
     const double computation_s = slowest(repetition.part_s([&] { computation_->run(steps_); }));
     repetition.time([&](std::int64_t number) { both(number, *computation_, steps_); });
@@ -38,6 +40,8 @@ class Overlapped {
     repetition.observe("exchange_s", exchange_s);
     repetition.observe("computation_s", computation_s);
   }
+
+  static std::int64_t communications(const Repetition& repetition) { return 2 * repetition.calls(); }
 
  private:
   double slowest(double mine_s) const {

@@ -78,6 +78,10 @@ class Repetition {
   void observe(std::string_view name, double value);
 
   std::int64_t operations() const { return operations_; }
+  // With the one that is not timed.
+  std::int64_t calls() const {
+    return operations_ + (synchronization_ == Synchronization::none && operations_ > 1 ? 1 : 0);
+  }
   Cadence cadence() const { return cadence_; }
   const TickClock& ticks() const { return setting_.ticks; }
   double overhead_s() const { return setting_.overhead_s; }  // of a start/stop pair
@@ -101,7 +105,7 @@ class Repetition {
     };
     synchronise();
     // An exchange that synchronises itself has done so after one round: what follows is like any other round.
-    if (synchronization_ == Synchronization::none && operations_ > 1) call(0);
+    if (calls() > operations_) call(operations_);
     const Ticks start = setting_.ticks.now();
     if (barriers) {
       for (std::int64_t i = 0; i < operations_; ++i) {

@@ -24,6 +24,8 @@ constexpr double shortest_repetition_s = 5e-6;
 constexpr std::int64_t fewest_looped = 32;
 constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
+// Repetitions are compared with each other, so that single ones share their data.
+constexpr int fewest_on_same_data = 4;
 constexpr double tolerated_late_share = 0.1;
 constexpr double one_definition_s = 1;
 
@@ -91,6 +93,7 @@ class Sampling {
   Times repeat(Cadence cadence, std::int64_t operations) {
     faults_.hang_if_asked(declaration_.name, setting_.world);
     last_ = cadence;
+    ++on_these_data_;
     Repetition repetition(setting_, window_, cadence, synchronization_, operations);
     links_.begin();
     benchmark_.run(repetition);
@@ -129,7 +132,9 @@ class Sampling {
     // The first operation connects, maps and misses every cache: it says little of the next.
     const auto elapsed_of = [this](std::int64_t operations) {
       digests_[static_cast<std::size_t>(Cadence::streaming)].clear();  // of another number of operations
-      return largest_over_ranks(setting_.world, repeat(Cadence::streaming, operations).elapsed_s);
+      const double elapsed_s = repeat(Cadence::streaming, operations).elapsed_s;
+      verify();
+      return largest_over_ranks(setting_.world, elapsed_s);
     };
     double elapsed_s = elapsed_of(1);
     const std::int64_t most_operations = std::max<std::int64_t>(1, benchmark_.most_operations());
@@ -145,7 +150,6 @@ class Sampling {
       elapsed_s *= static_cast<double>(fewest) / static_cast<double>(operations_);
       operations_ = fewest;
     }
-    verify();
     repetition_s_ = elapsed_s;
   }
 
@@ -171,9 +175,12 @@ class Sampling {
 
   void begin_group() {
     const auto start = std::chrono::steady_clock::now();
-    ++seed_;
-    benchmark_.fill(seed_);
-    for (auto& digests : digests_) digests.clear();
+    if (seed_ == 0 || on_these_data_ >= fewest_on_same_data) {
+      ++seed_;
+      on_these_data_ = 0;
+      benchmark_.fill(seed_);
+      for (auto& digests : digests_) digests.clear();
+    }
     // Filling takes the ranks different times.
     dissemination_barrier(setting_.world);
     preparing_s_ += seconds_since(start);
@@ -291,6 +298,7 @@ class Sampling {
   Synchronization synchronization_;
   double looped_repetition_s_;
   std::uint64_t seed_ = 0;
+  int on_these_data_ = 0;  // repetitions
   std::int64_t operations_ = 1;
   double repetition_s_ = 0;
   double preparing_s_ = 0;           // spent on filling and verifying

@@ -50,7 +50,7 @@ class Bandwidth final : public Benchmark {
       });
     } else {
       // Every message of every window arrives in a place of its own.
-      arrived_.use(std::min(arrived_.most(), repetition.operations() * window()));
+      arrived_.use(std::min(arrived_.most(), repetition.calls() * window()));
       repetition.time([&](std::int64_t number) {
         post_window(number);
         if (ready_) tell();

@@ -128,13 +128,13 @@ class Collective : public Benchmark {
   void fill(std::uint64_t /*seed*/) override { overlapped_.begin_group(); }
 
   void run(Repetition& repetition) override {
-    make_room(repetition.operations());
+    make_room(mode_ == "overlapped" ? Overlapped::communications(repetition) : repetition.calls());
     if (mode_ == "blocking") {
       repetition.time([&](std::int64_t number) { call_(at(number), Way::blocking, nullptr); });
     } else if (mode_ == "nonblocking") {
       repetition.time([&](std::int64_t number) { call_and_wait(number); });
     } else if (mode_ == "persistent") {
-      initialise_requests(repetition.operations());
+      initialise_requests(repetition.calls());
       repetition.time([&](std::int64_t number) { start_and_wait(number); });
     } else {
       overlapped_.run(
@@ -148,7 +148,7 @@ class Collective : public Benchmark {
     }
   }
 
-  std::int64_t most_operations() const override { return received_.most(); }
+  std::int64_t most_operations() const override { return received_.most() / 2; }
 
  protected:
   // Says what is called, with counts and offsets up to `largest`. Throws Unavailable where the library

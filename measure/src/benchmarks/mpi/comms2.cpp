@@ -33,7 +33,7 @@ class Comms2 final : public Benchmark {
 
   void run(Repetition& repetition) override {
     const int bytes = static_cast<int>(sent_.size());
-    arrived_.use(repetition.operations());
+    arrived_.use(repetition.calls());
     repetition.time([&](std::int64_t number) {
       MPI_Sendrecv(sent_.data(), bytes, MPI_BYTE, partner_, tag, arrived_[number], bytes, MPI_BYTE, partner_,
                    tag, comm_, MPI_STATUS_IGNORE);

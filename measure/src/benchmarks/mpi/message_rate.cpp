@@ -46,7 +46,7 @@ class MessageRate final : public Benchmark {
         MPI_Recv(nullptr, 0, MPI_BYTE, partner_, acknowledgement_tag, comm_, MPI_STATUS_IGNORE);
       });
     } else {
-      arrived_.use(repetition.operations());
+      arrived_.use(repetition.calls());
       repetition.time([&](std::int64_t number) {
         for (int i = 0; i < window(); ++i) {
           MPI_Irecv(arrived_[number] + i * message_bytes_, bytes, MPI_BYTE, partner_, tag, comm_, &requests_[i]);

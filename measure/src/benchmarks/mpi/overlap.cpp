@@ -39,7 +39,7 @@ class Overlap final : public Benchmark {
   }
 
   void run(Repetition& repetition) override {
-    arrived_.use(repetition.operations());
+    arrived_.use(Overlapped::communications(repetition));
     const auto alone = [this](std::int64_t number) {
       start(number);
       finish();
@@ -58,7 +58,7 @@ class Overlap final : public Benchmark {
   }
 
   std::span<std::byte> received() override { return arrived_.bytes(); }
-  std::int64_t most_operations() const override { return arrived_.most(); }
+  std::int64_t most_operations() const override { return arrived_.most() / 2; }
 
  private:
   void start(std::int64_t number) {

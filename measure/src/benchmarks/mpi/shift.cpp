@@ -35,7 +35,7 @@ class Shift final : public Benchmark {
   }
 
   void run(Repetition& repetition) override {
-    arrived_.use(repetition.operations());
+    arrived_.use(repetition.calls());
     if (nonblocking_) {
       repetition.time([&](std::int64_t number) { shift_with_requests(arrived_[number]); });
     } else {

@@ -41,7 +41,7 @@ class Stream final : public Benchmark {
     const auto answer = std::as_bytes(std::span(&answer_, 1));
     // Every message of every window arrives in a place of its own.
     const std::int64_t places = std::min<std::int64_t>(window_, arrived_.most());
-    arrived_.use(places * repetition.operations());
+    arrived_.use(places * repetition.calls());
     repetition.time([&](std::int64_t number) {
       const Destination window{arrived_.place(number * places), arrived_.stride(), places};
       transport_->exchange(sent_.bytes(), sends_ ? window_ : 0, window, receives_ ? window_ : 0);
