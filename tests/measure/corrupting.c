@@ -86,6 +86,7 @@ static void expect(MPI_Request request, void* buffer, long bytes, int any) {
 }
 
 static void completed(MPI_Request request) {
+  if (request == MPI_REQUEST_NULL) return;
   for (int i = 0; i < most_pending; ++i) {
     if (pending[i].buffer == NULL || pending[i].request != request) continue;
     received(pending[i].buffer, pending[i].bytes, pending[i].any);
@@ -115,6 +116,28 @@ int MPI_Waitall(int n, MPI_Request* r, MPI_Status* s) {
   memcpy(known, r, sizeof *known * n);
   const int code = PMPI_Waitall(n, r, s);
   for (int i = 0; i < n; ++i) completed(known[i]);
+  free(known);
+  return code;
+}
+int MPI_Test(MPI_Request* r, int* done, MPI_Status* s) {
+  const MPI_Request request = *r;
+  const int code = PMPI_Test(r, done, s);
+  if (*done) completed(request);
+  return code;
+}
+int MPI_Testall(int n, MPI_Request* r, int* done, MPI_Status* s) {
+  MPI_Request* known = malloc(sizeof *known * (n > 0 ? n : 1));
+  memcpy(known, r, sizeof *known * n);
+  const int code = PMPI_Testall(n, r, done, s);
+  for (int i = 0; *done && i < n; ++i) completed(known[i]);
+  free(known);
+  return code;
+}
+int MPI_Waitany(int n, MPI_Request* r, int* index, MPI_Status* s) {
+  MPI_Request* known = malloc(sizeof *known * (n > 0 ? n : 1));
+  memcpy(known, r, sizeof *known * n);
+  const int code = PMPI_Waitany(n, r, index, s);
+  if (*index != MPI_UNDEFINED) completed(known[*index]);
   free(known);
   return code;
 }
