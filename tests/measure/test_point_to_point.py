@@ -121,7 +121,7 @@ def test_wrong_data_that_rank_0_fetched_are_noticed(measure: Measure) -> None:
         ("mpi.bandwidth mode=buffered message_bytes=1000000000", "MPI_Buffer_attach takes at most 2^31-1"),
         ("mpi.threads threads=1000", "needs 2000 processors on this host"),
         ("mpi.latency message_bytes=2200000000", "large-count calls of MPI 4"),
-        ("mpi.pairs round=2", "no two of 2 ranks are a pair"),
+        ("mpi.pairs round=2", "no two of the 2 ranks form a pair"),
     ],
 )
 def test_what_cannot_be_is_unavailable_with_the_reason(case: str, reason: str, measure: Measure) -> None:

@@ -47,8 +47,8 @@ void require_memory(std::int64_t bytes, const Communicator& communicator) {
   MPI_Comm_free(&host);
   const double available = available_bytes();
   if (needed > available) {
-    throw Unavailable("the buffers need " + megabytes(needed) + " of this host, which has " +
-                      megabytes(available) + " left");
+    throw Unavailable("the buffers need " + megabytes(needed) +
+                      " of memory on this host; available: " + megabytes(available));
   }
 }
 

@@ -80,7 +80,8 @@ void Datagrams::hear_each_other(const Partner&) {
       return;
     }
   }
-  throw std::runtime_error("no packet arrives from the other process: filtered, or not on one link");
+  throw std::runtime_error(
+      "no packet arrives from the other process: packets are filtered, or the hosts are not on one link");
 }
 
 // The calls with a vector alone are cheaper than those with a message header, but cannot be told not to wait.

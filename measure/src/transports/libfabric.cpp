@@ -121,7 +121,7 @@ class Libfabric final : public Fabric {
     const Address there = partner.agree([&] { return open(info); });
     partner.agree([&] {
       if (fi_av_insert(addresses_.get(), there.bytes.data(), 1, &partner_, 0, nullptr) != 1)
-        throw Unavailable("fi_av_insert: the other's address is not accepted");
+        throw Unavailable("fi_av_insert: the peer's address is not accepted");
       return true;
     });
     piece_bytes_ = std::min<std::uint64_t>(info.ep_attr->max_msg_size, there.largest_message);

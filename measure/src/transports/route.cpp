@@ -106,7 +106,7 @@ Socket connect_to_any(const Server& server, bool nearby, int socket_buffer_bytes
     Socket connection = connect_to(addresses.list[i], server.port, socket_buffer_bytes);
     if (connection.open()) return connection;
   }
-  throw std::runtime_error("no address of the other's host can be reached by TCP");
+  throw std::runtime_error("no address of the other host can be reached by TCP");
 }
 
 }  // namespace

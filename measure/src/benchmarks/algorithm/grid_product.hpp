@@ -50,8 +50,8 @@ class GridProduct : public Benchmark {
   static std::vector<Parameter> parameters() {
     return {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
             method("variant", "plain,transposed,tuned",
-                   "plain triple loop; B transposed as it is distributed (appendix G); BLAS, communication "
-                   "overlapped"),
+                   "triple loop; triple loop with B transposed on distribution (appendix G); BLAS with "
+                   "overlapped communication"),
             grid_rows()};
   }
 

@@ -485,23 +485,21 @@ class Linpack final : public Benchmark {
 std::vector<Parameter> parameters() {
   return together(
       {{size("n", "", 500, 1, 1'000'000, "equations").labelled("equations"),
-        method("block", "", 128, 1, 10'000, "rows and columns of the blocks in which the matrix is dealt out")
+        method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
             .labelled("block size")},
        grid_parameters(),
        {parallel("broadcast", broadcasts, "how a factored panel travels along a row of the grid"),
-        parallel(
-            "swap", "long,binomial",
-            "how rows are brought to all processes of a column: gathered by all, or gathered and broadcast"),
-        parallel("look_ahead", "", 1, 0, 1, "panels that are factored before the update that precedes"),
-        problem(
-            "matrix", "hpl,singular,not_a_number",
-            "HPL's, or one that must be refused: with a column of zeros, with an element that is none")}});
+        parallel("swap", "long,binomial",
+                 "how pivot rows reach all processes of a column: allgather, or gather and broadcast"),
+        parallel("look_ahead", "", 1, 0, 1, "panels factored before the preceding update"),
+        problem("matrix", "hpl,singular,not_a_number",
+                "HPL's, or one that must be rejected: with a column of zeros, or with a NaN")}});
 }
 
 const Registration registration{{
     .name = "algorithm.linpack",
     .title = "LINPACK",
-    .summary = "LINPACK: a dense system of equations of any size, factored and solved as HPL does",
+    .summary = "LINPACK: factor and solve a dense system of any size, as HPL does",
     .needs = {Requirement::blas},
     .rungs = {arithmetic()},
     .parameters = parameters(),

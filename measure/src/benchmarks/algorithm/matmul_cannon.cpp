@@ -53,7 +53,7 @@ class Cannon final : public GridProduct {
     }
     const std::int64_t packed = tuned() ? 0 : std::max(total(a_counts()), total(b_counts()));
     if (packed > std::numeric_limits<int>::max()) {
-      throw Unavailable(sentence({packed, " values to scatter at once: must be at most 2147483647"}));
+      throw Unavailable(sentence({packed, " values in one scatter: must be at most 2147483647"}));
     }
     require(places(held_a_) * a_block(grid_.row()) + places(held_b_) * b_block(grid_.column()) +
             share_values() + (communicator.root() ? packed : 0));
@@ -311,7 +311,7 @@ class Cannon final : public GridProduct {
 const Registration registration{{
     .name = "algorithm.matmul_cannon",
     .title = "Cannon's algorithm",
-    .summary = "matrix multiplication by Cannon's algorithm: total and its phases",
+    .summary = "matrix multiplication by Cannon's algorithm: total time and phases",
     .family = "matrix product",
     .rungs = {communication(), arithmetic()},
     .parameters = GridProduct::parameters(),

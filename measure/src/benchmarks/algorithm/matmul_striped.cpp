@@ -241,7 +241,7 @@ class Striped final : public GridProduct {
 const Registration registration{{
     .name = "algorithm.matmul_striped",
     .title = "striped product",
-    .summary = "matrix multiplication of row and column stripes: total and its phases",
+    .summary = "matrix multiplication by row and column stripes: total time and phases",
     .family = "matrix product",
     .rungs = {communication(), arithmetic()},
     .parameters = GridProduct::parameters(),

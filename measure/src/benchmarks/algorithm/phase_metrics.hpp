@@ -14,8 +14,8 @@ inline std::vector<Metric> with_phases(std::vector<Metric> metrics) {
     metrics.push_back(phase(name));
   }
   metrics.push_back(phase("solve_s").labelled("time without initialisation"));
-  metrics.push_back(condition("last_arrival_share", "1", Better::lower)
-                        .labelled("share of exchanges to which a rank came last"));
+  metrics.push_back(
+      condition("last_arrival_share", "1", Better::lower).labelled("share of exchanges entered last"));
   return metrics;
 }
 

@@ -157,7 +157,7 @@ class Relaxation final : public Benchmark {
 
   void refuse_what_does_not_fit() {
     if (tuned_ && method_ == Method::red_black) {
-      throw Unavailable("variant=tuned: red-black has a plain sweep only; choose chaotic or jacobi");
+      throw Unavailable("variant=tuned: method must be chaotic or jacobi; red_black has only a plain sweep");
     }
     if (size_ < grid_.rows() || size_ < grid_.columns()) {
       throw Unavailable(sentence({"n=", size_, ": every process of the ", grid_.rows(), " x ",
@@ -525,17 +525,17 @@ class Relaxation final : public Benchmark {
 const Registration registration{{
     .name = "algorithm.relaxation",
     .title = "relaxation",
-    .summary = "sweeps over the Laplace equation on a grid of processes: total and its phases",
+    .summary = "relaxation of the Laplace equation on a process grid: total time and phases",
     .rungs = {communication(), arithmetic()},
     .parameters =
         {size("n", "", 120, 1, 46000, "N of the N x N points inside the boundary")
              .labelled("grid points per side"),
-         problem("iterations", "", 100, 1, 1'000'000, "sweeps over all points"),
+         problem("iterations", "", 100, 1, 1'000'000, "number of sweeps over all points"),
          problem("method", "chaotic,jacobi,red_black",
-                 "Gauss-Seidel inside a block with old values across (the thesis's), or one that does not "
-                 "depend on the grid"),
+                 "Gauss-Seidel inside a block with old values from neighbours (as in the thesis), or a "
+                 "method independent of the process grid"),
          parallel("exchange", "blocking,overlapped",
-                  "send-receives between sweeps, or messages under way while the inner points are swept"),
+                  "send-receives between sweeps, or messages in flight while the inner points are swept"),
          method("variant", "plain,tuned",
                 "plain loops, or vectors (jacobi) and several rows at once (chaotic)"),
          grid_rows()},

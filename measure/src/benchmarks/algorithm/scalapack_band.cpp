@@ -74,7 +74,8 @@ class BandSolve : public ScalapackCase<Real> {
   }
 
   std::string refusal(int info) const override {
-    return sentence({"ScaLAPACK found no pivot in step or process ", info, " of the factorisation"});
+    return sentence({"the matrix is singular: ScaLAPACK found no pivot in step or process ", info,
+                     " of the factorisation"});
   }
 
   // |A x - b| / (eps n |A| |x|)
@@ -122,7 +123,7 @@ class BandSolve : public ScalapackCase<Real> {
     if (n - (parts - 1) * size < needed) {
       throw Unavailable(
           sentence({"every process needs ", needed, " columns: n=", n, " on ", parts,
-                    " processes does not give them; n=", parts * std::max(needed, size), " would do"}));
+                    " processes has fewer; n=", parts * std::max(needed, size), " would work"}));
     }
     return static_cast<int>(size);
   }
@@ -240,12 +241,12 @@ Declaration declaration(const Row& row) {
           .needs = {Requirement::scalapack},
           .rungs = {arithmetic()},
           .parameters =
-              {problem("precision", "double,single", "of the matrix and the arithmetic"),
+              {problem("precision", "double,single", "precision of the matrix and the arithmetic"),
                size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix").labelled("matrix order"),
                problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one")
                    .labelled("half bandwidth"),
                problem("condition", "", 1000, 2, 1'000'000'000'000,
-                       "what the condition of the matrix does not exceed")},
+                       "upper bound of the matrix's condition number")},
           .definition = Definition::max_rank,
           .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s")},
           .sweeps = {{"standard", "ranks=powers n=10000 band=10,64"},
@@ -255,10 +256,10 @@ Declaration declaration(const Row& row) {
 }
 
 const Registration lu(declaration({"algorithm.scalapack_band_lu", "ScaLAPACK band LU",
-                                   "ScaLAPACK: a banded system by LU with pivoting", in_precision<BandLu>}));
-const Registration cholesky(declaration({"algorithm.scalapack_band_cholesky", "ScaLAPACK band Cholesky",
-                                         "ScaLAPACK: a banded positive definite system by Cholesky's factors",
-                                         in_precision<BandCholesky>}));
+                                   "ScaLAPACK: banded system by LU with pivoting", in_precision<BandLu>}));
+const Registration cholesky(declaration(
+    {"algorithm.scalapack_band_cholesky", "ScaLAPACK band Cholesky",
+     "ScaLAPACK: banded positive definite system by Cholesky factorisation", in_precision<BandCholesky>}));
 
 }  // namespace
 }  // namespace scope::scalapack_band

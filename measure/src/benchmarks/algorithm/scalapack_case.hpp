@@ -124,7 +124,7 @@ class ScalapackCase : public Benchmark {
   }
   // Empty when the result is right. Collective.
   virtual std::string problem(std::uint64_t seed) = 0;
-  virtual std::string refusal(int info) const { return sentence({"ScaLAPACK gave up: info = ", info}); }
+  virtual std::string refusal(int info) const { return sentence({"ScaLAPACK failed: info = ", info}); }
 
   // Of this precision: getrf is pdgetrf or psgetrf.
   static scalapack::Routine routine(const std::string& name) {

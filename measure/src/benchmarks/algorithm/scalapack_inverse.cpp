@@ -88,7 +88,7 @@ class Inverse final : public ScalapackCase<Real> {
 const Registration registration{{
     .name = "algorithm.scalapack_inverse",
     .title = "ScaLAPACK inverse",
-    .summary = "ScaLAPACK: the inverse of a dense matrix",
+    .summary = "ScaLAPACK: inverse of a dense matrix",
     .needs = {Requirement::scalapack},
     .rungs = {arithmetic()},
     .parameters = scalapack_parameters({condition_parameter()}),

@@ -41,7 +41,7 @@ class Solve : public ScalapackCase<Real> {
   }
 
   std::string refusal(int info) const override {
-    return sentence({"step ", info, " of the factorisation found no pivot: the matrix is singular"});
+    return sentence({"step ", info, " of the factorisation has no pivot: the matrix is singular"});
   }
 
   // |A x - b| / (eps n |A| |x|), as ScaLAPACK's testers scale it.
@@ -197,14 +197,12 @@ Declaration declaration(const Row& row) {
 }
 
 const Registration lu(declaration({"algorithm.scalapack_lu", "ScaLAPACK LU",
-                                   "ScaLAPACK: a system of equations by LU with pivoting",
-                                   in_precision<Lu>}));
+                                   "ScaLAPACK: dense system by LU with pivoting", in_precision<Lu>}));
 const Registration cholesky(declaration({"algorithm.scalapack_cholesky", "ScaLAPACK Cholesky",
-                                         "ScaLAPACK: a positive definite system by Cholesky's factors",
+                                         "ScaLAPACK: positive definite system by Cholesky factorisation",
                                          in_precision<Cholesky>}));
 const Registration qr(declaration({"algorithm.scalapack_qr", "ScaLAPACK QR",
-                                   "ScaLAPACK: a system of equations by orthogonal factors",
-                                   in_precision<Qr>}));
+                                   "ScaLAPACK: dense system by QR factorisation", in_precision<Qr>}));
 
 }  // namespace
 }  // namespace scope::scalapack_solve

@@ -124,7 +124,7 @@ class RegularSampling final : public Benchmark {
         collected_(communicator.root() ? Partners::everyone() : Partners::none()) {
     const Input input = input_of(parameters);
     if (input == Input::with_nan && item_ == Item::integer) {
-      throw Unavailable("input=with_nan: integers have no NaN; choose key_type=float");
+      throw Unavailable("input=with_nan: key_type must be float; integers have no NaN");
     }
     const std::int64_t n = parameters.integer("n");
     require_memory(needed_bytes(n, input), communicator);
@@ -344,7 +344,7 @@ class RegularSampling final : public Benchmark {
   std::string order_problem(std::span<const Key> items, const char* of_what) const {
     for (std::size_t i = 1; i < items.size(); ++i) {
       if (!items_.in_order(items[i - 1], items[i])) {
-        return sentence({"item ", i, " of ", of_what, " stands before its turn"});
+        return sentence({"item ", i, " of ", of_what, " is out of order"});
       }
     }
     return "";
@@ -374,22 +374,21 @@ class RegularSampling final : public Benchmark {
 const Registration registration{{
     .name = "algorithm.sort_psrs",
     .title = "parallel sort",
-    .summary = "parallel sorting by regular sampling: total, its phases and the balance of its partitions",
+    .summary = "parallel sorting by regular sampling: total time, phases and partition imbalance",
     .ranks = Ranks::at_most(32768),  // their samples are numbered by 32 bits
     .rungs = {communication()},
-    .parameters = {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("keys"),
-                   problem("key_type", "float,integer", "of 32 bits; integers without sign"),
-                   problem(
-                       "input", "uniform,skewed,sorted,equal,with_nan",
-                       "how the keys are spread: evenly, as the 8th power of that, in order, all the same, "
-                       "or a quarter of them NaN"),
-                   method("variant", "plain,tuned",
-                          "qsort twice, or radix sort, merging and ties spread over partitions")},
+    .parameters =
+        {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("keys"),
+         problem("key_type", "float,integer", "32-bit; integers are unsigned"),
+         problem(
+             "input", "uniform,skewed,sorted,equal,with_nan",
+             "distribution of the keys: uniform, its 8th power, sorted, all equal, or a quarter of them NaN"),
+         method("variant", "plain,tuned",
+                "qsort twice, or radix sort and merging with ties spread over partitions")},
     .definition = Definition::max_rank,
-    .metrics =
-        with_phases({seconds("time_s"), seconds_per_step("time_per_element_s").labelled("time per key"),
-                     condition("partition_imbalance", "1", Better::lower)
-                         .labelled("largest partition over an equal share")}),
+    .metrics = with_phases(
+        {seconds("time_s"), seconds_per_step("time_per_element_s").labelled("time per key"),
+         condition("partition_imbalance", "1", Better::lower).labelled("largest partition over the mean")}),
     .sweeps = {{"baseline", "ranks=powers variant=tuned n=256Ki,1Mi"},
                {"baseline", "ranks=powers variant=plain n=256Ki"},
                {"baseline", "ranks=all variant=tuned input=equal n=1Mi"},

@@ -225,9 +225,9 @@ class Summa final : public Benchmark {
 std::vector<Parameter> parameters() {
   return together(
       {{size("n", "", 240, 1, 1'000'000, "rows and columns of the matrices").labelled("matrix order"),
-        method("block", "", 128, 1, 10'000, "rows and columns of the blocks in which they are dealt out")
+        method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
             .labelled("block size"),
-        method("panel", "", 256, 1, 10'000, "columns of A that are multiplied at once: as many whole blocks")
+        method("panel", "", 256, 1, 10'000, "columns of A multiplied at once, in whole blocks")
             .labelled("panel width")},
        grid_parameters(),
        {grid_order_parameter(), parallel("broadcast", broadcasts_with_library,
@@ -237,7 +237,7 @@ std::vector<Parameter> parameters() {
 const Registration registration{{
     .name = "algorithm.summa",
     .title = "SUMMA",
-    .summary = "matrix multiplication by outer products of panels, overlapped, on any grid",
+    .summary = "matrix multiplication by outer products of panels, overlapped, on any process grid",
     .family = "matrix product",
     .needs = {Requirement::blas},
     .rungs = {communication(), arithmetic()},

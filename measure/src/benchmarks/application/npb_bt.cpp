@@ -66,7 +66,7 @@ class BlockTridiagonalFlow final : public AlternatingDirections<BlockTridiagonal
 const Registration registration{
     declaration({.name = name,
                  .title = "NAS BT",
-                 .summary = "NAS application BT: a flow by systems of 5 x 5 blocks on three diagonals",
+                 .summary = "NAS application BT: flow solver with block tridiagonal systems",
                  .problem_class = problem_class(problems),
                  .further = {vector_variant()}},
                 make<BlockTridiagonalFlow>)};

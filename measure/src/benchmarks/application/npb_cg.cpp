@@ -241,7 +241,7 @@ class ConjugateGradient final : public Kernel {
   Check verify_further() override {
     constexpr double bound = 1e-8;
     if (residual_ <= bound) return {1, ""};
-    return {1, sentence({"conjugate gradients leave a residual of ", residual_})};
+    return {1, sentence({"conjugate gradients ended with a residual of ", residual_})};
   }
 
   double operations() const override {
@@ -275,7 +275,7 @@ class ConjugateGradient final : public Kernel {
 const Registration registration{
     declaration({.name = name,
                  .title = "NAS CG",
-                 .summary = "NAS kernel CG: smallest eigenvalue of a sparse matrix, by conjugate gradients",
+                 .summary = "NAS kernel CG: smallest eigenvalue of a sparse matrix by conjugate gradients",
                  .problem_class = problem_class(problems)},
                 make<ConjugateGradient>)};
 

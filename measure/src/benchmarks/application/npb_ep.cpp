@@ -94,8 +94,8 @@ class EmbarrassinglyParallel final : public Kernel {
         problem_(of_class(problems, parameters)),
         batches_((std::int64_t{1} << problem_.log2_pairs) / batch_pairs, communicator.size()) {
     if (communicator.size() > batches_.end(communicator.size() - 1)) {
-      throw Unavailable(sentence({name, ": more processes than batches of numbers; ",
-                                  batches_.end(communicator.size() - 1), " would do"}));
+      throw Unavailable(sentence({name, ": more processes than batches of random numbers; ",
+                                  batches_.end(communicator.size() - 1), " would work"}));
     }
     require(batch_pairs * static_cast<std::int64_t>(2 * sizeof(double) + sizeof(Point)));
     numbers_.resize(2 * batch_pairs);
@@ -147,7 +147,7 @@ class EmbarrassinglyParallel final : public Kernel {
 const Registration registration{
     declaration({.name = name,
                  .title = "NAS EP",
-                 .summary = "NAS kernel EP: Gaussian pairs from random numbers, without communication",
+                 .summary = "NAS kernel EP: Gaussian random pairs, without communication",
                  .problem_class = problem_class(problems),
                  .operations = Operations::others},
                 make<EmbarrassinglyParallel>)};

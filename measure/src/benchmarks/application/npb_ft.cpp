@@ -98,8 +98,9 @@ class FourierTransform final : public Kernel {
         z_layers_(problem_.nz, communicator.size()) {
     const int most = std::min(problem_.ny, problem_.nz);
     if (ranks() > most) {
-      throw Unavailable(sentence({name, " shares out the ", problem_.nz, " layers of its grid; ", ranks(),
-                                  " processes were given: ", most, " would do"}));
+      throw Unavailable(
+          sentence({name, " distributes the ", problem_.nz, " layers of its grid over the processes; ",
+                    ranks(), " processes were given: ", most, " would work"}));
     }
     const std::int64_t across_y = y_layers_.largest() * problem_.nz * problem_.nx;
     const std::int64_t across_z = z_layers_.largest() * problem_.ny * problem_.nx;
@@ -306,7 +307,7 @@ class FourierTransform final : public Kernel {
 const Registration registration{declaration(
     {.name = name,
      .title = "NAS FT",
-     .summary = "NAS kernel FT: Fourier transforms in three dimensions, by all-to-alls of the whole grid",
+     .summary = "NAS kernel FT: three-dimensional FFT with all-to-all transposes of the whole grid",
      .problem_class = problem_class(problems),
      .further = {vector_variant()}},
     make<FourierTransform>)};

@@ -104,7 +104,7 @@ class IntegerSort final : public Kernel {
         shift_(problem_.log2_range - log2_buckets) {
     if (ranks() > buckets) {
       throw Unavailable(sentence({name, " has ", buckets, " buckets of keys; ", ranks(),
-                                  " processes were given: ", buckets, " would do"}));
+                                  " processes were given: ", buckets, " would work"}));
     }
     const std::int64_t mine = blocks_.largest();
     // The share of the keys after the exchange is even but for a bucket.
@@ -347,7 +347,7 @@ class IntegerSort final : public Kernel {
 const Registration registration{
     declaration({.name = name,
                  .title = "NAS IS",
-                 .summary = "NAS kernel IS: ranks of integers, by an all-to-all of nearly all keys",
+                 .summary = "NAS kernel IS: integer ranking with an all-to-all of nearly all keys",
                  .problem_class = problem_class(problems),
                  .operations = Operations::others},
                 make<IntegerSort>)};

@@ -323,7 +323,7 @@ class OverRelaxedFlow final : public Kernel {
 const Registration registration{
     declaration({.name = name,
                  .title = "NAS LU",
-                 .summary = "NAS application LU: a flow by over-relaxation in waves of short messages",
+                 .summary = "NAS application LU: flow solver with SSOR in wavefronts of short messages",
                  .problem_class = problem_class(problems),
                  .further = {vector_variant()}},
                 make<OverRelaxedFlow>)};

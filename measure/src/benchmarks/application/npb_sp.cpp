@@ -67,7 +67,7 @@ class ScalarPentadiagonalFlow final : public AlternatingDirections<ScalarPentadi
 const Registration registration{
     declaration({.name = name,
                  .title = "NAS SP",
-                 .summary = "NAS application SP: a flow by scalar systems on five diagonals",
+                 .summary = "NAS application SP: flow solver with scalar pentadiagonal systems",
                  .problem_class = problem_class(problems),
                  .further = {vector_variant()}},
                 make<ScalarPentadiagonalFlow>)};

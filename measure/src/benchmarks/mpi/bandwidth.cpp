@@ -102,7 +102,7 @@ const Registration registration{{
                    size("message_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "payload of each message"),
                    call("window", "", 64, 1, 4096, "messages sent before one acknowledgement"),
                    call("completion", "nonblocking,blocking",
-                        "the sender's calls: requests, or calls that return when done")},
+                        "the sender's calls: non-blocking or blocking")},
     .definition = Definition::local,
     .metrics = {bytes_per_second(), messages_per_second()},
     .sweeps = {{"baseline",

@@ -47,9 +47,9 @@ class Barrier final : public Collective {
     const double left_s = clock_->now();
     MPI_Bcast(&came_s, 1, MPI_DOUBLE, late, communicator_.handle());
     const bool early = left_s < came_s - delay_s / 2;
-    return {
-        1, early ? sentence({"left the barrier ", (came_s - left_s) * 1e6, " us before rank ", late, " came"})
-                 : ""};
+    return {1, early ? sentence({"this rank left the barrier ", (came_s - left_s) * 1e6, " us before rank ",
+                                 late, " came"})
+                     : ""};
   }
 
  private:
@@ -59,7 +59,7 @@ class Barrier final : public Collective {
 const Registration registration{{
     .name = "mpi.barrier",
     .title = "barrier",
-    .summary = "barrier: from the common start to the last exit",
+    .summary = "barrier: from common start to last exit",
     .routines = collective_routines(calls),
     .parameters = {call_parameter()},
     .definition = Definition::global,

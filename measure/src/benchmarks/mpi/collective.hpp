@@ -120,7 +120,7 @@ class Collective : public Benchmark {
   Collective(const Parameters& parameters, const Communicator& communicator)
       : communicator_(communicator), mode_(parameters.choice("call")) {
     if (mode_ == "persistent" && !has_persistent_collectives) {
-      throw Unavailable("call=persistent: the library has no persistent collectives (MPI 4)");
+      throw Unavailable("call=persistent: this MPI library has no persistent collectives (MPI 4)");
     }
   }
   Collective(const Collective&) = delete;
@@ -152,7 +152,7 @@ class Collective : public Benchmark {
     const bool wide = largest > INT_MAX;
     if (wide && calls.wide == nullptr) {
       throw Unavailable(sentence(
-          {"counts up to ", largest, " need the large-count calls of MPI 4, which the library lacks"}));
+          {"counts up to ", largest, " need the large-count calls of MPI 4, which this MPI library lacks"}));
     }
     call_ = wide ? calls.wide : calls.narrow;
   }
@@ -247,15 +247,16 @@ class Collective : public Benchmark {
 };
 
 inline Parameter call_parameter() {
-  return call("call", "blocking,nonblocking,overlapped,persistent",
-              "blocking, non-blocking, non-blocking around a computation of equal length, or persistent");
+  return call(
+      "call", "blocking,nonblocking,overlapped,persistent",
+      "blocking, non-blocking, non-blocking overlapped with a computation of equal length, or persistent");
 }
 inline Parameter root_parameter() {
-  return call("root", "", 0, 0, INT_MAX, "the rank that has or gets everything");
+  return call("root", "", 0, 0, INT_MAX, "the root rank");
 }
 inline Parameter block_parameter() {
   return call("blocks", "equal,proportional,one_empty,one_has_all",
-              "share of each rank: all the same, growing with the rank, none for one, all for one");
+              "share of each rank: equal, proportional to the rank, none for one rank, all for one rank");
 }
 inline Parameter message_parameter(Text meaning) {
   return size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, meaning);

@@ -29,7 +29,7 @@ class Comms1 final : public Echo {
 const Registration registration{{
     .name = "mpi.comms1",
     .title = "COMMS1",
-    .summary = "COMMS1: a message and its echo, explicit send and receive, local and remote pairs",
+    .summary = "COMMS1: ping-pong with blocking send and receive, local and remote pairs",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message")},
     .definition = Definition::half_round_trip,

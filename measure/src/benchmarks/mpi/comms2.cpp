@@ -59,7 +59,7 @@ class Comms2 final : public Benchmark {
 const Registration registration{{
     .name = "mpi.comms2",
     .title = "COMMS2",
-    .summary = "COMMS2: two messages cross in MPI_Sendrecv, full duplex, local and remote pairs",
+    .summary = "COMMS2: simultaneous exchange by MPI_Sendrecv, local and remote pairs",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each of the two messages")},
     .definition = Definition::local,

@@ -79,7 +79,7 @@ class Datatypes final : public Benchmark {
       }
       for (int gap = block_bytes_; gap < stride_ && check.problem.empty(); ++gap) {
         if (block(i)[gap] != std::byte{0}) {
-          check.problem = sentence({"something was written behind block ", i});
+          check.problem = sentence({"data were written into the gap after block ", i});
         }
       }
     }
@@ -140,12 +140,12 @@ class Datatypes final : public Benchmark {
 const Registration registration{{
     .name = "mpi.datatypes",
     .title = "derived datatypes",
-    .summary = "ping-pong of scattered blocks: derived datatypes against packing by hand",
+    .summary = "ping-pong of non-contiguous data: derived datatypes against manual packing",
     .ranks = Ranks::exactly(2),
     .parameters = {layout("layout", "vector,contiguous,indexed,hand_packed,mpi_pack",
-                          "how the blocks lie and who brings them together"),
+                          "layout of the blocks, and who packs them"),
                    size("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each message"),
-                   layout("block_bytes", "B", 8, 1, 1 << 20, "length of a block, and of the gap behind it")},
+                   layout("block_bytes", "B", 8, 1, 1 << 20, "length of a block and of the gap after it")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2 layout=contiguous,vector,hand_packed block_bytes=8 message_bytes=64Ki"},

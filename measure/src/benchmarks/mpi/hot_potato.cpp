@@ -58,9 +58,9 @@ class HotPotato final : public Benchmark {
 const Registration registration{{
     .name = "mpi.hot_potato",
     .title = "hot potato",
-    .summary = "one message around all processes: time per hop",
+    .summary = "one message passed around all processes: time per hop",
     .ranks = Ranks::at_least(2),
-    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload that is handed on")},
+    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of the message")},
     .definition = Definition::local,
     .metrics = {seconds_per_step("hop_s").labelled("time per hop"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=all message_bytes=0,64Ki"},

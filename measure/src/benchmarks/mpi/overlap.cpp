@@ -108,11 +108,11 @@ class Overlap final : public Benchmark {
 const Registration registration{{
     .name = "mpi.overlap",
     .title = "overlap",
-    .summary = "share of an exchange that is hidden behind computation",
+    .summary = "share of an exchange hidden behind computation",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each of the two messages"),
                    call("progress", "none,test",
-                        "the computation goes on undisturbed, or is interrupted 16 times by MPI_Testall")},
+                        "the computation runs undisturbed, or calls MPI_Testall 16 times")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"),
                 result("hidden_share", "", Better::higher).labelled("share hidden behind computation"),

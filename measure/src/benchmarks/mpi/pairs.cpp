@@ -22,7 +22,7 @@ class Pairs final : public Benchmark {
     message_.clear();
     if (count_pairs() == 0) {
       throw Unavailable(
-          sentence({"round=", round_, ": no two of ", communicator.size(), " ranks are a pair"}));
+          sentence({"round=", round_, ": no two of the ", communicator.size(), " ranks form a pair"}));
     }
   }
 
@@ -90,13 +90,13 @@ class Pairs final : public Benchmark {
 const Registration registration{{
     .name = "mpi.pairs",
     .title = "pair matrix",
-    .summary = "ping-pong of every pair of processes, isolated or concurrent: the matrix of the cluster",
+    .summary = "ping-pong of every pair of processes, isolated or concurrent",
     .ranks = Ranks::at_least(2),
     .rungs = {{Pattern::pair_matrix, "time_s", "*"}},
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message"),
                    problem("round", "", 1, 0, 1 << 24,
-                           "pairs i and j with i + j = round modulo the processes"),
-                   problem("load", "isolated,concurrent", "one pair after the other, or all at once")},
+                           "pairs i and j with i + j = round modulo the number of ranks"),
+                   problem("load", "isolated,concurrent", "one pair at a time, or all at once")},
     .definition = Definition::local,
     .metrics = {seconds_per_step("time_s"), bytes_per_second()},
     .sweeps = {{"standard", "ranks=nodes placement=node round=0..ranks-1 load=isolated message_bytes=1,1Mi"},

@@ -19,7 +19,7 @@ struct SendMode {
 };
 
 inline Parameter send_mode_parameter() {
-  return call("mode", "standard,buffered,synchronous,ready", "how messages are sent");
+  return call("mode", "standard,buffered,synchronous,ready", "send mode");
 }
 
 template <class Count>
@@ -49,7 +49,7 @@ class AttachedBuffer {
  private:
   static std::int64_t checked(std::int64_t bytes) {
     if (bytes <= std::numeric_limits<int>::max()) return bytes;
-    throw Unavailable(sentence({"mode=buffered: the messages under way need ", bytes,
+    throw Unavailable(sentence({"mode=buffered: the messages in flight need ", bytes,
                                 " bytes of attached buffer; MPI_Buffer_attach takes at most 2^31-1"}));
   }
 

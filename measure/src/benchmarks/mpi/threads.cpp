@@ -109,15 +109,14 @@ class Threads final : public Benchmark {
     MPI_Query_thread(&level);
     if (level < MPI_THREAD_MULTIPLE) {
       throw Unavailable(
-          "the library was not started with MPI_THREAD_MULTIPLE: needs placement=threads, and a library "
-          "that can do it");
+          "MPI does not provide MPI_THREAD_MULTIPLE: needs placement=threads and a library that supports it");
     }
     const auto allowed = allowed_on_host(communicator);
     const int needed = static_cast<int>(allowed.size()) * threads_;
     const int here = usable_processors(allowed, processor_quota());
     if (no_oversubscription && needed > here) {
-      throw Unavailable(sentence(
-          {"threads=", threads_, ": needs ", needed, " processors on this host; it may use ", here}));
+      throw Unavailable(
+          sentence({"threads=", threads_, ": needs ", needed, " processors on this host; usable: ", here}));
     }
   }
 
@@ -144,14 +143,15 @@ class Threads final : public Benchmark {
 const Registration registration{{
     .name = "mpi.threads",
     .title = "ping-pong of threads",
-    .summary = "round trips of several threads at once (MPI_THREAD_MULTIPLE)",
+    .summary = "concurrent ping-pongs of several threads (MPI_THREAD_MULTIPLE)",
     .needs = {Requirement::threads},
     .ranks = Ranks::exactly(2),
     .parameters = {problem("threads", "", 1, 1, 1024, "threads of each process"),
                    size("message_bytes", "B", 8, 0, 1 << 24, "payload of each message"),
                    problem("rounds", "", 100, 1, 1 << 20, "round trips of each thread in one operation"),
-                   call("communicators", "own,shared", "one for each thread, or one for all"),
-                   call("oversubscription", "refused,allowed", "more threads than processors")},
+                   call("communicators", "own,shared", "one per thread, or one for all"),
+                   call("oversubscription", "refused,allowed",
+                        "whether more threads than processors are allowed")},
     .definition = Definition::max_rank,
     .metrics = {seconds_per_step("time_s"), messages_per_second(), bytes_per_second()},
     .sweeps =

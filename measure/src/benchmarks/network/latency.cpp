@@ -67,7 +67,7 @@ class PingPong final : public Benchmark {
 const Registration registration{{
     .name = "network.latency",
     .title = "ping-pong without MPI",
-    .summary = "ping-pong over a transport without the message-passing library",
+    .summary = "ping-pong over a transport, without MPI",
     .ranks = Ranks::exactly(2),
     .rungs = network_rungs(Pattern::ping_pong),
     .parameters = network_parameters(1),

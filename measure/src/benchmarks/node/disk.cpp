@@ -42,7 +42,7 @@ class ScratchFile {
   explicit ScratchFile(const std::string& folder) : folder_(folder) {
     std::string name = folder + "/scope-disk-XXXXXX";
     descriptor_ = mkstemp(name.data());
-    if (descriptor_ < 0) throw Unavailable(folder + ": no file can be made there: " + last_error());
+    if (descriptor_ < 0) throw Unavailable(folder + ": cannot create a file: " + last_error());
     unlink(name.c_str());
   }
   ~ScratchFile() { close(descriptor_); }
@@ -60,7 +60,7 @@ class ScratchFile {
 
   void bypass_cache() const {
     if (fcntl(descriptor_, F_SETFL, fcntl(descriptor_, F_GETFL) | O_DIRECT) != 0) {
-      throw Unavailable(folder_ + ": this file system has no direct access (O_DIRECT): " + last_error());
+      throw Unavailable(folder_ + ": this file system does not support O_DIRECT: " + last_error());
     }
   }
 
@@ -99,11 +99,11 @@ class Disk final : public Benchmark {
     make_room();
     if (cache_ == "cached") return;
     if (file_.in_memory()) {
-      throw Unavailable(file_.folder() + " is in memory (tmpfs); SCOPE_SCRATCH names a folder on a disk");
+      throw Unavailable(file_.folder() + " is in memory (tmpfs); set SCOPE_SCRATCH to a folder on a disk");
     }
     if (cache_ == "direct") {
       if (block_bytes_ % direct_unit != 0) {
-        throw Unavailable(sentence({"direct access needs blocks of whole multiples of ", direct_unit, " B"}));
+        throw Unavailable(sentence({"cache=direct: block_bytes must be a multiple of ", direct_unit, " B"}));
       }
       file_.bypass_cache();
     }
@@ -161,7 +161,7 @@ class Disk final : public Benchmark {
   void make_room() {
     const int error = posix_fallocate(file_.descriptor(), 0, bytes());
     if (error != 0) {
-      throw Unavailable(sentence({file_.folder(), ": no room for ", bytes(), " B: ", std::strerror(error)}));
+      throw Unavailable(sentence({file_.folder(), ": no space for ", bytes(), " B: ", std::strerror(error)}));
     }
   }
 
@@ -172,7 +172,7 @@ class Disk final : public Benchmark {
     if (!problem_.empty()) throw Unavailable(problem_);
     if (resident > tolerated_resident) {
       throw Unavailable(
-          sentence({file_.folder(), ": this file system keeps the file in memory (",
+          sentence({file_.folder(), ": this file system keeps the file in memory despite eviction (",
                     static_cast<int>(100 * resident), " % of its pages), so it cannot be read from a disk"}));
     }
   }
@@ -197,7 +197,8 @@ class Disk final : public Benchmark {
   void read_blocks() {
     for (std::int64_t block = 0; block < blocks_; ++block) {
       if (!transfer(pread, read_, block)) return;
-      if (!stamped(read_, seed_, block)) problem_ = sentence({"block ", block, " was read from elsewhere"});
+      if (!stamped(read_, seed_, block))
+        problem_ = sentence({"block ", block, " was read from another position"});
     }
   }
 
@@ -257,11 +258,10 @@ const Registration registration{{
     .title = "local disk",
     .summary = "writing, rewriting and reading a file on local scratch",
     .needs = {Requirement::file_system},
-    .parameters = {problem("operation", "write,rewrite,read", "what is done with the file"),
+    .parameters = {problem("operation", "write,rewrite,read", "operation on the file"),
                    call("cache", "fsync,direct,cached",
-                        "flushed and dropped from memory, past the page cache (O_DIRECT), or left to it"),
-                   size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44,
-                        "size of the file of each rank"),
+                        "flushed and evicted from the page cache, bypassing it (O_DIRECT), or left in it"),
+                   size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44, "size of each rank's file"),
                    call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"),

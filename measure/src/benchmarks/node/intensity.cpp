@@ -126,7 +126,7 @@ class Intensity final : public Benchmark {
 const Registration registration{{
     .name = "node.intensity",
     .title = "computational intensity",
-    .summary = "arithmetic rate over the operations per memory reference: f_1/2 (POLY1, POLY2)",
+    .summary = "floating point rate over operations per memory reference: f_1/2 (POLY1, POLY2)",
     .parameters = {problem("intensity", "", 4, 1, highest_order,
                            "operations per memory reference: the order of the polynomial")
                        .labelled("operations per memory reference"),

@@ -85,7 +85,7 @@ class MemoryLatency final : public Benchmark {
 const Registration registration{{
     .name = "node.memory_latency",
     .title = "memory latency",
-    .summary = "time of a load that depends on the one before, from cache to memory",
+    .summary = "time of a dependent load, from cache to memory",
     .parameters = {size("array_bytes", "B", 1 << 20, 64, std::int64_t{1} << 37,
                         "size of the array on each rank")},
     .definition = Definition::max_rank,

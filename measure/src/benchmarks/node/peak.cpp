@@ -120,7 +120,7 @@ Kernel<Real> widest() {
   const int scalable = prctl(PR_SVE_GET_VL);
   if (scalable > 0 && (scalable & PR_SVE_VL_LEN_MASK) > 16) {
     throw Unavailable(
-        "this processor's SVE vectors are wider than the NEON vectors that this benchmark knows");
+        "this processor's SVE vectors are wider than the NEON vectors that this benchmark supports");
   }
 #endif
   return {16, fused_128<Real>};
@@ -128,7 +128,7 @@ Kernel<Real> widest() {
 #else
 template <class Real>
 Kernel<Real> widest() {
-  throw Unavailable("the widest vectors of this kind of processor are not known to this benchmark");
+  throw Unavailable("this benchmark does not support the vectors of this processor architecture");
 }
 #endif
 
@@ -184,11 +184,12 @@ class Peak final : public Benchmark {
 const Registration registration{{
     .name = "node.peak",
     .title = "peak arithmetic rate",
-    .summary = "floating point rate of multiply-adds on registers",
+    .summary = "peak floating point rate: multiply-adds in registers",
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}},
-    .parameters = {problem("precision", "double,single", "of the numbers"),
+    .parameters = {problem("precision", "double,single", "precision of the numbers"),
                    method("instructions", "widest,compiled",
-                          "the processor's widest fused multiply-add, or what the flags of the build give")},
+                          "the processor's widest fused multiply-add, or what the compiler makes at the "
+                          "flags of the build")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1,all precision=double instructions=widest"},

@@ -126,7 +126,7 @@ const Registration registration{{
     .summary = "memory bandwidth of copy, scale, add and triad, from cache to memory",
     .rungs = {{Pattern::memory, "bandwidth_bytes_per_s", "*", "limit"},
               {Pattern::copy, "time_s", "kernel=copy", "limit"}},
-    .parameters = {problem("kernel", "triad,copy,scale,add", "what is done to each element"),
+    .parameters = {problem("kernel", "triad,copy,scale,add", "operation on each element"),
                    size("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40,
                         "size of each array on each rank")},
     .definition = Definition::max_rank,

@@ -60,7 +60,7 @@ class MatrixBroadcast final : public Benchmark {
 const Registration registration{{
     .name = "operation.broadcast",
     .title = "matrix broadcast",
-    .summary = "a program's broadcast of an N x N matrix, allocation and first touch included",
+    .summary = "broadcast of an N x N matrix as in a program, with allocation and first touch",
     .ranks = Ranks::at_least(2),
     .routines = {{"MPI_Bcast", "buffers=cold"}},
     .rungs = {{Pattern::transfer, "time_s"}},

@@ -177,8 +177,7 @@ Declaration declaration(Direction direction, const Row& row) {
       .routines = {{row.routine, "buffers=cold layout=rows"}},
       .costs = {{row.phase, Step::Kind::messages, "", "p-1", "8*n^2/p"}},
       .parameters = {matrix_order(),
-                     layout("layout", "columns,rows",
-                            "stripes of columns, with a stride, or of rows, which lie together"),
+                     layout("layout", "columns,rows", "stripes of columns (strided) or of rows (contiguous)"),
                      buffers()},
       .definition = Definition::global,
       .metrics = {seconds("time_s"), bytes_per_second()},
@@ -197,12 +196,12 @@ Declaration declaration(Direction direction, const Row& row) {
 
 const Registration scatter{declaration(
     Direction::scatter,
-    {"operation.scatter", "matrix scatter", "a program's distribution of a matrix in stripes (MPI_Scatterv)",
-     "MPI_Scatterv", "distribute"})};
-const Registration gather{
-    declaration(Direction::gather,
-                {"operation.gather", "matrix gather",
-                 "a program's collection of a matrix from stripes (MPI_Gatherv)", "MPI_Gatherv", "collect"})};
+    {"operation.scatter", "matrix scatter",
+     "distribution of a matrix in stripes as in a program (MPI_Scatterv)", "MPI_Scatterv", "distribute"})};
+const Registration gather{declaration(
+    Direction::gather,
+    {"operation.gather", "matrix gather", "collection of a matrix from stripes as in a program (MPI_Gatherv)",
+     "MPI_Gatherv", "collect"})};
 
 }  // namespace
 }  // namespace scope::distribution

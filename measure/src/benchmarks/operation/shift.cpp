@@ -103,13 +103,12 @@ class MatrixShift final : public Benchmark {
 const Registration registration{{
     .name = "operation.shift",
     .title = "matrix shift",
-    .summary =
-        "the circular shift of Cannon's algorithm: every process passes its matrix on, buffers included",
+    .summary = "circular shift of matrices as in Cannon's algorithm, with its buffers",
     .ranks = Ranks::at_least(2),
     .costs = {{"exchange", Step::Kind::messages, "", "1", "8*n^2"}},
     .parameters = {matrix_order(),
                    parallel("direction", "rows,columns",
-                            "to the left along rows of the grid, or up its columns"),
+                            "left along the rows of the grid, or up its columns"),
                    grid_rows(), buffers()},
     .definition = Definition::global,
     .metrics = {seconds("time_s"), bytes_per_second()},

@@ -59,7 +59,7 @@ std::string nearest_counts(int processes, const std::function<bool(int)>& fits) 
     text += sentence({(text.empty() ? "" : " or "), above});
     break;
   }
-  return text + " would do";
+  return text + " would work";
 }
 
 Decomposition::Decomposition(const std::string& benchmark, const Extents& points, int processes, int rank,

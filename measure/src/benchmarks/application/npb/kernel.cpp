@@ -16,10 +16,10 @@ namespace {
 std::vector<Metric> kernel_metrics() {
   auto metrics =
       with_phases({seconds("time_s"), result("mops_per_s", "Mop/s", Better::higher).labelled("Mop/s"),
-                   result("mops_per_process_per_s", "Mop/s", Better::higher).labelled("Mop/s of a process"),
+                   result("mops_per_process_per_s", "Mop/s", Better::higher).labelled("Mop/s per process"),
                    count("exchange_messages"), count("exchange_bytes", "B"), count("exchange_small_messages"),
                    count("collect_messages"), count("collect_bytes", "B"), count("waits"),
-                   condition("memory_bytes", "B", Better::lower).labelled("memory of a process")});
+                   condition("memory_bytes", "B", Better::lower).labelled("memory per process")});
   // No root initialises or distributes anything: every process makes its own part before the time begins.
   std::erase_if(metrics, [](const Metric& metric) {
     return metric.name == "initialise_s" || metric.name == "distribute_s" || metric.name == "solve_s";

@@ -28,7 +28,7 @@ const Entry& of_class(const PerClass<Entry>& table, const Parameters& parameters
 // The parameter, with what each class of `table` has to do in words: `S 12^3 points, W ...`.
 template <class Entry>
 Parameter problem_class(const PerClass<Entry>& table) {
-  std::string meaning = "size of the problem, as the suite names it";
+  std::string meaning = "problem class of NPB";
   for (std::size_t i = 0; i < table.size(); ++i)
     meaning += std::string(i == 0 ? ": " : ", ") + "SWABC"[i] + ' ' + table[i].size();
   return size("class", "S,W,A,B,C", kept(meaning));

@@ -8,7 +8,7 @@
 namespace scope::npb {
 
 inline Parameter vector_variant() {
-  return method("variant", "plain,tuned", "vectors of 128 bits, or of 256 where all processors have them");
+  return method("variant", "plain,tuned", "128-bit vectors, or 256-bit where all processors have them");
 }
 
 // The same on every process, because they send each other numbers in the order of their lanes. Collective.
