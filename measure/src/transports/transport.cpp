@@ -86,7 +86,7 @@ void Transport::exchange(std::span<const std::byte> sent, int sends, std::span<s
   auto to_send = sent;
   auto to_receive = arrived;
   while (sends > 0 || receives > 0) {
-    // In one direction alone a call may sleep; in both, neither may hold up the other.
+    // In one direction a call may sleep; with two, neither may delay the other.
     const bool may_sleep = sleeps_ && (sends == 0 || receives == 0);
     const std::size_t out = sends > 0 ? send_some(to_send, may_sleep) : 0;
     const std::size_t in = receives > 0 ? receive_some(to_receive, may_sleep) : 0;
@@ -99,7 +99,7 @@ void Transport::exchange(std::span<const std::byte> sent, int sends, std::span<s
 }
 
 void Transport::wait(bool, bool) {
-  // A partner without a processor of its own needs this one.
+  // Yields to a partner without a processor of its own.
   if (++vain_looks_ % vain_looks_before_yield == 0) sched_yield();
 }
 

@@ -7,7 +7,7 @@
 
 namespace scope {
 
-// What every algorithm reports of its phases, on every rank, as Phases::observe tells it.
+// The phase metrics of every algorithm, observed by Phases on every rank.
 inline std::vector<Metric> with_phases(std::vector<Metric> metrics) {
   for (const char* name :
        {"initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "communicate_s", "idle_s"}) {

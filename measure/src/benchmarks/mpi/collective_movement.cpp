@@ -1,10 +1,10 @@
 // The collectives that move data: one row each of a table.
 //
-// Timed: see collective.hpp. Buffers are the same in every repetition, and so warm. Every byte received is
-// compared, with new contents for each group of repetitions; each block has a pattern of its own, so that
-// blocks in each other's places are noticed. Effective bandwidth after the thesis, eq. 6.1: the payloads of
-// all p processes over the time. A process's payload is all that it sends or gets, whichever is more; of the
-// root's operations it is what each process gets from or gives to the root.
+// Timed: see collective.hpp. Every repetition uses the same buffers, which are therefore warm. Every byte
+// received is compared, with new contents for each group of repetitions; each block has its own pattern, so
+// that swapped blocks are detected. Effective bandwidth after the thesis, eq. 6.1: the payloads of all p
+// processes over the time. A process's payload is the larger of all that it sends and receives; for rooted
+// operations, what each process receives from or sends to the root.
 #include "benchmarks/mpi/collective.hpp"
 #include "memory/buffer.hpp"
 #include "text/words.hpp"
@@ -12,14 +12,14 @@
 namespace scope::collective_movement {
 namespace {
 
-// Who has data for whom.
+// The direction of the data.
 enum class Flow { same_from_root, from_root, to_root, from_all_to_all, each_to_each };
 
 struct Row {
   const char* name;
   const char* title;
   const char* summary;
-  const char* message;  // what message_bytes means
+  const char* message;  // meaning of message_bytes
   Flow flow;
   bool takes_blocks;  // lengths may differ
   Calls calls;
@@ -63,7 +63,7 @@ bool is_rooted(const Row& row) {
   return row.flow != Flow::from_all_to_all && row.flow != Flow::each_to_each;
 }
 
-// Blocks one after another in a buffer, each with the number that tells its pattern from the others'.
+// Consecutive blocks in a buffer, each with the number that selects its pattern.
 struct Blocks {
   std::vector<std::int64_t> lengths;
   std::vector<std::uint64_t> numbers;
@@ -140,7 +140,7 @@ class Movement final : public Collective {
  private:
   bool in_place() const { return row_.flow == Flow::same_from_root; }
 
-  // Says which blocks this rank sends and gets, when `lengths` are those of the ranks.
+  // Determines the blocks that this rank sends and receives, given the `lengths` of all ranks.
   void lay_out(const std::vector<std::int64_t>& lengths) {
     const auto ranks = static_cast<std::uint64_t>(communicator_.size());
     const auto me = static_cast<std::uint64_t>(communicator_.rank());
@@ -166,7 +166,7 @@ class Movement final : public Collective {
         received_ = all;
         break;
       case Flow::each_to_each:
-        // The length depends on the distance, so that all send and get equally much.
+        // The length depends on the distance, so that all ranks send and receive the same amount.
         for (std::uint64_t other = 0; other < ranks; ++other) {
           sent_.lengths.push_back(lengths[(other + ranks - me) % ranks]);
           sent_.numbers.push_back(me * ranks + other);
@@ -193,7 +193,7 @@ Declaration declaration(const Row& row) {
   made.name = row.name;
   made.title = row.title;
   made.summary = row.summary;
-  // Of what each process has for each, its call takes all.
+  // The call takes everything that each process has for each other.
   made.routines = collective_routines(
       row.calls, row.flow == Flow::each_to_each ? Binding::Bytes::total : Binding::Bytes::per_block);
   made.parameters = {message_parameter(row.message)};

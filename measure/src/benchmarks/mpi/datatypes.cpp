@@ -1,7 +1,7 @@
-// mpi.datatypes: what it costs to send data that do not lie together.
+// mpi.datatypes: the cost of sending non-contiguous data.
 //
-// Timed: a ping-pong of so many bytes, on rank 0's clock; half a round trip counts. They lie together, or in
-// blocks with gaps as long as the blocks, described by MPI_Type_vector or MPI_Type_indexed, packed by
+// Timed: a ping-pong of message_bytes on rank 0's clock; half a round trip counts. The data are contiguous,
+// or in blocks with gaps as long as the blocks, described by MPI_Type_vector or MPI_Type_indexed, packed by
 // MPI_Pack, or copied by a plain loop. Packing and unpacking belong to the message and are timed.
 #include <cstring>
 #include <vector>
@@ -69,7 +69,7 @@ class Datatypes final : public Benchmark {
     }
   }
 
-  // The blocks hold the message, and nothing was written between them.
+  // The blocks hold the message, and the gaps are untouched.
   Check verify(std::uint64_t seed) override {
     Check check{static_cast<std::int64_t>(data_.size()), ""};
     write_pattern(expected_.bytes(), seed);

@@ -1,9 +1,9 @@
-// mpi.overlap: how much of a message's time can be hidden behind computation.
+// mpi.overlap: the share of a message's time that computation can hide.
 //
-// Timed: an exchange of messages that is started, a computation that takes as long as the bare exchange, and
-// the wait for the exchange, on both ranks' own clocks; the slower one counts. In the same repetition the
-// exchange and the computation are timed by themselves. Hidden is t_exchange + t_computation - t_both over
-// the smaller of the first two: 1 when the shorter costs nothing beside the longer, 0 when they add up.
+// Timed: starting an exchange of messages, a computation as long as the exchange alone, and the wait for the
+// exchange, on both ranks' own clocks; the slower one counts. In the same repetition the exchange and the
+// computation are timed separately. Hidden is t_exchange + t_computation - t_both over the smaller of the
+// first two: 1 when the longer hides the shorter completely, 0 when they add up.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -16,7 +16,7 @@ namespace scope::overlap {
 namespace {
 
 constexpr int tag = 20;
-constexpr int tests = 16;  // MPI_Test calls spread over the computation where asked for
+constexpr int tests = 16;  // MPI_Testall calls spread over the computation if requested
 
 class Overlap final : public Benchmark {
  public:

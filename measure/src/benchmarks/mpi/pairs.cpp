@@ -1,8 +1,9 @@
 // mpi.pairs: the ping-pong of every pair of processes, one round of a tournament per case.
 //
-// In round r the processes i and j with i + j = r (mod p) are a pair, so that p rounds hold every pair once;
-// who would pair with itself rests. Timed: a round trip on both partners' own clocks. Alone, each pair has
-// the machine for itself; all together, the round loads every link at once, a sample of the bisection.
+// In round r the processes i and j with i + j = r (mod p) are a pair, so that p rounds contain every pair
+// once; a process that would be paired with itself rests. Timed: a round trip on both partners' own clocks.
+// Isolated, each pair has the machine to itself; concurrent, the round loads every link at once, a sample of
+// the bisection.
 #include "benchmarks/mpi/echo.hpp"
 #include "synchronization/dissemination.hpp"
 #include "text/words.hpp"

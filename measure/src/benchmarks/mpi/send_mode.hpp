@@ -1,4 +1,4 @@
-// The four ways in which MPI sends (thesis, Fig. 6.2), and the room that buffered sends need.
+// The four send modes of MPI (thesis, Fig. 6.2), and the buffer space of buffered sends.
 #pragma once
 
 #include <limits>
@@ -31,7 +31,7 @@ SendMode<Count> send_mode(const std::string& name) {
   return {Calls::send, Calls::start_send};
 }
 
-// Room for buffered sends of so many messages, attached as long as it lives; none for other modes.
+// Buffer space for this many buffered sends, attached for its lifetime; none for other modes.
 class AttachedBuffer {
  public:
   AttachedBuffer(const std::string& mode, std::int64_t messages, std::int64_t message_bytes)

@@ -1,8 +1,8 @@
-// mpi.spawn: how long it takes to start further processes from running ones.
+// mpi.spawn: time to start further processes from running ones.
 //
-// Timed: from the common start to the end of MPI_Comm_spawn, when every child has initialised MPI and can be
-// spoken to, on every rank's own clock; the slowest rank counts. Asking the children and parting from them is
-// not timed.
+// Timed: from the common start to the end of MPI_Comm_spawn, when every child has initialised MPI and can
+// communicate, on every rank's own clock; the slowest rank counts. Querying the children and disconnecting
+// from them is not timed.
 #include <unistd.h>
 
 #include "benchmark.hpp"
@@ -12,7 +12,7 @@
 namespace scope::spawn {
 namespace {
 
-// Children need a while to go and to give back their slots.
+// Children need a while to end and to release their slots.
 constexpr useconds_t pause_us = 200'000;
 
 class Spawn final : public Benchmark {
@@ -54,7 +54,7 @@ class Spawn final : public Benchmark {
     return true;
   }
 
-  // Returns how many children answered rightly (on the root).
+  // Returns the number of children that answered correctly (on the root).
   int meet_and_part(MPI_Comm everyone) {
     if (everyone == MPI_COMM_NULL) return 0;
     const int right = communicator_.root() ? ask_children(everyone, 42) : 0;

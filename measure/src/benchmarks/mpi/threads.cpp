@@ -1,9 +1,9 @@
-// mpi.threads: several threads of two processes that use MPI at once.
+// mpi.threads: several threads of two processes that use MPI concurrently.
 //
-// Timed: so many round trips of every thread with its partner in the other process, from the common start of
+// Timed: `rounds` round trips of every thread with its partner in the other process, from the common start of
 // the threads to the end of the last, on both ranks' own clocks; the slower one counts. The library was
-// started with MPI_THREAD_MULTIPLE, in a launch of its own (placement=threads), since that costs even those
-// who use one thread.
+// initialised with MPI_THREAD_MULTIPLE, in a launch of its own (placement=threads), because that level slows
+// even single-threaded programs.
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -17,7 +17,7 @@
 namespace scope::threads {
 namespace {
 
-// Threads that do the same thing together, again and again; they sleep in between.
+// Threads that repeatedly do the same work together and sleep in between.
 class Team {
  public:
   Team(int threads, std::function<void(int)> work) : work_(std::move(work)) {
@@ -85,7 +85,7 @@ class Threads final : public Benchmark {
   }
 
   void run(Repetition& repetition) override {
-    // The threads live only as long as they are needed: no other benchmark finds them.
+    // The threads live only for the measurement and do not disturb other benchmarks.
     Team team(threads_, [this](int number) { exchange(number); });
     repetition.time([&] { team.work_once(); });
   }

@@ -1,9 +1,9 @@
 // network.bandwidth, .bidirectional, .message_rate, .bisection: windows of messages between the two halves of
-// the ranks, without the message-passing library.
+// the ranks, without MPI.
 //
-// Timed: a window of messages in one direction or in both, and one byte back when all of it has arrived. They
-// differ in how many pairs stream at once and which way; after thesis 6.5.2 ("hose") and NetFinity's comms1
-// and comms2.
+// Timed: a window of messages in one direction or in both, and one byte back when all of it has arrived. The
+// benchmarks differ in the number of concurrent pairs and in the direction; after thesis 6.5.2 ("hose") and
+// NetFinity's comms1 and comms2.
 #include "benchmarks/network/transport_parameters.hpp"
 #include "memory/buffer.hpp"
 

@@ -1,4 +1,4 @@
-// The parameters that every network benchmark has, and the connection that they ask for.
+// The parameters of every network benchmark, and the connection that they describe.
 #pragma once
 
 #include <utility>
@@ -25,8 +25,8 @@ inline std::vector<Parameter> network_parameters(std::int64_t default_message_by
             .labelled("socket buffer")}});
 }
 
-// Under MPI stands the transport set as MPI libraries set it, over whichever protocol the ladder asks for;
-// raw frames are a layer of their own.
+// The rung below MPI is a transport configured as MPI libraries do, over any protocol of the ladder; raw
+// frames are a layer of their own.
 #define SCOPE_AS_LIBRARIES " wait=polling nodelay=on flow=credits socket_buffer_bytes=0"
 inline std::vector<Rung> network_rungs(Pattern pattern) {
   return {{pattern, "", "protocol=*" SCOPE_AS_LIBRARIES},

@@ -1,9 +1,8 @@
-// node.peak: how many floating point operations a core can do when nothing else is asked of it.
+// node.peak: peak floating point rate of a core.
 //
-// Timed: multiply-adds on registers, enough of them independent to hide their latency, on every rank's own
-// clock; the slowest rank counts. With the widest vectors that this processor has, whatever the flags of the
-// build, it is the rate that no program exceeds; with the instructions that the flags allow, the rate that
-// compiled loops could reach.
+// Timed: multiply-adds in registers, enough of them independent to hide their latency, on every rank's own
+// clock; the slowest rank counts. With the widest vectors of this processor, whatever the build flags, no
+// program exceeds this rate; with the instructions that the flags allow, compiled loops could reach it.
 #include <array>
 #include <cstring>
 #include <utility>
@@ -18,8 +17,7 @@
 namespace scope::peak {
 namespace {
 
-// Latency times units is 8 to 10 in the processors of today; with 16 registers there is room for the
-// operands.
+// Latency times units is 8 to 10 in today's processors; 16 registers leave room for the operands.
 constexpr std::size_t chains = 12;
 constexpr std::int64_t rounds = 5000;
 constexpr std::size_t widest_bytes = 64;
@@ -46,7 +44,7 @@ struct Compiled {
   }
 };
 
-// sum += factor * term in one instruction; on x86-64 the registers tell the assembler how wide.
+// sum += factor * term in one instruction; on x86-64 the register names tell the assembler the width.
 struct Fused {
   template <class Vector>
   [[gnu::always_inline]] static inline void step([[maybe_unused]] Vector& sum,

@@ -46,7 +46,7 @@ class Stream final : public Benchmark {
     const auto a = a_.as<double>();
     const auto b = b_.as<double>();
     const auto c = c_.as<double>();
-    // In one loop, as STREAM does: where the pages of an array lie follows from who touches them when.
+    // In one loop, as STREAM does: first touch determines where the pages of an array lie.
     for (std::size_t i = 0; i < a.size(); ++i) {
       a[i] = a_value(seed, i);
       b[i] = b_value(seed, i);

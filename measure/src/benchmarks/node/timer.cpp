@@ -1,7 +1,7 @@
-// node.timer: what it costs to read a clock twice.
+// node.timer: the cost of two clock reads.
 //
-// Timed: pairs of successive reads with nothing between, on every rank's own clock. The register clock is the
-// one that Scope measures with; the others are what programs use. After TICK1 of PARKBENCH and thesis 6.3.5.
+// Timed: pairs of successive reads with nothing between, on every rank's own clock. Scope measures with the
+// register clock; programs use the others. After TICK1 of PARKBENCH and thesis 6.3.5.
 #include "benchmark.hpp"
 #include "registry.hpp"
 #include "text/words.hpp"

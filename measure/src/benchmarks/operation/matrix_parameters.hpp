@@ -1,4 +1,4 @@
-// The parameters that all operations on matrices have.
+// The parameters of all operations on matrices.
 #pragma once
 
 #include "benchmark.hpp"

@@ -1,9 +1,9 @@
 // operation.shift: the circular shift of Cannon's algorithm: every process passes its N x N matrix to its
 // neighbour.
 //
-// Timed, from the agreed start to the last exit: taking an extra buffer, the two point-to-point calls,
-// swapping the buffers and giving the old one back; this is the operation as a program does it. The whole
-// core, the matrix included, is repeated. The warm variant keeps both buffers and shows the gap. After
+// Timed, from the agreed start to the last exit: allocating an extra buffer, the two point-to-point calls,
+// swapping the buffers and freeing the old one; this is the operation as a program does it. The whole core,
+// including the matrix, is repeated. The warm variant keeps both buffers and shows the difference. After
 // thesis 6.6.4 and 7.5.3.
 #include <utility>
 
@@ -66,7 +66,7 @@ class MatrixShift final : public Benchmark {
         extra_ = Buffer(0);
       });
     } else {
-      // From the same matrix into the same extra buffer, so that one shift after another stays the same one.
+      // Always from the same matrix into the same extra buffer, so that all shifts are identical.
       repetition.time([&] { exchange(); });
     }
   }
