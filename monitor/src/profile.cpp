@@ -129,7 +129,7 @@ int create(const std::string& directory, std::string& path) {
 }
 
 bool refuse(const std::string& path, int error) {
-  complain(path + ": cannot be made: " + std::strerror(error) + "; the program runs unmonitored");
+  complain(path + ": cannot be created: " + std::strerror(error) + "; the program runs unmonitored");
   return false;
 }
 

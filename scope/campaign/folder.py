@@ -148,7 +148,7 @@ def head_of(kind: Kind, study: Study, words: list[str]) -> Head:
 def read(folder: CampaignFolder, kind: Kind | None = None) -> Head:
     """Read the head of a campaign; UsageError where there is none, or one of another kind than `kind`."""
     if not is_campaign(folder.path):
-        raise UsageError(f"{folder.path}: is no campaign: it has no {folder.head.name}")
+        raise UsageError(f"{folder.path}: is not a campaign: it has no {folder.head.name}")
     head = read_json(folder.head, Head)
     if kind is not None and head.kind != kind:
         raise UsageError(f"{folder.path}: is a {head.kind}; scope {head.kind} --resume resumes it")
@@ -164,5 +164,5 @@ def _made(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ScopeError(f"{path}: cannot be made: {error.strerror}") from error
+        raise ScopeError(f"{path}: cannot be created: {error.strerror}") from error
     return path

@@ -63,7 +63,7 @@ def _made(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ScopeError(f"{folder}: cannot be made: {error.strerror}") from error
+        raise ScopeError(f"{folder}: cannot be created: {error.strerror}") from error
     return folder
 
 

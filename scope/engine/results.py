@@ -151,7 +151,7 @@ class Run:
     def __init__(self, path: Path | str) -> None:
         self.directory = RunDirectory(Path(path))
         if not self.directory.run.is_file():
-            raise UsageError(f"{path}: is no run directory; must be one such as runs/latest, with its run.json")
+            raise UsageError(f"{path}: is not a run directory; must be one such as runs/latest, with its run.json")
 
     def __repr__(self) -> str:
         return f"Run({str(self.directory.path)!r})"

@@ -1,4 +1,4 @@
-"""LINPACK tuned: the times of all settings are predicted, a few settings are tried, and a record is kept."""
+"""LINPACK tuned: the times of all settings are predicted, a few settings are measured, and a record is kept."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TuneOptions:
     blocks: Sequence[int] | None = None
     """Block sizes (NB) to choose from; None: those that usually win."""
     trials: int = 8
-    """Combinations of block and grid that are tried."""
+    """Combinations of block and grid to measure."""
     launches: int = 6
     seed: int | None = None
     mpi: str | None = None
@@ -123,7 +123,7 @@ class Tuned:
 def tune(
     options: TuneOptions, output: Path | None = None, progress: RunProgress = silent, command: Sequence[str] = ()
 ) -> Tuned:
-    """Measure what the predictions need, then try settings round by round until the search is concluded."""
+    """Measure what the predictions need, then measure settings round by round until the search is concluded."""
     asked = options.settings()
     settled = settle(options.experiment(), COMMAND_LINE)
     experiment, cluster = settled.experiment, settled.cluster

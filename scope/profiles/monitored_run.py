@@ -138,7 +138,7 @@ def run(
     try:
         profiles.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{profiles}: cannot be made: {error.strerror}") from error
+        raise UsageError(f"{profiles}: cannot be created: {error.strerror}") from error
     settings = {
         "LD_PRELOAD": ":".join(filter(None, [str(library), variables.get("LD_PRELOAD", "")])),
         "SCOPE_MONITOR": str(profiles),

@@ -92,7 +92,7 @@ def _lab(lab: EmulatedCluster | None) -> list[Group]:
     measured = table if lab.links else None
     if measured is None:
         pairs.append(("Links", "not measured (--no-check)"))
-    return [Group("Emulated cluster", pairs, measured, counted="links, measured when it came up")]
+    return [Group("Emulated cluster", pairs, measured, counted="links, measured at start")]
 
 
 def _lateness(relay: RelayedLink) -> str:
