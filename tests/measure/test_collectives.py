@@ -172,7 +172,7 @@ def test_buffers_that_the_host_cannot_hold_are_unavailable(measure: Measure) -> 
     # 2 x 17 x 17 x 2 GiB.
     (case,) = measure(17, [f"mpi.alltoall message_bytes={(1 << 31) - 1}"]).cases
     assert case.status == "unavailable"
-    assert "MB of this host" in case.reason
+    assert "MB of memory on this host" in case.reason
 
 
 def test_one_process_is_looped_until_the_clock_can_tell_its_time(measure: Measure) -> None:

@@ -78,7 +78,7 @@ def test_every_wrong_result_is_noticed(fault: str, measure: Measure) -> None:
     [
         ("node.disk file_bytes=10 block_bytes=100 cache=cached", "file_bytes must be at least block_bytes"),
         ("node.disk file_bytes=8192 block_bytes=100 cache=direct", "whole multiples of 4096 B"),
-        ("node.disk file_bytes=17592186044416", "no room for 17592186044416 B"),
+        ("node.disk file_bytes=17592186044416", "no space for 17592186044416 B"),
     ],
 )
 @pytest.mark.usefixtures("scratch")

@@ -65,7 +65,7 @@ def test_a_pair_exchanges_rightly_under_every_mpi(build: NativeBuild, measure: M
 def test_patterns_of_many_ranks_are_right(ranks: int, measure: Measure) -> None:
     ended = measure(ranks, [*MANY, *(["mpi.message_rate window=7 message_bytes=9"] if ranks == 2 else [])])
     assert ended.code == 0, ended.errors
-    assert {reason for _, reason in statuses(ended.cases) if "no two of 2 ranks" not in reason} == set()
+    assert {reason for _, reason in statuses(ended.cases) if "no two of the 2 ranks" not in reason} == set()
 
 
 def test_all_rounds_hold_every_pair_once(measure: Measure) -> None:
