@@ -52,7 +52,7 @@ LONGEST_OVER_PREDICTION = 20
 
 @dataclass(frozen=True)
 class TuneOptions:
-    """What `scope tune linpack` takes."""
+    """Options of `scope tune linpack`."""
 
     n: int | None = None
     """Order of the matrix in the last round; None: by memory and time."""
@@ -116,7 +116,7 @@ class Tuned:
 
     @property
     def rates(self) -> LinpackRates | None:
-        """What LINPACK reached; None without a valid case."""
+        """The rates of LINPACK; None without a valid case."""
         return read_models(self.directory.path).linpack
 
 
@@ -215,7 +215,7 @@ def _limits(last: Round | None) -> Limits:
 
 
 def _evidence(directory: RunDirectory, tuning: Tuning, cluster: Cluster) -> Evidence:
-    """Return what the samples show so far."""
+    """Return the summaries of the samples so far."""
     catalog = read_catalog(directory.benchmarks)
     samples = read(directory.path, catalog)
     machine = begun_run.read(directory).machine

@@ -95,7 +95,7 @@ class Monitored(Strict):
 
     @property
     def code(self) -> int:
-        """What a shell would say: the exit code, or 128 and the number of the signal."""
+        """The exit code as in a shell: 128 plus the number of a signal."""
         return 128 + self.signal if self.signal is not None else self.exit_code or 0
 
 

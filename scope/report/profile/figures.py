@@ -22,7 +22,7 @@ MOST_ROUTINES = 16
 _SLOTS: dict[str, int] = {"computation": 0} | {name: slot for slot, name in enumerate(KINDS, 1)}
 _SIDE, _LOWEST, _HIGHEST = 26, 300, 720
 _WRITTEN = 12
-"""Up to so many processes the figures stand in the cells of a matrix."""
+"""Up to this number of processes the cells of a matrix contain figures."""
 _MEASURED = ["measured"]
 
 
@@ -96,7 +96,7 @@ def by_routine(merged: Merged) -> Figure:
 
 
 def by_size(merged: Merged) -> Figure:
-    """Return the time in routines that carry data by the size of what they carry, a colour for each routine."""
+    """Return the time in routines that carry data by message size, a colour for each routine."""
     carrying = [one for one in merged.calls if one.size_class > 0 and one.time_s > 0]
     waits: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for one in carrying:

@@ -27,7 +27,7 @@ class Group:
     table: Table | None = None
     text: str = ""
     counted: str = "launches"
-    """What the rows of the table stand for."""
+    """The plural noun for the rows of the table."""
 
 
 def provenance(contents: Contents, samples: Samples) -> list[Group]:
