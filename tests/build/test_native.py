@@ -60,6 +60,22 @@ def test_another_source_or_flag_is_another_build(
     assert len(fingerprints) == 4
 
 
+def test_benchmarks_from_outside_make_another_build(
+    small: Path, embedded: MpiInstallation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = native.fingerprint_of(embedded, small)
+    folder = tmp_path / "more"
+    folder.mkdir()
+    monkeypatch.setenv(native.EXTRA_BENCHMARKS, str(folder))
+    with pytest.raises(UsageError, match=r"SCOPE_EXTRA_BENCHMARKS=.*more: must be a folder with benchmarks"):
+        native.fingerprint_of(embedded, small)
+    fingerprints = {without}
+    for text in ("", "// changed\n"):
+        (folder / "ring.cpp").write_text(text)
+        fingerprints.add(native.fingerprint_of(embedded, small))
+    assert len(fingerprints) == 3
+
+
 def test_a_failed_build_shows_the_first_error_and_the_log(small: Path, embedded: MpiInstallation) -> None:
     (small / "main.cpp").write_text("int main() { return nothing; }\n")
     with pytest.raises(ScopeError) as failure:

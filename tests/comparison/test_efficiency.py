@@ -57,7 +57,7 @@ def test_a_rate_is_held_against_as_many_processors_of_its_own_run(tmp_path: Path
     # The rate's interval over the peak's, at its worst.
     assert (row.a.low, row.a.high) == (pytest.approx(0.25 * 0.99 / 1.01), pytest.approx(0.25 * 1.01 / 0.99))
     # The best of a run's cases stands for it.
-    assert "number of equations 1000" in row.b.case
+    assert "equations 1000" in row.b.case
 
 
 def test_what_went_the_same_way_is_paired_and_the_rest_stands_alone(tmp_path: Path) -> None:
@@ -109,7 +109,12 @@ def test_memory_is_held_against_streams_of_arrays_as_large(tmp_path: Path) -> No
     ]
     copies = [bandwidth("node.memory_copy", 80e9, 1000), bandwidth("node.memory_copy", 8e9, 10**6)]
     far = bandwidth("node.memory_copy", 8e9, 10**6, ranks=2)
-    found = efficiencies(*[write(tmp_path / "a", [*streams, *copies, far])] * 2)
+    run = write(tmp_path / "a", [*streams, *copies, far])
+    declared = json.loads(RunDirectory(run).benchmarks.read_text())
+    rung = {"pattern": "memory", "layer": "node", "metric": "bandwidth_bytes_per_s"}
+    changed = [one | {"rungs": [rung]} if one["name"] == "node.memory_copy" else one for one in declared]
+    RunDirectory(run).benchmarks.write_text(json.dumps(changed))
+    found = efficiencies(run, run)
     (row,) = found.rows
     assert (row.kind, row.a and row.a.share) == ("memory", pytest.approx(0.8))
     assert (
