@@ -38,7 +38,7 @@ class Sampling(Strict):
     """How processes start together; None leaves it to the native program."""
 
 
-class Launcher(Strict):
+class LauncherSettings(Strict):
     """How processes are started."""
 
     kind: Literal["mpiexec", "slurm"] = "mpiexec"
@@ -116,7 +116,7 @@ class Experiment(Strict):
     refine: bool = False
     """Look again between two message sizes where a curve breaks."""
     sampling: Sampling = Sampling()
-    launcher: Launcher = Launcher()
+    launcher: LauncherSettings = LauncherSettings()
     case: list[Selection] = []
     """Cases instead of the module's."""
 
