@@ -60,7 +60,7 @@ class LauncherSettings(Strict):
     arguments: list[str] = []
     """Further arguments of mpiexec or srun, as they stand."""
     oversubscribe: bool = False
-    """Allow more ranks than cores."""
+    """Allow more ranks than slots, by default one for each usable core."""
     scheduler: Literal["slurm", "pbs", "lsf"] = "slurm"
     """Who gets the batch script; this and what follows is what the script asks for."""
     partition: str | None = Field(None, pattern=WORD)
