@@ -64,7 +64,7 @@ def probe_cluster(site: Site) -> Cluster:
     """
     if not site.hosts:
         return Cluster(site, [this_host()])
-    wire.verify(site, run_once_per_host)
+    wire.verify(site, start_once_per_host)
     hosts = every_host(lambda words: run_once_per_host(site, words))
     listed = [fact for host in site.hosts if (fact := _facts_of(host.name, hosts)) is not None]
     # Hosts keep the order of the list, so that node types are numbered alike everywhere.
@@ -72,13 +72,25 @@ def probe_cluster(site: Site) -> Cluster:
 
 
 def run_once_per_host(site: Site, words: Sequence[str]) -> str:
-    """Run a command once on each host and return what they printed; raises ScopeError when the launcher fails."""
+    """Run a command once on each host and return the output of all; raises ScopeError when the launcher fails."""
+    ended = start_once_per_host(site, words)
+    if ended.returncode != 0:
+        reason = diagnose(f"{ended.stderr}\n{ended.stdout}").text
+        raise ScopeError(f"{ended.args[0]}: cannot reach the hosts: {reason}")
+    return ended.stdout
+
+
+def start_once_per_host(site: Site, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command once on each host and wait for its end, whatever that is.
+
+    Raises ScopeError where the hosts do not answer in time, UsageError where the launcher does not start.
+    """
     once = replace(site, hosts=tuple(HostSlots(host.name, 1) for host in site.hosts), ranks_per_host=1)
     program = MpiProgram(path=words[0], arguments=tuple(words[1:]), ranks=max(1, len(site.hosts)))
     start = start_command(program, once)
     try:
         with launch_environment(start.environment) as variables:
-            answer = subprocess.run(
+            return subprocess.run(
                 start.arguments,
                 env=variables,
                 capture_output=True,
@@ -90,10 +102,6 @@ def run_once_per_host(site: Site, words: Sequence[str]) -> str:
         raise ScopeError(f"{start.arguments[0]}: the hosts did not answer within {TIMEOUT_S} s") from error
     except OSError as error:
         raise UsageError(f"{start.arguments[0]}: does not start: {error.strerror}") from error
-    if answer.returncode != 0:
-        reason = diagnose(f"{answer.stderr}\n{answer.stdout}").text
-        raise ScopeError(f"{start.arguments[0]}: cannot reach the hosts: {reason}")
-    return answer.stdout
 
 
 def with_slots(site: Site, hosts: list[Host]) -> Site:

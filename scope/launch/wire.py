@@ -10,32 +10,36 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from scope.build.cmake import compiler_version
 from scope.build.single_source import compiled
 from scope.errors import ScopeError
 from scope.lab.active import active, note_verified
+from scope.launch.diagnosis import diagnose
 from scope.launch.launcher import Site
 
 SOURCE = Path(__file__).with_name("wire.cpp")
 LARGEST_OVERHEAD = 1.5
 """Bytes on the network over payload: frames, headers and acknowledgements."""
 
-RunOncePerHost = Callable[[Site, Sequence[str]], str]
-"""Runs a command once on each host of a site and returns what they printed."""
+StartOncePerHost = Callable[[Site, Sequence[str]], CompletedProcess[str]]
+"""Runs a command once on each host of a site."""
 
 
-def verify(site: Site, run_once_per_host: RunOncePerHost) -> None:
+def verify(site: Site, start_once_per_host: StartOncePerHost) -> None:
     """Raise ScopeError unless this MPI's messages between two hosts of the lab are counted on its network."""
     lab = active()
     if lab is None or len(site.hosts) < 2 or site.mpi.compiler in lab.verified or site.interface is None:
         return
     mpi = f"{site.mpi.name} {site.mpi.version}"
     program = compiled(SOURCE, [site.mpi.compiler], [site.mpi.version, compiler_version(site.mpi)])
-    printed = run_once_per_host(replace(site, hosts=site.hosts[:2]), [str(program)])
-    counted = re.search(r"^(\d+) (\S+=\d+.*)$", printed, re.MULTILINE)
+    ended = start_once_per_host(replace(site, hosts=site.hosts[:2]), [str(program)])
+    # The exit code says nothing about the messages: MPICH 4.0 over UCX may fail in MPI_Finalize.
+    counted = re.search(r"^(\d+) (\S+=\d+.*)$", ended.stdout, re.MULTILINE)
     if counted is None:
-        raise ScopeError(f"{mpi}: no message passed between two hosts of lab {lab.name}: {printed!r}")
+        reason = diagnose(f"{ended.stderr}\n{ended.stdout}").text
+        raise ScopeError(f"{mpi}: no message passed between two hosts of lab {lab.name}: {reason}")
     payload = int(counted[1])
     received = {name: int(number) for name, _, number in (word.partition("=") for word in counted[2].split())}
     on_network = received.get(site.interface, 0)

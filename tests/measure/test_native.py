@@ -143,6 +143,25 @@ def test_late_starts_of_a_window_are_marked_and_kept(measure: Measure) -> None:
     assert len(series.valid) == len(series.elapsed_s[0])
 
 
+@pytest.mark.parametrize(
+    ("ranks", "processors", "synchronisation"),
+    [(2, 2, "window"), (3, 2, "dissemination"), (2, 1, "dissemination")],
+)
+def test_ranks_that_share_a_processor_do_not_wait_for_a_window(
+    ranks: int, processors: int, synchronisation: str, measure: Measure
+) -> None:
+    """Affinity decides, not the number of processors that the host has."""
+    mine = os.sched_getaffinity(0)
+    if len(mine) < processors:
+        pytest.skip(f"needs {processors} processors")
+    os.sched_setaffinity(0, sorted(mine)[:processors])
+    try:
+        case = only_case(measure(ranks, ["mpi.barrier"]))
+    finally:
+        os.sched_setaffinity(0, mine)
+    assert {series.synchronization for series in case.series} == {synchronisation}
+
+
 def test_samples_are_raw_in_order_and_labelled(measure: Measure) -> None:
     ended = measure(2, ["mpi.broadcast message_bytes=8 sampling.budget_s=0.05 case.position=7"], action="run")
     case = only_case(ended)
