@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from scope.build import cmake, native, registry, scalapack
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import MpiInstallation, NativeBuild
+from tests.declared import described
 
 CMAKE = """cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES CXX)
@@ -135,3 +137,13 @@ def test_a_program_that_lists_nonsense_is_refused(tmp_path: Path) -> None:
 def test_a_program_that_does_not_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(ScopeError, match="does not run: No such file"):
         registry.load(str(tmp_path / "gone"))
+
+
+def test_two_benchmarks_of_one_name_are_refused(tmp_path: Path) -> None:
+    (one,) = described("mpi.barrier")
+    listed = json.dumps([one, one | {"source": "/elsewhere/barrier.cpp"}])
+    program = tmp_path / "scope-measure"
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{listed}\nEND\n")
+    program.chmod(0o755)
+    with pytest.raises(ScopeError, match="/elsewhere/barrier.cpp: mpi.barrier: declared by mpi/"):
+        registry.load(str(program))
