@@ -17,8 +17,9 @@ std::vector<Registered>& mutable_registry() {
   return benchmarks;
 }
 
+// Sources of other folders (SCOPE_EXTRA_BENCHMARKS) keep their whole path.
 std::string below_benchmarks(const std::string& path) {
-  const std::string folder = "benchmarks/";
+  const std::string folder = "src/benchmarks/";
   const auto at = path.rfind(folder);
   return at == std::string::npos ? path : path.substr(at + folder.size());
 }

@@ -100,10 +100,10 @@ def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[lis
     if sockets > 1 and slots[0] >= 2 * sockets:
         return _over("socket", slots[0] // sockets, sockets, ranks), []
     if slots[0] < 2:
-        raise UsageError("one host with one usable core: nothing can be packed; --hosts a:2,b:2 names more hosts")
+        raise UsageError("one host with one slot: nothing can be packed; --hosts a:2,b:2 names more hosts")
     packed = ranks or slots[0]
     if not 2 <= packed <= slots[0]:
-        raise UsageError(f"--ranks {packed}: must be from 2 to {slots[0]}, the cores of this host")
+        raise UsageError(f"--ranks {packed}: must be from 2 to {slots[0]}, the slots of this host")
     note = (
         "One host with one socket: all cores share one memory; a fixed number of processes cannot be spread."
         " Only a full node is compared with a single process on it."

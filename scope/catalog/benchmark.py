@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
+from pydantic import model_validator
+
+from scope.catalog.expression import names_in
 from scope.catalog.ranks import Ranks
 from scope.strict import Strict
 
@@ -32,6 +35,21 @@ Pattern = Literal[
     "ping_pong", "stream", "transfer", "communication", "arithmetic", "memory", "copy", "pair_matrix"
 ]
 """The kind of exchange by which two layers are compared; see docs/method/ladder.md."""
+
+Layer = Literal["limit", "frames", "node", "network", "mpi", "operation", "algorithm", "application", "storage"]
+"""The layers of ladders, from the bottom up: what bounds the others, raw frames, the levels of benchmarks."""
+
+LAYERS_OF: dict[Pattern, tuple[Layer, ...]] = {
+    "ping_pong": ("frames", "network", "mpi"),
+    "stream": ("frames", "network", "mpi"),
+    "transfer": ("operation",),
+    "communication": ("algorithm", "application"),
+    "copy": ("limit",),
+}
+"""The layers on which a pattern has a place; those that are not named have one on every layer."""
+
+PREDICTED: tuple[Layer, ...] = ("operation", "algorithm", "application")
+"""Levels whose declared costs are evaluated."""
 
 Phase = Literal["initialise", "distribute", "compute", "exchange", "collect"]
 
@@ -83,7 +101,7 @@ class Rung(Strict):
     """A place on a ladder."""
 
     pattern: Pattern
-    layer: str
+    layer: Layer
     """`limit` where the benchmark is an upper bound for the others; else its level, or `frames`."""
     metric: str = ""
     """Empty: any metric of role `result`."""
@@ -123,9 +141,9 @@ class Benchmark(Strict):
     """The name for people: `ping-pong`."""
     summary: str
     source: str
-    """Its source file, relative to `measure/src/benchmarks`."""
+    """Its source file: relative to `measure/src/benchmarks`, or the whole path of a file elsewhere."""
     specification: str
-    """The Markdown file beside it, relative to the same folder."""
+    """The Markdown file beside it, likewise."""
     available: bool
     reason: str
     """Why it is not available; empty when it is."""
@@ -141,6 +159,27 @@ class Benchmark(Strict):
     parameters: list[Parameter]
     metrics: list[Metric]
     sweeps: list[Sweep]
+
+    @model_validator(mode="after")
+    def _has_a_place_for_every_rung(self) -> Self:
+        for rung in self.rungs:
+            layers = LAYERS_OF.get(rung.pattern, (rung.layer,))
+            if rung.layer not in layers:
+                where = f"{self.name}: rungs: pattern = {rung.pattern}, layer = {rung.layer}"
+                raise ValueError(f"{where}: the layer must be {' or '.join(layers)}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_costs_that_can_be_evaluated(self) -> Self:
+        if self.costs and self.level not in PREDICTED:
+            raise ValueError(f"{self.name}: costs: must be of a benchmark of level {', '.join(PREDICTED)}")
+        known = {"p", *(one.name for one in self.parameters if one.type == "integer")}
+        for step in self.costs:
+            for text in (step.count, step.bytes, step.ranks):
+                if unknown := names_in(text) - known:
+                    allowed = ", ".join(sorted(known))
+                    raise ValueError(f"{self.name}: costs: {text}: unknown {min(unknown)}; must be of {allowed}")
+        return self
 
     @property
     def level(self) -> str:

@@ -38,7 +38,7 @@ class Sampling(Strict):
     """How processes start together; None leaves it to the native program."""
 
 
-class Launcher(Strict):
+class LauncherSettings(Strict):
     """How processes are started."""
 
     kind: Literal["mpiexec", "slurm"] = "mpiexec"
@@ -60,7 +60,7 @@ class Launcher(Strict):
     arguments: list[str] = []
     """Further arguments of mpiexec or srun, as they stand."""
     oversubscribe: bool = False
-    """Allow more ranks than cores."""
+    """Allow more ranks than slots, by default one for each usable core."""
     scheduler: Literal["slurm", "pbs", "lsf"] = "slurm"
     """The batch system; this and the following keys are requests of the job script."""
     partition: str | None = Field(None, pattern=WORD)
@@ -116,7 +116,7 @@ class Experiment(Strict):
     refine: bool = False
     """Look again between two message sizes where a curve breaks."""
     sampling: Sampling = Sampling()
-    launcher: Launcher = Launcher()
+    launcher: LauncherSettings = LauncherSettings()
     case: list[Selection] = []
     """Cases instead of the module's."""
 

@@ -181,15 +181,15 @@ def newest(folders: Sequence[Path], hosts: Sequence[str], mpi: MpiInstallation |
 
 
 def curves(summaries: Sequence[Summary], catalog: Catalog, spread: bool) -> dict[str, list[Curve]]:
-    """Return the curves of each routine that was measured, by numbers of processes.
+    """Return the curves of each routine by numbers of processes, of the first of its benchmarks that was measured.
 
     `spread`: the program ran on several hosts, so cases with one process on each host are preferred.
     """
-    return {
-        routine: _curves(bound, catalog, summaries, spread)
-        for routine in catalog.routines
-        for bound in catalog.bound_to(routine)[:1]
-    }
+    found: dict[str, list[Curve]] = {}
+    for routine in catalog.routines:
+        each = (_curves(bound, catalog, summaries, spread) for bound in catalog.bound_to(routine))
+        found[routine] = next(filter(None, each), [])
+    return found
 
 
 def _curves(bound: Binding, catalog: Catalog, summaries: Sequence[Summary], spread: bool) -> list[Curve]:

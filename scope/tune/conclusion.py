@@ -41,8 +41,8 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
     near = [each for each in measured if each.kept]
     if len(near) == 1:
         next_one = units.share(min(each.slower.value for each in others if each.slower))
-        return f"no significant winner with so few launches; {candidate.label} was the fastest, the next "
-        f"{next_one} slower"
+        fastest = f"{candidate.label} was the fastest, the next {next_one} slower"
+        return f"no significant winner with so few launches; {fastest}"
     most = max(each.slower.value for each in near if each.slower)
     few = all(each.slower is None or each.slower.low is None for each in near)
     why = "cannot be distinguished with so few launches" if few else "are within each other's noise"
