@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Skipped(Strict):
-    """A case that was not tried."""
+    """A case that was not measured."""
 
     benchmark: str
     case: str
@@ -236,7 +236,8 @@ def explain(error: ValidationError) -> str:
         return f"{key}: missing"
     if first["type"] == "extra_forbidden":
         return f"{key} = {_short(first['input'])}: this key is not known"
-    return f"{key} = {_short(first['input'])}: {_lower_first(first['msg'])}"
+    reason = first["msg"].removeprefix("Value error, ")
+    return f"{key} = {_short(first['input'])}: {_lower_first(reason)}"
 
 
 def _short(value: object) -> str:

@@ -105,11 +105,13 @@ def size(count: float) -> str:
 
 def parsed(text: str) -> int | float:
     """Read a number as people type it: `1024`, `1Ki`, `0.5Mi`; raises ValueError for anything else."""
-    match = re.fullmatch(r"([+-]?(?:\d{1,18}(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(Ki|Mi|Gi)?", text)
+    match = re.fullmatch(r"([+-]?(?:\d{1,18}(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(Ki|Mi|Gi)?", text, re.ASCII)
     if match is None:
         raise ValueError(f"{text!r}: must be a number; {SUFFIXES} may follow")
-    number = float(match[1]) if set(match[1]) & set(".eE") else int(match[1])
-    return number * _FACTORS[match[2] or ""]
+    number = (float(match[1]) if set(match[1]) & set(".eE") else int(match[1])) * _FACTORS[match[2] or ""]
+    if math.isinf(number):
+        raise ValueError(f"{text!r}: too large")
+    return number
 
 
 def whole(text: str) -> int:

@@ -10,7 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 from tests import golden_run as golden
 
 ON_THE_MACHINE = {
-    *("campaign", "cli", "collectives", "lab", "launch", "monitor", "schemas", "topology"),
+    *("campaign", "cli", "collectives", "lab", "launch", "monitor", "outside", "schemas", "topology"),
 }
 """Folders of tests that start runs, hosts and labs, some with time limits: one worker takes them all in turn.
 
@@ -20,7 +20,7 @@ ONE_RUN = {"tune"}
 """Folders whose files each look at one run, which is too dear to be made by both workers."""
 
 
-COMPILES_OR_RUNS = {"build", "cli", "collectives", "lab", "measure", "monitor", "schemas", "tune"}
+COMPILES_OR_RUNS = {"build", "cli", "collectives", "lab", "measure", "monitor", "outside", "schemas", "tune"}
 """Folders whose tests compile, start commands, ranks or hosts."""
 MPI_FIXTURES = {"embedded", "mpi", "ending_mpi", "cluster", "lab"}
 """What tests elsewhere ask for when they start ranks or hosts."""

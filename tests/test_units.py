@@ -66,3 +66,62 @@ def test_digits_do_not_grow_when_rounding_carries():
 
 def test_a_change_has_its_sign():
     assert [units.signed(value, "s") for value in (1.43e-6, -2e-3, 0.0)] == ["+1.43 us", "-2.00 ms", "0 s"]
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "-1", "+7", "1024", "1Ki", "-2Mi", "3Gi", "0.5Mi", ".25Ki", "2.", "1e3", "1E-3", "1.5e2Ki"]
+)
+def test_a_number_is_read_as_it_is_typed(text):
+    figure = text.rstrip("KMGi")
+    factor = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "": 1}[text[len(figure) :]]
+    assert units.parsed(text) == float(figure) * factor
+    assert isinstance(units.parsed(text), float if set(figure) & set(".eE") else int)
+
+
+def test_what_is_written_is_read_again():
+    for value in (0, 7, -12, 10**17, 1e-9, 0.1, 1 / 3, -2.5e300):
+        assert units.parsed(str(value)) == value
+    for count in (1 << 10, 3 << 20, 5 << 30):
+        assert units.parsed(units.size(count).replace(" ", "").removesuffix("B")) == count
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " 1",
+        "1 Ki",
+        "Ki",
+        "1ki",
+        "1K",
+        "1Ti",
+        "1KiB",
+        "1_000",
+        "0x10",
+        "1,5",
+        "nan",
+        "inf",
+        ".",
+        "e3",
+        "1e",
+        "--1",
+        "٣",
+        "1\n",
+    ],
+)
+def test_what_is_no_number_is_refused_with_what_may_follow(text):
+    with pytest.raises(ValueError, match="must be a number; Ki, Mi and Gi may follow"):
+        units.parsed(text)
+
+
+@pytest.mark.parametrize("text", ["1e999", "-1e308Gi"])
+def test_a_number_beyond_all_bounds_is_refused(text):
+    with pytest.raises(ValueError, match="too large"):
+        units.parsed(text)
+
+
+@pytest.mark.parametrize("text", ["1.0", "0.5Ki", "1e3"])
+def test_an_integer_has_no_point(text):
+    with pytest.raises(ValueError, match="must be an integer; Ki, Mi and Gi may follow"):
+        units.whole(text)
+    assert units.whole("-2Ki") == -2048

@@ -36,6 +36,8 @@ class Project:
     sources: Path
     mpi: MpiInstallation
     targets: tuple[str, ...]
+    further_sources: tuple[Path, ...] = ()
+    """Folders elsewhere whose files are compiled, too."""
     facts: tuple[str, ...] = ()
     """Of libraries and the like, beyond compiler, flags, MPI and sources."""
     definitions: tuple[str, ...] = ()
@@ -50,9 +52,10 @@ class Project:
         for fact in (compiler_version(self.mpi), BUILD_TYPE, *environment, *installation, *self.facts):
             digest.update(fact.encode() + b"\0")
         beside = self.sources.parent
-        for folder in (self.sources, *(beside / name for name in SHARED)):
+        for folder in (self.sources, *(beside / name for name in SHARED), *self.further_sources):
             for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-                digest.update(str(path.relative_to(beside)).encode() + b"\0" + path.read_bytes() + b"\0")
+                name = str(path.relative_to(folder.parent))
+                digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
         return digest.hexdigest()[:16]
 
     @property

@@ -12,6 +12,8 @@ from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.rundirectory import read_json, write_json
 
 PROGRAM = "scope-measure"
+EXTRA_BENCHMARKS = "SCOPE_EXTRA_BENCHMARKS"
+"""The environment variable that names a folder of further benchmarks, compiled beside those of Scope."""
 
 
 def is_built(mpi: MpiInstallation) -> bool:
@@ -56,6 +58,19 @@ def source_directory() -> Path:
     return cmake.sources_of("measure", PROGRAM)
 
 
+def extra_benchmarks() -> Path | None:
+    """Return the folder that $SCOPE_EXTRA_BENCHMARKS names; UsageError where it holds no source."""
+    asked = os.environ.get(EXTRA_BENCHMARKS)
+    if not asked:
+        return None
+    folder = Path(asked).expanduser().resolve()
+    if not any(folder.rglob("*.cpp")):
+        raise UsageError(
+            f"{EXTRA_BENCHMARKS}={asked}: must be a folder with benchmarks (.cpp, and .md beside them)"
+        )
+    return folder
+
+
 def fingerprint_of(mpi: MpiInstallation, sources: Path) -> str:
     """Return what tells this build from any other: compiler, build type, flags, MPI, libraries and all sources."""
     return _project(mpi, sources).fingerprint
@@ -66,21 +81,25 @@ def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
     libraries = fabrics.find(mpi.compiler)
     solver = scalapack.find(mpi)
     facts = (algebra.library, algebra.prefix, algebra.version) if algebra else ()
+    extra = extra_benchmarks()
     return cmake.Project(
         name=PROGRAM,
         sources=sources,
         mpi=mpi,
         targets=(PROGRAM,),
+        further_sources=(extra,) if extra else (),
         facts=(
             *facts,
             *(scalapack.definitions(solver) if solver else ()),
             *(fact for fabric in libraries for fact in (*fabric.definitions, fabric.version)),
+            str(extra or ""),
         ),
         definitions=(
             f"-DSCOPE_BLAS_LIBRARY={algebra.library if algebra else ''}",
             f"-DSCOPE_BLAS_PREFIX={algebra.prefix if algebra else ''}",
             *(scalapack.definitions(solver) if solver else ()),
             *(definition for fabric in libraries for definition in fabric.definitions),
+            f"-D{EXTRA_BENCHMARKS}={extra or ''}",
         ),
     )
 

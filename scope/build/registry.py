@@ -28,6 +28,12 @@ def load(program: str) -> Catalog:
         said = (answer.stderr.strip().splitlines() or ["nothing"])[0]
         raise ScopeError(f"{program}: --action=list ended with {answer.returncode} and said: {said}")
     try:
-        return Catalog(TypeAdapter(list[Benchmark]).validate_json(answer.stdout))
+        benchmarks = TypeAdapter(list[Benchmark]).validate_json(answer.stdout)
     except ValidationError as error:
         raise ScopeError(f"{program}: its list of benchmarks: {explain(error)}") from error
+    sources: dict[str, str] = {}
+    for one in benchmarks:
+        if one.name in sources:
+            raise ScopeError(f"{one.source}: {one.name}: declared by {sources[one.name]}, too; must be unique")
+        sources[one.name] = one.source
+    return Catalog(benchmarks)

@@ -1,4 +1,4 @@
-"""Packed against spread placement: what sharing a node costs a program, in computation and in communication.
+"""Packed against spread placement: the cost of sharing a node, in computation and in communication.
 
 After NetFinity, section 4: the same processes on half the nodes (fixed processes), and twice the processes on the
 same nodes (fixed nodes). Figures are means over ranks and runs: the mean time of a rank is its computation plus
@@ -91,7 +91,7 @@ class Comparison(Strict):
 
 
 def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[list[Pairing], list[str]]:
-    """Return what can be compared on hosts with these slots, and notes about it.
+    """Return the layouts that can be compared on hosts with these slots, and notes about them.
 
     `sockets` matters only on a single host. Raises UsageError where nothing can be compared.
     """
@@ -100,10 +100,10 @@ def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[lis
     if sockets > 1 and slots[0] >= 2 * sockets:
         return _over("socket", slots[0] // sockets, sockets, ranks), []
     if slots[0] < 2:
-        raise UsageError("one host with one usable core: nothing can be packed; --hosts a:2,b:2 names more hosts")
+        raise UsageError("one host with one slot: nothing can be packed; --hosts a:2,b:2 names more hosts")
     packed = ranks or slots[0]
     if not 2 <= packed <= slots[0]:
-        raise UsageError(f"--ranks {packed}: must be from 2 to {slots[0]}, the cores of this host")
+        raise UsageError(f"--ranks {packed}: must be from 2 to {slots[0]}, the slots of this host")
     note = (
         "One host with one socket: all cores share one memory; a fixed number of processes cannot be spread."
         " Only a full node is compared with a single process on it."

@@ -1,4 +1,4 @@
-"""Groups of runs that behave alike, as in NetFinity's Table 3: how many there are, and what separates them.
+"""Groups of runs that behave alike, as in NetFinity's Table 3: their number, and the features that separate them.
 
 The features are standardised and clustered by k-means; the silhouette chooses the number of groups. A test against
 one broad group decides whether there is more than one at all. As a second opinion HDBSCAN looks for dense regions
@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.hierarchy import ClusterNode, linkage, to_tree
+from scipy.cluster.vq import ClusterError, kmeans2
+from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.stats.contingency import association, crosstab
 
 from scope.campaign.configurations import well
 from scope.campaign.record import RunRecord
@@ -26,8 +31,13 @@ FEWEST_MEMBERS = 4
 """Of a group, on average; otherwise every configuration would be a group."""
 NULL_DRAWS = 99
 SIGNIFICANCE = 0.05
-STARTS, NULL_STARTS = 10, 3
+STARTS, NULL_STARTS = 40, 5
 """Initialisations of k-means: for the data, and for each draw of the null hypothesis."""
+ITERATIONS = 25
+"""Of k-means."""
+SEED = 0
+TINY = 1e-12
+"""The least distance between standardised runs that counts."""
 SAMPLED = 2000
 """Size of the random sample that the silhouette is computed from, where there are more runs."""
 
@@ -69,7 +79,7 @@ class Clusters(Strict):
     labels: dict[int, int]
     """The group of each run by its number, from 1."""
     silhouettes: dict[int, float]
-    """Mean silhouette of each number of groups that was tried, from 2."""
+    """Mean silhouette of each number of groups, from 2."""
     p_value: float
     """How often runs of a single group separate as well as these; below 5 % a single group is rejected."""
     dense_groups: int
@@ -78,7 +88,7 @@ class Clusters(Strict):
     agreement: float
     """Adjusted Rand index of both clusterings: 1 for identical ones, 0 by chance."""
     features_apart: list[Separation]
-    """What separates the groups, strongest first; empty where there is one group."""
+    """Features and factors that separate the groups, strongest first; empty where there is one group."""
     factors_apart: list[Separation]
 
 
@@ -111,7 +121,7 @@ def clusters(records: Sequence[RunRecord], per: str | None = None) -> Clusters |
     p_value = _chance(scaled, tried[best].silhouette) if best > 1 else 1.0
     labels = tried[best].labels if best > 1 and p_value <= SIGNIFICANCE else np.zeros(len(parts), dtype=np.int64)
     labels = _largest_first(labels)
-    dense = _dense(scaled)
+    dense = dense_regions(scaled)
     return Clusters(
         features=names,
         per=per or "",
@@ -123,14 +133,14 @@ def clusters(records: Sequence[RunRecord], per: str | None = None) -> Clusters |
         p_value=p_value,
         dense_groups=len(set(dense.tolist()) - {-1}),
         dense_outliers=int((dense == -1).sum()),
-        agreement=_agreement(labels, dense),
+        agreement=agreement(labels, dense),
         features_apart=_features_apart(names, scaled, labels),
         factors_apart=_factors_apart([part[0] for part in parts], labels),
     )
 
 
 def _components(good: Sequence[RunRecord]) -> list[list[RunRecord]]:
-    """Return what is clustered: configurations, whose medians are robust, or single runs of too few of them."""
+    """Return the objects to cluster: configurations, whose medians are robust, or single runs of too few."""
     points: dict[str, list[RunRecord]] = {}
     for record in good:
         points.setdefault(record.point.key, []).append(record)
@@ -142,19 +152,40 @@ def divisions(scaled: Floats, starts: int = STARTS) -> dict[int, _Division]:
 
     Rousseeuw 1987, J. Comput. Appl. Math. 20, 53-65.
     """
-    from sklearn.cluster import KMeans
-    from sklearn.metrics import silhouette_score
-    from threadpoolctl import threadpool_limits
-
+    random = np.random.default_rng(SEED)
     different = len(np.unique(scaled.round(9), axis=0))
-    sample = min(SAMPLED, len(scaled))
+    sample = random.permutation(len(scaled))[:SAMPLED]
+    distances = cdist(scaled[sample], scaled[sample])
     found = {}
-    with threadpool_limits(1):  # its threads would spend more time waiting than computing
-        for count in range(2, min(MOST_GROUPS, different - 1, len(scaled) // FEWEST_MEMBERS) + 1):
-            labels = KMeans(count, n_init=starts, random_state=0).fit_predict(scaled).astype(np.int64)
-            mean = float(silhouette_score(scaled, labels, sample_size=sample, random_state=0))
-            found[count] = _Division(labels, mean)
+    for count in range(2, min(MOST_GROUPS, different - 1, len(scaled) // FEWEST_MEMBERS) + 1):
+        labels = _k_means(scaled, count, starts, random)
+        if labels is not None:
+            found[count] = _Division(labels, silhouette(distances, labels[sample]))
     return found
+
+
+def _k_means(scaled: Floats, count: int, starts: int, random: np.random.Generator) -> Labels | None:
+    """Return the best of several divisions, that of the least squares; None where each had an empty group."""
+    best, least = None, np.inf
+    for _ in range(starts):
+        with suppress(ClusterError):
+            centroids, labels = kmeans2(scaled, count, ITERATIONS, minit="++", missing="raise", rng=random)
+            squares = float(((scaled - centroids[labels]) ** 2).sum())
+            if squares < least:
+                best, least = labels.astype(np.int64), squares
+    return best
+
+
+def silhouette(distances: Floats, labels: Labels) -> float:
+    """Return the mean silhouette of a division into several groups; a group of one counts as 0."""
+    inside = labels[:, None] == np.unique(labels)
+    members = inside.sum(axis=0)
+    sums = distances @ inside
+    own_members = members[inside.argmax(axis=1)]
+    own = sums[inside] / np.maximum(own_members - 1, 1)
+    other = np.where(inside, np.inf, sums / members).min(axis=1)
+    widths = np.where(own_members > 1, (other - own) / np.maximum(np.maximum(own, other), TINY), 0.0)
+    return float(widths.mean())
 
 
 def _chance(scaled: Floats, silhouette: float) -> float:
@@ -177,19 +208,53 @@ def _chance(scaled: Floats, silhouette: float) -> float:
     return (1 + as_good) / (1 + NULL_DRAWS)
 
 
-def _dense(scaled: Floats) -> Labels:
-    """Return the dense region of each run (Campello, Moulavi & Sander 2013, PAKDD); -1 for none."""
-    from sklearn.cluster import HDBSCAN
+def dense_regions(scaled: Floats) -> Labels:
+    """Return the dense region of each run by HDBSCAN (Campello, Moulavi & Sander 2013, PAKDD); -1 for none."""
+    fewest = max(3, len(scaled) // 20)
+    distances = squareform(pdist(scaled))
+    core = np.partition(distances, fewest - 1, axis=1)[:, fewest - 1]
+    reachability = np.maximum(distances, np.maximum.outer(core, core))
+    tree = to_tree(linkage(reachability[np.triu_indices(len(scaled), 1)], "single"))
+    labels = np.full(len(scaled), -1, dtype=np.int64)
+    for number, region in enumerate(_stable_regions(tree, fewest, 0.0)[1]):
+        labels[region.pre_order()] = number
+    return labels
 
-    smallest = max(3, len(scaled) // 20)
-    return np.asarray(HDBSCAN(min_cluster_size=smallest, copy=True).fit_predict(scaled), dtype=np.int64)
+
+def _stable_regions(region: ClusterNode, fewest: int, parted: float) -> tuple[float, list[ClusterNode]]:
+    """Return a region or, where they are more stable, the regions that it falls apart into, and their stability.
+
+    The stability of a region adds up, over its runs, by how much density grows from where it parted from another
+    region to where the run leaves it. All runs together (`parted` = 0) are no region.
+    """
+    stability = 0.0
+    node = region
+    while True:
+        density = 1 / max(node.dist, TINY)
+        parts = [part for part in (node.left, node.right) if part is not None and part.count >= fewest]
+        leaving = node.count - (parts[0].count if len(parts) == 1 else 0)
+        stability += leaving * (density - parted)
+        if len(parts) != 1:
+            break
+        node = parts[0]
+    inner = [_stable_regions(part, fewest, density) for part in parts]
+    together = sum(each for each, _ in inner)
+    if parted == 0.0 or together > stability:
+        return together, [one for _, regions in inner for one in regions]
+    return stability, [region]
 
 
-def _agreement(labels: Labels, dense: Labels) -> float:
-    """Return the adjusted Rand index of two clusterings."""
-    from sklearn.metrics import adjusted_rand_score
+def agreement(labels: Labels, others: Labels) -> float:
+    """Return the adjusted Rand index of two divisions (Hubert & Arabie 1985, J. Classification 2, 193-218)."""
 
-    return float(adjusted_rand_score(labels, dense))
+    def pairs(counts: NDArray[np.int64]) -> float:
+        return float((counts * (counts - 1)).sum()) / 2
+
+    table = crosstab(labels, others).count
+    both, first, second = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    by_chance = first * second / pairs(np.array([len(labels)]))
+    most = (first + second) / 2
+    return 1.0 if most == by_chance else (both - by_chance) / (most - by_chance)
 
 
 def _largest_first(labels: Labels) -> Labels:
@@ -241,11 +306,6 @@ def _factors_apart(records: Sequence[RunRecord], labels: Labels) -> list[Separat
         return []
     found = []
     for name in _varying(records):
-        values, codes = np.unique([str(record.point.factors[name]) for record in records], return_inverse=True)
-        counts = np.zeros((int(labels.max()) + 1, len(values)))
-        np.add.at(counts, (labels, codes), 1)
-        expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / counts.sum()
-        chi_square = float(((counts - expected) ** 2 / expected).sum())
-        share = (chi_square / counts.sum() / (min(counts.shape) - 1)) ** 0.5
-        found.append(Separation(name=name, share=min(share, 1.0)))
+        codes = np.unique([str(record.point.factors[name]) for record in records], return_inverse=True)[1]
+        found.append(Separation(name=name, share=float(association(crosstab(labels, codes).count))))
     return sorted(found, key=lambda each: -each.share)

@@ -1,4 +1,4 @@
-"""What a soak shows: errors, wrong results, drift, and memory growth."""
+"""The results of a soak: errors, wrong results, drift, and memory growth."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Endurance(Strict):
 
 
 def endurance(records: Sequence[RunRecord]) -> Endurance:
-    """Return what one run or more show."""
+    """Return the results of one run or more."""
     good = well(records)
     counts = {
         status: sum(record.status == status for record in records) for status in ("failed", "wrong", "timeout")
@@ -94,9 +94,8 @@ def endurance(records: Sequence[RunRecord]) -> Endurance:
 
 def exact_share(count: int, of: int) -> Estimate:
     """Return a share with its exact 95 % interval: 0 of 1000 is 0 to 0.37 %."""
-    low = float(stats.beta.ppf(0.025, count, of - count + 1)) if count else 0.0
-    high = float(stats.beta.ppf(0.975, count + 1, of - count)) if count < of else 1.0
-    return Estimate(value=count / of, low=low, high=high)
+    interval = stats.binomtest(count, of).proportion_ci(method="exact")
+    return Estimate(value=count / of, low=float(interval.low), high=float(interval.high))
 
 
 def _growth(good: Sequence[RunRecord]) -> Growth | None:

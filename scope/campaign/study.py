@@ -1,4 +1,4 @@
-"""What a person asks for: a study, from a TOML file such as this.
+"""A study, read from a TOML file such as this.
 
 name = "waves"
 program = "./waves --points {points}"    # Scope starts it on so many ranks;
@@ -30,7 +30,7 @@ import numpy as np
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from scope.errors import UsageError
-from scope.plan.experiment import Launcher
+from scope.plan.experiment import LauncherSettings
 from scope.profiles.program import LAUNCHERS
 from scope.rundirectory import explain, read_text
 from scope.strict import Strict
@@ -41,7 +41,7 @@ Placement = Literal["packed", "spread", "free"]
 Transport = Literal["default", "tcp"]
 WORD = re.compile(r"\{([A-Za-z_]\w*)\}")
 OWN_WORDS = ("ranks", "placement", "transport", "repetition", "run")
-"""What a command may use besides its parameters; `run` is the folder of the run."""
+"""Names that a command may use besides its parameters; `run` is the folder of the run."""
 MOST_RUNS = 100_000
 
 
@@ -109,7 +109,7 @@ class Study(Strict):
     """Seconds per row of the monitor's time series."""
     mpi: str | None = None
     """openmpi, mpich, embedded, a folder of an installation, or an mpicxx."""
-    launcher: Launcher = Launcher()
+    launcher: LauncherSettings = LauncherSettings()
 
     @field_validator("program", "command", "check", mode="before")
     @classmethod
@@ -253,7 +253,7 @@ def _explain(error: ValidationError) -> str:
     if first["type"] == "value_error":
         return str(first["ctx"]["error"])
     if first["type"] == "extra_forbidden":
-        known = list((Launcher if first["loc"][0] == "launcher" else Study).model_fields)
+        known = list((LauncherSettings if first["loc"][0] == "launcher" else Study).model_fields)
         close = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
         return f"{explain(error)}; allowed are {', '.join(known)}{hint}"

@@ -1,9 +1,12 @@
-"""The types of `benchmarks.json`: what a benchmark says of itself (`scope-measure --action=list`)."""
+"""The types of `benchmarks.json`: the declarations of benchmarks (`scope-measure --action=list`)."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
+from pydantic import model_validator
+
+from scope.catalog.expression import names_in
 from scope.catalog.ranks import Ranks
 from scope.strict import Strict
 
@@ -11,10 +14,10 @@ Value = bool | int | float | str
 """A parameter's value."""
 
 Definition = Literal["half_round_trip", "global", "max_rank", "mean_rank", "local", "streaming", "barrier_loop"]
-"""What "the time" means; see docs/method/time.md."""
+"""The definition of a time; see docs/method/time.md."""
 
 Quantity = Literal["time", "time_per_step", "bytes", "flops", "messages", "observed"]
-"""What a metric is made of: the time, the time of each declared step, declared work over the time, or an observed
+"""The source of a metric: the time, the time of each declared step, declared work over the time, or an observed
 series."""
 
 Module = Literal["baseline", "standard", "advanced"]
@@ -31,7 +34,22 @@ MetricRole = Literal["result", "phase", "count", "condition"]
 Pattern = Literal[
     "ping_pong", "stream", "transfer", "communication", "arithmetic", "memory", "copy", "pair_matrix"
 ]
-"""What two layers have in common, so that one can be held against the other; see docs/method/ladder.md."""
+"""The kind of exchange by which two layers are compared; see docs/method/ladder.md."""
+
+Layer = Literal["limit", "frames", "node", "network", "mpi", "operation", "algorithm", "application", "storage"]
+"""The layers of ladders, from the bottom up: what bounds the others, raw frames, the levels of benchmarks."""
+
+LAYERS_OF: dict[Pattern, tuple[Layer, ...]] = {
+    "ping_pong": ("frames", "network", "mpi"),
+    "stream": ("frames", "network", "mpi"),
+    "transfer": ("operation",),
+    "communication": ("algorithm", "application"),
+    "copy": ("limit",),
+}
+"""The layers on which a pattern has a place; those that are not named have one on every layer."""
+
+PREDICTED: tuple[Layer, ...] = ("operation", "algorithm", "application")
+"""Levels whose declared costs are evaluated."""
 
 Phase = Literal["initialise", "distribute", "compute", "exchange", "collect"]
 
@@ -50,7 +68,7 @@ class Parameter(Strict):
     maximum: int | None = None
     choices: list[str] = []
     label: str
-    """What people call it: `message size`."""
+    """The name for people: `message size`."""
     role: Role
     meaning: str
 
@@ -69,7 +87,7 @@ class Metric(Strict):
 
 
 class Routine(Strict):
-    """An MPI routine that a benchmark stands for."""
+    """An MPI routine that a benchmark represents."""
 
     routine: str
     """For example `MPI_Bcast`."""
@@ -83,8 +101,8 @@ class Rung(Strict):
     """A place on a ladder."""
 
     pattern: Pattern
-    layer: str
-    """`limit` where the benchmark bounds what the others can reach; else its level, or `frames`."""
+    layer: Layer
+    """`limit` where the benchmark is an upper bound for the others; else its level, or `frames`."""
     metric: str = ""
     """Empty: any metric of role `result`."""
     parameters: dict[str, Value] = {}
@@ -92,7 +110,7 @@ class Rung(Strict):
 
 
 class Step(Strict):
-    """One step of what the busiest rank does; the numbers are expressions in the parameters and the ranks `p`."""
+    """One step of the busiest rank; the numbers are expressions in the parameters and the ranks `p`."""
 
     phase: Phase
     kind: Literal["work", "messages", "collective"]
@@ -105,7 +123,7 @@ class Step(Strict):
     ranks: str = "p"
     """That take part in a collective."""
     hidden: bool = False
-    """Whether it goes on behind the computation."""
+    """Whether computation hides it."""
 
 
 class Sweep(Strict):
@@ -120,27 +138,48 @@ class Benchmark(Strict):
 
     name: str
     title: str
-    """What people call it: `ping-pong`."""
+    """The name for people: `ping-pong`."""
     summary: str
     source: str
-    """Its source file, relative to `measure/src/benchmarks`."""
+    """Its source file: relative to `measure/src/benchmarks`, or the whole path of a file elsewhere."""
     specification: str
-    """The Markdown file beside it, relative to the same folder."""
+    """The Markdown file beside it, likewise."""
     available: bool
     reason: str
     """Why it is not available; empty when it is."""
     family: str
     """Benchmarks of one family compute the same: equal sizes and problems have comparable times."""
     requires: list[str] = []
-    """What a case needs beyond MPI: `blas`, `threads`, ..."""
+    """Requirements of a case beyond MPI: `blas`, `threads`, ..."""
     ranks: Ranks = Ranks()
     routines: list[Routine] = []
     rungs: list[Rung] = []
     costs: list[Step] = []
-    """What the busiest rank does, one step after another; empty where that is not declared."""
+    """The successive steps of the busiest rank; empty where they are not declared."""
     parameters: list[Parameter]
     metrics: list[Metric]
     sweeps: list[Sweep]
+
+    @model_validator(mode="after")
+    def _has_a_place_for_every_rung(self) -> Self:
+        for rung in self.rungs:
+            layers = LAYERS_OF.get(rung.pattern, (rung.layer,))
+            if rung.layer not in layers:
+                where = f"{self.name}: rungs: pattern = {rung.pattern}, layer = {rung.layer}"
+                raise ValueError(f"{where}: the layer must be {' or '.join(layers)}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_costs_that_can_be_evaluated(self) -> Self:
+        if self.costs and self.level not in PREDICTED:
+            raise ValueError(f"{self.name}: costs: must be of a benchmark of level {', '.join(PREDICTED)}")
+        known = {"p", *(one.name for one in self.parameters if one.type == "integer")}
+        for step in self.costs:
+            for text in (step.count, step.bytes, step.ranks):
+                if unknown := names_in(text) - known:
+                    allowed = ", ".join(sorted(known))
+                    raise ValueError(f"{self.name}: costs: {text}: unknown {min(unknown)}; must be of {allowed}")
+        return self
 
     @property
     def level(self) -> str:

@@ -40,6 +40,16 @@ def evaluate(text: str, names: Mapping[str, float]) -> float:
     return value
 
 
+def names_in(text: str) -> set[str]:
+    """Return the names that an expression needs the values of; ValueError where it is none."""
+    try:
+        nodes = list(ast.walk(_parsed(text)))
+    except SyntaxError as error:
+        raise ValueError(f"{text!r}: {error}") from error
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    return {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called}
+
+
 @cache
 def _parsed(text: str) -> ast.expr:
     return ast.parse(text.strip().replace("^", "**"), mode="eval").body

@@ -32,7 +32,10 @@ RemoteShell = Annotated[str | None, typer.Option(help="Program to start remote p
 LauncherArgument = Annotated[
     list[str] | None, typer.Option(help="Further argument of mpiexec or srun; may be repeated.")
 ]
-Oversubscribe = Annotated[bool, typer.Option("--oversubscribe", help="Allow more ranks than processors.")]
+Oversubscribe = Annotated[
+    bool,
+    typer.Option("--oversubscribe", help="Allow more ranks than slots, by default one for each usable core."),
+]
 
 
 def words(text: str | None) -> list[str] | None:

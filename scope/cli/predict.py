@@ -16,7 +16,10 @@ MAX_COUNTS = 1024
 
 def command(
     run: RunFolder,
-    algorithm: Annotated[str, typer.Option(help="cannon, striped, strassen, sort or relaxation.")],
+    algorithm: Annotated[
+        str,
+        typer.Option(help="A program with a cost model, such as cannon, or a benchmark that declares its costs."),
+    ],
     n: Annotated[str, typer.Option("--n", help="Order of the matrix or grid, or elements to sort (8Mi).")],
     ranks: Annotated[str, typer.Option(help="Numbers of processes: 1..64 or 2,4,8.")] = "1..16",
     variant: Annotated[str | None, typer.Option(help="plain, transposed or tuned.")] = None,

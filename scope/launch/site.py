@@ -29,7 +29,7 @@ THREADS = {
 """A rank is one thread unless the environment says otherwise."""
 
 
-def site_of(mpi: MpiInstallation, asked: experiment.Launcher, where: str) -> Site:
+def site_of(mpi: MpiInstallation, asked: experiment.LauncherSettings, where: str) -> Site:
     """Return the site of an experiment; raises UsageError naming `where`, key, value and what is allowed.
 
     Inside a batch job the hosts are those of the job, inside a lab those of the lab, unless some are named.
@@ -105,7 +105,7 @@ def _topology(name: str, where: str) -> Path:
     return Path(name).absolute()
 
 
-def _hosts(asked: experiment.Launcher, where: str) -> list[HostSlots]:
+def _hosts(asked: experiment.LauncherSettings, where: str) -> list[HostSlots]:
     if asked.hostfile is None:
         return [_host(text, f"{where}: launcher.hosts = {text}") for text in asked.hosts]
     if asked.hosts:

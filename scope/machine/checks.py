@@ -1,4 +1,4 @@
-"""What this host has and lacks for measuring, each with what to do about it."""
+"""Checks of this host for measuring, each with advice."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scope.machine.discover import steering_environment
+from scope.machine.kernel_files import text_of
 from scope.machine.machine import Host
 
 STEADY_GOVERNORS = {"", "performance"}
@@ -19,19 +20,19 @@ FREE_BYTES = 200e6
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
     found: str
     advice: str = ""
-    """What to do; empty when all is well."""
+    """Advice; empty when all is well."""
     needed: bool = False
     """Whether nothing can be measured without it."""
 
 
 def check(host: Host, folder: Path) -> Iterator[Check]:
-    """Yield what matters for a measurement on `host` with its results in `folder`."""
+    """Yield the checks that matter for a measurement on `host` with its results in `folder`."""
     yield from _processors(host)
     yield _clock(host)
     yield _governor(host)
@@ -60,7 +61,7 @@ def _processors(host: Host) -> Iterator[Check]:
 
 
 def _clock(host: Host) -> Check:
-    source = _text("/sys/devices/system/clocksource/clocksource0/current_clocksource") or "unknown"
+    source = text_of(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")) or "unknown"
     steady = {"constant_tsc", "nonstop_tsc"} <= set(host.processor.flags)
     if host.processor.architecture != "x86_64":
         return Check("clock", True, f"kernel clock {source}; the processor's counter where it has one")
@@ -92,7 +93,7 @@ def _memory_lock() -> Check:
 
 def _copy_between_processes() -> Check:
     """Single-copy transfers inside a host read the other process's memory."""
-    scope_of_trace = _text("/proc/sys/kernel/yama/ptrace_scope")
+    scope_of_trace = text_of(Path("/proc/sys/kernel/yama/ptrace_scope"))
     ok = scope_of_trace in ("", "0") or os.geteuid() == 0
     advice = (
         "" if ok else "large messages inside a host are copied twice; sysctl kernel.yama.ptrace_scope=0 allows one"
@@ -117,10 +118,3 @@ def _disk(folder: Path) -> Check:
 def _optional_tool(name: str, purpose: str) -> Check:
     path = shutil.which(name)
     return Check(name, True, path or "absent", "" if path else f"only {purpose} needs it")
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text().strip()
-    except OSError:
-        return ""

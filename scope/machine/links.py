@@ -17,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from scope.machine.kernel_files import text_of
+
 SIOCGIFFLAGS, SIOCGIFADDR, SIOCGIFMTU, SIOCGIFHWADDR, SIOCETHTOOL = 0x8913, 0x8915, 0x8921, 0x8927, 0x8946
 ETHTOOL_GSET, ETHTOOL_GDRVINFO = 0x00000001, 0x00000003
 FLAG_UP = 0x1
@@ -40,8 +42,8 @@ def infiniband(root: Path) -> list[dict[str, Any]]:
     """Ports of InfiniBand and RoCE adapters, which need not have a network interface."""
     ports: list[dict[str, Any]] = []
     for port in sorted((root / "sys/class/infiniband").glob("*/ports/*")):
-        rate = re.match(r"([\d.]+) Gb/sec", _text(port / "rate"))
-        layer = _text(port / "link_layer").lower()
+        rate = re.match(r"([\d.]+) Gb/sec", text_of(port / "rate"))
+        layer = text_of(port / "link_layer").lower()
         ports.append(
             {
                 "name": f"{port.parent.parent.name}/{port.name}",
@@ -50,7 +52,7 @@ def infiniband(root: Path) -> list[dict[str, Any]]:
                 "mtu_bytes": 0,
                 "addresses": [],
                 "driver": port.parent.parent.name.split("_")[0],
-                "up": "ACTIVE" in _text(port / "state"),
+                "up": "ACTIVE" in text_of(port / "state"),
             }
         )
     return ports
@@ -111,14 +113,7 @@ def _driver(control: socket.socket, name: str) -> str:
 
 def _inet6_addresses() -> dict[str, list[str]]:
     addresses: dict[str, list[str]] = {}
-    for line in _text(Path("/proc/net/if_inet6")).splitlines():
+    for line in text_of(Path("/proc/net/if_inet6")).splitlines():
         number, *_, name = line.split()
         addresses.setdefault(name, []).append(str(ipaddress.IPv6Address(bytes.fromhex(number))))
     return addresses
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""

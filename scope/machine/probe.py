@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from scope.machine import links, processors
+from scope.machine.kernel_files import number_of, text_of
 
 NOTEWORTHY_FLAGS = {
     *("sse2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", "asimd", "sve", "sve2"),
@@ -34,24 +35,24 @@ def probe(root: Path = Path("/")) -> dict[str, Any]:
         "memory_bytes": memory_bytes(root),
         "numa_nodes": max(1, len(list((root / "sys/devices/system/node").glob("node[0-9]*")))),
         "links": links.links() + links.infiniband(root),
-        "kernel": _text(root / "proc/sys/kernel/osrelease"),
+        "kernel": text_of(root / "proc/sys/kernel/osrelease"),
         "operating_system": operating_system(root),
         "virtualization": virtualization(root),
-        "governor": _text(_first_cpu(root) / "cpufreq/scaling_governor"),
+        "governor": text_of(_first_cpu(root) / "cpufreq/scaling_governor"),
         "turbo": turbo(root),
         "transparent_huge_pages": transparent_huge_pages(root),
-        "load": float((_text(root / "proc/loadavg").split() or ["0"])[0]),
-        "boot_id": _text(root / "proc/sys/kernel/random/boot_id"),
+        "load": float((text_of(root / "proc/loadavg").split() or ["0"])[0]),
+        "boot_id": text_of(root / "proc/sys/kernel/random/boot_id"),
     }
 
 
 def processor(root: Path) -> dict[str, Any]:
-    """Model, topology and what of it this process may use."""
+    """Model, topology, and the processors that this process may use."""
     information = _cpuinfo(root)
     usable = sorted(os.sched_getaffinity(0))
     cpus = [cpu for cpu in (root / "sys/devices/system/cpu").glob("cpu[0-9]*") if (cpu / "topology").is_dir()]
     places = {cpu.name: _place(cpu) for cpu in cpus}
-    threads = len(places) or _text(root / "proc/cpuinfo").count("processor\t") or len(usable)
+    threads = len(places) or text_of(root / "proc/cpuinfo").count("processor\t") or len(usable)
     flags = set((information.get("flags") or information.get("Features", "")).split())
     return {
         "model": _model(information, root),
@@ -70,17 +71,17 @@ def caches(root: Path) -> list[dict[str, Any]]:
     """Return the caches that the first processor sees, nearest first."""
     found = []
     for index in sorted((_first_cpu(root) / "cache").glob("index[0-9]*")):
-        size = re.match(r"(\d+)([KMG]?)", _text(index / "size"))
+        size = re.match(r"(\d+)([KMG]?)", text_of(index / "size"))
         if not size:
             continue
-        shared = _members(_text(index / "shared_cpu_list"))
+        shared = _members(text_of(index / "shared_cpu_list"))
         cores = {_place(root / f"sys/devices/system/cpu/cpu{cpu}") for cpu in shared}
         found.append(
             {
-                "level": _number(index / "level"),
-                "kind": _text(index / "type").lower() or "unified",
+                "level": number_of(index / "level"),
+                "kind": text_of(index / "type").lower() or "unified",
                 "size_bytes": int(size[1]) * {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}[size[2]],
-                "line_bytes": _number(index / "coherency_line_size"),
+                "line_bytes": number_of(index / "coherency_line_size"),
                 "shared_by_cores": max(1, len(cores)),
             }
         )
@@ -89,13 +90,13 @@ def caches(root: Path) -> list[dict[str, Any]]:
 
 def memory_bytes(root: Path) -> int:
     """Installed memory as the kernel counts it; 0 when it does not say."""
-    total = re.search(r"^MemTotal:\s+(\d+) kB", _text(root / "proc/meminfo"), re.MULTILINE)
+    total = re.search(r"^MemTotal:\s+(\d+) kB", text_of(root / "proc/meminfo"), re.MULTILINE)
     return int(total[1]) * 1024 if total else 0
 
 
 def operating_system(root: Path) -> str:
     """Return the distribution's own name for itself."""
-    name = re.search(r'^PRETTY_NAME="?(.*?)"?$', _text(root / "etc/os-release"), re.MULTILINE)
+    name = re.search(r'^PRETTY_NAME="?(.*?)"?$', text_of(root / "etc/os-release"), re.MULTILINE)
     return name[1] if name else ""
 
 
@@ -105,28 +106,28 @@ def virtualization(root: Path) -> str:
         return "docker"
     if (root / "run/.containerenv").exists():
         return "podman"
-    if container := _text(root / "run/systemd/container"):
+    if container := text_of(root / "run/systemd/container"):
         return container
-    if hypervisor := _text(root / "sys/hypervisor/type"):
+    if hypervisor := text_of(root / "sys/hypervisor/type"):
         return hypervisor
     if "hypervisor" in _cpuinfo(root).get("flags", "").split():
-        return _text(root / "sys/class/dmi/id/sys_vendor") or "virtual machine"
+        return text_of(root / "sys/class/dmi/id/sys_vendor") or "virtual machine"
     return ""
 
 
 def turbo(root: Path) -> bool | None:
     """Whether the processor may exceed its base frequency; None where the kernel does not say."""
     cpu = root / "sys/devices/system/cpu"
-    if no_turbo := _text(cpu / "intel_pstate/no_turbo"):
+    if no_turbo := text_of(cpu / "intel_pstate/no_turbo"):
         return no_turbo == "0"
-    if boost := _text(cpu / "cpufreq/boost"):
+    if boost := text_of(cpu / "cpufreq/boost"):
         return boost == "1"
     return None
 
 
 def transparent_huge_pages(root: Path) -> str:
     """Return the chosen word of `always [madvise] never`."""
-    chosen = re.search(r"\[(\w+)\]", _text(root / "sys/kernel/mm/transparent_hugepage/enabled"))
+    chosen = re.search(r"\[(\w+)\]", text_of(root / "sys/kernel/mm/transparent_hugepage/enabled"))
     return chosen[1] if chosen else ""
 
 
@@ -141,7 +142,7 @@ def in_parts(host: dict[str, Any]) -> str:
 def _cpuinfo(root: Path) -> dict[str, str]:
     """Return the first processor's paragraph of /proc/cpuinfo; POWER and ARM put shared lines at the end."""
     information: dict[str, str] = {}
-    for line in _text(root / "proc/cpuinfo").splitlines():
+    for line in text_of(root / "proc/cpuinfo").splitlines():
         key, _, value = line.partition(":")
         information.setdefault(key.strip(), value.strip())
     return information
@@ -153,11 +154,11 @@ def _model(information: dict[str, str], root: Path) -> str:
             return information[key]
     if "CPU part" in information:
         return f"implementer {information.get('CPU implementer', '?')} part {information['CPU part']}"
-    return _text(root / "sys/firmware/devicetree/base/model").strip("\0")
+    return text_of(root / "sys/firmware/devicetree/base/model").strip("\0")
 
 
 def _base_frequency_hz(root: Path, information: dict[str, str]) -> float | None:
-    if base_khz := _number(_first_cpu(root) / "cpufreq/base_frequency"):
+    if base_khz := number_of(_first_cpu(root) / "cpufreq/base_frequency"):
         return base_khz * 1e3
     named = re.search(r"@ ([\d.]+)GHz", information.get("model name", ""))
     return float(named[1]) * 1e9 if named else None
@@ -165,7 +166,7 @@ def _base_frequency_hz(root: Path, information: dict[str, str]) -> float | None:
 
 def _place(cpu: Path) -> tuple[str, str]:
     topology = cpu / "topology"
-    return _text(topology / "physical_package_id"), _text(topology / "core_id")
+    return text_of(topology / "physical_package_id"), text_of(topology / "core_id")
 
 
 def _first_cpu(root: Path) -> Path:
@@ -179,18 +180,6 @@ def _members(cpu_list: str) -> list[int]:
         first, _, last = part.partition("-")
         members += range(int(first), int(last or first) + 1)
     return members
-
-
-def _number(path: Path) -> int:
-    text = _text(path)
-    return int(text) if re.fullmatch(r"-?\d+", text) else 0
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""
 
 
 if __name__ == "__main__":

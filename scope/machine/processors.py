@@ -1,4 +1,4 @@
-"""How many processors this process may use: what its affinity and its control groups (cgroup v1 and v2) allow.
+"""The processors that affinity and control groups (cgroup v1 and v2) leave to this process.
 
 The native program counts the same way (`measure/src/`), so that both mean the same by oversubscription.
 """
@@ -6,8 +6,9 @@ The native program counts the same way (`measure/src/`), so that both mean the s
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
+
+from scope.machine.kernel_files import number_of, text_of
 
 
 def usable(root: Path = Path("/")) -> int:
@@ -19,7 +20,7 @@ def usable(root: Path = Path("/")) -> int:
 
 
 def limited(processors: int, quota_processors: float | None) -> int:
-    """Return the number of whole processors that an affinity of so many and a quota leave, at least one."""
+    """Return the number of whole processors that affinity and quota leave, at least one."""
     return max(1, processors if quota_processors is None else min(processors, int(quota_processors)))
 
 
@@ -29,7 +30,7 @@ def quota(root: Path) -> float | None:
     The tightest limit from this process's group up to the root counts.
     """
     limits = []
-    for line in _text(root / "proc/self/cgroup").splitlines():
+    for line in text_of(root / "proc/self/cgroup").splitlines():
         _, controllers, group = line.split(":", 2)
         if controllers == "":
             limits += [_quota_v2(path) for path in _ancestors(root / "sys/fs/cgroup", group)]
@@ -45,22 +46,10 @@ def _ancestors(mount: Path, group: str) -> list[Path]:
 
 
 def _quota_v2(group: Path) -> float | None:
-    words = _text(group / "cpu.max").split()
+    words = text_of(group / "cpu.max").split()
     return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else None
 
 
 def _quota_v1(group: Path) -> float | None:
-    quota_us, period_us = _number(group / "cpu.cfs_quota_us"), _number(group / "cpu.cfs_period_us")
+    quota_us, period_us = number_of(group / "cpu.cfs_quota_us"), number_of(group / "cpu.cfs_period_us")
     return quota_us / period_us if quota_us > 0 and period_us > 0 else None
-
-
-def _number(path: Path) -> int:
-    text = _text(path)
-    return int(text) if re.fullmatch(r"-?\d+", text) else 0
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""

@@ -25,7 +25,7 @@ ROOM = 3.0
 
 @dataclass
 class Seen:
-    """What the launches so far said of a case."""
+    """The results of the launches so far for a case."""
 
     durations_s: list[float] = field(default_factory=list)
     medians_s: list[float] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Need:
-    """What a case asks for in each of its next launches."""
+    """The time that a case requests in each of its next launches."""
 
     fixed_s: float
     """What it takes beside its share; all of it for a case that becomes tight by itself."""
@@ -109,15 +109,15 @@ def _need(seen: Seen, budget_s: float, precision: float) -> Need:
 
 def _scale(needs: list[Need], time_s: float) -> float:
     """Return the scale at which all shares together, and what lies beside them, fill the time."""
+    from scipy.optimize import brentq
+
     sharing = [need for need in needs if need.after_one_second > 0]
     free_s = time_s - sum(need.fixed_s for need in needs)
-    low, high = 0.0, max((need.enough_s / need.after_one_second for need in sharing), default=0.0)
-    if sum(need.share_s(high) for need in sharing) <= free_s:
-        return high
-    for _ in range(60):
-        middle = (low + high) / 2
-        if sum(need.share_s(middle) for need in sharing) <= free_s:
-            low = middle
-        else:
-            high = middle
-    return low
+    most = max((need.enough_s / need.after_one_second for need in sharing), default=0.0)
+
+    def beyond_s(scale: float) -> float:
+        return sum(need.share_s(scale) for need in sharing) - free_s
+
+    if beyond_s(most) <= 0:
+        return most
+    return float(brentq(beyond_s, 0.0, most)) if beyond_s(0.0) < 0 else 0.0

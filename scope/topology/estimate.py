@@ -24,7 +24,6 @@ class AlgorithmEstimate(BaseModel):
 
     algorithm: str
     seconds: float
-    segment_bytes: int = 0
     chosen: bool = False
     """Whether the collectives would choose it."""
 

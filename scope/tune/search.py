@@ -7,6 +7,7 @@ that candidates are compared launch by launch.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,7 +34,7 @@ MOST_EQUATIONS = 1_000_000
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the search knows so far."""
+    """The state of the search."""
 
     summaries: list[Summary]
     costs: LuCosts
@@ -93,15 +94,10 @@ def _size(asked: Settings, possible: list[Candidate], evidence: Evidence) -> Siz
     in_memory = memory_n // best.block * best.block or memory_n
     if asked.seconds is None or evidence.costs.times(best, in_memory).total_s <= asked.seconds:
         return Size(n=in_memory, memory_n=memory_n, why=f"{share} of the memory")
-    low, high = 1, in_memory // best.block
-    while low < high:
-        middle = (low + high + 1) // 2
-        if evidence.costs.times(best, middle * best.block).total_s <= asked.seconds:
-            low = middle
-        else:
-            high = middle - 1
+    orders = range(best.block, max(in_memory, best.block) + 1, best.block)
+    in_time = bisect_right(orders, asked.seconds, key=lambda n: evidence.costs.times(best, n).total_s)
     why = f"predicted to take {units.quantity(asked.seconds, 's')}; {share} of the memory would hold {memory_n}"
-    return Size(n=low * best.block, memory_n=memory_n, why=why)
+    return Size(n=orders[max(in_time, 1) - 1], memory_n=memory_n, why=why)
 
 
 def _with_untuned(chosen: dict[Candidate, str], tuning: Tuning) -> dict[Candidate, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from scope.build import cmake, native, registry, scalapack
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import MpiInstallation, NativeBuild
+from tests.declared import described
 
 CMAKE = """cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES CXX)
@@ -58,6 +60,22 @@ def test_another_source_or_flag_is_another_build(
     fingerprints.add(native.fingerprint_of(embedded, small))
     fingerprints.add(native.fingerprint_of(embedded.model_copy(update={"version": "0"}), small))
     assert len(fingerprints) == 4
+
+
+def test_benchmarks_from_outside_make_another_build(
+    small: Path, embedded: MpiInstallation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = native.fingerprint_of(embedded, small)
+    folder = tmp_path / "more"
+    folder.mkdir()
+    monkeypatch.setenv(native.EXTRA_BENCHMARKS, str(folder))
+    with pytest.raises(UsageError, match=r"SCOPE_EXTRA_BENCHMARKS=.*more: must be a folder with benchmarks"):
+        native.fingerprint_of(embedded, small)
+    fingerprints = {without}
+    for text in ("", "// changed\n"):
+        (folder / "ring.cpp").write_text(text)
+        fingerprints.add(native.fingerprint_of(embedded, small))
+    assert len(fingerprints) == 3
 
 
 def test_a_failed_build_shows_the_first_error_and_the_log(small: Path, embedded: MpiInstallation) -> None:
@@ -119,3 +137,13 @@ def test_a_program_that_lists_nonsense_is_refused(tmp_path: Path) -> None:
 def test_a_program_that_does_not_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(ScopeError, match="does not run: No such file"):
         registry.load(str(tmp_path / "gone"))
+
+
+def test_two_benchmarks_of_one_name_are_refused(tmp_path: Path) -> None:
+    (one,) = described("mpi.barrier")
+    listed = json.dumps([one, one | {"source": "/elsewhere/barrier.cpp"}])
+    program = tmp_path / "scope-measure"
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{listed}\nEND\n")
+    program.chmod(0o755)
+    with pytest.raises(ScopeError, match="/elsewhere/barrier.cpp: mpi.barrier: declared by mpi/"):
+        registry.load(str(program))

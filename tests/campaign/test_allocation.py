@@ -118,7 +118,7 @@ def test_what_one_host_can_compare() -> None:
 @pytest.mark.parametrize(
     ("slots", "ranks", "words"),
     [
-        ([1], None, "one usable core"),
+        ([1], None, "one host with one slot"),
         ([1, 1], 2, "takes one rank"),
         ([2, 2], 4, "from 2 to 3"),
         ([2], 3, "2 to 2"),

@@ -6,8 +6,19 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
+from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from scope.campaign.clusters import Clusters, clusters
+from scope.campaign.clusters import (
+    FEWEST_MEMBERS,
+    Clusters,
+    agreement,
+    clusters,
+    dense_regions,
+    divisions,
+    silhouette,
+)
 from scope.campaign.study import Value
 from tests.campaign.records import study
 
@@ -94,3 +105,43 @@ def test_a_wild_run_is_no_group_of_its_own() -> None:
     assert made.of_points
     assert [(group.runs, group.points) for group in made.groups] == [(40, 8), (40, 8)]
     assert len(made.labels) == 80
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_separate_groups_and_stray_runs_are_those_of_scikit_learn(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    groups = 2 + seed % 4
+    corners = 20 * np.eye(groups, 5)
+    runs = np.vstack(
+        [np.repeat(corners, 25, axis=0) + random.normal(size=(25 * groups, 5)), [[90.0] * 5, [-90.0] * 5]]
+    )
+    theirs = np.asarray(HDBSCAN(min_cluster_size=max(3, len(runs) // 20), copy=True).fit_predict(runs))
+    ours = dense_regions(runs)
+    assert adjusted_rand_score(ours, theirs) == 1.0
+    assert ((ours == -1) == (theirs == -1)).all()
+    inside = runs[:-2]
+    divided = divisions(inside)[groups]
+    chosen = KMeans(groups, n_init=10, random_state=0).fit_predict(inside)
+    assert adjusted_rand_score(divided.labels, chosen) == 1.0
+    assert divided.silhouette == pytest.approx(silhouette_score(inside, chosen))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_silhouettes_and_agreements_are_those_of_scikit_learn(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    runs = random.normal(size=(40, 3))
+    labels, others = random.integers(0, 4, 40), random.integers(-1, 3, 40)
+    labels[0] = 9  # a group of one
+    assert silhouette(cdist(runs, runs), labels) == pytest.approx(silhouette_score(runs, labels))
+    assert agreement(labels, others) == pytest.approx(adjusted_rand_score(labels, others))
+    assert agreement(labels, labels) == 1.0
+    assert agreement(np.zeros(40, dtype=int), np.zeros(40, dtype=int)) == 1.0
+
+
+def test_k_means_squares_are_about_the_least_of_scikit_learn() -> None:
+    for seed in range(10):
+        runs = np.random.default_rng(seed).normal(size=(10 * FEWEST_MEMBERS, 4))
+        for count, divided in divisions(runs).items():
+            centroids = np.array([runs[divided.labels == number].mean(axis=0) for number in range(count)])
+            squares = ((runs - centroids[divided.labels]) ** 2).sum()
+            assert squares <= 1.05 * KMeans(count, n_init=10, random_state=0).fit(runs).inertia_

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, product
+from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from scope.catalog.benchmark import Benchmark, Parameter, Value
 from scope.catalog.catalog import LIMIT, Binding
@@ -215,3 +217,34 @@ def test_unknown_names_have_no_declaration() -> None:
     assert catalog().metric("mpi.no_such", "time_s") is None
     assert catalog().metric_label("unheard_of_s") == "unheard of"
     assert catalog().parameter_label("unheard_of") == "unheard of"
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "changes", "reason"),
+    [
+        (
+            "mpi.latency",
+            {"rungs": [{"pattern": "ping_pong", "layer": "operation"}]},
+            "rungs: pattern = ping_pong, layer = operation: the layer must be frames or network or mpi",
+        ),
+        (
+            "mpi.latency",
+            {"costs": [{"phase": "exchange", "kind": "messages"}]},
+            "costs: must be of a benchmark of level operation, algorithm, application",
+        ),
+        (
+            "operation.shift",
+            {"costs": [{"phase": "exchange", "kind": "messages", "bytes": "8*m^2"}]},
+            r"costs: 8\*m\^2: unknown m; must be of grid_rows, n, p",
+        ),
+        (
+            "operation.shift",
+            {"costs": [{"phase": "exchange", "kind": "messages", "bytes": "8*"}]},
+            "invalid syntax",
+        ),
+    ],
+)
+def test_a_declaration_without_a_place_is_refused(benchmark: str, changes: dict[str, Any], reason: str) -> None:
+    declared = catalog()[benchmark].model_dump()
+    with pytest.raises(ValidationError, match=reason):
+        Benchmark.model_validate(declared | changes)

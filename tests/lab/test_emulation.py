@@ -357,7 +357,7 @@ def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded:
     script = (
         "from scope.launch import wire; from scope.launch.site import site_of\n"
         "from scope.build import installations; from scope.plan import experiment\n"
-        "mpi = installations.find('embedded'); site = site_of(mpi, experiment.Launcher(), 'the test')\n"
+        "mpi = installations.find('embedded'); site = site_of(mpi, experiment.LauncherSettings(), 'the test')\n"
         "from scope.launch.cluster import start_once_per_host; from scope.mpi.openmpi import OpenMpiFamily\n"
         "settings = {'pml': 'ob1', 'btl': 'tcp,self', 'btl_tcp_if_include': 'eth1'}\n"
         "variables = {f'OMPI_MCA_{name}': value for name, value in settings.items()}\n"

@@ -73,7 +73,7 @@ class Trial:
         return replace(plan, launches=tuple(launches))
 
     def supervise(self, plan: Plan, time_s: float | None = None) -> bool:
-        site = site_of(self.build.mpi, asking.Launcher(), "the test")
+        site = site_of(self.build.mpi, asking.LauncherSettings(), "the test")
         supervisor = Supervisor(
             run=self.run,
             program=self.build.program,

@@ -160,7 +160,7 @@ def test_mpiexec_takes_the_hosts_of_the_job(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("PBS_JOBID", "7")
 
     def hosts(**asked: object) -> tuple[HostSlots, ...]:
-        return site_of(MPI, asking.Launcher.model_validate(asked), "x").hosts
+        return site_of(MPI, asking.LauncherSettings.model_validate(asked), "x").hosts
 
     assert hosts() == (HostSlots("a", 2), HostSlots("b", 2))
     assert hosts(hosts=["b", "a:1"]) == (HostSlots("b", 2), HostSlots("a", 1))

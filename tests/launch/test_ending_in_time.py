@@ -22,7 +22,7 @@ from tests.launch.conftest import Trial
 
 
 def supervisor(trial: Trial) -> Supervisor:
-    site = site_of(trial.build.mpi, asking.Launcher(), "the test")
+    site = site_of(trial.build.mpi, asking.LauncherSettings(), "the test")
     return Supervisor(
         run=trial.run,
         program=trial.build.program,

@@ -128,10 +128,10 @@ def test_an_mpi_without_a_launcher_file_names_those_that_have_one() -> None:
 
 
 def test_hosts_come_from_a_list_or_a_file(tmp_path: Path) -> None:
-    asked = experiment.Launcher(hosts=["a:3", "b"])
+    asked = experiment.LauncherSettings(hosts=["a:3", "b"])
     assert site_of(mpi_of("mpich"), asked, "x").hosts == (HostSlots("a", 3), HostSlots("b", None))
     (tmp_path / "hosts").write_text("# all\na:3\n\nb slots=4  # slow\nc\n")
-    asked = experiment.Launcher(hostfile=str(tmp_path / "hosts"))
+    asked = experiment.LauncherSettings(hostfile=str(tmp_path / "hosts"))
     assert site_of(mpi_of("mpich"), asked, "x").hosts == (
         HostSlots("a", 3),
         HostSlots("b", 4),
@@ -142,26 +142,26 @@ def test_hosts_come_from_a_list_or_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["a:0", "a:-1", "a b", "a:x", "a;reboot", "$(reboot)"])
 def test_a_strange_host_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError, match="must be a host's name, or name:slots"):
-        site_of(mpi_of("mpich"), experiment.Launcher(hosts=[text]), "x")
+        site_of(mpi_of("mpich"), experiment.LauncherSettings(hosts=[text]), "x")
     (tmp_path / "hosts").write_text(f"a\n{text}\n")
     with pytest.raises(UsageError, match="hosts:2"):
-        site_of(mpi_of("mpich"), experiment.Launcher(hostfile=str(tmp_path / "hosts")), "x")
+        site_of(mpi_of("mpich"), experiment.LauncherSettings(hostfile=str(tmp_path / "hosts")), "x")
 
 
 def test_an_empty_hostfile_and_two_lists_are_refused(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("# nobody\n")
     with pytest.raises(UsageError, match="names no host"):
-        site_of(mpi_of("mpich"), experiment.Launcher(hostfile=str(tmp_path / "hosts")), "x")
+        site_of(mpi_of("mpich"), experiment.LauncherSettings(hostfile=str(tmp_path / "hosts")), "x")
     with pytest.raises(UsageError, match=r"beside launcher\.hosts"):
-        site_of(mpi_of("mpich"), experiment.Launcher(hosts=["a"], hostfile="h"), "x")
+        site_of(mpi_of("mpich"), experiment.LauncherSettings(hosts=["a"], hostfile="h"), "x")
 
 
 def test_a_launcher_that_is_not_there_is_named() -> None:
     nothing = mpi_of("mpich").model_copy(update={"launcher": ""})
     with pytest.raises(UsageError, match=r"has no mpiexec beside it; name one with launcher\.mpiexec"):
-        site_of(nothing, experiment.Launcher(), "x")
+        site_of(nothing, experiment.LauncherSettings(), "x")
     with pytest.raises(UsageError, match=r"x: launcher\.mpiexec = /nowhere: no such program"):
-        site_of(mpi_of("mpich"), experiment.Launcher(mpiexec="/nowhere"), "x")
+        site_of(mpi_of("mpich"), experiment.LauncherSettings(mpiexec="/nowhere"), "x")
 
 
 def test_slots_are_counted() -> None:
@@ -176,6 +176,6 @@ def test_slots_are_counted() -> None:
 
 
 def test_every_host_answers_the_probe(mpi: MpiInstallation) -> None:
-    here = site_of(mpi, experiment.Launcher(), "x")
+    here = site_of(mpi, experiment.LauncherSettings(), "x")
     output = run_once_per_host(here, ["/bin/echo", "hello"])
     assert output.split() == ["hello"]

@@ -247,7 +247,7 @@ def test_without_slurm_or_a_job_one_line_says_what_is_missing(
 ) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     with pytest.raises(UsageError, match=r"this is not running inside a slurm job; start scope inside one"):
-        site_of(embedded, asking.Launcher(kind="slurm"), "x")
+        site_of(embedded, asking.LauncherSettings(kind="slurm"), "x")
     for command in ("--submit", "--each-host", "--pairs"):
         (tmp_path / command).mkdir()
         with pytest.MonkeyPatch.context() as patch:

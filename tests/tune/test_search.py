@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -159,6 +160,7 @@ def test_too_few_launches_name_no_winner(factor: float, words: str) -> None:
     assert not tuning.conclusion.winner
     assert words in tuning.conclusion.words[0]
     if factor > 1:
+        assert re.search(r"was the fastest, the next .+ % slower$", tuning.conclusion.words[0])
         assert tuning.conclusion.chosen == best, "what is twice as fast is chosen all the same"
 
 

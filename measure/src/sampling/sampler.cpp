@@ -16,11 +16,11 @@
 namespace scope {
 namespace {
 
-// A looped repetition lasts so long that a step of the clock is 0.2 % of it, and at least 5 us.
+// A looped repetition is long enough that a clock step is 0.2 % of it, and at least 5 us.
 constexpr double steps_per_repetition = 500;
 constexpr double shortest_repetition_s = 5e-6;
-// What is looped at all is looped so often that costs of every n-th operation (credits returned, queues
-// turned over) fall into each repetition alike.
+// A loop has at least this many operations, so that the costs of every n-th operation (credits returned,
+// queues wrapped) affect all repetitions alike.
 constexpr std::int64_t fewest_looped = 32;
 constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
@@ -82,8 +82,7 @@ class Sampling {
   Synchronization chosen_synchronization() const {
     if (setting_.world.size() == 1) return Synchronization::none;
     if (policy_.synchronization) return *policy_.synchronization;
-    // An exchange that its initiator times synchronises itself: the partner already waits for the next
-    // message.
+    // An exchange timed by its initiator synchronises itself: the partner already waits for the next message.
     const bool common_start = collective() || declaration_.definition == Definition::max_rank;
     if (!common_start) return Synchronization::none;
     // A window starts all ranks at one time but waits by spinning, which needs a processor per rank.
@@ -155,7 +154,7 @@ class Sampling {
 
   void open_series(const Times& first) {
     auto& series = outcome_.series;
-    // One process alone has no common start to lose by looping.
+    // A single process has no common start to lose by looping.
     const std::int64_t isolated_operations = collective() && setting_.world.size() > 1 ? 1 : operations_;
     series.push_back({.cadence = Cadence::isolated,
                       .synchronization = synchronization_,
@@ -169,8 +168,7 @@ class Sampling {
     }
   }
 
-  // Whether one operation takes so long that its start is nothing beside it: every definition would say the
-  // same.
+  // Whether one operation takes so long that its start is negligible: all definitions would agree.
   bool of_seconds() const { return repetition_s_ > one_definition_s; }
 
   void begin_group() {
@@ -211,7 +209,7 @@ class Sampling {
     collect_headline(size);
   }
 
-  // Brings the headline times of the last `size` repetitions to the root.
+  // Gathers the headline times of the last `size` repetitions on the root.
   void collect_headline(int size) {
     const Series& series = outcome_.series.front();
     const std::size_t from = series.size() - size;
@@ -256,7 +254,7 @@ class Sampling {
   }
 
   int group_size(std::size_t done) const {
-    // As many as can make it enough, then as many again: each decision costs the ranks a meeting.
+    // As many as may suffice, then as many again: each decision costs the ranks a collective operation.
     const int useful =
         done == 0 ? policy_.minimum_repetitions + 1 : static_cast<int>(done);
     const int affordable = static_cast<int>(std::min(group_s / std::max(repetition_s_, 1e-9), 1e6));
@@ -264,7 +262,7 @@ class Sampling {
     return std::min(size, policy_.maximum_repetitions - static_cast<int>(done));
   }
 
-  // The size of the next group, or 0 when it is enough. The root decides for all.
+  // The size of the next group, or 0 when the case is finished. The root decides for all.
   int decide(double spent_s) {
     int next = 0;
     if (setting_.world.root()) {

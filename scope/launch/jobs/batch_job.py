@@ -15,7 +15,7 @@ from scope.launch.supervision.journal import Journal
 from scope.machine.machine import Machine
 from scope.plan import experiment as asking
 from scope.plan import plan as planning
-from scope.plan.experiment import Experiment, Launcher
+from scope.plan.experiment import Experiment, LauncherSettings
 from scope.rundirectory import Run, RunDirectory, read_json, read_text, write_text
 
 
@@ -88,7 +88,7 @@ def outcome(run: RunDirectory, number: str, state: JobState) -> bool:
     raise UsageError(message) if state.exit_code == UsageError.exit_code else ScopeError(message)
 
 
-def _request(run: RunDirectory, asked: Launcher, nice: int) -> Request:
+def _request(run: RunDirectory, asked: LauncherSettings, nice: int) -> Request:
     """Return what a job asks for; a run that was begun must go on on the same hosts."""
     named = asked.nodelist or [host.partition(":")[0] for host in asked.hosts]
     if run.machine.exists():

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import log
-from typing import Literal
+from typing import Literal, get_args
 
 from scope import units
-from scope.catalog.benchmark import Pattern
+from scope.catalog.benchmark import Layer, Pattern
 from scope.catalog.catalog import LIMIT, PROGRAM_LEVELS, Standing
 from scope.machine.machine import Machine
 from scope.models.fitting.ratios import ratio
@@ -25,8 +25,8 @@ from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 from scope.strict import Strict
 
-Layer = Literal["limit", "frames", "node", "network", "mpi", "operation", "algorithm", "application", "storage"]
 Quantity = Literal["bandwidth_bytes_per_s", "latency_s", "flops_per_s"]
+LAYERS: tuple[Layer, ...] = get_args(Layer)
 Exchange = Literal["ping-pong", "stream"]
 Program = Literal["algorithm", "application"]
 EXCHANGES: dict[Exchange, Literal["ping_pong", "stream"]] = {"ping-pong": "ping_pong", "stream": "stream"}
@@ -343,7 +343,7 @@ def _against_one_process(level: Program, chosen: Summary, one: Summary, measurem
 
 
 def _node(measurements: Measurements) -> Iterator[Ladder]:
-    """Yield what the benchmarks of a node reach of its limits in one process: arithmetic, then memory."""
+    """Yield what benchmarks reach of a node's limits in one process: arithmetic, then memory."""
     yield from filter(None, [_inside_a_node("arithmetic", "flop/s", "flops_per_s", measurements)])
     yield from filter(None, [_inside_a_node("memory", "B/s", "bandwidth_bytes_per_s", measurements)])
 
@@ -353,10 +353,17 @@ def _inside_a_node(
 ) -> Ladder | None:
     limits = _fastest(measurements, pattern, LIMIT, unit)
     limit = max(limits.values(), key=lambda s: s.estimate.value, default=None)
-    rungs = [s for s in _fastest(measurements, pattern, "node", unit).values() if s is not limit]
+    # What programs compute in one process has ladders of its own.
+    layers = [one for one in LAYERS if one != LIMIT and (pattern == "memory" or one not in PROGRAM_LEVELS)]
+    rungs = [
+        Step(layer, s.label, s.estimate)
+        for layer in layers
+        for s in _fastest(measurements, pattern, layer, unit).values()
+        if s is not limit
+    ]
     if limit is None or not rungs:
         return None
-    steps = [Step("limit", limit.label, limit.estimate), *(Step("node", s.label, s.estimate) for s in rungs)]
+    steps = [Step("limit", limit.label, limit.estimate), *rungs]
     return Ladder(
         path="one process", quantity=quantity, message_bytes=None, rungs=_rungs(steps, unit, higher_is_better=True)
     )

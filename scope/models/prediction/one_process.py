@@ -70,16 +70,24 @@ class OneProcess:
         return self._rates[key]
 
     def _measured(self, wanted: dict[str, Value], phase: Phase, units: Callable[[float], float]) -> Rates | None:
+        metric = self._metric(phase)
         by_size: dict[int, Summary] = {}
         for one in self._summaries:
             size = self._catalog.size(one.benchmark, one.parameters)
-            if one.metric == f"{phase}_s" and self._effective(one.parameters) == wanted and size:
+            if one.metric == metric and self._effective(one.parameters) == wanted and size:
                 by_size.setdefault(size, one)
         if not by_size:
             return None
         sizes = sorted(by_size)
         drawn = np.array([draw(by_size[size], self._random) / units(size) for size in sizes])
         return np.array(sizes, dtype=np.float64), drawn
+
+    def _metric(self, phase: Phase) -> str | None:
+        """Return the metric of a phase; a program that tells no phases apart only computes on one process."""
+        name = f"{phase}_s"
+        if phase == "compute" and name not in self._catalog[self._costs.benchmark].metric:
+            return self._catalog.time_metric(self._costs.benchmark)
+        return name
 
     def _effective(self, parameters: Mapping[str, Value]) -> dict[str, Value]:
         """Return the parameters but the size that have an effect on one process."""

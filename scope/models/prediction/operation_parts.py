@@ -30,7 +30,10 @@ LAYOUT, STRIDED, CONTIGUOUS = "layout", "columns", "rows"
 
 
 class OperationParts(Strict):
-    """Where the time of a program's operation on fresh buffers goes. All times are of the whole operation."""
+    """Where the time of a program's operation goes, on fresh buffers where it has the choice.
+
+    All times are of the whole operation.
+    """
 
     subject: Case
     time_s: Estimate
@@ -47,7 +50,7 @@ class OperationParts(Strict):
 
 
 def operation_parts(measurements: Measurements) -> list[OperationParts]:
-    """Take every operation with fresh buffers apart whose processes had a processor each."""
+    """Take every operation apart whose processes had a processor each: of two kinds of buffers, the fresh ones."""
     catalog = measurements.catalog
     times = {one.name: catalog.time_metric(one.name) for one in catalog if one.level == "operation" and one.costs}
     ping_pongs = _ping_pongs(measurements)
@@ -55,7 +58,7 @@ def operation_parts(measurements: Measurements) -> list[OperationParts]:
     found = []
     for one in operations.values():
         ping_pong = ping_pongs.get((one.transport, one.placement.kind))
-        if one.parameters.get(BUFFERS) == FRESH and not measurements.is_oversubscribed(one) and ping_pong:
+        if one.parameters.get(BUFFERS, FRESH) == FRESH and not measurements.is_oversubscribed(one) and ping_pong:
             found.append(_apart(one, operations, ping_pong, measurements))
     return found
 
@@ -89,7 +92,7 @@ def _apart(
 ) -> OperationParts:
     messages = _messages(fresh, ping_pong, measurements)
     total = fresh.estimate.value
-    used = operations.get(_changed(fresh, {BUFFERS: USED}))
+    used = operations.get(_changed(fresh, {BUFFERS: USED})) if BUFFERS in fresh.parameters else None
     rows = operations.get(_changed(fresh, {BUFFERS: USED, LAYOUT: CONTIGUOUS}))
     first_touch = total - used.estimate.value if used else None
     strided = fresh.parameters.get(LAYOUT) == STRIDED

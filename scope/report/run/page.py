@@ -55,6 +55,7 @@ class Section:
     """One benchmark on the page."""
 
     benchmark: str
+    title: str
     summary: str
     figures: list[Figure | Comparison]
     failed: list[Row]
@@ -241,7 +242,8 @@ def _section(contents: Contents, benchmark: str) -> Section:
     mine = [one for one in contents.headline if one.benchmark == benchmark]
     failed = _cases(contents, [one for one in mine if not one.valid])
     number = len({one.key for one in mine})
-    return Section(benchmark, contents.describe(benchmark), filled(figures), failed, number)
+    declared = contents.catalog[benchmark]
+    return Section(benchmark, declared.title, declared.summary, filled(figures), failed, number)
 
 
 def filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
@@ -261,7 +263,7 @@ def filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
 
 
 def _cases(contents: Contents, failed: Sequence[Summary]) -> list[Row]:
-    """Return each case once, whatever the number of its metrics."""
+    """Return each case once, for any number of metrics."""
     return list({row.label: row for row in rows(failed, contents.catalog)}.values())
 
 

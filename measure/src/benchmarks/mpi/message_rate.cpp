@@ -1,4 +1,4 @@
-// mpi.message_rate: how many messages per second all pairs together can start and finish.
+// mpi.message_rate: messages per second that all pairs together can send and receive.
 //
 // The first half of the processes sends to the second. Timed: a window of messages from every sender and an
 // empty acknowledgement back, on every rank's own clock after a common start; the slowest rank counts.
@@ -86,10 +86,10 @@ class MessageRate final : public Benchmark {
 const Registration registration{{
     .name = "mpi.message_rate",
     .title = "message rate",
-    .summary = "messages per second of all pairs at once, first half to second half",
+    .summary = "messages per second of all pairs at once, first half of the ranks to second half",
     .ranks = Ranks::even(),
     .parameters = {size("message_bytes", "B", 8, 0, 1 << 20, "payload of each message"),
-                   call("window", "", 64, 1, 4096, "messages under way from each sender")},
+                   call("window", "", 64, 1, 4096, "messages in flight from each sender")},
     .definition = Definition::max_rank,
     .metrics = {messages_per_second(), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=all message_bytes=8"},

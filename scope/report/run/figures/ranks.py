@@ -24,7 +24,7 @@ from scope.report.run.figures.grouping import MOST_SERIES, panels, series, serie
 from scope.report.wording import definition
 from scope.statistics.summary import Summary
 
-LEVELS = ("mpi", "operation", "algorithm", "application")
+LEVELS = ("mpi", "operation", "algorithm", "application", "storage")
 """Levels whose benchmarks are drawn by number of processes."""
 _SIZES = 4
 
