@@ -1,4 +1,4 @@
-// Writes JSON. Numbers that JSON cannot hold (NaN, infinities) are refused, never written.
+// Writes JSON. Numbers outside JSON (NaN, infinities) are refused, never written.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace scope {
 
-// A string in quotes; bytes that are no UTF-8 pass as they are.
+// A string in quotes; bytes that are not UTF-8 pass unchanged.
 std::string json_quoted(std::string_view text);
 
 class Json {

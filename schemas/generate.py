@@ -39,7 +39,7 @@ FILES: dict[str, tuple[Any, str]] = {
     "campaign": (Head, "campaign.json: what a campaign, placement study or soak was asked for, and its status"),
     "campaign-run": (RunRecord, "runs.jsonl of a campaign: one line; seconds and bytes"),
     "analysis": (Analysis, "analysis.json: the joint analysis of the runs of a campaign; seconds and bytes"),
-    "tune": (Tuning, "tune.json: settings of LINPACK that were predicted, tried and chosen; seconds and flop/s"),
+    "tune": (Tuning, "tune.json: settings of LINPACK predicted, measured and chosen; seconds and flop/s"),
     "machine-comparison": (MachineComparison, "machine-comparison.json: a monitored program beside the machine"),
 }
 

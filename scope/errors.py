@@ -1,4 +1,4 @@
-"""What Scope tells people when it cannot go on: one line, never a traceback."""
+"""Errors for people: one line, never a traceback."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ class ScopeError(Exception):
 
     exit_code = 1
     resumable: Path | None = None
-    """The run directory, where the work was begun and can be resumed."""
+    """The run directory, if the work can be resumed."""
 
 
 class UsageError(ScopeError):
-    """The command line or an input file is wrong; the message says what is allowed (exit code 2)."""
+    """The command line or an input file is wrong; the message states the allowed values (exit code 2)."""
 
     exit_code = 2
 

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Skipped(Strict):
-    """A case that was not tried."""
+    """A case that was not measured."""
 
     benchmark: str
     case: str

@@ -90,7 +90,7 @@ def test_choices_that_leave_no_case_or_several_are_named(golden_run: Path) -> No
         run.samples("operation.broadcast")
     with pytest.raises(scope.UsageError, match=r"no case mpi\.latency message_bytes=3; there are: "):
         run.samples("mpi.latency", message_bytes=3)
-    with pytest.raises(scope.UsageError, match="is no run directory"):
+    with pytest.raises(scope.UsageError, match="is not a run directory"):
         scope.open(golden_run / "launches")
 
 

@@ -1,5 +1,5 @@
-// The clock that all native parts read: the processor's time stamp register where it counts at a constant rate, else
-// the operating system's monotonic clock. Ticks of all processes of one host are on one scale.
+// The clock of all native parts: the processor's time stamp register where it counts at a constant rate,
+// otherwise the operating system's monotonic clock. Ticks of all processes of one host share one scale.
 #pragma once
 
 #include <time.h>
@@ -20,7 +20,7 @@ inline Ticks nanoseconds_of(clockid_t clock) {
   return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
 }
 
-// Why the register is no clock; nullptr where it counts at a constant rate in every power state.
+// Why the register is not usable as a clock; nullptr where it counts at a constant rate in every power state.
 inline const char* register_objection() {
 #if defined(__x86_64__)
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
@@ -44,7 +44,7 @@ inline const char* register_name() {
 #endif
 }
 
-// As cheap as a read can be: the processor may move instructions across it. Compiler built-ins, because the header of
+// The cheapest read: the processor may move instructions across it. Compiler built-ins, because the header of
 // intrinsics takes longer to compile than any other.
 inline Ticks register_ticks() {
 #if defined(__x86_64__)
@@ -92,7 +92,7 @@ struct Moment {
   Ticks nanoseconds;
 };
 
-// Of so many readings of both clocks the one that took least time, which no interruption has spoilt.
+// Of several readings of both clocks the fastest one, which no interruption disturbed.
 template <class Now>
 Moment moment_on(clockid_t clock, int attempts, Now&& now) {
   Moment best{};

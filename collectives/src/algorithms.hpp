@@ -1,6 +1,6 @@
 // The algorithms, each one file in algorithms/ that registers itself.
 //
-// What the spaces hold when a program begins, and when it ends:
+// Contents of the memory spaces when a program begins and ends:
 //
 //   operation  begins with                                   ends with
 //   broadcast  work: the message, at the root                work: the message, everywhere
@@ -21,7 +21,7 @@
 
 namespace scope {
 
-inline constexpr Shape any_shape[] = {Shape::binomial};  // of algorithms that make no tree of several levels
+inline constexpr Shape any_shape[] = {Shape::binomial};  // of algorithms without a multilevel tree
 inline constexpr Shape passing_shapes[] = {Shape::binomial, Shape::chain, Shape::tail};
 inline constexpr Shape collecting_shapes[] = {Shape::star, Shape::binomial};
 
@@ -33,7 +33,7 @@ struct Algorithm {
   Schedule (*make)(const Problem&);
 };
 
-// A namespace-scope Registration makes an algorithm known; nothing else has to be touched.
+// A namespace-scope Registration makes an algorithm known; no other file lists it.
 class Registration {
  public:
   explicit Registration(const Algorithm& algorithm);
@@ -42,7 +42,7 @@ class Registration {
 // By operation, then by name: the same on every rank.
 std::span<const Algorithm> algorithms();
 
-// nullptr where the operation has none of this name.
+// nullptr where the operation has no algorithm of this name.
 const Algorithm* find_algorithm(Operation operation, const std::string& name);
 
 }  // namespace scope

@@ -11,8 +11,8 @@ namespace scope {
 namespace {
 
 // Smaller segments cost more processor time than they gain. Larger ones leave in two pieces: Open MPI sends
-// the first 64 KiB with the request and the rest behind all that was posted meanwhile, so that no segment is
-// whole before the last one has left, and the pipeline is none.
+// the first 64 KiB with the request and the rest behind everything posted meanwhile, so that no segment is
+// complete before the last one has left, and there is no pipelining.
 constexpr std::int64_t least_segment_bytes = 8192;
 constexpr std::int64_t most_segment_bytes = 32768;
 constexpr double as_fast = 1.03;
@@ -32,7 +32,7 @@ std::vector<std::int64_t> sizes(const Problem& problem) {
   return list;
 }
 
-// Of those that are as fast as the fastest, within an estimate's worth: the fewest messages, then the first
+// Of those as fast as the fastest, within the accuracy of an estimate: the fewest messages, then the first
 // shape.
 std::vector<Candidate>::const_iterator least_effort(const std::vector<Candidate>& tried) {
   const auto fastest = std::min_element(
@@ -68,7 +68,7 @@ Candidate best_of(const Problem& problem, const Algorithm& algorithm, std::int64
       attempt(shape, segment_bytes > 0 ? segment_bytes : problem.units * problem.unit_bytes);
       continue;
     }
-    // The time falls, then rises with the segment: go from the middle in the direction that is better.
+    // The time falls, then rises with the segment: search from the middle in the better direction.
     const std::vector<std::int64_t> all = sizes(problem);
     std::map<std::size_t, double> known;
     const auto at = [&](std::size_t index) {

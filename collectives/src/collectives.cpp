@@ -8,7 +8,7 @@
 #include "executor.hpp"
 #include "layout.hpp"
 
-// Arguments that are wrong go to the library, whose business errors are.
+// Invalid arguments are passed to the library, which reports the errors.
 
 namespace scope {
 
@@ -40,20 +40,20 @@ void* element(void* begin, MPI_Datatype type, std::int64_t number) {
   return const_cast<void*>(element(static_cast<const void*>(begin), type, number));
 }
 
-// Our algorithms change the order of the operands.
+// Our algorithms change the order of operands.
 bool reorderable(MPI_Op op) {
   int commutes = 0;
   return op != MPI_OP_NULL && PMPI_Op_commutative(op, &commutes) == MPI_SUCCESS && commutes;
 }
 
-// What one rank contributes or receives in gather, scatter, allgather and alltoall.
+// The contribution or result of one rank in gather, scatter, allgather and alltoall.
 struct Block {
   int count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   std::int64_t size() const { return count * packed_bytes(type); }
 };
 
-// Bytes of a block that all ranks together can move; 0 where that is nothing, or too much to pack.
+// Bytes of a block that all ranks can move; 0 where there are none, or too many to pack.
 bool movable(const Block& block, int ranks) {
   const std::int64_t size = block.size();
   return size > 0 && size <= most_int / ranks;
@@ -136,7 +136,7 @@ int allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI
   Memory memory = reduction_memory(type, op);
   memory.input = send == MPI_IN_PLACE ? receive : send;
   memory.result = receive;
-  // What comes down must not overwrite what still goes up.
+  // Segments coming down must not overwrite those still going up.
   const bool apart = program.extent(Space::result) > 0;
   const bool copied = apart && (program.extent(Space::work) > 0 || send == MPI_IN_PLACE);
   Elements work, incoming(type, program.extent(Space::incoming));

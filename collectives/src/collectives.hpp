@@ -1,5 +1,5 @@
-// The operations, by our schedules where that is decided, else by the library's own. C and Fortran entries
-// call these.
+// The operations, by Scope's schedules where these were chosen, otherwise by the library. C and Fortran
+// entries call these.
 #pragma once
 
 #include <mpi.h>

@@ -31,7 +31,7 @@ State& state() {
   return *only;
 }
 
-// An attribute value that says: pass through.
+// The attribute value of communicators that are passed through.
 char pass_through;
 
 int forget(MPI_Comm, int, void* value, void*) {
@@ -39,7 +39,7 @@ int forget(MPI_Comm, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-// What rank 0 found on every rank: empty text and false where it complained.
+// Rank 0's result on every rank: empty text and false where it failed.
 bool share_text(std::string& text, bool fine) {
   long long length = fine ? static_cast<long long>(text.size()) : -1;
   PMPI_Bcast(&length, 1, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
@@ -60,7 +60,7 @@ std::vector<std::string> processor_names(int ranks) {
   return names;
 }
 
-// Reads the file on rank 0; every rank parses the same text, and so comes to the same verdict.
+// Reads the file on rank 0; every rank parses the same text and so reaches the same result.
 bool prepare(State& state, bool root, int ranks) {
   std::string text;
   bool fine = true;
@@ -68,7 +68,7 @@ bool prepare(State& state, bool root, int ranks) {
     state.settings = read_settings();
   } catch (const std::exception& error) {
     if (root) complain(error.what());
-    fine = false;  // the environment may differ between hosts: rank 0's verdict holds
+    fine = false;  // the environment may differ between hosts: rank 0 decides
   }
   if (root && fine) {
     std::ifstream file(state.settings.topology);
@@ -225,7 +225,7 @@ void Communicator::log(const Problem& problem, const Candidate& taken,
   line.end();
   if (std::FILE* file = std::fopen(state().settings.log.c_str(), "a")) {
     std::fputs((line.text() + "\n").c_str(),
-               file);  // one write, so that lines of several communicators stay whole
+               file);  // one write, so that lines of several communicators are not interleaved
     std::fclose(file);
   }
 }
@@ -235,7 +235,7 @@ Decision* Communicator::decide(Operation operation, int root, std::int64_t units
   const auto [found, fresh] = decisions_.try_emplace({operation, root, size_class(units * unit_bytes)});
   Decision& decision = found->second;
   if (fresh) {
-    // Rank 0 decides: estimates need not come out the same to the last bit on different processors.
+    // Rank 0 decides: estimates may differ in the last bit between processors.
     long long said[3] = {-1, 0, 0};
     if (rank_ == 0) {
       const Candidate taken = choose(problem);

@@ -1,5 +1,4 @@
-// What the library knows of one communicator: where its ranks are, a communicator of its own, and what was
-// decided.
+// State of one communicator: the places of its ranks, a private duplicate, and the decisions made.
 #pragma once
 
 #include <mpi.h>
@@ -13,10 +12,10 @@
 
 namespace scope {
 
-// True once MPI is up, a topology is known and the job has several hosts. All entries look here first.
+// True once MPI is up, a topology is known and the job has several hosts. All entries check this first.
 extern bool collectives_active;
 
-// Called right after MPI came up, and before it goes down.
+// Called right after MPI is initialised, and before it is finalised.
 void begin_collectives();
 void end_collectives();
 
@@ -34,8 +33,8 @@ struct Decision {
 
 class Communicator {
  public:
-  // nullptr: pass through (between groups, one process, one host, unknown processes). Collective in the first
-  // call.
+  // nullptr: pass through (intercommunicator, one process, one host, unknown processes). Collective in the
+  // first call.
   static Communicator* of(MPI_Comm comm);
 
   MPI_Comm own() const { return own_; }
@@ -43,10 +42,11 @@ class Communicator {
   int size() const { return size_; }
 
   // The decision for this kind of message, made by rank 0 in the first call and the same everywhere; nullptr
-  // where the library's own is to be used. Collective.
+  // where the library's own algorithm is to be used. Collective.
   Decision* decide(Operation operation, int root, std::int64_t units, std::int64_t unit_bytes);
 
-  // Reports an error of our own calls as the user's communicator wishes; returns it.
+  // Reports an error of our own calls through the error handler of the user's communicator; returns the
+  // error.
   int fail(MPI_Comm comm, int code) const;
 
   ~Communicator();

@@ -1,5 +1,5 @@
-// The C entries of MPI that this library stands before. Without several hosts, one branch and the library's
-// own.
+// The C entries of MPI that this library intercepts. Without several hosts they cost one branch before the
+// library's own.
 #include "collectives.hpp"
 #include "communicator.hpp"
 

@@ -1,10 +1,10 @@
-// The Fortran entries. MPICH's Fortran library calls the C entries, which is all it takes; Open MPI's calls
-// the profiling ones past them, so that its entries are here: mpif.h and `use mpi` (mpi_bcast_ in the
-// manglings of the compilers), and `use mpi_f08` (ompi_bcast_f).
+// The Fortran entries. MPICH's Fortran library calls the C entries, which suffices; Open MPI's calls the PMPI
+// routines directly, so its entries are here: mpif.h and `use mpi` (mpi_bcast_ in the manglings of the
+// compilers), and `use mpi_f08` (ompi_bcast_f).
 //
-// MPI_BOTTOM and MPI_IN_PLACE of Fortran are addresses of common blocks of Open MPI's Fortran library. They
-// are weak here: a C program does not load that library, and its addresses are then null and equal to no
-// buffer.
+// Fortran's MPI_BOTTOM and MPI_IN_PLACE are addresses of common blocks of Open MPI's Fortran library. They
+// are weak symbols here: a C program does not load that library, and the addresses are then null and equal to
+// no buffer.
 #include <mpi.h>
 
 #ifdef OPEN_MPI
@@ -113,7 +113,7 @@ void alltoall(SCOPE_TWO_SIDES, MPI_Fint* comm, MPI_Fint* error) {
 
 }  // namespace
 
-// One function under all the names that Fortran compilers give it, and under Open MPI's own.
+// One function under all the names of Fortran compilers, and under Open MPI's own.
 #define SCOPE_FORTRAN(name, lower, upper, parameters, arguments)            \
   extern "C" {                                                              \
   __attribute__((visibility("default"))) void mpi_##lower parameters {      \

@@ -1,8 +1,8 @@
 // scope-estimate TOPOLOGY OPERATION BYTES --hosts a,a,b,… [--root R] [--segment BYTES] [--library
 // openmpi|mpich]
 //
-// One JSON object per line: every algorithm of the operation at its best, the library's own, and the physical
-// limit; `chosen` is what the collectives would take.
+// One JSON object per line: every algorithm of the operation with its best settings, the library's own, and
+// the physical limit; `chosen` is the one that the collectives would take.
 #include <charconv>
 #include <cstdio>
 #include <fstream>
@@ -115,7 +115,7 @@ void print(const Line& line) {
   std::puts(json.text().c_str());
 }
 
-// What passes each trunk: the ways of groups, not the ports of hosts.
+// The bytes over each trunk: the uplinks of groups, not the ports of hosts.
 BytesOver bytes_over(const Problem& problem, const Schedule& schedule) {
   const Estimate walked = walk(problem, schedule);
   BytesOver members;

@@ -11,10 +11,10 @@ namespace scope {
 
 namespace {
 
-// Messages up to here leave when they are sent; larger ones ask first whether they are expected. Open MPI
-// over TCP: 64 KiB; others are near.
+// Eager limit: larger messages wait for the receiver (rendezvous). Open MPI over TCP: 64 KiB; others are
+// similar.
 constexpr std::int64_t eager_bytes = 65536;
-// Of the latency of an empty message, so much is work of the sender, and as much of the receiver; at most so
+// This share of an empty message's latency is work of the sender, and as much of the receiver; at most this
 // long.
 constexpr double overhead_share = 0.4;
 constexpr double overhead_most_s = 2e-5;
@@ -34,7 +34,7 @@ struct Message {
   int to = 0;
   std::int64_t bytes = -1;     // as sent
   std::int64_t expected = -1;  // as received
-  double asked = infinity;     // when the receiver may know of it
+  double asked = infinity;     // when the receiver can know of the message
   double posted = infinity;    // when the receive was posted
   double left = infinity;      // when the last byte has left the sender
   double arrived = infinity;
@@ -44,7 +44,7 @@ struct Message {
 
 // One direction between two ranks: messages leave one after another, as on a TCP connection.
 struct Connection {
-  std::vector<int> messages;  // in the order of sending and of receiving: they match by their place
+  std::vector<int> messages;  // in the order of sending and of receiving, by which they match
   std::size_t sent = 0;
   std::size_t received = 0;
   std::vector<int> queue;  // ready to leave
@@ -70,7 +70,7 @@ enum class What { resume, ready, arrive };
 
 struct Event {
   double at;
-  std::uint64_t order;  // equal times in the order of their making
+  std::uint64_t order;  // breaks ties in order of creation
   What what;
   int which;
   bool operator>(const Event& other) const { return at != other.at ? at > other.at : order > other.order; }
@@ -126,7 +126,7 @@ class Walk {
     return connections_[static_cast<std::int64_t>(from) * static_cast<std::int64_t>(walkers_.size()) + to];
   }
 
-  // The message of this place on the connection, whoever comes first.
+  // The message at this position on the connection, whichever side comes first.
   int message_at(Connection& pair, std::size_t place, int from, int to) {
     if (place == pair.messages.size()) {
       pair.messages.push_back(static_cast<int>(messages_.size()));
@@ -165,7 +165,7 @@ class Walk {
     return id;
   }
 
-  // A large message leaves when the receiver has answered that it is expected.
+  // A rendezvous message leaves when the receiver has posted its receive.
   void clear_to_send(int id) {
     const Message& message = messages_[id];
     if (message.posted < infinity && message.asked < infinity)
@@ -194,7 +194,7 @@ class Walk {
     if (waiting == rank) push(std::max(at, walkers_[rank].now), What::resume, rank);
   }
 
-  // Blocks the rank until the message has left or arrived; false where it need not wait.
+  // Blocks the rank until the message has left or arrived; false where no wait is needed.
   bool blocks(int rank, int id, bool incoming) {
     const Message& message = messages_[id];
     const double done = incoming ? message.arrived : message.left;
@@ -299,7 +299,8 @@ class Walk {
     return flows_.empty() ? infinity : std::max(first, clock_);
   }
 
-  // Max-min fair: the most contended resource is divided equally, then the next, among those that are left.
+  // Max-min fair: the most contended resource is divided equally, then the next, among the remaining
+  // transfers.
   void share() {
     stale_ = false;
     ++round_;
@@ -386,7 +387,7 @@ Estimate walk(const Problem& problem, const Schedule& schedule) {
 double estimate(const Problem& problem, const Algorithm& algorithm) {
   const std::int64_t pieces =
       algorithm.segmented ? (problem.units + problem.segment_units - 1) / problem.segment_units : 1;
-  // Enough that the pipeline is full: as many as ranks in a chain, and some to see the step.
+  // Enough to fill the pipeline: as many as ranks in a chain, and some to measure the steady state.
   const std::int64_t enough = problem.ranks() + 24;
   if (pieces <= enough + 8) return walk(problem, algorithm.make(problem)).seconds;
   Problem shorter = problem;
@@ -452,11 +453,11 @@ double physical_limit(const Problem& problem) {
       occupy(cut.in, through.in);
       occupy(cut.out, through.out);
     }
-    double within = through.out;  // what leaves passes the medium, too
+    double within = through.out;  // outgoing data pass the medium, too
     for (const std::vector<int>& part : cut.parts) within += crossing(problem, part).in;
     occupy(cut.medium, within);
   }
-  // One transfer is no faster than its way: some pair must carry what a far part has to get.
+  // A single transfer is no faster than its path: some pair must carry the data for a remote part.
   double farthest = 0;
   for (int rank = 0; rank < problem.ranks(); ++rank)
     farthest = std::max(farthest, rank == problem.root ? 0 : network.route(problem.root, rank).latency_s);

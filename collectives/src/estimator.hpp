@@ -1,4 +1,4 @@
-// How long a schedule takes: all ranks' steps walk through the network at once, as fluids that share ports,
+// The time of a schedule: all ranks' steps pass through the network at once, as fluids that share ports,
 // media and uplinks max-min fairly.
 #pragma once
 
@@ -15,15 +15,15 @@ struct Estimate {
   std::vector<std::int64_t> carried;  // bytes, of every resource of the network
 };
 
-// Walks the schedule as it is. Throws std::logic_error where it deadlocks or messages do not match.
+// Simulates the whole schedule. Throws std::logic_error where it deadlocks or messages do not match.
 Estimate walk(const Problem& problem, const Schedule& schedule);
 
-// The same, but of a message in very many segments only its beginning is walked: once the pipeline is full,
-// each further segment takes as long as the one before.
+// The same, but of a message in very many segments only the beginning is simulated: once the pipeline is
+// full, each further segment takes as long as the one before.
 double estimate(const Problem& problem, const Algorithm& algorithm);
 
-// What no schedule can beat: for every port, group and medium, the bytes that must pass over its rate; and
-// the latency between the ranks farthest from each other that must hear of each other.
+// A lower bound for any schedule: for every port, group and medium, the bytes that must pass over its rate;
+// and the latency between the farthest ranks that must communicate.
 double physical_limit(const Problem& problem);
 
 }  // namespace scope

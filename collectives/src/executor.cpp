@@ -7,9 +7,9 @@ namespace scope {
 
 namespace {
 
-constexpr int only_tag = 0;  // messages between two ranks are matched in their order
+constexpr int only_tag = 0;  // messages between two ranks match in order
 
-// Requests that are still under way when something fails.
+// Requests still pending when an operation fails.
 struct Requests {
   std::vector<MPI_Request> list;
   ~Requests() {

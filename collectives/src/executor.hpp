@@ -1,4 +1,4 @@
-// Carries one rank's program out with MPI.
+// Executes one rank's program with MPI.
 #pragma once
 
 #include <mpi.h>
@@ -7,7 +7,7 @@
 
 namespace scope {
 
-// The memory of the spaces, and what a unit is.
+// The memory of the spaces, and the size of a unit.
 struct Memory {
   const void* input = nullptr;
   void* work = nullptr;
@@ -20,7 +20,7 @@ struct Memory {
   char* at(Space space, std::int64_t unit) const;
 };
 
-// Returns MPI_SUCCESS or the first error of a call; then nothing more is started.
+// Returns MPI_SUCCESS or the first error of a call, after which no further step starts.
 int execute(const Program& program, const Memory& memory, MPI_Comm comm);
 
 }  // namespace scope

@@ -19,13 +19,13 @@ bool is_contiguous(MPI_Datatype type) {
   if (lower != 0 || true_lower != 0 || extent != bytes || true_extent != bytes) return false;
   int integers = 0, addresses = 0, types = 0, combiner = 0;
   PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  // Without gaps is not enough: blocks may travel in another order than they stand in.
+  // Being free of gaps does not suffice: blocks may travel in an order other than that in memory.
   return combiner == MPI_COMBINER_NAMED;
 }
 
 namespace {
 
-// A message to this very process copies between any two datatypes.
+// A message to oneself copies between any two datatypes.
 int through_ourselves(const void* from, int given, MPI_Datatype given_type, void* to, int taken,
                       MPI_Datatype taken_type) {
   return PMPI_Sendrecv(from, given, given_type, 0, 0, to, taken, taken_type, 0, 0, MPI_COMM_SELF,
@@ -34,7 +34,7 @@ int through_ourselves(const void* from, int given, MPI_Datatype given_type, void
 
 }  // namespace
 
-// MPICH refuses to pack from MPI_BOTTOM, where absolute addresses begin.
+// MPICH refuses to pack from MPI_BOTTOM, the base of absolute addresses.
 int pack(const void* from, std::int64_t count, MPI_Datatype type, void* to, MPI_Comm comm) {
   const std::int64_t bytes = count * packed_bytes(type);
   if (bytes == 0) return MPI_SUCCESS;

@@ -19,7 +19,7 @@ namespace scope {
 
 namespace {
 
-// What a rank does among some ranks; others do nothing.
+// The steps of a rank within a subset of ranks; the other ranks do nothing.
 using Doing = std::function<void(Program&, int rank)>;
 
 Schedule one_after_another(const Doing& first, const Doing& second) {
@@ -32,7 +32,7 @@ Schedule one_after_another(const Doing& first, const Doing& second) {
   return {program, {}};
 }
 
-// One rank of each host, the root's first, and trees from these to the others of their hosts.
+// One rank of each host, the root's first, and trees from these to the other ranks of their hosts.
 struct Hosts {
   std::vector<int> leaders;
   Tree inside;
@@ -81,7 +81,7 @@ Doing whole(const Problem& problem, const std::vector<int>& order,
   return whole(problem, std::move(tree), blocking);
 }
 
-// Four chains below the root, as even as can be.
+// Four chains below the root, as equal as possible.
 void join_four_chains(const std::vector<int>& order, Tree& tree) {
   const std::size_t others = order.size() - 1;
   const std::size_t chains = std::min<std::size_t>(4, others);
@@ -110,7 +110,7 @@ int lowest_bit(int place) {
   return place & -place;
 }
 
-// A tree of halving: each hands its children their halves, the largest first, and keeps its own block.
+// A binomial scatter: each rank hands its children their halves, the largest first, and keeps its own block.
 void scatter_blocks(Program& steps, const Blocks& blocks, int place, const auto& rank_at) {
   int span = 1;
   while (span < blocks.ranks) span *= 2;
@@ -137,8 +137,8 @@ void ring_allgather(Program& steps, const Blocks& blocks, int place, const auto&
   }
 }
 
-// By doubling. What a rank's missing partner would have brought, for other numbers than powers of two, comes
-// through those of its half that have it: they hand it on inside, halving.
+// Recursive doubling. With other numbers than powers of two, data of missing partners arrive through those
+// ranks of the half that have them: these forward them inside the half, by halving.
 void doubling_allgather(Program& steps, const Blocks& blocks, int place, const auto& rank_at) {
   const int ranks = blocks.ranks;
   for (int distance = 1; distance < ranks; distance *= 2) {
@@ -153,7 +153,7 @@ void doubling_allgather(Program& steps, const Blocks& blocks, int place, const a
       steps.wait(sent);
     }
     if (other_half + distance <= ranks) continue;
-    const int having = ranks - own_half - distance;  // so many of a half have met a partner
+    const int having = ranks - own_half - distance;  // this many ranks of a half have met a partner
     const Range missing = blocks.range(own_half + distance, distance);
     for (int half = distance / 2; half > 0; half /= 2) {
       const int neighbour = place ^ half;
@@ -182,7 +182,7 @@ Doing scatter_allgather(const Problem& problem, const std::vector<int>& order, b
   };
 }
 
-// The table of `tuned`, among these ranks.
+// The decision table of `tuned`, among these ranks.
 Doing openmpi_tuned(const Problem& problem, const std::vector<int>& order) {
   const std::int64_t bytes = problem.units * problem.unit_bytes;
   const std::size_t ranks = order.size();
@@ -227,7 +227,7 @@ Doing openmpi_tuned(const Problem& problem, const std::vector<int>& order) {
   return knomial();
 }
 
-// Segments of 64 KiB down a tree of doubling between the hosts, and on inside them.
+// Segments of 64 KiB down a binomial tree between the hosts, and on inside them.
 Doing openmpi_han(const Problem& problem, const Hosts& hosts) {
   constexpr std::int64_t segment_bytes = 65536;
   const auto tree = std::make_shared<Tree>(hosts.inside);
@@ -283,7 +283,7 @@ Schedule mpich_broadcast(const Problem& problem) {
                            inside);
 }
 
-// The flat schedule that is nearest to what the library takes.
+// The flat schedule nearest to the library's algorithm.
 const char* closest(const Problem& problem, Library library) {
   const std::int64_t bytes = problem.units * problem.unit_bytes;
   const std::int64_t all = bytes * problem.ranks();

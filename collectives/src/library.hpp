@@ -1,4 +1,4 @@
-// What the MPI library itself would do, as schedules: ranks in order, by its documented or published rules.
+// The MPI library's own algorithms as schedules: ranks in order, by its documented or published rules.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@ namespace scope {
 
 enum class Library { openmpi, mpich };
 
-// The one that this file is compiled with.
+// The MPI with which this file is compiled.
 Library this_library();
 
-// What it does: a broadcast by its own rules of choice; else the flat schedule of ours that is nearest to it.
+// The library's algorithm: a broadcast by its own decision rules; otherwise our nearest flat schedule.
 Schedule library_schedule(const Problem& problem, Library library);
 
 }  // namespace scope

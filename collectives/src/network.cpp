@@ -9,7 +9,7 @@ namespace {
 
 constexpr int no_resource = -1;
 
-// The ways from one host to the root of the topology, and what stands on them.
+// The paths from one host to the root of the topology, and the resources on them.
 struct Port {
   int out = no_resource;
   int in = no_resource;
@@ -30,7 +30,7 @@ int known_as(const Topology& topology, const std::string& host, std::string& nam
   return topology.group_of_host(name);
 }
 
-// The parts of a branch become its ranks; a branch of one part is that part.
+// Parts of a branch become its ranks; a branch of one part is that part.
 Branch joined(std::vector<Branch> parts, bool host, bool cluster) {
   if (parts.size() == 1) return std::move(parts.front());
   std::sort(parts.begin(), parts.end(), [](const Branch& one, const Branch& other) {
@@ -128,7 +128,7 @@ Network::Network(const Topology& topology, const std::vector<std::string>& hosts
       pass(shared[up[up.size() - common]].medium);
     }
 
-  // The branch of every group, leaves first, and what its cut carries.
+  // The branch of every group, leaves first, and the resources of its cut.
   std::vector<Branch> hosts_of;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     std::vector<Branch> processes;

@@ -1,4 +1,4 @@
-// Where the ranks of a communicator are, and what a message between two of them passes.
+// The places of a communicator's ranks, and the resources of a message between two of them.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace scope {
 
-// What a transfer occupies, and how fast it is by itself.
+// The resources that a transfer occupies, and its rate alone.
 struct Route {
   std::vector<int> resources;  // ports, shared media and uplinks
   double latency_s = 0;
@@ -16,13 +16,13 @@ struct Route {
   bool local = false;  // inside one host
 };
 
-// Something that concurrent transfers share, max-min fairly.
+// A resource that concurrent transfers share, max-min fairly.
 struct Resource {
   std::string name;
   double bytes_per_s;
 };
 
-// Ranks that are near each other; a tree down to single ranks. Levels with one part only are left out.
+// Ranks that are near each other; a tree down to single ranks. Levels with only one part are left out.
 struct Branch {
   std::vector<int> ranks;  // all of them, the parts' one after another
   std::vector<Branch> parts;
@@ -30,25 +30,25 @@ struct Branch {
   bool cluster = false;  // its parts are the hosts of one leaf group
 };
 
-// What must pass in each direction between some ranks and the others.
+// The traffic that must pass in each direction between some ranks and the others.
 struct Cut {
   std::string name;
   std::vector<int> inside;
-  int in = -1;      // resource that carries what enters
-  int out = -1;     // and what leaves; the same one for half duplex
-  int medium = -1;  // resource that carries everything between the parts
+  int in = -1;      // resource for incoming traffic
+  int out = -1;     // for outgoing traffic; the same one for half duplex
+  int medium = -1;  // resource for all traffic between the parts
   std::vector<std::vector<int>> parts;
 };
 
 class Network {
  public:
-  // `hosts`: one name per rank; a name with a domain is found without it, too.
+  // `hosts`: one name per rank; a name with a domain is also found without the domain.
   // Throws TopologyError where the topology does not know a host.
   Network(const Topology& topology, const std::vector<std::string>& hosts);
 
   int size() const { return static_cast<int>(host_of_.size()); }
   const Route& route(int from, int to) const { return routes_[host_of_[from]][host_of_[to]]; }
-  double bytes_per_s(int from, int to) const;  // of one transfer, alone
+  double bytes_per_s(int from, int to) const;  // of a single transfer, alone
   const std::vector<Resource>& resources() const { return resources_; }
   const Branch& tree() const { return tree_; }
   bool one_host() const { return routes_.size() <= 1; }

@@ -1,6 +1,5 @@
-// What an algorithm says: for every rank, an ordered program of steps. The executor carries one rank's steps
-// out with MPI; the estimator walks all ranks' steps through the network. Neither knows which algorithm it
-// is.
+// The output of an algorithm: for every rank, an ordered program of steps. The executor performs one rank's
+// steps with MPI; the estimator simulates all ranks' steps on the network. Neither knows the algorithm.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +15,17 @@ enum class Operation { broadcast, reduce, allreduce, barrier, gather, scatter, a
 inline constexpr int operation_count = 8;
 const char* name_of(Operation operation);
 
-// Memory of one rank, counted in units: bytes, or elements where the operation combines them.
+// Memory of one rank, counted in units: bytes, or elements where the operation reduces them.
 enum class Space : std::uint8_t {
-  input,     // what the rank contributes; never written
-  work,      // what it builds up; begins as the operation says (see algorithms.hpp)
+  input,     // contribution of the rank; never written
+  work,      // the result in progress; initialised by the operation (see algorithms.hpp)
   incoming,  // scratch
   result     // what it ends with, where that is not `work`
 };
 
 enum class Action : std::uint8_t {
   send,           // blocks until the units have left
-  receive,        // blocks until they are here
+  receive,        // blocks until the units have arrived
   start_send,     // posted; a later wait completes it
   start_receive,  //
   wait,           // for one posted step
@@ -70,16 +69,16 @@ class Program {
 
 struct Schedule {
   std::function<Program(int rank)> program;
-  // Ranks in the order in which their blocks stand in `work` (gather, scatter, allgather) or in `input` and
-  // `result` (alltoall); empty for the other operations.
+  // Ranks in the order of their blocks in `work` (gather, scatter, allgather) or in `input` and `result`
+  // (alltoall); empty for the other operations.
   std::vector<int> order;
 };
 
-// How a multilevel tree is made inside a cluster and between its parts.
+// The shape of a multilevel tree inside a cluster and between its parts.
 enum class Shape {
-  chain,     // hosts one after another; other clusters are fed by the leader
-  tail,      // hosts one after another; the next cluster is fed by the last of them
-  binomial,  // hosts in a tree of doubling; other clusters are fed by the leader
+  chain,     // hosts in a chain; the leader feeds other clusters
+  tail,      // hosts in a chain; its last host feeds the next cluster
+  binomial,  // hosts in a binomial tree; the leader feeds other clusters
   star,      // the leader feeds all
 };
 const char* name_of(Shape shape);

@@ -1,4 +1,4 @@
-// What the user asks for in the environment, and what rank 0 says.
+// The user's settings from the environment, and messages of rank 0.
 #pragma once
 
 #include <map>
@@ -9,14 +9,14 @@
 namespace scope {
 
 struct Settings {
-  std::string topology;            // SCOPE_TOPOLOGY: a file; without it everything is the library's own
+  std::string topology;            // SCOPE_TOPOLOGY: a file; without it all collectives are the library's
   std::vector<std::string> hosts;  // SCOPE_TOPOLOGY_HOSTS: the host of every rank, for tests
   std::map<Operation, std::string> forced;  // SCOPE_COLLECTIVES: operation=algorithm,…
   std::int64_t segment_bytes = 0;           // SCOPE_COLLECTIVES_SEGMENT; 0: by the estimate
   std::string log;                          // SCOPE_COLLECTIVES_LOG: a file for the decisions
 };
 
-// Reads the environment. Throws std::invalid_argument, one line, where a name or number is none.
+// Reads the environment. Throws std::invalid_argument, one line, for an invalid name or number.
 Settings read_settings();
 
 // One line on standard error.

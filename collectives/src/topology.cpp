@@ -15,7 +15,7 @@ namespace {
 
 using Value = std::variant<std::string, double, std::vector<std::string>>;
 
-// One table of the file: its keys, and those that nobody has asked for yet.
+// One table of the file: its keys, and those not requested yet.
 struct Table {
   std::string name;  // [host], [[group]] …; empty before the first
   int line = 0;
@@ -36,7 +36,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
 }
 
-// What stands before a comment; a # inside a string is none.
+// The part before a comment; a # inside a string begins none.
 std::string without_comment(const std::string& line) {
   bool quoted = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -102,7 +102,7 @@ std::vector<Table> tables_of(const std::string& text, const std::string& file) {
   return tables;
 }
 
-// Takes the keys of one table, by type; what is left over at the end is unknown.
+// Takes the keys of one table, by type; keys left over at the end are unknown.
 class Reader {
  public:
   Reader(Table table, const std::string& file) : table_(std::move(table)), file_(file) {}
@@ -186,7 +186,7 @@ Group read_group(Reader& reader) {
   return group;
 }
 
-// One tree, every host in one place.
+// One tree, with every host in one place.
 void check(const Topology& topology, const std::string& file) {
   const auto refuse = [&](const std::string& what) { throw TopologyError(file + ": " + what); };
   if (topology.groups.empty()) refuse("no [[group]]: at least one is needed");
@@ -214,7 +214,7 @@ void check(const Topology& topology, const std::string& file) {
     for (std::size_t steps = 0; !above->parent.empty(); ++steps) {
       if (steps > topology.groups.size()) refuse("group \"" + group.name + "\": its parents form a cycle");
       const int next = topology.group_of(above->parent);
-      if (next < 0) break;  // refused on its own turn
+      if (next < 0) break;  // reported for the other group
       above = &topology.groups[next];
     }
   }

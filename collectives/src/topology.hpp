@@ -1,4 +1,4 @@
-// What a topology file says: groups of hosts, what joins them, and how fast.
+// The contents of a topology file: groups of hosts, their links, and the speeds of both.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace scope {
 
-// One line that names file, key and value, and says what is allowed.
+// One line that names file, key, value and the allowed values.
 struct TopologyError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -25,10 +25,10 @@ struct Group {
   std::string level;   // cluster, lan, wan
   std::string parent;  // empty in the root
   std::vector<std::string> hosts;
-  bool shared = false;  // everything inside shares the bandwidth
+  bool shared = false;  // all traffic inside shares the bandwidth
   double latency_s = 0;
   double bandwidth_bytes_per_s = 0;
-  std::optional<double> uplink_bytes_per_s;  // absent where it never limits
+  std::optional<double> uplink_bytes_per_s;  // absent where it is never a limit
   bool half_duplex = false;                  // of the uplink
 };
 

@@ -71,7 +71,7 @@ std::vector<int> leaders(const std::vector<Branch>& parts) {
   return first;
 }
 
-// Joins all below the branch's leader; returns from where a chain would go on.
+// Joins everything below the branch's leader; returns the rank from which a chain would continue.
 int join_branch(const Problem& problem, Branch branch, Tree& tree) {
   const int leader = branch.ranks.front();
   if (branch.parts.empty()) return leader;
@@ -79,7 +79,7 @@ int join_branch(const Problem& problem, Branch branch, Tree& tree) {
     join_doubling(leaders(branch.parts), tree);
     return leader;
   }
-  if (!branch.cluster)  // slow links first: they decide how long it takes
+  if (!branch.cluster)  // slow links first: they determine the time
     std::stable_sort(branch.parts.begin() + 1, branch.parts.end(),
                      [&](const Branch& one, const Branch& other) {
                        return problem.network->bytes_per_s(leader, one.ranks.front()) <

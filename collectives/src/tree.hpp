@@ -1,4 +1,4 @@
-// Trees over ranks: who hands to whom.
+// Trees over ranks.
 #pragma once
 
 #include <cstdint>
@@ -19,34 +19,34 @@ struct Tree {
   std::vector<std::vector<int>> children;  // in the order in which they are served
 };
 
-// Ranks in order, the root first, the others after it and around.
+// Ranks in order, beginning with the root and wrapping around.
 std::vector<int> around(int ranks, int root);
 
-// The first is the root in each of these.
-void join_heap(const std::vector<int>& order, Tree& tree);  // i hands to 2i+1 and 2i+2
+// The first rank is the root in each of these.
+void join_heap(const std::vector<int>& order, Tree& tree);  // i sends to 2i+1 and 2i+2
 void join_doubling(const std::vector<int>& order,
-                   Tree& tree);  // i hands to i+1, i+2, i+4 … above its own bits
+                   Tree& tree);  // i sends to i+1, i+2, i+4 … above its own bits
 void join_halving(const std::vector<int>& order,
                   Tree& tree);  // the same subtree sizes contiguous, largest first
 void join_chain(const std::vector<int>& order, Tree& tree);
 void join_star(const std::vector<int>& order, Tree& tree);
 void join_radix(const std::vector<int>& order, int radix, Tree& tree);  // halving, in `radix` parts
 
-// The same branch with `root` first wherever it is in, the other parts as they were: the first rank of a
-// branch is its leader.
+// The same branch with `root` first wherever it lies, the other parts unchanged: the first rank of a branch
+// is its leader.
 Branch led_by(Branch branch, int root);
 
-// The clusters of a tree: its leaf groups; a lone host is one, too.
+// The clusters of a tree: its leaf groups; a lone host counts as one, too.
 std::vector<Branch> clusters(const Branch& tree);
 
-// Every level's messages cross it once. Children behind slower links are served first.
+// The message crosses every link of a level once. Children behind slower links are served first.
 Tree multilevel_tree(const Problem& problem);                        // below the root
 Tree multilevel_tree(const Problem& problem, const Branch& branch);  // below the leader of one branch
 
-// Children before parents' later children: every subtree is contiguous.
+// Depth-first order: every subtree is contiguous.
 std::vector<int> depth_first(const Tree& tree, int root);
 
-// For each rank, the ranks below it and itself.
+// For each rank, the size of its subtree, including itself.
 std::vector<std::int64_t> subtree_sizes(const Tree& tree, int root);
 
 int height(const Tree& tree, int root);

@@ -1,4 +1,4 @@
-// Estimates against times that can be computed by hand.
+// Estimates against times computed by hand.
 #include <cmath>
 
 #include "choice.hpp"
@@ -64,7 +64,7 @@ void the_papers_table() {
   for (const std::int64_t bytes : {1'000'000, 4'000'000})
     near(seconds(grid, "multilevel_pipelined", bytes), static_cast<double>(bytes) / 0.8e6, 0.05,
          "pipelined, smaller");
-  // Every transfer of a flat tree that leaves HPC or enters GIZA is seen on the trunk.
+  // Every transfer of a flat tree that leaves HPC or enters GIZA is counted on the trunk.
   const Algorithm& flat = *find_algorithm(Operation::broadcast, "flat_binomial");
   const Estimate walked = walk(problem, flat.make(problem));
   for (std::size_t i = 0; i < walked.carried.size(); ++i)
@@ -108,7 +108,7 @@ void half_duplex_and_full() {
        0.05, "in turn");
 }
 
-// The library's own is kept where nothing is to be gained.
+// The library's own algorithm is kept where nothing is gained.
 void the_librarys_own() {
   const Network pair = network({group("switch", "", 1e7, 2)});
   const std::vector<Candidate> all =
@@ -117,7 +117,7 @@ void the_librarys_own() {
   const double port = 1.2e7;
   const Network grid =
       network({group("wan", "", 1e6), group("one", "wan", port, 8, 1e6), group("two", "wan", port, 8, 1e6)});
-  // 16 ranks, 4 MB: Open MPI scatters and gathers, 8 of its last exchanges cross at once with half the
+  // 16 ranks, 4 MB: Open MPI scatters and allgathers; 8 of its last exchanges cross at once with half of the
   // message.
   const std::vector<Candidate> wan =
       candidates({Operation::broadcast, &grid, 0, 4'000'000}, Library::openmpi, 0);
@@ -126,7 +126,7 @@ void the_librarys_own() {
   near(wan.front().seconds, 2 + 8 * 2, 0.2, "Open MPI over a WAN");
 }
 
-// A long message is not walked to its end; that must not show.
+// A long message is not simulated to its end; the estimate must not depend on that.
 void extrapolation() {
   const Network star = network({group("switch", "", 1e7, 6)});
   Problem problem{Operation::broadcast, &star, 0, 3'000'000};

@@ -1,7 +1,7 @@
-// Every schedule of every algorithm, carried out on data in this one process: 1 to 40 ranks, many topologies
-// and roots. A posted receive poisons its memory until it is waited for; a posted send must find its memory
-// unchanged when it is waited for; nothing may be left posted, unmatched or waiting. Then the same with one
-// wrong step each, which must be noticed.
+// Every schedule of every algorithm, executed on data in this one process: 1 to 40 ranks, many topologies and
+// roots. A posted receive poisons its memory until the wait; a posted send must find its memory unchanged at
+// the wait; nothing may be left posted, unmatched or waiting. Then the same with one wrong step each, which
+// must be noticed.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -43,10 +43,10 @@ struct Rank {
   std::size_t next = 0;
   Values spaces[4];
   std::vector<Posted> posted;
-  bool sent = false;  // the blocking send of this step is under way
+  bool sent = false;  // the blocking send of this step is pending
 };
 
-// Messages are taken in the order in which they were sent; a receive takes the one of its own place.
+// Messages are received in the order in which they were sent; a receive takes the one at its own position.
 class Run {
  public:
   Run(const Problem& problem, std::vector<Rank> ranks) : problem_(problem), ranks_(std::move(ranks)) {}
@@ -102,7 +102,7 @@ class Run {
     return true;
   }
 
-  // Receives match in the order in which they were posted: earlier ones from the same rank are taken first.
+  // Receives match in the order in which they were posted: earlier ones from the same rank come first.
   bool complete(int rank, std::size_t index) {
     Rank& here = ranks_[rank];
     if (index >= here.posted.size()) throw Wrong("waits for what was never posted");
@@ -187,7 +187,7 @@ Values blocks(const std::vector<int>& order, const auto& one) {
   return all;
 }
 
-// The memory as algorithms.hpp says it is when a program begins.
+// The memory as algorithms.hpp specifies it when a program begins.
 std::vector<Rank> prepared(const Problem& problem, const Schedule& schedule) {
   std::vector<Rank> ranks(static_cast<std::size_t>(problem.ranks()));
   const std::int64_t units = problem.units;
@@ -278,7 +278,7 @@ void check(const Problem& problem, const Schedule& schedule, std::vector<Rank> e
   }
 }
 
-// A wan of lans of clusters of hosts; ranks on hosts by chance.
+// A wan of lans of clusters of hosts; ranks are placed on hosts at random.
 struct World {
   Topology topology;
   std::vector<std::string> hosts;
@@ -287,7 +287,7 @@ struct World {
 World random_world(std::mt19937& random, int ranks) {
   const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
   World world;
-  // Latencies grow with the level: no way around is shorter.
+  // Latencies grow with the level: no detour is shorter.
   const auto group = [&](const std::string& name, const std::string& parent, double least_s) {
     Group made;
     made.name = name;
@@ -327,7 +327,7 @@ const char* verdict(const Problem& problem, const Schedule& schedule, std::vecto
   }
 }
 
-// Makes one step of one rank wrong in a way that must show; false where this step cannot be.
+// Corrupts one step of one rank in a detectable way; false where this step cannot be corrupted.
 bool spoil(std::vector<Rank>& ranks, std::mt19937& random) {
   Rank& rank = ranks[random() % ranks.size()];
   if (rank.steps.empty()) return false;
@@ -335,7 +335,7 @@ bool spoil(std::vector<Rank>& ranks, std::mt19937& random) {
   Step& step = rank.steps[at];
   const bool message = step.action != Action::wait && step.action != Action::wait_all;
   if (!message)
-    return false;  // what a removed wait would hide is another test's: two receives in order hide it
+    return false;  // a removed wait can stay unnoticed between two receives in order; another test covers that
   switch (random() % 3) {
     case 0:
       rank.steps.erase(rank.steps.begin() + static_cast<std::ptrdiff_t>(at));
@@ -368,7 +368,7 @@ int main() {
           if (algorithm.operation == Operation::allreduce || algorithm.operation == Operation::barrier ||
               algorithm.operation == Operation::allgather || algorithm.operation == Operation::alltoall)
             problem.root = 0;
-          // Up to more segments than are posted ahead; also none.
+          // Up to more segments than are posted ahead, and none.
           problem.units = repetition == 0 ? static_cast<std::int64_t>(random() % 4)
                                           : 3 + static_cast<std::int64_t>(random() % 300);
           if (algorithm.operation == Operation::alltoall)

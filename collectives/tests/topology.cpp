@@ -1,4 +1,4 @@
-// What a topology file may say, what is refused and in which words, and which way messages take.
+// The contents of a topology file, the errors and their wording, and the paths of messages.
 #include "topology.hpp"
 
 #include "expect.hpp"
@@ -90,7 +90,7 @@ std::string passes(const Network& network, int from, int to) {
 void ways() {
   const Topology topology =
       parse_topology(head_text + wan_text + one_text + two_text + exception_text, "t.toml");
-  // Ranks 0 and 5 share a host; d is known without its domain.
+  // Ranks 0 and 5 share a host; d is found without its domain.
   const Network network(topology, {"a", "b", "c", "d.cluster.example", "e", "a"});
   expect(passes(network, 0, 1) == "a out, b in, ", "inside a switch: " + passes(network, 0, 1));
   expect(passes(network, 0, 5).empty() && network.route(0, 5).local, "inside a host");

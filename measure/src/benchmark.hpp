@@ -1,6 +1,6 @@
 // The contract between a benchmark and the program.
 //
-// A benchmark knows only its own exchange. Repetition, clocks, stopping and output are not its business.
+// A benchmark knows only its own exchange; others handle repetition, clocks, stopping and output.
 #pragma once
 
 #include <cstddef>
@@ -21,18 +21,18 @@
 
 namespace scope {
 
-// What one operation moves and computes, over all ranks. Rates are derived from it.
+// Data moved and operations computed by one operation, over all ranks. Rates are derived from these.
 struct Work {
   double bytes = 0;
   double flops = 0;
   double messages = 0;
-  double steps = 0;  // what follows one after another inside it: hops round a ring, accesses of a chain
+  double steps = 0;  // dependent steps inside the operation: hops round a ring, accesses of a chain
 };
 
-// What a verification found on this rank.
+// The result of a verification on this rank.
 struct Check {
   std::int64_t checks = 0;  // values compared
-  std::string problem;      // empty when all were right
+  std::string problem;      // empty when all values were correct
 };
 
 // The parameters of one case, checked against their declaration, defaults filled in.
@@ -59,19 +59,21 @@ class Benchmark {
 
   virtual Work work() const = 0;
 
-  // Puts new contents, told by `seed`, into what will be sent or computed. Never timed.
+  // Puts new contents, determined by `seed`, into the buffers to be sent or computed on. Never timed.
   virtual void fill(std::uint64_t /*seed*/) {}
 
-  // Does the operation as often as `repetition` asks; what stands inside `repetition.time` is timed.
+  // Performs as many operations as `repetition` requests; the part inside `repetition.time` is timed.
   virtual void run(Repetition& repetition) = 0;
 
-  // Compares what the last run left behind with what `fill(seed)` must lead to. Collective, never timed.
+  // Compares the results of the last run with the contents expected after `fill(seed)`. Collective, never
+  // timed.
   virtual Check verify(std::uint64_t seed) = 0;
 
-  // What the last run received or computed on this rank; tests corrupt it to see that `verify` notices.
+  // Data that the last run received or computed on this rank; tests corrupt them to see that `verify`
+  // notices.
   virtual std::span<std::byte> received() { return {}; }
 
-  // False where every operation needs fresh buffers, so that it cannot be looped inside one timing.
+  // False where every operation needs fresh buffers and therefore cannot be looped inside one timing.
   virtual bool loops() const { return true; }
 };
 
@@ -79,7 +81,7 @@ struct Declaration {
   Text name;     // level.short_name
   Text title;    // for people: `ping-pong`
   Text summary;  // one line
-  // Benchmarks that compute the same thing; with equal sizes and problems their times are comparable.
+  // Benchmarks that compute the same result; with equal sizes and problems their times are comparable.
   Text family = {};  // empty: the short name
   std::vector<Requirement> needs = {};
   Ranks ranks = Ranks::any();
@@ -105,7 +107,7 @@ std::unique_ptr<Benchmark> make(const Parameters& parameters, const Communicator
   }
 }
 
-// A namespace-scope Registration makes a benchmark known; nothing else has to be touched.
+// A namespace-scope Registration makes a benchmark known; no other file lists it.
 class Registration {
  public:
   explicit Registration(Declaration declaration,

@@ -37,7 +37,7 @@ Preparation prepare_here(const PlannedCase& item, const Communicator& world) {
   return preparation;
 }
 
-// The first rank with a problem speaks for all; a benchmark runs only when every rank has one.
+// The first rank with a problem reports for all; a benchmark runs only when every rank has prepared it.
 Preparation prepare(const PlannedCase& item, const Communicator& world) {
   Preparation mine = prepare_here(item, world);
   const auto reasons = world.all_gather(mine.reason);

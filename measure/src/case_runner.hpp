@@ -1,4 +1,4 @@
-// One case, from its constructor to its record, such that a problem on one rank ends the case on all.
+// Runs one case, from its constructor to its record; a problem on one rank ends the case on all.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -6,9 +6,9 @@
 
 namespace scope {
 
-// Collective. A wrong result or a failed preparation is a result too; only an error inside the timed
-// exchange, after which the ranks cannot agree any more, ends the launch (MPI_Abort, naming rank, host and
-// case).
+// Collective. Wrong results and failed preparations are recorded like any other end of a case. Only an error
+// inside the timed exchange, after which the ranks are out of step, ends the launch (MPI_Abort, naming rank,
+// host and case).
 CaseResult run_case(const PlannedCase& item, const Setting& setting, const Faults& faults,
                     Progress& progress);
 

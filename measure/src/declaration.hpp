@@ -1,10 +1,9 @@
-// What a benchmark declares: data that the program lists (`--action=list`) and that planning, models,
-// findings and reports ask by role, routine, rung or family. No program outside this folder needs to know a
+// The declaration of a benchmark: data that the program lists (`--action=list`) and that planning, models,
+// findings and reports query by role, routine, rung or family. No code outside this folder needs a
 // benchmark's name.
 //
-// Settings are written `name=value name=value,value`: several values are alternatives, and `name=*` is any.
-// Parameters that are left out have their default, except those of role size; `*` alone leaves all of them
-// free.
+// Settings are written `name=value name=value,value`: several values are alternatives, and `name=*` is any
+// value. Omitted parameters have their default, except those of role size; `*` alone leaves all of them free.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@
 
 namespace scope {
 
-// Lives as long as the program: a literal, or what `kept` keeps.
+// Lives as long as the program: a literal, or the result of `kept`.
 class Text : public std::string_view {
  public:
   constexpr Text(const char* literal = "") : std::string_view(literal) {}
@@ -26,7 +25,7 @@ class Text : public std::string_view {
   explicit constexpr Text(std::string_view kept) : std::string_view(kept) {}
 };
 
-// Keeps a text that is made when the program starts, such as the list of transports.
+// Keeps a text created at program start, such as the list of transports.
 Text kept(std::string text);
 
 // How a figure is derived from times. See docs/method/time.md.
@@ -54,7 +53,7 @@ struct Parameter {
   Text given_label = "";
 
   constexpr bool is_choice() const { return !choices.empty(); }
-  // Where the name does not say what people call it: n, shift.
+  // A label where the name alone is not the common term: n, shift.
   constexpr Parameter labelled(Text words) const {
     Parameter parameter = *this;
     parameter.given_label = words;
@@ -87,15 +86,15 @@ inline constexpr ParametersOf path{Role::path};
 // Lists of parameters one after another: together({{size(...), method(...)}, grid_parameters()}).
 std::vector<Parameter> together(std::initializer_list<std::vector<Parameter>> lists);
 
-// What a metric is derived from: the time, the time of each declared step, declared work over the time, or
-// values that the benchmark observes itself on every rank (the largest over the ranks counts).
+// The source of a metric: the time, the time of each declared step, declared work over the time, or values
+// that the benchmark observes itself on every rank (the largest over the ranks counts).
 enum class Quantity { time, time_per_step, bytes, flops, messages, observed };
 
 enum class MetricRole {
-  result,     // what the benchmark is run for
+  result,     // the purpose of the benchmark
   phase,      // a part of the time
   count,      // messages, bytes, packets
-  condition,  // under which circumstances: a granted buffer, an imbalance, a residual
+  condition,  // circumstances: a granted buffer, an imbalance, a residual
 };
 
 enum class Better { lower, higher };
@@ -170,21 +169,21 @@ struct Ranks {
   std::string description() const;  // "an even number, at least 2"
 };
 
-// What a benchmark needs beyond MPI.
+// Requirements of a benchmark beyond MPI.
 enum class Requirement { blas, lapack, scalapack, spawn, threads, file_system };
 
-// The routines of MPI that a benchmark stands for, comma-separated, and the settings with which it does.
+// The MPI routines that a benchmark represents, comma-separated, and the settings with which it does so.
 struct Binding {
   enum class Bytes { per_block, total };
 
   Text routines;
   Text settings = "";
-  // Whether the routine's buffer on a rank holds message_bytes, or the blocks of all ranks, of message_bytes
-  // each.
+  // Whether message_bytes is the size of the routine's buffer on a rank, or of one of the blocks of all ranks
+  // in it.
   Bytes bytes = Bytes::per_block;
 };
 
-// Where a benchmark stands on a ladder.
+// The place of a benchmark on a ladder.
 enum class Pattern {
   ping_pong,      // one message and its answer
   stream,         // messages one after another in one direction
@@ -199,8 +198,8 @@ enum class Pattern {
 struct Rung {
   Pattern pattern;
   Text metric = "";    // empty: any result
-  Text settings = "";  // of the cases that stand there
-  Text layer = "";     // empty: the level; `limit` where the benchmark is what the ladder is held against
+  Text settings = "";  // of the cases on this rung
+  Text layer = "";     // empty: the level; `limit` where the ladder is compared with this benchmark
 };
 // Bytes over the time of communication.
 constexpr Rung communication() {
@@ -211,8 +210,8 @@ constexpr Rung arithmetic(Text metric = "flops_per_s") {
   return {Pattern::arithmetic, metric, "*"};
 }
 
-// What the busiest rank does, step by step. `count`, `bytes` and `ranks` are expressions of the parameters
-// and of the number of ranks p, with + - * / ^ ( ) and sqrt, log2, ceil, floor, min, max.
+// The steps of the busiest rank. `count`, `bytes` and `ranks` are expressions of the parameters and of the
+// number of ranks p, with + - * / ^ ( ) and sqrt, log2, ceil, floor, min, max.
 struct Step {
   enum class Kind { work, messages, collective };
 

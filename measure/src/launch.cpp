@@ -9,7 +9,7 @@ namespace {
 
 constexpr double calibration_s = 0.05;
 
-// A register that is fit on one host may not be on another; ranks of one host must count alike.
+// A suitable register on one host may not be suitable on another; ranks of one host must use the same clock.
 TickClock calibrated_clock(ClockChoice choice, const std::string& host, const Communicator& world) {
   TickClock clock(choice);
   const auto hosts = world.all_gather(host);

@@ -1,4 +1,4 @@
-// What all cases of a launch share: the clock of every host made one, and what is known of both.
+// State shared by all cases of a launch: the synchronised clock and its quality.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,7 @@ class Launch {
   Setting setting_;
 };
 
-// The plan that the options name; every case done once or twice when the action is test. Collective.
+// The plan named by the options; action test runs every case once or twice. Collective.
 std::vector<PlannedCase> read_plan(const Options& options, const Communicator& world);
 
 }  // namespace scope

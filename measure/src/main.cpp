@@ -74,7 +74,8 @@ int main(int argc, char** argv) {
     scope::write_registry(std::cout);
     return 0;
   }
-  // A test is of every benchmark; elsewhere the price of threads is paid only where they are asked for.
+  // Action test covers every benchmark; otherwise thread support is initialised only where requested, as it
+  // costs time.
   const bool threads = options.action == scope::Action::test || options.placement.starts_with("threads");
   scope::MpiEnvironment mpi(argc, argv, threads);
   if (options.action == scope::Action::child) return scope::answer_parent();

@@ -12,16 +12,17 @@ enum class Action { run, test, list, probe, child };  // child: a process that m
 struct Options {
   Action action = Action::run;
   std::string plan;      // empty: every benchmark once (test only)
-  std::string output;    // samples are appended to it; empty: standard output
-  std::string journal;   // one short line per record is appended to it; empty: none
-  std::string progress;  // empty: none is written
+  std::string output;    // samples are appended to this file; empty: standard output
+  std::string journal;   // one short line per record is appended to this file; empty: none
+  std::string progress;  // empty: no progress file
   int launch = 1;
   int attempt = 1;
   std::string origin = "measured";
   std::string transport = "default";
   std::string placement = "none";
   ClockChoice clock = ClockChoice::automatic;
-  int keep_ranks = 256;  // up to so many ranks every time is kept; above, extremes of all and times of a few
+  // Up to this many ranks every time is kept; above, extremes of all and times of a few.
+  int keep_ranks = 256;
 };
 
 extern const char* const usage;

@@ -128,7 +128,7 @@ const char* spelling(Requirement requirement) {
   return "";
 }
 
-// Why this build lacks it; empty when it does not, or when only a case can tell.
+// Why this build lacks the benchmark; empty when it has it, or when only a case can tell.
 std::string absent(Requirement requirement) {
   switch (requirement) {
     case Requirement::blas:
@@ -166,7 +166,7 @@ std::int64_t parse_integer(const Parameter& parameter, const std::string& text) 
 // Each parameter with its value.
 using Settings = std::vector<std::pair<const Parameter*, std::string>>;
 
-// Every combination of the alternatives in `a=1 b=x,y`. Throws std::logic_error for what was not declared.
+// Every combination of the alternatives in `a=1 b=x,y`. Throws std::logic_error for undeclared parameters.
 std::vector<Settings> combinations(std::string_view text, const Declaration& declaration) {
   std::vector<Settings> all{{}};
   if (text == "*") {

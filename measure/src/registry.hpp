@@ -12,16 +12,16 @@ namespace scope {
 struct Registered {
   Declaration declaration;
   std::string source;         // relative to src/benchmarks
-  std::string specification;  // the Markdown file beside it, called like the benchmark
+  std::string specification;  // the Markdown file beside it, with the benchmark's name
 };
 
 const std::vector<Registered>& registry();
 
-// Throws std::invalid_argument that lists what there is.
+// Throws std::invalid_argument that lists the known names.
 const Registered& find_benchmark(const std::string& name);
 
 // Checks the values against the declaration and fills in the defaults. Throws std::invalid_argument that
-// names the parameter, the value and what is allowed.
+// names the parameter, the value and the allowed values.
 Parameters parse_parameters(const Declaration& declaration, const std::map<std::string, std::string>& values);
 
 // The registry as JSON, for the programs that plan, describe and analyse.

@@ -4,7 +4,7 @@
 
 namespace scope {
 
-// A case cannot run here through no fault of its own: said in the record, and the plan goes on.
+// A case that cannot run here through no fault of its own: recorded, and the plan continues.
 class Unavailable : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -20,7 +20,7 @@ int main() {
     CHECK(quality.monotonic);
     CHECK(quality.resolution_s > 0 && quality.resolution_s < 1e-3);
     CHECK(quality.overhead_s >= 0 && quality.overhead_s < 1e-3);
-    // Both clocks agree on how long something took, to far better than a scheduler's interruption.
+    // Both clocks agree on a duration far more closely than a scheduler's interruption.
     const Ticks start_ns = nanoseconds_of(CLOCK_MONOTONIC);
     const Ticks start = clock.now();
     while (nanoseconds_of(CLOCK_MONOTONIC) - start_ns < 20'000'000) {

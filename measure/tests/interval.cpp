@@ -14,8 +14,8 @@ int main() {
   CHECK(relative_interval({1, 1, 1, 1, 1, 1}) == 0);
   CHECK(std::isinf(relative_interval({0, 0, 0, 0, 0, 0})));
 
-  // The interval that it measures must hold the true median (0 shifted to 1) about 95 times in 100: its half
-  // width must be that of the order statistics, here checked through its shrinking with the root of n.
+  // The interval must hold the true median (0 shifted to 1) about 95 times in 100: its half width must be
+  // that of the order statistics, checked here through its shrinking with the root of n.
   std::mt19937 random(1);
   std::normal_distribution<double> normal(1.0, 0.1);
   std::vector<double> few(100);

@@ -10,7 +10,7 @@ using scope::linpack::RowExchange;
 
 namespace {
 
-// Any piece of any column is a piece of one sequence, whoever makes it.
+// Any piece of any column is a piece of one sequence, on any process.
 void pieces_of_the_matrix_are_pieces_of_one_sequence() {
   constexpr std::int64_t n = 7;
   const HplMatrix matrix(n, HplMatrix::Kind::regular);
@@ -39,7 +39,7 @@ void altered_matrices_differ_in_the_middle_only() {
   }
 }
 
-// What the exchange of rows does at once is what exchanging them one after another does.
+// The combined exchange of rows equals the sequence of single exchanges.
 void exchange_at_once_is_exchange_one_by_one() {
   const std::vector<std::vector<double>> all = {{3, 4, 5}, {9, 9, 9},       {5, 4, 9},
                                                 {9, 5, 9}, {11, 3 + 5, 11}, {5, 5, 5}};

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Folders that look like /proc and /sys of a host.
+// Folders that look like a host's /proc and /sys.
 class MockedHost {
  public:
   MockedHost() {
@@ -75,7 +75,7 @@ void counts_what_is_shared() {
   CHECK(must_share_processors({all, all, all, all, all}, std::nullopt));
   CHECK(must_share_processors({all, all}, 1.5));
   CHECK(!must_share_processors({all, all}, 2.0));
-  // Bound to one processor, though another one is idle.
+  // Bound to one processor, although another one is idle.
   CHECK(must_share_processors({{0}, {0}, all}, std::nullopt));
   CHECK(!must_share_processors({{0}, {1}, all, all}, std::nullopt));
 }

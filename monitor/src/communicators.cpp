@@ -19,7 +19,7 @@ int world_size = 0;
 
 using MembersOf = std::unordered_map<std::uint64_t, Members*>;
 
-// Never destroyed: programs call MPI in their own destructors.
+// Never destroyed: programs call MPI even in their own destructors.
 MembersOf& communicators() {
   static MembersOf& table = *new MembersOf;
   return table;
@@ -143,7 +143,7 @@ Members& members_of_window(MPI_Win window) {
 
 void created(MPI_Comm comm) {
   if (comm == constants.no_communicator) return;
-  forget(comm);  // a handle that was used before and freed where it could not be seen
+  forget(comm);  // an old handle, freed by a call that was not seen
   Members& members = members_of(comm);
   const u4 number = alike()[members.identity]++;
   members.identity ^= mixed(number + 1);

@@ -1,4 +1,4 @@
-// What is known of communicators, windows and files: how many processes there are and who they are.
+// Properties of communicators, windows and files: the number of processes and their ranks.
 #pragma once
 
 #include <mpi.h>
@@ -11,14 +11,14 @@ struct Members {
   std::uint64_t key = 0;
   MPI_Comm comm;  // of a communicator alone
   u4 size = 0;
-  u4 peers = 0;  // of the remote group between groups, else `size`
+  u4 peers = 0;  // of the remote group for intercommunicators, else `size`
   int rank = -1;
   bool between_groups = false;
   bool freed = false;
-  int open_receives = 0;  // requests that still ask who the sender was
-  int out_degree = -1;    // of a process topology; -1: not asked yet
+  int open_receives = 0;  // requests whose sender is still to be looked up
+  int out_degree = -1;    // of a process topology; -1: not queried yet
   u8 identity = 0;        // the same number on every member
-  int* world = nullptr;   // ranks of the peers in MPI_COMM_WORLD; null: they are the same, or see `unknown`
+  int* world = nullptr;   // ranks of the peers in MPI_COMM_WORLD; null: identical, or see `unknown`
   bool unknown = false;   // too many to translate
 
   // Rank in MPI_COMM_WORLD; -1 where there is none.
@@ -28,7 +28,7 @@ struct Members {
   }
 };
 
-// Ranks that partners are counted by. Called when MPI is up, with the group of all processes.
+// The ranks by which partners are counted. Called when MPI is up, with the group of all processes.
 void set_world(MPI_Group group);
 
 Members& look_up(MPI_Comm comm);
@@ -40,20 +40,20 @@ inline Members& members_of(MPI_Comm comm) {
 }
 Members& members_of_window(MPI_Win window);
 
-// A new communicator, on every member in the same order; tells apart those with the same members.
+// A new communicator, on every member in the same order; distinguishes communicators with the same members.
 void created(MPI_Comm comm);
 
-// The handle is no longer valid; what is still needed stays until nobody asks for it.
+// The handle is no longer valid; the data stay until the last request that needs them.
 void forget(MPI_Comm comm);
 void forget_window(MPI_Win window);
 void release(Members& members);
 
-// How many processes share a file.
+// The number of processes that share a file.
 void opened(MPI_File file, MPI_Comm comm);
 void closed(MPI_File file);
 u4 sharers(MPI_File file);
 
-// To how many neighbours a process of a topology sends.
+// The number of neighbours to which a process of a topology sends.
 int neighbours(Members& members);
 
 }  // namespace scope

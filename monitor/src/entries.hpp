@@ -1,4 +1,4 @@
-// What the wrappers share: the bytes that a call stands for, from its arguments.
+// The common part of the wrappers: the bytes of a call, computed from its arguments.
 #pragma once
 
 #include <mpi.h>
@@ -13,14 +13,14 @@
 
 #define SCOPE_ENTRY extern "C" __attribute__((visibility("default")))
 
-// A program may ask before MPI is initialised, and may load its MPI late.
+// A program may query before MPI is initialised, and may load its MPI late.
 #define SCOPE_NEXT                 \
   if (!next_is_known) [[unlikely]] \
     know_next();
 
 namespace scope {
 
-// Standards and libraries differ in whether this is const.
+// Standards and libraries disagree on whether this is const.
 template <typename Function>
 struct SecondArgument;
 template <typename Result, typename First, typename Second, typename... Others>
@@ -33,7 +33,7 @@ inline u8 init_begins() {
   return ticks_now();
 }
 
-// The sizes of types, kept: asking costs as much as all else.
+// A cache of datatype sizes: querying one costs as much as the rest of the wrapper.
 struct KnownType {
   std::uint64_t key;
   u8 bytes;
@@ -98,7 +98,7 @@ u8 own_bytes(MPI_Comm comm, Counts counts, MPI_Datatype type) {
   return members.rank >= 0 ? bytes_of(counts[members.rank], type) : 0;
 }
 
-// Between groups, only processes of the other group than the root's contribute.
+// On intercommunicators, only processes of the group without the root contribute.
 inline bool contributes(int root) {
   return root != MPI_ROOT && root != MPI_PROC_NULL;
 }

@@ -1,8 +1,8 @@
-// What the Fortran wrappers share. MPICH's Fortran library calls the C entries, all but what `use mpi_f08`
-// does without a buffer; Open MPI's calls the profiling ones past us. So of the entries of mpif.h, `use mpi`
-// and `use mpi_f08` those count that nobody counts behind them. The others only note who called: the caller
-// of the C entry is then the Fortran library. All arguments pass as they are; values are read for counting
-// alone.
+// The common part of the Fortran wrappers. MPICH's Fortran library calls the C entries, except for what `use
+// mpi_f08` does without a buffer; Open MPI's calls the PMPI routines directly, past ours. So an entry of
+// mpif.h, `use mpi` and `use mpi_f08` counts where no C entry behind it does. The other entries only record
+// the caller, which the C entry would otherwise take to be the Fortran library. All arguments are passed on
+// unchanged; values are read only for counting.
 #pragma once
 
 #include <dlfcn.h>
@@ -11,13 +11,13 @@
 
 namespace scope {
 
-// The entry of MPI's Fortran library behind ours, looked up when it is first called.
+// The entry of MPI's Fortran library behind ours, looked up at its first call.
 inline void* entry_behind(const char* one, const char* other) {
   void* found = dlsym(RTLD_NEXT, one);
   return found ? found : dlsym(RTLD_NEXT, other);
 }
 
-// The outermost entry knows who called.
+// The outermost entry knows the caller.
 class Noted {
  public:
   explicit Noted(const void* caller) : first_(!thread.fortran_caller) {
@@ -41,8 +41,8 @@ struct FortranTypes {
   MPI_Datatype operator[](u8 i) const { return type_of(static_cast<const MPI_Fint*>(handles)[i]); }
 };
 
-// From what on a library counts the indices of completed requests: from 1, but MPICH 4.0 counts from 0 under
-// `use mpi_f08`. Told by an index that only one of them can have, or by the handle that was cleared.
+// The index of the first request in completion arrays: 1, but 0 in MPICH 4.0 under `use mpi_f08`. Recognised
+// by an index that only one of them can have, or by the handle that was cleared.
 inline int first_index(const void* requests, int count, int index) {
 #if defined(OPEN_MPI)
   (void)requests, (void)count, (void)index;
@@ -72,8 +72,8 @@ inline MPI_Session session_of(MPI_Fint handle) {
 
 #if defined(OPEN_MPI)
 
-// The constants of Fortran are addresses of common blocks of Open MPI's Fortran library. They are weak here:
-// a C program does not load that library, and its addresses are then null and equal to no argument.
+// Fortran constants are addresses of common blocks of Open MPI's Fortran library. They are weak symbols here:
+// a C program does not load that library, and the addresses are then null and equal to no argument.
 #define SCOPE_SENTINEL(lower, upper)                                                                  \
   extern "C" {                                                                                        \
   extern char lower __attribute__((weak));                                                            \
@@ -94,7 +94,7 @@ static const void* buffer_of(const void* address) {
   if (is_mpi_fortran_in_place(address)) return MPI_IN_PLACE;
   return is_mpi_fortran_bottom(address) ? MPI_BOTTOM : address;
 }
-// A status of Fortran is that of C in another type.
+// A Fortran status has the contents of the C one in another type.
 static MPI_Status* status_of(void* address) {
   const bool ignored = is_mpi_fortran_status_ignore(address) || is_mpi_fortran_statuses_ignore(address);
   return ignored ? MPI_STATUS_IGNORE : static_cast<MPI_Status*>(address);
@@ -141,7 +141,7 @@ static MPI_Status* status_of(void* address) {
   SCOPE_ALSO(mpi_##lower##_, mpi_##lower, returns, parameters)     \
   SCOPE_ALSO(mpi_##lower##_, MPI_##UPPER, returns, parameters)
 
-// One routine under all the names that compilers and modules give it.
+// One routine under all the names of compilers and modules.
 #if defined(OPEN_MPI)
 #define SCOPE_FORTRAN(routine, lower, UPPER, returns, parameters, arguments, counted)                \
   SCOPE_COUNTS(routine, mpi_##lower##_, "mpi_" #lower "_", "ompi_" #lower "_f", returns, parameters, \

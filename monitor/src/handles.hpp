@@ -1,4 +1,4 @@
-// Handles of any MPI as numbers, and what is read out of a status.
+// Handles of any MPI as numbers, and access to statuses.
 #pragma once
 
 #include <mpi.h>
@@ -19,12 +19,12 @@ std::uint64_t key_of(Handle handle) {
   return key;
 }
 
-// Spreads keys over a table of a power of two: the upper bits choose.
+// Spreads keys over a table of a power of two: the upper bits are the index.
 inline std::uint64_t spread(std::uint64_t key) {
   return key * 0x9e3779b97f4a7c15u;
 }
 
-// ... where any bits may choose.
+// ... where any bits may be the index.
 inline std::uint64_t mixed(std::uint64_t key) {
   key ^= key >> 32;
   key *= 0x9e3779b97f4a7c15u;
@@ -53,7 +53,7 @@ inline MPI_File file_of(MPI_Fint handle) {
   return next.File_f2c(handle);
 }
 
-// Bytes that a receive brought.
+// Bytes received.
 inline std::uint64_t received_bytes(const MPI_Status& status) {
 #if defined(OPEN_MPI)
   return status._ucount;
@@ -73,8 +73,8 @@ inline bool was_cancelled(const MPI_Status& status) {
   return flag != 0;
 }
 
-// The predefined handles, found when MPI is up: in some libraries they are addresses of variables, which a
-// program without MPI lacks.
+// The predefined handles, looked up when MPI is up: in some libraries they are addresses of variables, which
+// a program without MPI lacks.
 struct Constants {
   MPI_Comm world;
   MPI_Comm no_communicator;

@@ -17,10 +17,10 @@ namespace scope {
 
 namespace {
 
-pid_t observed = 0;  // the process whose profile this is
+pid_t observed = 0;  // the process of this profile
 int sessions = 0;
 bool world_is_up = false;
-constexpr Ticks least_calibration = 5'000'000;  // ns; a shorter MPI_Init is waited for
+constexpr Ticks least_calibration = 5'000'000;  // ns; extended to this after a shorter MPI_Init
 
 Moment before_init{};
 
@@ -28,7 +28,7 @@ std::string first_line_of_library() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   next.Get_library_version(text, &length);
-  std::string line(text);  // the length counts the end in some versions
+  std::string line(text);  // the length includes the terminator in some versions
   line = line.substr(0, std::min<std::size_t>(line.find('\n'), 500));
   std::replace(line.begin(), line.end(), '\t', ' ');
   return line;
@@ -47,13 +47,13 @@ const char* name_of_level(int level) {
   }
 }
 
-// Where the code of a routine is.
+// The file that contains the code of a routine.
 std::string file_of(void* routine) {
   Dl_info info{};
   return routine && dladdr(routine, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
-// Another MPI_Send than ours and the library's, before us or behind.
+// Finds an MPI_Send other than ours and the library's, before or behind ours.
 std::string other_tool() {
   const std::string library = file_of(dlsym(RTLD_DEFAULT, "PMPI_Send"));
   for (void* found : {dlsym(RTLD_DEFAULT, "MPI_Send"), dlsym(RTLD_NEXT, "MPI_Send")}) {
@@ -63,7 +63,7 @@ std::string other_tool() {
   return "";
 }
 
-// How fast the register counts, between the begin of MPI_Init and now.
+// The frequency of the register, between the begin of MPI_Init and now.
 double tick_rate() {
   Moment after = moment_on(CLOCK_MONOTONIC_RAW, 20, ticks_now);
   while (after.nanoseconds - before_init.nanoseconds < least_calibration)
@@ -72,7 +72,7 @@ double tick_rate() {
          static_cast<double>(after.nanoseconds - before_init.nanoseconds);
 }
 
-// A child that goes on without MPI has the mapping and must not touch it.
+// A forked child without MPI inherits the mapping and must not write to it.
 void leave_to_parent() {
   recording = counting = false;
   observed = 0;
@@ -87,7 +87,7 @@ void begin(u8 begin_tick, MPI_Group group, int rank, int ranks) {
   if (world_is_up)
     next.Query_thread(&level);
   else
-    level = MPI_THREAD_MULTIPLE;  // of a session: not asked
+    level = MPI_THREAD_MULTIPLE;  // for a session: not queried
   next.Get_version(&identity.mpi_version, &identity.mpi_subversion);
   identity.mpi = first_line_of_library();
   identity.thread_level = name_of_level(level);
@@ -121,14 +121,14 @@ void finish(State state) {
   recording = counting = false;
 }
 
-// Left without MPI_Finalize.
+// Ended without MPI_Finalize.
 __attribute__((destructor)) void leave() {
   if (recording && observed == getpid()) finish(State::left);
 }
 
 void learn_constants() {
 #if defined(OPEN_MPI)
-  // Handles of Fortran, which are the same in all versions; the variables would have to be linked.
+  // Fortran handles, which are the same in all versions; the C variables would have to be linked.
   constants.world = next.Comm_f2c(0);
   constants.no_communicator = next.Comm_f2c(2);
 #else

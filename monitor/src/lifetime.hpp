@@ -1,4 +1,4 @@
-// When observation begins and ends: MPI_Init, MPI_Finalize, MPI_Abort, sessions, exit without any of these.
+// Begin and end of monitoring: MPI_Init, MPI_Finalize, MPI_Abort, sessions, or exit without any of these.
 #pragma once
 
 #include <mpi.h>
@@ -19,7 +19,7 @@ u8 ending();
 void ended(u8 begin_tick);
 void session_ending();
 void aborting(int code);
-// MPI_Pcontrol: 0 stops counting, 1 goes on, a greater one begins that region, its negative ends it.
+// MPI_Pcontrol: 0 stops counting, 1 resumes, a larger number begins that region, its negative ends it.
 void control(int level);
 
 }  // namespace scope

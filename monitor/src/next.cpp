@@ -1,6 +1,6 @@
-// The routines of the MPI library behind the program. They are looked up when the program runs and not
-// linked: the library that preloads must do no harm in the processes that start MPI programs and are none
-// themselves, and some programs load their MPI late.
+// The routines of the MPI library behind the program. They are looked up at run time and not linked: the
+// preloaded library must be harmless in the processes that start MPI programs without being MPI programs, and
+// some programs load their MPI late.
 #include "next.hpp"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ bool next_is_known = false;
 
 namespace {
 
-// A library that a plug-in brought is seen by its own users only.
+// A library loaded by a plug-in is visible only to that plug-in.
 int find_plugged_in(dl_phdr_info* info, std::size_t, void* found) {
   if (!info->dlpi_name || !std::strstr(info->dlpi_name, "mpi")) return 0;
   void* handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);

@@ -9,7 +9,7 @@ namespace scope {
 
 namespace {
 
-// The whole text as a number within the limits.
+// Parses the whole text as a number within the limits.
 bool number(const std::string& text, double lowest, double highest, double& value) {
   char* end = nullptr;
   const double read = std::strtod(text.c_str(), &end);
@@ -31,7 +31,7 @@ bool window(const std::string& text, double& start, double& length) {
          number(text.substr(colon + 1), 0, 1e9, length);
 }
 
-// Empty when the word was understood, else what is allowed.
+// Empty when the option is valid, else the allowed values.
 std::string take(const std::string& name, const std::string& value, Options& options) {
   if (name == "interval")
     return number(value, 1e-3, 1e6, options.interval_s) ? "" : "0.001 to 1e6 seconds are allowed";

@@ -1,4 +1,4 @@
-// What the environment asks for: SCOPE_MONITOR and SCOPE_MONITOR_OPTIONS.
+// Settings from the environment: SCOPE_MONITOR and SCOPE_MONITOR_OPTIONS.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ struct Options {
   int trace_rows = 65536;
 };
 
-// An unknown word or a value that is not allowed is said in a line on stderr; the default is used.
+// Reports an unknown option or an invalid value on stderr and uses the default.
 Options read_options();
 
-// A line on stderr.
+// Writes a line to stderr.
 void complain(const std::string& what);
 
 }  // namespace scope

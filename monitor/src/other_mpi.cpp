@@ -1,6 +1,5 @@
-// A program of another MPI than the one that this library was built for: handles, constants and statuses
-// differ, so that not even passing calls on would be right. Such a program is started anew without the
-// library.
+// Handles programs of an MPI other than the one this library was built for: handles, constants and statuses
+// differ, so that even passing calls on would be wrong. Such a program is started again without the library.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -24,7 +23,7 @@ constexpr const char* built_for = "MPICH";
 constexpr const char* built_for = nullptr;
 #endif
 
-// The family of the MPI that is loaded with the program; nullptr where there is none yet.
+// The family of the MPI loaded with the program; nullptr where none is loaded yet.
 const char* loaded() {
   void* init = dlsym(RTLD_DEFAULT, "PMPI_Init");
   if (!init) return nullptr;

@@ -66,7 +66,7 @@ std::string program_path() {
   return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "";
 }
 
-// As a JSON list, no longer than fits a header beside the rest.
+// A JSON list, short enough to fit into a header.
 std::string arguments() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const std::string all((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -86,7 +86,7 @@ std::string host_name() {
   return name;
 }
 
-// What launchers tell all processes of one start, and no other process.
+// An identifier shared by all processes of one launch, taken from the launcher's environment.
 std::string job_name() {
   for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_orte_ess_jobid", "PMI_JOBID", "PALS_APID"})
     if (const char* value = std::getenv(name)) return value;
@@ -116,7 +116,7 @@ std::string header(const Options& options, const Identity& identity, const std::
   return text.str();
 }
 
-// A file of this process alone: a process that took another program's place finds its own name taken.
+// A file of this process alone: after exec, the new program finds the name taken.
 int create(const std::string& directory, std::string& path) {
   const std::string stem = directory + '/' + host_name() + '.' + std::to_string(getpid());
   path = stem + ".profile";
@@ -129,7 +129,7 @@ int create(const std::string& directory, std::string& path) {
 }
 
 bool refuse(const std::string& path, int error) {
-  complain(path + ": cannot be made: " + std::strerror(error) + "; the program runs unmonitored");
+  complain(path + ": cannot be created: " + std::strerror(error) + "; the program runs unmonitored");
   return false;
 }
 
@@ -142,7 +142,7 @@ bool open_profile(const Options& options, const Identity& identity) {
   std::string path;
   const int file = create(options.directory, path);
   if (file < 0) return refuse(path, errno);
-  // A file with holes ends the program when the disk is full; one that has its blocks cannot.
+  // Preallocate: with holes in the file, a full disk would end the program with SIGBUS.
   void* memory = MAP_FAILED;
   int error = posix_fallocate(file, 0, static_cast<off_t>(bytes));
   if (error == 0) {

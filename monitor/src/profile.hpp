@@ -1,5 +1,5 @@
-// The profile of this process: a file mapped from the beginning, so that it is complete at every moment and
-// nothing is lost however the process ends. All sizes are fixed when it is made.
+// The profile of this process: a file mapped from the beginning, so that it is complete at any time and
+// nothing is lost however the process ends. All sizes are fixed at creation.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ inline constexpr u4 module_capacity = 256;
 inline constexpr u4 timeline_capacity = 1024;
 inline constexpr u4 region_capacity = 64;
 
-// Where the tables are in memory; a table has at least one row, and row 0 of `calls` and `partners` takes
-// what finds no place.
+// The tables in memory; a table has at least one row, and row 0 of `calls` and `partners` takes entries that
+// find no place.
 struct Profile {
   ProcessRow* process = nullptr;
   CallRow* calls = nullptr;
@@ -35,7 +35,7 @@ struct Profile {
 };
 inline Profile profile;
 
-// What the header says once and for all.
+// Constant fields of the header.
 struct Identity {
   int rank;
   int ranks;
@@ -47,7 +47,7 @@ struct Identity {
   std::string other_tool;  // empty: none
 };
 
-// Makes the file and `profile`; false, and a line on stderr, where that cannot be.
+// Creates the file and `profile`; returns false, with a line on stderr, on failure.
 bool open_profile(const Options& options, const Identity& identity);
 
 }  // namespace scope

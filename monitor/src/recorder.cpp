@@ -18,8 +18,8 @@ namespace {
 
 std::atomic_flag tables_taken = ATOMIC_FLAG_INIT;
 
-// The rows of late, so that finding one seldom needs the table: what differs from call to call chooses the
-// place.
+// A cache of recent rows, so that the table is rarely searched: the fields that differ from call to call
+// select the slot.
 struct Recent {
   const void* caller;
   u8 key;
@@ -144,11 +144,11 @@ void forget_recent() {
 CallRow* Call::find_in_table(u4 communicator_size, u4 size_class, u8 key) {
   CallRow& row = find_row(routine_, site_of(caller_, frames_of_site), communicator_size, size_class,
                           current_region->number);
-  if (frames_of_site <= 1) recent_of(caller_, key) = {caller_, key, &row};  // else one caller has many sites
+  if (frames_of_site <= 1) recent_of(caller_, key) = {caller_, key, &row};  // else a caller has many sites
   return &row;
 }
 
-// Where this call is counted.
+// The row in which this call is counted.
 [[gnu::always_inline]] inline void Call::find(const Meaning& meaning) {
   const u4 size_class = size_class_of(meaning.bytes);
   const u8 key = key_of_row(routine_, size_class, meaning.communicator_size);
@@ -158,14 +158,14 @@ CallRow* Call::find_in_table(u4 communicator_size, u4 size_class, u8 key) {
              : find_in_table(meaning.communicator_size, size_class, key);
 }
 
-// What seldom happens at the end of a call.
+// Rare work at the end of a call.
 [[gnu::noinline]] void Call::attend(const Meaning& meaning) {
   if (tracing()) trace(meaning, 0, 0);
   if (end_ >= next_sample_tick) sample(end_);
   attention_tick = end_ < trace_end ? 0 : next_sample_tick;
 }
 
-// Counts it, and gives the tables free.
+// Counts the call, and unlocks the tables.
 [[gnu::always_inline]] inline void Call::finish(const Meaning& meaning) {
   const u8 ticks = end_ - begin_;
   ProcessRow& process = *profile.process;
@@ -259,7 +259,7 @@ void Call::received(MPI_Comm comm, const MPI_Status& status) {
   record({members.size, bytes, Direction::receive, partner, status.MPI_TAG, members.identity});
 }
 
-// Its bytes are those that leave; half of its time is told to be the sending.
+// Counts the bytes sent; half of the time is attributed to sending.
 void Call::exchanged(MPI_Comm comm, int destination, int tag, u8 bytes, const MPI_Status& status) {
   const Members& members = members_of(comm);
   Meaning sending{.communicator_size = members.size, .tag = tag, .communicator = members.identity};
@@ -280,7 +280,7 @@ void Call::exchanged(MPI_Comm comm, int destination, int tag, u8 bytes, const MP
   finish(sending);
 }
 
-// Notes a request of this call, so that its waits can be told; nullptr where there is no place.
+// Records a request of this call, so that its waits can be attributed; nullptr where the table is full.
 Request* Call::track(std::uint64_t key, const Meaning& meaning) {
   Request* request = add_request(key);
   if (!request) return nullptr;
@@ -312,7 +312,7 @@ void Call::started_send(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_R
 
 namespace {
 
-// A request that will know its sender and its bytes when it is complete.
+// A request whose sender and bytes are known at completion.
 void expects(Request* request, Members& members) {
   if (!request) return;
   request->direction = Direction::receive;
@@ -358,7 +358,7 @@ void Call::started_file(MPI_File file, u8 bytes, MPI_Request request) {
   finish(meaning);
 }
 
-// What is prepared sends nothing yet: its bytes are those of every start.
+// A persistent request sends nothing when created: its bytes count at every start.
 void Call::prepared(MPI_Comm comm, u8 bytes, MPI_Request request) {
   const Members& members = members_of(comm);
   const Meaning meaning{.communicator_size = members.size, .communicator = members.identity};
@@ -399,7 +399,7 @@ void Call::prepared_receive(MPI_Comm comm, MPI_Request request) {
   finish(meaning);
 }
 
-// MPI_Start and MPI_Startall: what is sent now is counted now.
+// MPI_Start and MPI_Startall: data sent now are counted now.
 void Call::activated(const Waiting& started) {
   Meaning meaning;
   for (int i = 0; i < started.count(); ++i) {
@@ -425,7 +425,7 @@ void Call::activated(const Waiting& started) {
   finish(meaning);
 }
 
-// A matched message knows no communicator: it is remembered with the probe that found it.
+// A matched message carries no communicator: take that of the probe.
 void Call::probed_message(MPI_Comm comm, bool found, std::uint64_t message) {
   Members& members = members_of(comm);
   const Meaning meaning{.communicator_size = members.size, .communicator = members.identity};

@@ -1,4 +1,4 @@
-// One call of MPI under observation. The wrappers make a Call, let MPI do its work, and say what it was.
+// One monitored MPI call. The wrappers create a Call, let MPI do its work, and then describe the call.
 #pragma once
 
 #include <mpi.h>
@@ -13,13 +13,13 @@ namespace scope {
 
 // Between MPI_Init and MPI_Finalize of a process that is monitored.
 inline bool recording = false;
-// Not so while MPI_Pcontrol(0) holds.
+// False while MPI_Pcontrol(0) is in effect.
 inline bool counting = false;
 
 struct Thread {
-  int depth = 0;  // calls entered and not left
+  int depth = 0;  // nesting depth of calls
   bool initialised_mpi = false;
-  const void* fortran_caller = nullptr;  // of the Fortran entry that calls the one that counts
+  const void* fortran_caller = nullptr;  // caller of the Fortran entry around the one that counts
 };
 extern thread_local constinit Thread thread;
 
@@ -28,7 +28,7 @@ void lock_tables();
 void unlock_tables();
 inline bool several_threads = false;
 
-// What a call stands for, beyond its time.
+// Description of a call, beyond its time.
 struct Meaning {
   u4 communicator_size = 0;
   u8 bytes = 0;
@@ -61,11 +61,10 @@ class Call {
     if (level_) --thread.depth;  // an error handler threw
   }
 
-  // Outermost and to be recorded, when this was known before MPI's work.
+  // Outermost and to be recorded, as known before MPI's work.
   bool counts() const { return level_ == 1 && counting; }
 
-  // After MPI's work: true when it is to be said what it was. Then the tables are this thread's until it is
-  // said.
+  // After MPI's work: true when the call is to be described. Until then this thread holds the tables.
   [[gnu::always_inline]] bool ends(int code = MPI_SUCCESS) {
     if (!level_) return false;
     --thread.depth;
@@ -86,7 +85,7 @@ class Call {
     return false;
   }
 
-  // What it was; exactly one of these.
+  // The description; exactly one of these is called.
   void local();
   void concerned(MPI_Comm comm, u8 bytes) { concerned(members_of(comm), bytes); }
   void concerned(const Members& members, u8 bytes);
@@ -115,10 +114,10 @@ class Call {
 
   u8 ticks() const { return end_ - begin_; }
 
-  // A wait or test: its own row first, then what it completed, then its end.
+  // A wait or test: its own row first, then the completed requests, then its end.
   void waits();
   void waited();
-  // What was under way is done; `share` of this call's time goes to it.
+  // A pending operation has completed; `share` of this call's time is attributed to it.
   void completed(Request& request, u8 share, const MPI_Status& status);
 
  private:
@@ -138,10 +137,10 @@ class Call {
   const void* caller_;
   u8 begin_ = 0;
   u8 end_ = 0;
-  CallRow* row_ = nullptr;  // once it was found
+  CallRow* row_ = nullptr;  // once found
 };
 
-// The same, called and not inlined: for the many entries where that matters little.
+// The same, called instead of inlined: for the many entries where speed matters little.
 class PlainCall : public Call {
  public:
   PlainCall(u4 routine, const void* caller);
@@ -160,14 +159,14 @@ inline bool Call::tracing() {
   return trace_begin != UINT64_MAX;
 }
 
-// When the next row of the time series is due; when a call must look whether anything is, 0 while tracing.
+// When the next row of the time series is due; when a call must check for due work, 0 while tracing.
 inline u8 next_sample_tick = UINT64_MAX;
 inline u8 attention_tick = UINT64_MAX;
 
-// The rows of late are those of another region.
+// Recent rows belong to another region.
 void forget_recent();
 
-// What calls belong to now; never null.
+// The region to which calls belong now; never null.
 inline RegionRow* current_region = nullptr;
 inline int frames_of_site = 1;
 

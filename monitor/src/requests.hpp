@@ -1,5 +1,5 @@
-// The requests that are under way: which call made them, so that the time in waits can be told by operation.
-// A fixed number of places; what finds none is counted as lost.
+// The pending requests and the calls that made them, so that time in waits can be attributed to operations.
+// The number of slots is fixed; requests beyond it are counted as lost.
 #pragma once
 
 #include "communicators.hpp"
@@ -12,7 +12,7 @@ struct Request {
   std::uint64_t key = 0;
   Request* next = nullptr;     // in the same bucket
   Members* members = nullptr;  // of receives, until they know their sender
-  u8 bytes = 0;                // of what is sent
+  u8 bytes = 0;                // of the data sent
   u8 identity = 0;             // of the communicator
   u4 routine = 0;
   u4 site = no_site;
@@ -26,8 +26,9 @@ struct Request {
   bool message = false;  // matched by a probe, not yet received
 };
 
-// A place for a request of this handle, its other fields as they were; nullptr when there is none. Of several
-// with one handle (libraries share one among sends that were complete at once) the last is found first.
+// A slot for a request of this handle, with its other fields unchanged; nullptr when there is none. Of
+// several requests with one handle (libraries share one among sends that complete at once) the last is found
+// first.
 Request* add_request(std::uint64_t key);
 Request* find_request(std::uint64_t key);
 void remove_request(Request* request);

@@ -36,7 +36,7 @@ Usage usage_now() {
 }
 
 // Threads and resident memory: fields 20 and 24 of /proc/self/stat (proc(5)), counted after the program's
-// name, which may hold anything.
+// name, which may contain any character.
 void read_stat(u8& threads, u8& resident_bytes) {
   char text[1024];
   const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -60,7 +60,7 @@ u8 interval = 0;
 u8 region_since = 0;
 u8 region_mpi_since = 0;
 
-// When all rows are used, two become one and the interval twice as long.
+// When all rows are used, pairs are merged and the interval doubles.
 void merge_neighbours(u8& rows) {
   TimelineRow* row = profile.timeline;
   for (u8 i = 0; i < rows / 2; ++i) {

@@ -17,7 +17,7 @@ namespace {
 u4 modules = 0;
 
 struct Walk {
-  const void* caller;  // frames before it are ours
+  const void* caller;  // inner frames belong to the monitor
   u8 frames[frame_capacity] = {};
   int count = 0;
   int limit;
@@ -86,7 +86,7 @@ u4 site_of(const void* caller, int depth) {
     std::memcpy(row.frames, walk.frames, sizeof row.frames);
     row.depth = static_cast<u4>(walk.count);
     row.used = 1;
-    if (!known(walk.frames[0])) note_modules();  // loaded meanwhile
+    if (!known(walk.frames[0])) note_modules();  // loaded since the last look
     return place;
   }
   ++profile.process->lost_sites;

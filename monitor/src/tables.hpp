@@ -1,5 +1,5 @@
-// The rows of a profile's tables, and how the file describes them. The names are what readers go by: see
-// docs/method/monitor.md. Every struct is its columns without a gap; `pad` columns say where one is.
+// The rows of a profile's tables, and their description in the file. Readers find columns by name: see
+// docs/method/monitor.md. Every struct is its columns without gaps; `pad` columns fill them.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct ProcessRow {
   u8 init_begin_tick, first_tick, first_unix_ns, last_tick, last_unix_ns, last_sample_tick, finalize_tick;
   u8 mpi_ticks;  // of the thread that initialised MPI, outermost calls
   u8 other_threads_mpi_ticks;
-  u8 finalize_ticks;  // in MPI_Finalize, which `mpi_ticks` is without
+  u8 finalize_ticks;  // in MPI_Finalize, not included in `mpi_ticks`
   u8 calls;
   u8 in_since_tick;
   u4 in_routine;
@@ -87,7 +87,7 @@ struct SiteRow {
 struct ModuleRow {
   u4 used, pad;
   u8 begin, end;
-  u8 bias;  // what was added to the addresses of the file
+  u8 bias;  // load offset of the addresses in the file
   char path[path_capacity];
   static constexpr std::string_view columns = "used:u4 pad:u4 begin:u8 end:u8 bias:u8 path:s256";
 };
@@ -123,7 +123,7 @@ struct EventRow {
       "communicator:u8 bytes:u8";
 };
 
-// Bytes of a description; what the compiler laid out must be the same.
+// Bytes of a row; the compiler's layout must match.
 constexpr std::size_t width_of(std::string_view columns) {
   std::size_t total = 0;
   while (!columns.empty()) {

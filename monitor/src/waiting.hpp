@@ -1,5 +1,5 @@
-// The requests and statuses of one wait, test or start. MPI clears the handles, so that they are taken down
-// before; statuses that the program does not want are received here, since they say who sent and how much.
+// The requests and statuses of one wait, test or start. MPI clears the handles, so they are saved before;
+// statuses that the program ignores are requested here, since they contain sender and size.
 #pragma once
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace scope {
 
-// Few lie on the stack; many in a block that the thread keeps.
+// A few live on the stack; many in a block that the thread keeps.
 template <typename Value, typename Tag>
 class Block {
  public:
@@ -103,14 +103,14 @@ class Waiting {
   Block<std::uint64_t, Waiting> keys_;
 };
 
-// Statuses that are there to be read. `given` is MPI_STATUS_IGNORE where the program ignores them.
+// Readable statuses. `given` is MPI_STATUS_IGNORE where the program ignores them.
 class Statuses {
  public:
   Statuses(const Call& call, int count, MPI_Status* given)
       : own_(call.counts() && ignored(given) && count > 0 ? count : 0),
         read_(call.counts() && ignored(given) ? own_.get() : given) {}
 
-  // What MPI is to fill: the program's own, in its own language, or these.
+  // The statuses for MPI to fill: the program's own, in its own language, or these.
   template <typename Status>
   Status* pass(Status* given) {
     return read_ == own_.get() && read_ ? reinterpret_cast<Status*>(read_) : given;

@@ -1,4 +1,4 @@
-"""Packed against spread placement: what sharing a node costs a program, in computation and in communication.
+"""Packed against spread placement: the cost of sharing a node, in computation and in communication.
 
 After NetFinity, section 4: the same processes on half the nodes (fixed processes), and twice the processes on the
 same nodes (fixed nodes). Figures are means over ranks and runs: the mean time of a rank is its computation plus
@@ -91,7 +91,7 @@ class Comparison(Strict):
 
 
 def pairings(slots: Sequence[int], sockets: int, ranks: int | None) -> tuple[list[Pairing], list[str]]:
-    """Return what can be compared on hosts with these slots, and notes about it.
+    """Return the layouts that can be compared on hosts with these slots, and notes about them.
 
     `sockets` matters only on a single host. Raises UsageError where nothing can be compared.
     """

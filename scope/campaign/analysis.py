@@ -1,4 +1,4 @@
-"""What the runs of a campaign show together: the data of all tables, findings and reports."""
+"""The joint results of a campaign's runs: the data of all tables, findings and reports."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Analysis(Strict):
     laws: list[Law]
     clusters: Clusters | None
     absent: list[str]
-    """What the runs cannot show, and why."""
+    """Analyses that the runs do not allow, and why."""
     comparisons: list[Comparison]
     """Of placements."""
     not_compared: list[str]

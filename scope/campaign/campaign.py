@@ -20,7 +20,7 @@ from scope.errors import InterruptedRunError, ScopeError
 from scope.profiles.folder import PROFILES
 
 Listener = Callable[[RunRecord, int, int | None], None]
-"""Is told each run that ended, how many have ended, and how many there are (None: until the time is over)."""
+"""Receives each run that ended, the number of ended runs, and their total (None: until the time is over)."""
 
 
 def run(folder: CampaignFolder, head: Head, starter: Starter, listener: Listener) -> None:
@@ -62,7 +62,7 @@ def one(folder: CampaignFolder, planned: Planned, starter: Starter, directory: P
             found = features.of_folder(own)
         except ScopeError as error:
             reason = reason or str(error)
-    # How many ranks a command chose by itself is known from its profiles only.
+    # A command's own choice of ranks is known only from its profiles.
     ranks = planned.ranks if study.says_ranks else found.ranks or planned.ranks
     return RunRecord(
         **{**dict(planned), "ranks": ranks},

@@ -1,4 +1,4 @@
-"""Groups of runs that behave alike, as in NetFinity's Table 3: how many there are, and what separates them.
+"""Groups of runs that behave alike, as in NetFinity's Table 3: their number, and the features that separate them.
 
 The features are standardised and clustered by k-means; the silhouette chooses the number of groups. A test against
 one broad group decides whether there is more than one at all. As a second opinion HDBSCAN looks for dense regions
@@ -79,7 +79,7 @@ class Clusters(Strict):
     labels: dict[int, int]
     """The group of each run by its number, from 1."""
     silhouettes: dict[int, float]
-    """Mean silhouette of each number of groups that was tried, from 2."""
+    """Mean silhouette of each number of groups, from 2."""
     p_value: float
     """How often runs of a single group separate as well as these; below 5 % a single group is rejected."""
     dense_groups: int
@@ -88,7 +88,7 @@ class Clusters(Strict):
     agreement: float
     """Adjusted Rand index of both clusterings: 1 for identical ones, 0 by chance."""
     features_apart: list[Separation]
-    """What separates the groups, strongest first; empty where there is one group."""
+    """Features and factors that separate the groups, strongest first; empty where there is one group."""
     factors_apart: list[Separation]
 
 
@@ -140,7 +140,7 @@ def clusters(records: Sequence[RunRecord], per: str | None = None) -> Clusters |
 
 
 def _components(good: Sequence[RunRecord]) -> list[list[RunRecord]]:
-    """Return what is clustered: configurations, whose medians are robust, or single runs of too few of them."""
+    """Return the objects to cluster: configurations, whose medians are robust, or single runs of too few."""
     points: dict[str, list[RunRecord]] = {}
     for record in good:
         points.setdefault(record.point.key, []).append(record)

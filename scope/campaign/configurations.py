@@ -18,7 +18,7 @@ class Spread(Strict):
 
     median: float
     low: float | None
-    """Of the order statistics interval of the median: 95 % from six runs on, else the range."""
+    """Order-statistics interval of the median: 95 % from six runs on, else the range."""
     high: float | None
     mean: float
     variation: float | None

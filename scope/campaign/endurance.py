@@ -1,4 +1,4 @@
-"""What a soak shows: errors, wrong results, drift, and memory growth."""
+"""The results of a soak: errors, wrong results, drift, and memory growth."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Endurance(Strict):
 
 
 def endurance(records: Sequence[RunRecord]) -> Endurance:
-    """Return what one run or more show."""
+    """Return the results of one run or more."""
     good = well(records)
     counts = {
         status: sum(record.status == status for record in records) for status in ("failed", "wrong", "timeout")

@@ -1,4 +1,4 @@
-"""The folder of a campaign: the names of its files, and what is written when it begins and ends."""
+"""The folder of a campaign: the names of its files, and the records of its begin and end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAB_NOTE = (
 
 
 class Head(Strict):
-    """`campaign.json`: what was asked for, and its status."""
+    """`campaign.json`: the request and its status."""
 
     format: int
     scope_version: str
@@ -42,9 +42,9 @@ class Head(Strict):
     lab: str = ""
     """Title of the lab that the campaign ran in; empty outside of any."""
     pairings: list[Pairing] = []
-    """What a placement study compares."""
+    """The layouts that a placement study compares."""
     notes: list[str] = []
-    """Limits of what can be measured here."""
+    """Limits of the measurement here."""
     soak_s: float | None = None
     """Duration of a soak."""
     soak_runs: int | None = None
@@ -73,7 +73,7 @@ class CampaignFolder:
 
     @property
     def head(self) -> Path:
-        """What was asked for."""
+        """The request."""
         return self.path / HEAD
 
     @property
@@ -102,7 +102,7 @@ class CampaignFolder:
 
 
 def new(kind: Kind, name: str, asked: Path | None) -> CampaignFolder:
-    """Make the folder: the one asked for, else runs/<UTC time>-<kind>-<name>."""
+    """Create the requested folder, else runs/<UTC time>-<kind>-<name>."""
     if asked is not None:
         if asked.exists() and (not asked.is_dir() or any(asked.iterdir())):
             raise UsageError(
@@ -116,7 +116,7 @@ def new(kind: Kind, name: str, asked: Path | None) -> CampaignFolder:
 
 
 def begin(folder: CampaignFolder, head: Head) -> None:
-    """Write what was asked for."""
+    """Write the request."""
     write_json(folder.head, head)
 
 
@@ -148,7 +148,7 @@ def head_of(kind: Kind, study: Study, words: list[str]) -> Head:
 def read(folder: CampaignFolder, kind: Kind | None = None) -> Head:
     """Read the head of a campaign; UsageError where there is none, or one of another kind than `kind`."""
     if not is_campaign(folder.path):
-        raise UsageError(f"{folder.path}: is no campaign: it has no {folder.head.name}")
+        raise UsageError(f"{folder.path}: is not a campaign: it has no {folder.head.name}")
     head = read_json(folder.head, Head)
     if kind is not None and head.kind != kind:
         raise UsageError(f"{folder.path}: is a {head.kind}; scope {head.kind} --resume resumes it")
@@ -164,5 +164,5 @@ def _made(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ScopeError(f"{path}: cannot be made: {error.strerror}") from error
+        raise ScopeError(f"{path}: cannot be created: {error.strerror}") from error
     return path

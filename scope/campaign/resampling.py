@@ -1,4 +1,4 @@
-"""What figures of a few runs might have been: draws that carry their uncertainty through any computation."""
+"""Bootstrap draws of figures from a few runs, which carry their uncertainty through any computation."""
 
 from __future__ import annotations
 

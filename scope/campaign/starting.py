@@ -34,7 +34,7 @@ class Starter:
         return self.cluster.place.slots if self.cluster else ()
 
     def oversubscribed(self, ranks: int) -> bool:
-        """Say whether so many ranks share processors, as far as that is known."""
+        """Return whether this number of ranks shares processors, as far as that is known."""
         if active() is not None:
             return ranks > processors.usable()
         return bool(self.slots) and ranks > sum(self.slots)
@@ -84,7 +84,7 @@ def packed(hosts: tuple[HostSlots, ...], ranks: int) -> tuple[HostSlots, ...]:
 
 
 def starter(study: Study, where: str) -> Starter:
-    """Return what starts the runs of a study here.
+    """Return the starter of a study's runs here.
 
     Raises UsageError beginning with `where` when that is not possible: no launcher, too few slots, no command.
     """

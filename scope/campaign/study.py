@@ -1,4 +1,4 @@
-"""What a person asks for: a study, from a TOML file such as this.
+"""A study, read from a TOML file such as this.
 
 name = "waves"
 program = "./waves --points {points}"    # Scope starts it on so many ranks;
@@ -41,7 +41,7 @@ Placement = Literal["packed", "spread", "free"]
 Transport = Literal["default", "tcp"]
 WORD = re.compile(r"\{([A-Za-z_]\w*)\}")
 OWN_WORDS = ("ranks", "placement", "transport", "repetition", "run")
-"""What a command may use besides its parameters; `run` is the folder of the run."""
+"""Names that a command may use besides its parameters; `run` is the folder of the run."""
 MOST_RUNS = 100_000
 
 

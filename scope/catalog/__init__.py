@@ -1,1 +1,1 @@
-"""The catalog: what each benchmark, parameter and metric means, as declared by the benchmarks themselves."""
+"""The catalog: the meaning of each benchmark, parameter and metric, as declared by the benchmarks themselves."""

@@ -1,4 +1,4 @@
-"""The types of `benchmarks.json`: what a benchmark says of itself (`scope-measure --action=list`)."""
+"""The types of `benchmarks.json`: the declarations of benchmarks (`scope-measure --action=list`)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Value = bool | int | float | str
 """A parameter's value."""
 
 Definition = Literal["half_round_trip", "global", "max_rank", "mean_rank", "local", "streaming", "barrier_loop"]
-"""What "the time" means; see docs/method/time.md."""
+"""The definition of a time; see docs/method/time.md."""
 
 Quantity = Literal["time", "time_per_step", "bytes", "flops", "messages", "observed"]
-"""What a metric is made of: the time, the time of each declared step, declared work over the time, or an observed
+"""The source of a metric: the time, the time of each declared step, declared work over the time, or an observed
 series."""
 
 Module = Literal["baseline", "standard", "advanced"]
@@ -34,7 +34,7 @@ MetricRole = Literal["result", "phase", "count", "condition"]
 Pattern = Literal[
     "ping_pong", "stream", "transfer", "communication", "arithmetic", "memory", "copy", "pair_matrix"
 ]
-"""What two layers have in common, so that one can be held against the other; see docs/method/ladder.md."""
+"""The kind of exchange by which two layers are compared; see docs/method/ladder.md."""
 
 Layer = Literal["limit", "frames", "node", "network", "mpi", "operation", "algorithm", "application", "storage"]
 """The layers of ladders, from the bottom up: what bounds the others, raw frames, the levels of benchmarks."""
@@ -68,7 +68,7 @@ class Parameter(Strict):
     maximum: int | None = None
     choices: list[str] = []
     label: str
-    """What people call it: `message size`."""
+    """The name for people: `message size`."""
     role: Role
     meaning: str
 
@@ -87,7 +87,7 @@ class Metric(Strict):
 
 
 class Routine(Strict):
-    """An MPI routine that a benchmark stands for."""
+    """An MPI routine that a benchmark represents."""
 
     routine: str
     """For example `MPI_Bcast`."""
@@ -102,7 +102,7 @@ class Rung(Strict):
 
     pattern: Pattern
     layer: Layer
-    """`limit` where the benchmark bounds what the others can reach; else its level, or `frames`."""
+    """`limit` where the benchmark is an upper bound for the others; else its level, or `frames`."""
     metric: str = ""
     """Empty: any metric of role `result`."""
     parameters: dict[str, Value] = {}
@@ -110,7 +110,7 @@ class Rung(Strict):
 
 
 class Step(Strict):
-    """One step of what the busiest rank does; the numbers are expressions in the parameters and the ranks `p`."""
+    """One step of the busiest rank; the numbers are expressions in the parameters and the ranks `p`."""
 
     phase: Phase
     kind: Literal["work", "messages", "collective"]
@@ -123,7 +123,7 @@ class Step(Strict):
     ranks: str = "p"
     """That take part in a collective."""
     hidden: bool = False
-    """Whether it goes on behind the computation."""
+    """Whether computation hides it."""
 
 
 class Sweep(Strict):
@@ -138,7 +138,7 @@ class Benchmark(Strict):
 
     name: str
     title: str
-    """What people call it: `ping-pong`."""
+    """The name for people: `ping-pong`."""
     summary: str
     source: str
     """Its source file: relative to `measure/src/benchmarks`, or the whole path of a file elsewhere."""
@@ -150,12 +150,12 @@ class Benchmark(Strict):
     family: str
     """Benchmarks of one family compute the same: equal sizes and problems have comparable times."""
     requires: list[str] = []
-    """What a case needs beyond MPI: `blas`, `threads`, ..."""
+    """Requirements of a case beyond MPI: `blas`, `threads`, ..."""
     ranks: Ranks = Ranks()
     routines: list[Routine] = []
     rungs: list[Rung] = []
     costs: list[Step] = []
-    """What the busiest rank does, one step after another; empty where that is not declared."""
+    """The successive steps of the busiest rank; empty where they are not declared."""
     parameters: list[Parameter]
     metrics: list[Metric]
     sweeps: list[Sweep]

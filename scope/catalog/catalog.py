@@ -16,7 +16,7 @@ from scope.format1 import upgrade
 from scope.rundirectory import explain, read_json
 
 LIMIT = "limit"
-"""The layer of what bounds all others on a ladder."""
+"""The layer that bounds all others on a ladder."""
 PROGRAM_LEVELS: tuple[Literal["algorithm"], Literal["application"]] = ("algorithm", "application")
 """Levels of whole parallel programs, which have speed-ups and phases."""
 GRID_UNIT = "ranks"
@@ -32,7 +32,7 @@ class Standing(NamedTuple):
     rung: Rung
 
     def holds(self, settings: Settings, free: Iterable[str] = ()) -> bool:
-        """Return whether a case with these parameters stands there; those named `free` may have any value."""
+        """Return whether a case with these parameters is on this rung; those named `free` may have any value."""
         return chosen(self.benchmark, self.rung.parameters, settings, free)
 
     def shows(self, metric: str) -> bool:
@@ -44,7 +44,7 @@ class Standing(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """A benchmark with the MPI routine that it stands for."""
+    """A benchmark with the MPI routine that it represents."""
 
     benchmark: Benchmark
     routine: Routine
@@ -90,7 +90,7 @@ class Catalog:
         return [one for one in self if matches_any(one.name, patterns)]
 
     def standing(self, pattern: Pattern, layer: str | None = None) -> list[Standing]:
-        """Return what stands on the rungs of a pattern, on one layer or on all."""
+        """Return the rungs of a pattern, on one layer or on all."""
         return [
             Standing(one, rung)
             for one in self
@@ -141,7 +141,7 @@ class Catalog:
         return numbers[0] if numbers else None
 
     def size_key(self, benchmark: str, settings: Settings) -> tuple[int, ...]:
-        """Return what sorts the sizes of a benchmark: choices in their declared order, numbers by value."""
+        """Return a sort key for the sizes of a benchmark: choices in their declared order, numbers by value."""
         declared = self[benchmark].parameter
         return tuple(
             declared[name].choices.index(str(value)) if declared[name].choices else int(value)
@@ -162,7 +162,7 @@ class Catalog:
         return (self[benchmark].family, *sorted(sizes.items()), *sorted(problem.items()))
 
     def sequential(self, benchmark: str, settings: Settings) -> tuple[object, ...]:
-        """Return what a case has in common with its sequential baseline: all that has an effect on one rank."""
+        """Return the part of a case that it shares with its sequential baseline: all that affects one rank."""
         kept = self.of_role(benchmark, settings, "size", "problem", "method", "layout", "call", "path")
         return (benchmark, *sorted(kept.items()))
 
@@ -171,7 +171,7 @@ class Catalog:
         return {parameter.name: parameter.default for parameter in self[benchmark].parameters}
 
     def described(self, benchmark: str, settings: Settings) -> str:
-        """Return what people call a case but for where it ran: `ping-pong, 1 MiB`; defaults are left out."""
+        """Return the name of a case without its place: `ping-pong, 1 MiB`; defaults are left out."""
         return ", ".join([self[benchmark].title, *self.differences(benchmark, settings)])
 
     def differences(self, benchmark: str, settings: Settings) -> list[str]:
@@ -183,13 +183,13 @@ class Catalog:
         ]
 
     def parameter_label(self, name: str, benchmark: str | None = None) -> str:
-        """Return what people call a parameter: of one benchmark, or of the first that declares it."""
+        """Return the name of a parameter for people: of one benchmark, or of the first that declares it."""
         candidates = [self[benchmark]] if benchmark in self._by_name else self
         found = (one.parameter[name].label for one in candidates if name in one.parameter)
         return next(found, name.replace("_", " "))
 
     def metric_label(self, name: str, benchmark: str | None = None) -> str:
-        """Return what people call a metric: of one benchmark, or of the first that declares it."""
+        """Return the name of a metric for people: of one benchmark, or of the first that declares it."""
         candidates = [self[benchmark]] if benchmark in self._by_name else self
         found = (one.metric[name].label for one in candidates if name in one.metric)
         return next(found, name.removesuffix("_s").replace("_", " "))

@@ -23,7 +23,7 @@ class Ranks(Strict):
     """The only numbers that are possible; empty: no such restriction."""
 
     def allows(self, count: int) -> bool:
-        """Return whether a case can run on so many ranks."""
+        """Return whether a case can run on this number of ranks."""
         return (
             count >= self.minimum
             and (self.maximum is None or count <= self.maximum)
@@ -34,7 +34,7 @@ class Ranks(Strict):
 
     @property
     def description(self) -> str:
-        """What a message says is allowed: `an even number, at least 2`."""
+        """The allowed values in words: `an even number, at least 2`."""
         if self.one_of:
             *others, last = map(str, sorted(self.one_of))
             return f"{', '.join(others)} or {last}" if others else last

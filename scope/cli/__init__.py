@@ -13,7 +13,7 @@ COMMANDS = {
     "report": "write the report of a run as one offline HTML page",
     "compare": "compare two runs case by case",
     "predict": "predict an algorithm on more processes, with the measured error of such predictions",
-    "tune": "search the settings of LINPACK (HPL): predict all, try a few, keep a record",
+    "tune": "search the settings of LINPACK (HPL): predict all, measure a few, keep a record",
     "reproduce": "repeat a published experiment at a size that fits, beside the published figures",
     "analyze": "derive statistics, models, findings and report of a run again, without MPI",
     "list": "list the benchmarks",

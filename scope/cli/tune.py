@@ -24,7 +24,7 @@ def command(
     ] = 10.0,
     ranks: Annotated[int | None, typer.Option(help="Number of ranks; default: all slots.")] = None,
     blocks: Annotated[str | None, typer.Option(metavar="64,128", help="Block sizes (NB) to choose from.")] = None,
-    trials: Annotated[int, typer.Option(help="Combinations of block size and grid that are tried.")] = 8,
+    trials: Annotated[int, typer.Option(help="Combinations of block size and grid to measure.")] = 8,
     launches: Annotated[
         int, typer.Option(help="Number of independent launches (mpiexec) of each trial; 6 give intervals.")
     ] = 6,
@@ -42,8 +42,8 @@ def command(
 ) -> None:
     """Find good settings of LINPACK here: N, NB, process grid, broadcast, row exchange, look-ahead.
 
-    The times of all settings are predicted from short measurements; the best ones are tried, first at small N. The
-    run directory also holds tune.json, tuning.txt, HPL.dat and best.toml.
+    The times of all settings are predicted from short measurements; the best ones are measured, first at small N.
+    The run directory also holds tune.json, tuning.txt, HPL.dat and best.toml.
     """
     import sys
 

@@ -1,4 +1,4 @@
-"""A run that was begun: what is written before its first launch, when it is resumed, and when it ends."""
+"""The files of a run that are written before its first launch, when it is resumed, and when it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Status = Literal["running", "finished", "interrupted", "failed"]
 
 @dataclass(frozen=True)
 class BegunRun:
-    """What a run directory says of a run that was begun."""
+    """The run directory of a run that was begun."""
 
     run: Run
     experiment: Experiment
@@ -76,7 +76,7 @@ def read(directory: RunDirectory) -> BegunRun:
 
 
 def refuse_changes(directory: RunDirectory, machine: Machine, build: NativeBuild, hosts: Sequence[Host]) -> None:
-    """Raise UsageError unless a resumed run goes on with the same native program on the same hosts."""
+    """Raise UsageError unless a resumed run has the same native program on the same hosts."""
     before = machine.build.fingerprint if machine.build else ""
     if build.fingerprint != before:
         raise UsageError(
@@ -91,7 +91,7 @@ def refuse_changes(directory: RunDirectory, machine: Machine, build: NativeBuild
 
 
 def note_status(directory: RunDirectory, status: Status) -> None:
-    """Write how the run ended, or that it goes on."""
+    """Write how the run ended, or that it continues."""
     run = read_json(directory.run, Run)
     finished = None if status == "running" else time.time()
     write_json(directory.run, run.model_copy(update={"status": status, "finished_unix_s": finished}))

@@ -27,7 +27,7 @@ from scope.rundirectory import FORMAT, RunDirectory, write_json, write_text
 
 @dataclass(frozen=True)
 class CampaignOptions:
-    """What `scope campaign` takes besides the study; None leaves the value of the study."""
+    """Options of `scope campaign` besides the study; None leaves the value of the study."""
 
     repetitions: int | None = None
     seed: int | None = None
@@ -36,7 +36,7 @@ class CampaignOptions:
 
 @dataclass(frozen=True)
 class CampaignResult:
-    """A campaign and what its runs show."""
+    """A campaign and its analysis."""
 
     folder: CampaignFolder
     head: Head

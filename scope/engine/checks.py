@@ -1,4 +1,4 @@
-"""What this machine has and lacks for measuring, each with advice."""
+"""Checks of this machine for measuring, each with advice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def all_checks() -> list[Check]:
 
 
 def _building() -> Iterator[Check]:
-    """Yield what compiling and starting the native program needs."""
+    """Yield the checks for compiling and starting the native program."""
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     advice = "" if compiler else "install a C++20 compiler, for example apt-get install g++"
     yield Check("C++ compiler", compiler is not None, compiler or "absent", advice, needed=True)
@@ -49,7 +49,7 @@ def _building() -> Iterator[Check]:
 
 
 def _surroundings() -> Iterator[Check]:
-    """Yield what labs need, and the batch systems that are here."""
+    """Yield the checks for labs, and the available batch systems."""
     if reason := emulation.refusal():
         yield Check("labs", False, reason, "only --lab needs them")
     else:

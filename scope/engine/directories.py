@@ -16,7 +16,7 @@ LATEST = "latest"
 
 
 def new_directory(name: str, asked: Path | None) -> RunDirectory:
-    """Make the folder of a new run: the one asked for, else runs/<UTC time>-<name>."""
+    """Create the folder of a new run: the requested one, else runs/<UTC time>-<name>."""
     if asked is not None:
         # A submitted run finds the folder of its job there.
         if asked.exists() and (
@@ -63,7 +63,7 @@ def _made(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ScopeError(f"{folder}: cannot be made: {error.strerror}") from error
+        raise ScopeError(f"{folder}: cannot be created: {error.strerror}") from error
     return folder
 
 

@@ -39,7 +39,7 @@ DEFAULTS: dict[Groups, dict[str, Any]] = {
         ]
     },
 }
-"""What is run where no benchmark is asked for."""
+"""The default benchmarks."""
 TABLE = "gathered.json"
 
 logger = logging.getLogger(__name__)
@@ -47,13 +47,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class HostOutcome:
-    """What became of all jobs."""
+    """The outcome of all jobs."""
 
     folder: Path
     rows: list[Row]
     """The figures of the runs that are well."""
     problems: Mapping[str, str]
-    """By the name of a job: what went wrong, or why it never ran."""
+    """By the name of a job: its error, or why it never ran."""
     well: bool
     """Whether every job that ran is well."""
 
@@ -115,7 +115,7 @@ def _run(
 
 
 def _hosts(groups: Groups, experiment: Experiment, queue: Slurm) -> list[str]:
-    """Return the hosts asked for, else those of the partition."""
+    """Return the requested hosts, else those of the partition."""
     asked = experiment.launcher
     named = asked.nodelist or [host.partition(":")[0] for host in asked.hosts]
     names = [host for text in named for host in hostnames(text)]
@@ -131,7 +131,7 @@ def _hosts(groups: Groups, experiment: Experiment, queue: Slurm) -> list[str]:
 
 
 def _problem(job: HostJob, number: str, state: JobState) -> str:
-    """Return what went wrong with a job; empty when nothing did."""
+    """Return the error of a job; empty when there was none."""
     try:
         return "" if batch_job.outcome(job.run, number, state) else "a case failed"
     except ScopeError as error:

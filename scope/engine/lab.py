@@ -19,7 +19,7 @@ from scope.topology import topology
 from scope.topology.declared import declared
 
 LinkProgress = Callable[[str], None]
-"""Is told each link that is about to be measured, and the empty string when all are."""
+"""Receives the name of each link before its measurement, and the empty string after the last."""
 
 
 class LabRow(NamedTuple):
@@ -118,7 +118,7 @@ def faithful(emulated: Emulation) -> bool:
 
 @dataclass(frozen=True)
 class Disturbance:
-    """What `scope lab fault` takes: exactly one disturbance, of a host or of a trunk."""
+    """Options of `scope lab fault`: exactly one disturbance, of a host or of a trunk."""
 
     host: str | None = None
     trunk: str | None = None
@@ -186,5 +186,5 @@ def _checked(emulated: Emulation, progress: LinkProgress) -> Emulation:
 
 
 def _write_topology(emulated: Emulation) -> None:
-    """Write what the lab declares where programs inside find it."""
+    """Write the lab's declaration where programs inside find it."""
     write_text(emulated.folder / "topology.toml", topology.write(declared(emulated.state.description)))

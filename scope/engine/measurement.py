@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Setup:
-    """What the launches of a run need."""
+    """Requirements of the launches of a run."""
 
     build: NativeBuild
     cluster: Cluster

@@ -131,7 +131,7 @@ def _fitting(folder: Path, merged: Merged) -> Path | None:
 
 
 def _imported(report: Path) -> Monitored:
-    """Return what a report of mpiP says of the command that was profiled."""
+    """Return the profiled command as stated in a report of mpiP."""
     return Monitored(
         format=FORMAT,
         scope_version=VERSION,

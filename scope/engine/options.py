@@ -1,4 +1,4 @@
-"""What a run may be asked for. None leaves the value of the experiment's file, else the default."""
+"""Options of a run. None leaves the value of the experiment's file, else the default."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scope.plan import sweep
 from scope.plan.experiment import Experiment, resolve
 
 COMMAND_LINE = "the command line"
-"""What messages name where no file was given."""
+"""The source named in messages where no file was given."""
 LONGEST_LIMIT_S = 1e6
 
 
@@ -37,7 +37,7 @@ class LauncherOptions:
 
 @dataclass(frozen=True)
 class JobOptions:
-    """What a batch job asks for: further keys of the table `[launcher]`."""
+    """The requests of a batch job: further keys of the table `[launcher]`."""
 
     scheduler: str | None = None
     partition: str | None = None
@@ -89,7 +89,7 @@ class RunOptions:
 
     @property
     def where(self) -> str:
-        """What messages name: the experiment's file, else the command line."""
+        """The source named in messages: the experiment's file, else the command line."""
         return str(self.experiment or COMMAND_LINE)
 
     @property

@@ -1,4 +1,4 @@
-"""What it costs a program that its processes share a node: packed against spread placement."""
+"""The cost of sharing a node: packed against spread placement."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scope.plan.experiment import resolve
 
 @dataclass(frozen=True)
 class PlacementOptions:
-    """What `scope placement` takes."""
+    """Options of `scope placement`."""
 
     program: Sequence[str]
     """The words of the program, without a launcher."""

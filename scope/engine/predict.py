@@ -1,4 +1,4 @@
-"""What an algorithm would take on more processes, validated by the points that were measured."""
+"""Predicted times of an algorithm on more processes, validated by measured points."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scope.models.prediction.prediction import PredictedPoint, Prediction, Predi
 
 @dataclass(frozen=True)
 class PredictOptions:
-    """What `scope predict` takes."""
+    """Options of `scope predict`."""
 
     algorithm: str
     """A benchmark by its short or its whole name."""
@@ -70,7 +70,7 @@ def _benchmark(algorithm: str, catalog: Catalog) -> str:
 
 
 def _validation(known: Run, benchmark: str, given: Mapping[str, str], transport: str) -> Prediction:
-    """Return the validation of what is asked for; of several that fit, the one nearest to the defaults."""
+    """Return the requested validation; of several that fit, the one nearest to the defaults."""
     mine = [
         one
         for one in known.models.predictions

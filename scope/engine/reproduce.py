@@ -33,7 +33,7 @@ LONGEST_CASE_S = 600.0
 
 @dataclass(frozen=True)
 class ReproduceOptions:
-    """What `scope reproduce` takes."""
+    """Options of `scope reproduce`."""
 
     name: str
     full: bool = False
@@ -142,7 +142,7 @@ def _rows(reference: Reference, folder: Path, full: bool) -> list[Row]:
 
 
 def _broadcasts(reference: Reference, run: Run) -> list[Row]:
-    """Return published broadcasts beside those of a run and beside what its topology allows."""
+    """Return published broadcasts beside those of a run and beside the limits of its topology."""
     found = broadcasts.measured(list(run.statistics))
     topology = run.directory.topology
     if not found or run.machine.build is None or not topology.is_file():

@@ -1,4 +1,4 @@
-"""A run as its files tell it, each read when it is first asked for: what the public API hands out."""
+"""A run as the public API shows it; each file is read when first needed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 BATCH = ("ranks", "transport", "placement")
-"""What chooses cases beside their parameters."""
+"""Keys that select cases, besides their parameters."""
 DEFAULTS: dict[str, Value] = {"transport": "default", "placement": "core"}
 
 
@@ -151,7 +151,7 @@ class Run:
     def __init__(self, path: Path | str) -> None:
         self.directory = RunDirectory(Path(path))
         if not self.directory.run.is_file():
-            raise UsageError(f"{path}: is no run directory; must be one such as runs/latest, with its run.json")
+            raise UsageError(f"{path}: is not a run directory; must be one such as runs/latest, with its run.json")
 
     def __repr__(self) -> str:
         return f"Run({str(self.directory.path)!r})"
@@ -163,7 +163,7 @@ class Run:
 
     @cached_property
     def record(self) -> RunRecord:
-        """What was asked for, when, and how the run ended."""
+        """The request, its time, and how the run ended."""
         return read_json(self.directory.run, RunRecord)
 
     @cached_property

@@ -48,7 +48,7 @@ class Settled:
 
 
 def run(options: RunOptions, progress: RunProgress = silent) -> Outcome:
-    """Measure what the options ask for, derive everything and draw the report."""
+    """Measure the requested cases, derive everything and draw the report."""
     return run_experiment(
         options.resolved(), options.where, options.limits, options.output, options.command, progress
     )
@@ -62,7 +62,7 @@ def run_experiment(
     command: Sequence[str],
     progress: RunProgress,
 ) -> Outcome:
-    """Measure what an experiment asks for, derive everything and draw the report.
+    """Measure an experiment, derive everything and draw the report.
 
     `where` names the experiment's file in messages; `command` is kept with the run.
     """

@@ -23,6 +23,6 @@ def as_interrupt(*numbers: signal.Signals) -> Iterator[None]:
 
 
 STOP_RUN = (signal.SIGTERM, signal.SIGHUP)
-"""What stops a run that measures here."""
+"""Signals that stop a run that measures here."""
 STOP_WAITING = (signal.SIGTERM,)
-"""What stops waiting for a batch job; a closed terminal leaves the job in its queue."""
+"""Signals that stop waiting for a batch job; a closed terminal leaves the job in its queue."""

@@ -21,7 +21,7 @@ YEAR_S = 366 * 86400
 
 @dataclass(frozen=True)
 class SoakOptions:
-    """What `scope soak` takes."""
+    """Options of `scope soak`."""
 
     program: Sequence[str]
     """The words of a program, or of a whole command that begins with mpiexec or srun."""
@@ -74,12 +74,12 @@ def run(
     progress: CampaignProgress | None = None,
     command: Sequence[str] = (),
 ) -> CampaignResult:
-    """Repeat a program and count what goes wrong."""
+    """Repeat a program and count its failures."""
     return start(head_of(options, command), COMMAND_LINE, output, progress)
 
 
 def seconds(text: str) -> float:
-    """Read a duration such as `24h`, `90m` or `1.5d`; UsageError says what is allowed."""
+    """Read a duration such as `24h`, `90m` or `1.5d`; UsageError states the allowed forms."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|min|h|d|)", text.strip())
     if match is None or not 0 < float(match[1]) * SECONDS[match[2]] < YEAR_S:
         raise UsageError(f"--for {text}: must be a time such as 24h, 90m or 30s, less than a year")

@@ -23,12 +23,12 @@ from scope.topology.discovery import discover as find
 from scope.topology.probe import started
 
 StageProgress = Callable[[], AbstractContextManager[Callable[[str], None]]]
-"""Makes what is told the name of each stage of a discovery."""
+"""Creates the receiver of each stage's name in a discovery."""
 
 
 @dataclass(frozen=True)
 class DiscoverOptions:
-    """What `scope topology discover` takes."""
+    """Options of `scope topology discover`."""
 
     mpi: str | None = None
     launcher: LauncherOptions = field(default_factory=LauncherOptions)
@@ -38,7 +38,7 @@ class DiscoverOptions:
 
 @dataclass(frozen=True)
 class Discovered:
-    """A topology, its cost, and what is wrong with the network."""
+    """A topology, its cost, and the findings about the network."""
 
     discovery: Discovery
     findings: list[Finding]

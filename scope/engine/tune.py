@@ -1,4 +1,4 @@
-"""LINPACK tuned: the times of all settings are predicted, a few settings are tried, and a record is kept."""
+"""LINPACK tuned: the times of all settings are predicted, a few settings are measured, and a record is kept."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LONGEST_OVER_PREDICTION = 20
 
 @dataclass(frozen=True)
 class TuneOptions:
-    """What `scope tune linpack` takes."""
+    """Options of `scope tune linpack`."""
 
     n: int | None = None
     """Order of the matrix in the last round; None: by memory and time."""
@@ -64,7 +64,7 @@ class TuneOptions:
     blocks: Sequence[int] | None = None
     """Block sizes (NB) to choose from; None: those that usually win."""
     trials: int = 8
-    """Combinations of block and grid that are tried."""
+    """Combinations of block and grid to measure."""
     launches: int = 6
     seed: int | None = None
     mpi: str | None = None
@@ -116,14 +116,14 @@ class Tuned:
 
     @property
     def rates(self) -> LinpackRates | None:
-        """What LINPACK reached; None without a valid case."""
+        """The rates of LINPACK; None without a valid case."""
         return read_models(self.directory.path).linpack
 
 
 def tune(
     options: TuneOptions, output: Path | None = None, progress: RunProgress = silent, command: Sequence[str] = ()
 ) -> Tuned:
-    """Measure what the predictions need, then try settings round by round until the search is concluded."""
+    """Measure what the predictions need, then measure settings round by round until the search is concluded."""
     asked = options.settings()
     settled = settle(options.experiment(), COMMAND_LINE)
     experiment, cluster = settled.experiment, settled.cluster
@@ -215,7 +215,7 @@ def _limits(last: Round | None) -> Limits:
 
 
 def _evidence(directory: RunDirectory, tuning: Tuning, cluster: Cluster) -> Evidence:
-    """Return what the samples show so far."""
+    """Return the summaries of the samples so far."""
     catalog = read_catalog(directory.benchmarks)
     samples = read(directory.path, catalog)
     machine = begun_run.read(directory).machine

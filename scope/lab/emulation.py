@@ -202,7 +202,7 @@ def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[st
         (folder / TEMPORARY).mkdir(parents=True)
         folder.chmod(0o700)
     except OSError as error:
-        raise ScopeError(f"{folder}: cannot be made: {error.strerror}") from error
+        raise ScopeError(f"{folder}: cannot be created: {error.strerror}") from error
     (folder / "hosts").write_text(_hosts_file(lab))
     rootless = needs_user_namespace()
     holder = _start_holder(folder, lab, rootless)

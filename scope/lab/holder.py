@@ -39,7 +39,7 @@ def main() -> None:
     }
     for name, host in hosts.items():
         if host.stdout is None or host.stdout.readline() != b"ready\n":
-            sys.exit(f"host {name} cannot be made")
+            sys.exit(f"host {name} cannot be created")
     # Orphans of the lab become children of this process, which the kernel reaps.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     print(json.dumps({"holder": outside, "hosts": {name: host.pid for name, host in hosts.items()}}), flush=True)

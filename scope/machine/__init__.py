@@ -1,1 +1,1 @@
-"""What this cluster is: hosts, processors, caches, memory, links, kernel."""
+"""The cluster: hosts, processors, caches, memory, links, kernel."""

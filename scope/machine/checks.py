@@ -1,4 +1,4 @@
-"""What this host has and lacks for measuring, each with what to do about it."""
+"""Checks of this host for measuring, each with advice."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ FREE_BYTES = 200e6
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
     found: str
     advice: str = ""
-    """What to do; empty when all is well."""
+    """Advice; empty when all is well."""
     needed: bool = False
     """Whether nothing can be measured without it."""
 
 
 def check(host: Host, folder: Path) -> Iterator[Check]:
-    """Yield what matters for a measurement on `host` with its results in `folder`."""
+    """Yield the checks that matter for a measurement on `host` with its results in `folder`."""
     yield from _processors(host)
     yield _clock(host)
     yield _governor(host)

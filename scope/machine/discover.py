@@ -1,4 +1,4 @@
-"""What this cluster is: the probe of every host, gathered into one `Machine`."""
+"""Discovery of the cluster: the probes of all hosts, gathered into one `Machine`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from scope.rundirectory import FORMAT
 from scope.version import VERSION
 
 RunOnEveryHost = Callable[[Sequence[str]], str]
-"""Runs a command once on each host and returns what they printed."""
+"""Runs a command once on each host and returns the outputs."""
 
 STEERING = re.compile(
     r"(OMPI|OPAL|PRTE|PMIX|MPIR|MPICH|I_MPI|HYDRA|MV2|UCX|FI|PSM[23]?|NCCL|OMP|GOMP|KMP|GOTO|OPENBLAS|MKL|BLIS"
     r"|SCOPE(?!_JOB_END))_|(LD_PRELOAD|LD_LIBRARY_PATH|MALLOC_\w+)$"
     r"|SLURM_(CLUSTER_NAME|JOB_PARTITION|MPI_TYPE|(CPU|MEM)_BIND\w*|DISTRIBUTION)$|(PBS|LSB)_QUEUE$"
 )
-"""Of a batch job what steers it; its number and the like are others every time."""
+"""The variables that control a batch job; others, such as its number, change every time."""
 SECRET = re.compile(r"TOKEN|JWT|SECRET|PASSW|CREDENTIAL|COOKIE|(^|_)KEY")
 
 

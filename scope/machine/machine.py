@@ -22,7 +22,7 @@ class Link(Strict):
 
     name: str
     kind: str
-    """`loopback`, `ethernet`, `infiniband`, `virtual` or what the kernel calls it."""
+    """`loopback`, `ethernet`, `infiniband`, `virtual` or the kernel's name."""
     rate_bits_per_s: float | None
     """None where the kernel does not know it (virtual links)."""
     mtu_bytes: int
@@ -85,10 +85,10 @@ class Host(Strict):
 
 
 class MpiInstallation(Strict):
-    """One MPI: its compiler wrapper, its launcher and what they say of themselves."""
+    """An MPI installation: its compiler wrapper, its launcher and their versions."""
 
     name: str
-    """`openmpi`, `mpich`, `intelmpi` or what the wrapper says."""
+    """`openmpi`, `mpich`, `intelmpi` or the name that the wrapper reports."""
     version: str
     origin: str
     """`asked`, `path` or `embedded`."""
@@ -109,9 +109,9 @@ class Blas(Strict):
     library: str
     """Path."""
     prefix: str
-    """What stands before each of its names."""
+    """The prefix of its symbol names."""
     configuration: str
-    """What the library says of itself; empty where it says nothing."""
+    """The library's own description; empty where it has none."""
     core: str
     """The kind of processor whose kernels it chose; empty where it does not say."""
 
@@ -179,7 +179,7 @@ class EmulatedCluster(Strict):
     links: list[EmulatedLink]
     relayed: list[RelayedLink]
     faults: list[str]
-    """What was made to go wrong, in words."""
+    """The injected faults, in words."""
 
 
 class Machine(Strict):

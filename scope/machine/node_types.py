@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scope.machine.machine import Host
 
 MEMORY_TOLERANCE = 0.05
-"""Equal nodes differ a little in what firmware and kernel keep for themselves."""
+"""Equal nodes differ slightly in the memory that firmware and kernel reserve."""
 
 
 def node_types(hosts: Sequence[Host]) -> list[list[int]]:

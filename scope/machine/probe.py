@@ -47,7 +47,7 @@ def probe(root: Path = Path("/")) -> dict[str, Any]:
 
 
 def processor(root: Path) -> dict[str, Any]:
-    """Model, topology and what of it this process may use."""
+    """Model, topology, and the processors that this process may use."""
     information = _cpuinfo(root)
     usable = sorted(os.sched_getaffinity(0))
     cpus = [cpu for cpu in (root / "sys/devices/system/cpu").glob("cpu[0-9]*") if (cpu / "topology").is_dir()]

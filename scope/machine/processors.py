@@ -1,4 +1,4 @@
-"""How many processors this process may use: what its affinity and its control groups (cgroup v1 and v2) allow.
+"""The processors that affinity and control groups (cgroup v1 and v2) leave to this process.
 
 The native program counts the same way (`measure/src/`), so that both mean the same by oversubscription.
 """
@@ -20,7 +20,7 @@ def usable(root: Path = Path("/")) -> int:
 
 
 def limited(processors: int, quota_processors: float | None) -> int:
-    """Return the number of whole processors that an affinity of so many and a quota leave, at least one."""
+    """Return the number of whole processors that affinity and quota leave, at least one."""
     return max(1, processors if quota_processors is None else min(processors, int(quota_processors)))
 
 

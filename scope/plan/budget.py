@@ -25,7 +25,7 @@ ROOM = 3.0
 
 @dataclass
 class Seen:
-    """What the launches so far said of a case."""
+    """The results of the launches so far for a case."""
 
     durations_s: list[float] = field(default_factory=list)
     medians_s: list[float] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Need:
-    """What a case asks for in each of its next launches."""
+    """The time that a case requests in each of its next launches."""
 
     fixed_s: float
     """What it takes beside its share; all of it for a case that becomes tight by itself."""

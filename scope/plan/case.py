@@ -1,4 +1,4 @@
-"""What identifies a case: everything that is chosen before it runs."""
+"""The identity of a case: everything that is chosen before it runs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from scope.plan.placement import Placement
 from scope.strict import Strict
 
 Batch = tuple[int, str, Placement]
-"""What a launch fixes for all its cases: ranks, transport and placement."""
+"""Ranks, transport and placement, which a launch fixes for all its cases."""
 
 
 class Case(Strict):
-    """One benchmark with its parameters, on so many ranks, over a transport, in a place."""
+    """One benchmark with its parameters, number of ranks, transport and placement."""
 
     benchmark: str
     parameters: dict[str, Value]
@@ -22,7 +22,7 @@ class Case(Strict):
     transport: str
     placement: Placement
     label: str
-    """What people call it: `ping-pong, 1 MiB, 2 ranks`; parameters at their defaults are left out."""
+    """The name for people: `ping-pong, 1 MiB, 2 ranks`; parameters at their defaults are left out."""
 
     @classmethod
     def of(
@@ -51,12 +51,12 @@ class Case(Strict):
 
     @property
     def batch(self) -> Batch:
-        """Ranks, transport and placement: what all cases of a launch share."""
+        """Ranks, transport and placement, which all cases of a launch share."""
         return self.ranks, self.transport, self.placement
 
     @property
     def key(self) -> Key:
-        """What makes two records the same case; hashable."""
+        """The identity of a case, equal for records of the same case; hashable."""
         return key(self.benchmark, self.parameters, self.batch)
 
     @property
@@ -81,7 +81,7 @@ Key = tuple[str, tuple[tuple[str, str, Value], ...], Batch]
 
 
 def key(benchmark: str, parameters: Mapping[str, Value], batch: Batch) -> Key:
-    """Return what makes two records the same case; hashable."""
+    """Return the identity of a case, equal for records of the same case; hashable."""
     return (
         benchmark,
         tuple(sorted((name, type(value).__name__, value) for name, value in parameters.items())),

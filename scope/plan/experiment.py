@@ -1,4 +1,4 @@
-"""What a person asks for: an experiment, from a TOML file, the command line or both."""
+"""An experiment, from a TOML file, the command line or both."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LauncherSettings(Strict):
     ranks_per_host: int | None = Field(None, ge=1, le=4096)
     binding: Binding = "core"
     mpiexec: str | None = None
-    """Path of mpiexec where it does not lie beside the compiler, or of srun where it is not on PATH."""
+    """Path of mpiexec where it is not beside the compiler, or of srun where it is not on PATH."""
     remote_shell: str | None = None
     """The program that is used instead of ssh."""
     interface: str | None = None
@@ -62,7 +62,7 @@ class LauncherSettings(Strict):
     oversubscribe: bool = False
     """Allow more ranks than slots, by default one for each usable core."""
     scheduler: Literal["slurm", "pbs", "lsf"] = "slurm"
-    """Who gets the batch script; this and what follows is what the script asks for."""
+    """The batch system; this and the following keys are requests of the job script."""
     partition: str | None = Field(None, pattern=WORD)
     """The queue, where the scheduler calls it so."""
     account: str | None = Field(None, pattern=WORD)
@@ -71,7 +71,7 @@ class LauncherSettings(Strict):
     """None asks for those of `nodelist`, else for one."""
     nodelist: list[Annotated[str, Field(pattern=NODES)]] = []
     exclusive: bool = True
-    """Share the nodes with nobody."""
+    """Exclusive use of the nodes."""
     time_limit_s: float | None = Field(None, ge=60, le=30 * 86400)
     """When the scheduler ends the job; None leaves it to the queue."""
     time_margin_s: float = Field(30.0, ge=5, le=86400)

@@ -47,7 +47,7 @@ class Placement:
 
     @property
     def words(self) -> list[str]:
-        """What people must know of it; how ranks are bound is not worth a word."""
+        """The placement in words, without the binding."""
         group = [] if self.group == ALL else [f"on {self.group}"]
         return [_WORDS[self.kind], *group] if self.kind in _WORDS else group
 

@@ -32,9 +32,9 @@ _FIRST_FORMAT = "# scope plan format=1 "
 MODULE_TIME_S: dict[Module, float] = {"baseline": 130.0, "standard": 1400.0, "advanced": 3600.0}
 """Seconds of sampling and starting when the experiment does not say: with all else 4 minutes, and 25."""
 START_S = 1.5
-"""What starting and ending a launch is taken to cost."""
+"""Assumed cost of starting and ending a launch."""
 CASE_OVERHEAD_S = 0.03
-"""What preparing, warming up and verifying a case is taken to cost beside its budget."""
+"""Assumed cost of preparing, warming up and verifying a case beside its budget."""
 SHORTEST_BUDGET_S, LONGEST_BUDGET_S = 0.02, 2.0
 """A case needs some time to say anything, and gains little from much."""
 
@@ -77,7 +77,7 @@ class Launch:
 
     @property
     def batch(self) -> Batch:
-        """Ranks, transport and placement: what the launch fixes for all its cases."""
+        """Ranks, transport and placement, which the launch fixes for all its cases."""
         return self.ranks, self.transport, self.placement
 
     def key(self, case: PlannedCase) -> Key:
@@ -91,7 +91,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Plan:
-    """`plan.txt`, and what was left out of it."""
+    """`plan.txt`, and the cases left out of it."""
 
     seed: int
     module: Module
@@ -146,7 +146,7 @@ def header(seed: int, module: str) -> str:
 
 
 def read(path: Path) -> Plan:
-    """Read `plan.txt`; raises UsageError naming file, line and what is allowed."""
+    """Read `plan.txt`; raises UsageError naming file, line and allowed values."""
     text = read_text(path)
     if text.startswith(_FIRST_FORMAT):
         text = upgrade.plan(text)

@@ -34,7 +34,7 @@ class Gap:
 
     @property
     def batch(self) -> Batch:
-        """What one launch fixes for all its cases."""
+        """Ranks, transport and placement of one launch."""
         return self.ranks, self.transport, self.placement
 
     def sizes(self) -> Iterator[int]:

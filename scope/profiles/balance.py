@@ -1,4 +1,4 @@
-"""How quantities are spread over the processes, raw and without what lies above the 99th percentile."""
+"""Distribution of quantities over the processes, raw and without values above the 99th percentile."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from scope.strict import Strict
 FILE = "machine-comparison.json"
 
 RECEIVED = "MPI_Recv"
-"""The routine whose benchmark shows what a message costs that a request waits for."""
+"""The routine whose benchmark shows the cost of a message that a request waits for."""
 DEFINITIONS = ("mean_rank", "max_rank", "global", "half_round_trip")
 """Definitions of time, best first: a profile has the mean over the processes of the time inside a collective."""
 BETTER = 1.5
@@ -49,7 +49,7 @@ class RoutineComparison(Strict):
     """Of a call."""
     benchmark: str
     pairwise: bool
-    """Whether the benchmark runs on two processes, whatever the size of the communicator."""
+    """Whether the benchmark runs on two processes for communicators of any size."""
     definition: str
     ranks: int
     """Processes in the benchmark, the nearest measured number."""
@@ -84,7 +84,7 @@ class MachineComparison(Strict):
     routines: list[RoutineComparison]
     """Most avoidable time first."""
     without_benchmark: dict[str, float]
-    """Routines that no benchmark stands for, with their time of all processes."""
+    """Routines without a benchmark, with their time over all processes."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Curve:
     times_s: tuple[float, ...]
 
     def at(self, size: float) -> tuple[float, str]:
-        """Return the time of a message of so many bytes, and a remark on what is assumed.
+        """Return the time of a message of this many bytes, and a remark on the assumptions.
 
         Between two sizes time grows as a power of the size; below the smallest it is that of the smallest; above
         the largest it grows in proportion.
@@ -116,7 +116,7 @@ class Curve:
         return exp(log(fast) + (log(slow) - log(fast)) * log(size / low) / log(high / low)), ""
 
     def better(self, size: float) -> tuple[int, float] | None:
-        """Return another measured size with which so many bytes take less, and the time they then take.
+        """Return another measured message size that makes this many bytes faster, and the time they then take.
 
         A longer message that takes less time, or shorter ones that take less together.
         """
@@ -241,7 +241,7 @@ class Sums:
 
     @property
     def measured_as(self) -> str:
-        """The routine whose benchmark shows what this costs; empty for calls that only start a request."""
+        """The routine whose benchmark shows the cost; empty for calls that only start a request."""
         if not self.waited:
             return "" if starts_request(self.routine) else self.routine
         return RECEIVED if kind(self.routine) == "receive" else self.routine
@@ -332,7 +332,7 @@ def _compared(sums: Sums, known: dict[str, list[Curve]], merged: Merged) -> Rout
 
 
 def _nearest(known: Sequence[Curve], ranks: int) -> tuple[Curve | None, str]:
-    """Return the curve on so many processes, else on the nearest number, and a remark on what is assumed."""
+    """Return the curve on this number of processes, else on the nearest one, and a remark on the assumptions."""
     if not known:
         return None, ""
     curve = min(known, key=lambda one: abs(log2(one.ranks) - log2(max(ranks, 1))))

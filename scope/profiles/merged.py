@@ -1,4 +1,4 @@
-"""What all processes of a monitored program did together, from the profiles that each of them left."""
+"""The merged profile of a monitored program, from the profiles of all its processes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def read(folder: Path) -> Merged:
 
 
 def _kinds(calls: sums.Columns, processes: int) -> list[dict[Kind, float]]:
-    """Return for each process its time in MPI by what the routines are for."""
+    """Return for each process its time in MPI by kind of routine."""
     of_routine = [kind(name) for name in calls.routines]
     found: list[dict[Kind, float]] = [defaultdict(float) for _ in range(processes)]
     places = calls.process * len(of_routine) + calls.routine

@@ -95,7 +95,7 @@ class Monitored(Strict):
 
     @property
     def code(self) -> int:
-        """What a shell would say: the exit code, or 128 and the number of the signal."""
+        """The exit code as in a shell: 128 plus the number of a signal."""
         return 128 + self.signal if self.signal is not None else self.exit_code or 0
 
 
@@ -138,7 +138,7 @@ def run(
     try:
         profiles.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{profiles}: cannot be made: {error.strerror}") from error
+        raise UsageError(f"{profiles}: cannot be created: {error.strerror}") from error
     settings = {
         "LD_PRELOAD": ":".join(filter(None, [str(library), variables.get("LD_PRELOAD", "")])),
         "SCOPE_MONITOR": str(profiles),

@@ -62,7 +62,7 @@ class Report:
 
 
 def found(folder: Path) -> Path | None:
-    """Return the report that stands for the profiles of a folder; None where there is none."""
+    """Return the report that replaces the profiles of a folder; None where there is none."""
     return next(iter(sorted((folder / PROFILES).glob(f"*{SUFFIX}"))), None)
 
 

@@ -119,12 +119,12 @@ _COLUMN = re.compile(r"(\w+):(u4|u8|i4|i8|f8|s)(?:\[?(\d+)\]?)?")
 _STEADY_S = 1.0
 """A rate from two readings of the calendar is better than the calibrated one once they are so far apart."""
 _NEAR = 1e-2
-"""... unless it differs by more than this share: somebody has set the calendar meanwhile."""
+"""... unless it differs by more than this share: the system clock was set meanwhile."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Where a table stands in its file and what its rows are."""
+    """The position of a table in its file and the type of its rows."""
 
     name: str
     offset: int
@@ -134,7 +134,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Header:
-    """What a process wrote down when it began."""
+    """The header that a process writes at its start."""
 
     rank: int
     """In MPI_COMM_WORLD."""
@@ -144,7 +144,7 @@ class Header:
     program: str
     arguments: tuple[str, ...]
     mpi: str
-    """The first line of what the library says of itself."""
+    """The first line of the library's version string."""
     thread_level: str
     interval_s: float
     trace: str
@@ -153,21 +153,21 @@ class Header:
     routines: tuple[str, ...]
     """By number, from 0; number 0 is "none"."""
     other_tool: str
-    """The path of another tool that stands between program and MPI; empty where there is none."""
+    """The path of another tool between program and MPI; empty where there is none."""
     job: str
-    """What tells the processes of one start from those of another under the same command; empty where unknown."""
+    """Distinguishes the launches under one command; empty where unknown."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """One process: who it was and what it did."""
+    """The profile of one process."""
 
     path: Path
     header: Header
     tables: Mapping[str, Rows]
     """Every table of `COLUMNS`, and any other of the file: the rows in use; of `sites` all up to the last."""
     warnings: tuple[str, ...]
-    """What is wrong with the file, where it could be read all the same."""
+    """Defects of a file that could nevertheless be read."""
 
     @property
     def rank(self) -> int:
@@ -228,7 +228,7 @@ class Profile:
 
 
 def read(path: Path) -> Profile:
-    """Read the profile of one process, whatever became of it.
+    """Read the profile of one process, however it ended.
 
     A file that is cut in its tables gives what is left of them, with a warning. Raises ScopeError with one line
     for a file that is missing, is no profile, has a header that cannot be understood, or is of a later version.
@@ -301,7 +301,7 @@ def _routines(names: list[str]) -> tuple[str, ...]:
 
 
 def _said(text: str) -> Any:
-    """Return a JSON value; text that is none stands for itself."""
+    """Return a JSON value; text that is not JSON is returned unchanged."""
     with contextlib.suppress(json.JSONDecodeError):
         return json.loads(text)
     return text

@@ -1,4 +1,4 @@
-"""What a command starts: its launcher, the program below it, and the MPI that both belong to."""
+"""The parts of a command: its launcher, the program below it, and the MPI of both."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from scope.mpi import registry
 from scope.mpi.implementation import MpiFamily, MpiImplementation
 
 LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun)([.-]\w+)*$")
-"""Names of programs that start MPI processes and hand variables on when they are told to."""
+"""Launchers that forward environment variables on request."""
 _LINKED = re.compile(r"^\s*(\S+) => (.+?)(?: \(0x[0-9a-f]+\))?$", re.MULTILINE)
 _PATIENCE_S = 20
 
 
 @dataclass(frozen=True)
 class Program:
-    """A command and what it starts."""
+    """A command and its parts."""
 
     words: tuple[str, ...]
     launcher: int | None
-    """Place of the launcher among the words; None where there is none, or one that hands on what it has."""
+    """Index of the launcher among the words; None without one, or with one that forwards its environment."""
     mpi: MpiInstallation
     """Of the program."""
     family: MpiFamily | None = None

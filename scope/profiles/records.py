@@ -1,4 +1,4 @@
-"""What the profiles of a program say together: `profile.json`. All times in seconds, all sizes in bytes."""
+"""The merged profiles of a program: `profile.json`. All times in seconds, all sizes in bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from scope.strict import Strict
 
 
 class Usage(Strict):
-    """What the operating system counted for a process between MPI_Init and MPI_Finalize, all threads together."""
+    """The operating system's counts for a process between MPI_Init and MPI_Finalize, all threads together."""
 
     user_s: float
     system_s: float
@@ -27,7 +27,7 @@ class Usage(Strict):
 
 
 class Process(Strict):
-    """What one process did between MPI_Init and MPI_Finalize, or its last sign of life."""
+    """One process between MPI_Init and MPI_Finalize, or its last sign of life."""
 
     rank: int
     host: str
@@ -47,19 +47,19 @@ class Process(Strict):
     usage: Usage | None
     """None where another tool made the profile, which did not ask."""
     kinds_s: dict[Kind, float]
-    """`mpi_s` by what the routines are for."""
+    """`mpi_s` by kind of routine."""
     calls: int
     sent_messages: int
     sent_bytes: int
     received_messages: int | None
     received_bytes: int | None
-    """Point to point; what collectives move is not in it. None where another tool has not counted it."""
+    """Point to point, without collectives. None where another tool has not counted it."""
     lost: dict[str, int]
-    """What had no place in the profile's tables: `calls` were counted without details, the others not at all."""
+    """Entries beyond the profile's tables: `calls` were counted without details, the others not at all."""
 
     @property
     def off_processor_s(self) -> float | None:
-        """Wall-clock time less processor time: what GAMMA's Table 1 calls overhead; less than 0 with threads."""
+        """Wall-clock time minus processor time: the overhead of GAMMA's Table 1; below 0 with threads."""
         return None if self.usage is None else self.wall_s - self.usage.processor_s
 
 
@@ -122,7 +122,7 @@ class Calls(Strict):
     region: int
     """As MPI_Pcontrol has numbered it; 0 outside."""
     overflow: bool
-    """True of the one row that holds what had no row of its own."""
+    """True for the row that collects entries without a row of their own."""
     processes: int
     calls: int
     time_s: float
@@ -136,7 +136,7 @@ class Calls(Strict):
 
 
 class Collective(Strict):
-    """A collective that no process leaves before the last has come: what was waiting, as far as sums can tell."""
+    """A synchronising collective: the time spent waiting, as far as sums can tell."""
 
     routine: str
     communicator_size: int
@@ -146,7 +146,7 @@ class Collective(Strict):
     time_s: float
     """Of all processes."""
     transfer_most_s: float
-    """Upper bound of what the operation itself took, all processes together: as long as it took the process that
+    """Upper bound of the operation itself, all processes together: as long as it took the process that
     waited least."""
     waiting_least_s: float
     """`time_s` less that: time for which processes surely waited for others."""
@@ -187,7 +187,7 @@ class Traffic(Strict):
     receive_s: list[float]
     """Time of the receiver in blocking receives from this sender, and in waits for others: waiting included."""
     unreceived: int
-    """Messages that were sent and that nobody had received when the profiles ended; negative: the other way."""
+    """Messages sent but not received when the profiles ended; negative: received but not sent."""
 
 
 class Timeline(Strict):
@@ -209,7 +209,7 @@ class Timeline(Strict):
 
 
 class Region(Strict):
-    """What happened between MPI_Pcontrol(n) and the next, of all processes."""
+    """The time between MPI_Pcontrol(n) and the next one, over all processes."""
 
     number: int
     processes: int
@@ -233,7 +233,7 @@ class LateRank(Strict):
 
 
 class Late(Strict):
-    """Who waited for whom in the trace window, message by message."""
+    """Late senders and receivers in the trace window, message by message."""
 
     window_s: float
     messages: int
@@ -241,7 +241,7 @@ class Late(Strict):
     unmatched: int
     late_sender_s: float
     late_senders: int
-    """Messages that were sent after the receiver had begun to wait."""
+    """Messages sent after the receiver had begun to wait."""
     late_receiver_s: float
     late_receivers: int
     ranks: list[LateRank]
@@ -252,7 +252,7 @@ class Merged(Strict):
 
     format: int
     source: str
-    """What made the profiles: `scope monitor`, or the other tool."""
+    """The tool that made the profiles: `scope monitor`, or another."""
     program: str
     arguments: list[str]
     mpi: str
@@ -296,7 +296,7 @@ class Merged(Strict):
 
     @property
     def calls_s(self) -> float:
-        """Time of all calls, of all threads: what the share of a routine is taken of; never 0."""
+        """Time of all calls of all threads: the reference of a routine's share; never 0."""
         return sum(one.time_s for one in self.calls) or 1e-9
 
     @property

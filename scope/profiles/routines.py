@@ -1,4 +1,4 @@
-"""What MPI routines are for: the kinds under which a profile adds up time."""
+"""The kinds of MPI routines, by which a profile adds up time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SYNCHRONISING = frozenset(
 
 @cache
 def kind(routine: str) -> Kind:
-    """Return what a routine is for: `MPI_Isend` is a send, `MPI_Waitall` a wait; large-count forms are alike."""
+    """Return the kind of a routine: `MPI_Isend` is a send, `MPI_Waitall` a wait; large-count forms are alike."""
     name = plain(routine).removeprefix("MPI_")
     for one, pattern in _PATTERNS:
         if re.match(pattern, name, re.IGNORECASE):

@@ -1,4 +1,4 @@
-"""Sums over processes: calls by routine, place and size; waits; what was waiting in collectives."""
+"""Sums over processes: calls by routine, place and size; waits; waiting in collectives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 SANITISED = 0.99
-"""Of the calls, in order of their length, so many stay in the sanitised view."""
+"""The share of the calls, in order of their length, that stays in the sanitised view."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def waits(columns: Columns) -> list[Waits]:
 
 
 def collectives(columns: Columns, ranks: Sequence[int]) -> list[Collective]:
-    """Return what was waiting in the blocking collectives that synchronise, longest first.
+    """Return the waiting in the blocking collectives that synchronise, longest first.
 
     Only where every member of one communicator made the same number of calls: sums of several communicators of
     one size cannot be told apart. Calls whose members send unlike sizes (`v` and `w`) are taken together.
@@ -183,7 +183,7 @@ def alike(*keys: NDArray[Any]) -> Iterator[Integers]:
 
 
 def _times(columns: Columns, chosen: Integers) -> Times:
-    """Return what the histograms of some rows say together.
+    """Return the merged histograms of some rows.
 
     Processes on unlike hosts have ticks of unlike lengths; their histograms are added as they are, which is less
     than the width of a place.

@@ -28,7 +28,7 @@ class Course:
     tick_s: float
 
     def spread(self, values: Floats, edges_s: Floats) -> Floats:
-        """Divide what happened in each row evenly over the steps that the row overlaps."""
+        """Distribute the values of each row evenly over the steps that it overlaps."""
         corners = np.empty(2 * len(values))
         corners[::2], corners[1::2] = self.begins_s, self.ends_s
         reached = np.empty(2 * len(values))

@@ -1,4 +1,4 @@
-"""Who sent how much to whom."""
+"""Point-to-point traffic between processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scope.profiles.profile import Profile
 from scope.profiles.records import Traffic
 
 MOST = 256
-"""Rows of the matrix; of more processes successive ones are taken together."""
+"""Rows of the matrix; with more processes, successive ones share a row."""
 
 
 def traffic(profiles: Sequence[Profile], ranks: int) -> Traffic:

@@ -79,7 +79,7 @@ class LaunchRecord(Strict):
 
     @property
     def batch(self) -> Batch:
-        """Ranks, transport and placement: what the launch fixes for all its cases."""
+        """Ranks, transport and placement, which the launch fixes for all its cases."""
         return self.ranks, self.transport, self.placement
 
 

@@ -27,7 +27,7 @@ PARTS = ("update_s", "panel_s", "swap_s", "solve_s")
 
 
 def cases(ranks: int, blocks: Iterable[int], hosts: int) -> list[dict[str, Any]]:
-    """Return the `[[case]]` tables of what the predictions need."""
+    """Return the `[[case]]` tables that the predictions need."""
     asked: list[dict[str, Any]] = [
         {"benchmark": BENCHMARK, "ranks": 1, "n": list(SIZES), "block": list(blocks)},
         {"benchmark": PRODUCT, "ranks": sorted({1, ranks}), "n": PRODUCT_N},

@@ -58,7 +58,7 @@ class Candidate(Strict):
 
 
 def grids(ranks: int) -> list[tuple[int, int]]:
-    """Return all grids (rows, columns) of so many processes."""
+    """Return all grids (rows, columns) of this number of processes."""
     return [(rows, ranks // rows) for rows in range(1, ranks + 1) if ranks % rows == 0]
 
 
@@ -69,7 +69,7 @@ def untuned(ranks: int) -> Candidate:
 
 
 def candidates(ranks: int, blocks: Sequence[int] = BLOCKS) -> list[Candidate]:
-    """Return all distinct combinations on so many processes.
+    """Return all distinct combinations on this number of processes.
 
     A single column of processes broadcasts nothing and has nothing to look ahead to; on two or three columns some
     broadcasts coincide. A single row exchanges no rows.

@@ -29,7 +29,7 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
     measured = [each for each in deciding.tries if each.slower is not None and each.measured_s]
     others = [each for each in measured if each.candidate != candidate]
     if not others:
-        return f"{candidate.label}: the only combination measured at the last size"
+        return f"{candidate.label}: the only setting measured at the last size"
     if winner:
         nearest = min(others, key=seconds)
         difference = nearest.slower
@@ -88,7 +88,7 @@ def _prediction_errors(tuning: Tuning) -> list[str]:
     if total:
         words.append(f"{wrong} of {total} neighbours in the predicted order were measured in the opposite order")
     tried = {each.candidate for each in tries}
-    words.append(f"measured {len(tried)} of {len(tuning.predicted)} possible combinations")
+    words.append(f"measured {len(tried)} of {len(tuning.predicted)} possible settings")
     return words
 
 

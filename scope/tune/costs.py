@@ -21,7 +21,7 @@ from scope.tune.candidates import Candidate
 
 SOURCE = "after HPL's scalability page (Petitet, Whaley, Dongarra, Cleary 2018), step by step"
 MessageTime = Callable[[Floats], Floats]
-"""Seconds of messages of so many bytes."""
+"""Seconds of messages by their bytes."""
 
 
 @dataclass(frozen=True)

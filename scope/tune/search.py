@@ -34,7 +34,7 @@ MOST_EQUATIONS = 1_000_000
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the search knows so far."""
+    """The state of the search."""
 
     summaries: list[Summary]
     costs: LuCosts

@@ -161,7 +161,7 @@ def test_a_soak_ends_with_its_time(tmp_path: Path) -> None:
     [
         (["campaign"], "give either a study"),
         (["campaign", "none.toml"], "none.toml: does not exist"),
-        (["campaign", "--resume", "."], "is no campaign"),
+        (["campaign", "--resume", "."], "is not a campaign"),
         (["soak", "--for", "1h"], "no program"),
         (["soak", "--for", "soon", "--", "true"], "--for soon: must be a time"),
         (["soak", "--", "true"], "--for or --runs"),

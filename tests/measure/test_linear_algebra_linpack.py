@@ -59,8 +59,8 @@ def test_what_does_not_fit_is_refused(measure: Measure) -> None:
     ended = measure(2, [f"{NAME} n=400000", f"{NAME} grid_columns=3"])
     assert ended.code == 0, ended.errors
     assert [case.status for case in ended.cases] == ["unavailable"] * 2
-    assert "MB of this host, which has" in ended.cases[0].reason
-    assert "1 x 2 would do" in ended.cases[1].reason
+    assert "MB of memory on this host; available:" in ended.cases[0].reason
+    assert "1 x 2 would work" in ended.cases[1].reason
     refused = measure(1, [f"{NAME} n=0"])
     assert refused.code == 2
     assert "n=0: must be an integer from 1" in refused.errors

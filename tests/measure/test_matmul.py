@@ -85,7 +85,7 @@ def test_memory_that_is_not_there_is_refused_before_it_is_asked_for(measure: Mea
     assert {case.status for case in ended.cases} == {"unavailable"}
     for case in ended.cases:
         assert "the buffers need " in case.reason
-        assert "MB of this host, which has" in case.reason
+        assert "MB of memory on this host; available:" in case.reason
 
 
 STRASSEN = [

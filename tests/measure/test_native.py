@@ -113,7 +113,7 @@ double MPI_Wtime(void) { static double now = 1e6; return now -= 1e-6; }
 @pytest.mark.parametrize(
     ("case", "ranks", "complaint"),
     [
-        ("mpi.barrier", 2, "left the barrier"),
+        ("mpi.barrier", 2, "this rank left the barrier"),
         ("node.timer clock=mpi_wtime", 1, "pairs of reads ran backwards"),
     ],
 )

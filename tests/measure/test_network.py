@@ -160,11 +160,11 @@ def test_the_granted_buffer_is_recorded(measure: Measure) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("network.latency protocol=shm wait=blocking", "protocol=shm wait=blocking: it only polls"),
-        ("network.latency protocol=ucx wait=blocking", "protocol=ucx wait=blocking: it only polls"),
-        ("network.latency protocol=cma socket_buffer_bytes=1024", "socket_buffer_bytes=1024: it has no socket"),
-        ("network.latency protocol=udp nodelay=off", "protocol=udp nodelay=off: only TCP has it"),
-        ("network.bandwidth protocol=unix flow=none", "protocol=unix flow=none: its flow is controlled"),
+        ("network.latency protocol=shm wait=blocking", "protocol=shm wait=blocking: this protocol only polls"),
+        ("network.latency protocol=ucx wait=blocking", "protocol=ucx wait=blocking: this protocol only polls"),
+        ("network.latency protocol=cma socket_buffer_bytes=1024", "=1024: this protocol has no socket"),
+        ("network.latency protocol=udp nodelay=off", "protocol=udp nodelay=off: only TCP has this option"),
+        ("network.bandwidth protocol=unix flow=none", "protocol=unix flow=none: this protocol controls its flow"),
     ],
 )
 def test_what_a_transport_has_not_is_unavailable(line: str, reason: str, measure: Measure) -> None:

@@ -78,7 +78,7 @@ def test_every_wrong_result_is_noticed(fault: str, measure: Measure) -> None:
     [
         ("node.disk file_bytes=10 block_bytes=100 cache=cached", "file_bytes must be at least block_bytes"),
         ("node.disk file_bytes=8192 block_bytes=100 cache=direct", "whole multiples of 4096 B"),
-        ("node.disk file_bytes=17592186044416", "no room for 17592186044416 B"),
+        ("node.disk file_bytes=17592186044416", "no space for 17592186044416 B"),
     ],
 )
 @pytest.mark.usefixtures("scratch")
@@ -98,14 +98,14 @@ def test_memory_is_no_disk(measure: Measure) -> None:
     ]
     disk, cached = measure(1, lines, SCOPE_SCRATCH="/dev/shm").cases
     assert disk.status == "unavailable"
-    assert "/dev/shm is in memory (tmpfs); SCOPE_SCRATCH names a folder on a disk" in disk.reason
+    assert "/dev/shm is in memory (tmpfs); set SCOPE_SCRATCH to a folder on a disk" in disk.reason
     assert cached.status == "ok"
 
 
 def test_a_folder_that_is_not_there_is_named(measure: Measure, tmp_path: Path) -> None:
     case = only_case(measure(1, ["node.disk"], SCOPE_SCRATCH=str(tmp_path / "gone")))
     assert case.status == "unavailable"
-    assert "gone: no file can be made there: No such file" in case.reason
+    assert "gone: cannot create a file: No such file" in case.reason
 
 
 def test_nothing_stays_on_the_disk(measure: Measure, scratch: Path) -> None:

@@ -77,7 +77,7 @@ def test_counts_that_do_not_fit_are_refused_with_the_nearest_that_do(measure: Me
     assert [case.status for case in cases] == ["unavailable"] * len(FLOWS)
     nearest = {case.benchmark: case.reason.rpartition("7 were given: ")[2] for case in cases}
     assert nearest == {
-        "application.npb_lu": "6 or 8 would do",
-        "application.npb_sp": "6 or 9 would do",
-        "application.npb_bt": "6 or 9 would do",
+        "application.npb_lu": "6 or 8 would work",
+        "application.npb_sp": "6 or 9 would work",
+        "application.npb_bt": "6 or 9 would work",
     }

@@ -75,4 +75,4 @@ def test_a_count_that_leaves_a_process_without_points_is_refused_with_the_neares
     # 17 layers of 32 points would be thinner than two.
     (case,) = measure(17, [f"application.npb_mg {ONCE}"]).cases
     assert case.status == "unavailable"
-    assert "17 were given: 16 or 18 would do" in case.reason
+    assert "17 were given: 16 or 18 would work" in case.reason

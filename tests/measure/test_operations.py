@@ -78,4 +78,4 @@ def test_memory_that_does_not_suffice_is_refused_with_both_amounts(measure: Meas
         pytest.skip("this host has room for it")
     ended = measure(16, ["operation.shift n=16384"])
     assert ended.cases[0].status == "unavailable"
-    assert "the buffers need 68719 MB of this host, which has " in ended.cases[0].reason
+    assert "the buffers need 68719 MB of memory on this host; available: " in ended.cases[0].reason

@@ -65,7 +65,7 @@ def test_a_pair_exchanges_rightly_under_every_mpi(build: NativeBuild, measure: M
 def test_patterns_of_many_ranks_are_right(ranks: int, measure: Measure) -> None:
     ended = measure(ranks, [*MANY, *(["mpi.message_rate window=7 message_bytes=9"] if ranks == 2 else [])])
     assert ended.code == 0, ended.errors
-    assert {reason for _, reason in statuses(ended.cases) if "no two of 2 ranks" not in reason} == set()
+    assert {reason for _, reason in statuses(ended.cases) if "no two of the 2 ranks" not in reason} == set()
 
 
 def test_all_rounds_hold_every_pair_once(measure: Measure) -> None:
@@ -121,7 +121,7 @@ def test_wrong_data_that_rank_0_fetched_are_noticed(measure: Measure) -> None:
         ("mpi.bandwidth mode=buffered message_bytes=1000000000", "MPI_Buffer_attach takes at most 2^31-1"),
         ("mpi.threads threads=1000", "needs 2000 processors on this host"),
         ("mpi.latency message_bytes=2200000000", "large-count calls of MPI 4"),
-        ("mpi.pairs round=2", "no two of 2 ranks are a pair"),
+        ("mpi.pairs round=2", "no two of the 2 ranks form a pair"),
     ],
 )
 def test_what_cannot_be_is_unavailable_with_the_reason(case: str, reason: str, measure: Measure) -> None:

@@ -98,7 +98,7 @@ def test_a_way_that_the_overheads_hide_is_not_given(way_s: float) -> None:
     fit = fitted(overheads(np.random.default_rng(33), way_s=way_s))
     assert isinstance(fit, Fit)
     assert "L_s" not in {parameter.name for parameter in fit.parameters}
-    assert any(text.startswith("L_s: the way cannot be told from the overheads") for text in fit.left_out)
+    assert any(text.startswith("L_s: the wire time cannot be separated") for text in fit.left_out)
 
 
 def test_a_gap_that_does_not_grow_has_no_slope() -> None:

@@ -163,7 +163,7 @@ def test_bad_settings_are_said_and_end_nobodys_program(
         assert f"scope-monitor: SCOPE_MONITOR_OPTIONS: {word}: " in ended.errors
     gone = run(embedded, 1, "regions", SCOPE_MONITOR=str(tmp_path / "nowhere"))
     assert (gone.code, gone.profiles) == (0, [])
-    assert "cannot be made: No such file or directory; the program runs unmonitored" in gone.errors
+    assert "cannot be created: No such file or directory; the program runs unmonitored" in gone.errors
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
-// Doubling with any number of ranks (Bruck et al., IEEE TPDS 8(11), 1997): all that one has goes to the one
-// at distance 1, 2, 4 … before it. Blocks keep their places, so that what wraps around goes in two messages.
+// Doubling with any number of ranks (Bruck et al., IEEE TPDS 8(11), 1997): every rank sends all its blocks to
+// the rank at distance 1, 2, 4 … before it. Blocks keep their positions, so that wrapped ranges take two
+// messages.
 #include <algorithm>
 
 #include "algorithms.hpp"
@@ -8,7 +9,7 @@
 namespace scope {
 namespace {
 
-// So many blocks from one on, around the end.
+// A range of blocks, wrapped around the end.
 std::vector<Range> wrapped(int from, int blocks, int ranks, std::int64_t units) {
   const int first = std::min(blocks, ranks - from);
   std::vector<Range> ranges = {{from * units, first * units}};

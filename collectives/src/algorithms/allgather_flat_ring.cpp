@@ -1,4 +1,4 @@
-// Blocks go around a ring of the ranks in order.
+// Blocks circulate around a ring of the ranks in order.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

@@ -1,5 +1,6 @@
-// From the inside out: the leaders of neighbouring parts exchange what their parts have, and hand what they
-// got down into their own part as it comes. A slow link carries every block once per part behind it.
+// From the inside out: the leaders of neighbouring parts exchange the blocks of their parts, and forward
+// received blocks into their own part as they arrive. A slow link carries every block once per part behind
+// it.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
@@ -11,14 +12,14 @@ struct Part {
   Range blocks;
 };
 
-// A branch of several parts: where they stand, and the tree inside each.
+// A branch of several parts: their positions, and the tree inside each.
 struct Level {
   std::vector<Part> parts;
   std::vector<Tree> trees;
   std::vector<int> part_of;  // of every rank; -1 where it is not in this branch
 };
 
-// Innermost levels first; `place` is where the branch begins in the order.
+// Innermost levels first; `place` is the position of the branch in the order.
 void collect_levels(const Problem& problem, const Branch& branch, std::int64_t place,
                     std::vector<Level>& levels) {
   if (branch.parts.empty()) return;

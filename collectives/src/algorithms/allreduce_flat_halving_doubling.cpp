@@ -1,6 +1,6 @@
-// Rabenseifner's: half of what one still has is given away at distance 1, 2, 4 …, until everyone has combined
-// one part; then the parts come back the same way (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005,
-// section 4.5). What is beyond a power of two is folded into a neighbour first.
+// Rabenseifner's algorithm: each rank gives away half of its remaining data at distance 1, 2, 4 …, until
+// every rank has reduced one part; then the parts return the same way (Thakur, Rabenseifner, Gropp, IJHPCA
+// 19(1), 2005, section 4.5). Ranks beyond a power of two are folded into a neighbour first.
 #include <algorithm>
 
 #include "algorithms.hpp"

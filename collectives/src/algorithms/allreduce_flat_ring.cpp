@@ -1,4 +1,4 @@
-// Two rounds of a ring over the ranks in order: parts are combined, then handed around.
+// Two rounds of a ring over the ranks in order: a reduce-scatter, then an allgather.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

@@ -1,5 +1,5 @@
-// The pipelined reduce and the pipelined broadcast in one: a segment goes down again while later ones still
-// come up.
+// Pipelined reduce and pipelined broadcast combined: a segment goes down again while later ones still come
+// up.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
@@ -13,7 +13,7 @@ const Registration allreduce_multilevel_pipelined{{
     .shapes = passing_shapes,
     .make = [](const Problem& problem) -> Schedule {
       const auto tree = std::make_shared<Tree>(multilevel_tree(problem));
-      // A segment is back after it went up and down: until then a rank only sends up.
+      // A segment returns after it went up and down: until then a rank only sends up.
       const std::size_t lag = 2 * height(*tree, problem.root) + 1;
       const auto program = [tree, lag, ranges = segments(problem)](int rank) {
         Program steps;

@@ -1,4 +1,4 @@
-// In step s everyone sends to the s-th after it and receives from the s-th before it.
+// In step s every rank sends to the s-th rank after it and receives from the s-th before it.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

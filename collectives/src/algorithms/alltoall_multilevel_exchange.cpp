@@ -1,6 +1,6 @@
-// Inside a cluster everyone exchanges with everyone. Between two clusters goes one message in each direction:
-// the leaders collect what their cluster has for the other, exchange it, and hand it out (MagPIe, Kielmann et
-// al. 1999). Where all hosts are one cluster, the hosts take its place.
+// Inside a cluster all ranks exchange directly. Between two clusters goes one message in each direction: the
+// leaders collect their cluster's data for the other, exchange them, and distribute them (MagPIe, Kielmann et
+// al. 1999). Where all hosts form one cluster, hosts replace clusters.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
@@ -45,7 +45,7 @@ const Registration alltoall_multilevel_exchange{{
         const auto here = static_cast<std::int64_t>(ours.size());
         const auto all = static_cast<std::int64_t>(order.size());
         const std::int64_t away = all - here;
-        const std::int64_t after = begin[own] + here;  // the order behind our places
+        const std::int64_t after = begin[own] + here;  // the positions after ours in the order
         const int leader = ours.front();
         Program steps;
         for (std::int64_t i = 0; i < here; ++i)
@@ -56,9 +56,9 @@ const Registration alltoall_multilevel_exchange{{
           steps.wait_all();
           return steps;
         }
-        // `work` of a leader: what goes out, by party and member; what came in, by party, sender and member; for
-        // each member, what is for it.
-        const auto outgoing = [&](std::size_t party) {  // a party's place among the others, times our members
+        // `work` of a leader: outgoing data by party and member; incoming data by party, sender and member;
+        // the data for each member.
+        const auto outgoing = [&](std::size_t party) {  // a party's index among the others, times our members
           return (begin[party] < begin[own] ? begin[party] : begin[party] - here) * here;
         };
         const std::int64_t arrived = away * here;

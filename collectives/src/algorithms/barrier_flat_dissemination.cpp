@@ -1,4 +1,4 @@
-// Everyone tells the one at distance 1, 2, 4 … (Hensgen, Finkel, Manber 1988).
+// Every rank notifies the rank at distance 1, 2, 4 … (Hensgen, Finkel, Manber 1988).
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

@@ -1,5 +1,5 @@
 // MPICH-G2 over LAM/MPI (Storchi et al., section 3): the root sends to the clusters' leaders in parallel,
-// then every cluster has its local tree whose sends are all posted at once. They share the sender's port: 6
+// then every cluster has a local tree whose sends are all posted at once. These share the sender's port: 6
 // steps for 8 hosts.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"

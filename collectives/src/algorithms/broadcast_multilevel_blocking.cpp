@@ -1,5 +1,5 @@
-// The optimisation of Storchi et al., section 3: as MPICH-G2, with a local tree that blocks: 3 steps for 8
-// hosts.
+// The optimisation of Storchi et al., section 3: as in MPICH-G2, with a local tree of blocking sends: 3 steps
+// for 8 hosts.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

@@ -1,6 +1,6 @@
-// Segments flow over all levels at once. Every link of the tree is crossed once by the message; the root
-// posts all it has, the slowest link first, so that this one never waits; everyone else hands a segment on
-// when it is there.
+// Segments flow over all levels at once. The message crosses every link of the tree once; the root posts
+// everything, the slowest link first, so that this link never waits; every other rank forwards a segment on
+// arrival.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

@@ -1,4 +1,4 @@
-// Blocks are collected along a binomial tree over the ranks in order, without regard to where they are.
+// Blocks are collected along a binomial tree over the ranks in order, regardless of their places.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

@@ -1,4 +1,4 @@
-// Everyone sends its block to the root.
+// Every rank sends its block to the root.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

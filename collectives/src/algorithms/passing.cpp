@@ -48,8 +48,8 @@ Schedule cluster_by_cluster(const Problem& problem, bool blocking) {
 }
 
 namespace {
-constexpr std::size_t window = 128;  // segments under way on one connection
-constexpr std::size_t ahead = 4;     // receives posted per child, each with memory of its own
+constexpr std::size_t window = 128;  // segments in flight on one connection
+constexpr std::size_t ahead = 4;     // receives posted per child, each with its own memory
 }  // namespace
 
 void Feeder::hand_on(Space space, const Range& range) {

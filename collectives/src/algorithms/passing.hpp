@@ -1,4 +1,4 @@
-// What several algorithms do along a tree.
+// Steps along a tree that several algorithms share.
 #pragma once
 
 #include <memory>
@@ -9,19 +9,19 @@
 
 namespace scope {
 
-// Sends and waits until the other one has it all: what a blocking send was before sockets buffered megabytes.
+// Sends and waits until the receiver has everything: a blocking send before sockets buffered megabytes.
 void send_confirmed(Program& program, int peer, std::int64_t units);
 void receive_confirmed(Program& program, int peer, std::int64_t units);
 
-// Receives the whole message from above, hands it to one child after another.
+// Receives the whole message from the parent, and sends it to one child after another.
 void pass_blocking(Program& program, const Tree& tree, int rank, std::int64_t units);
 
-// The message goes over the slow links once, root to every cluster's leader and all of them at a time; then,
-// inside the clusters, down a tree of doubling: one child after another, or all at once.
+// The message crosses the slow links once, from the root to every cluster's leader, all at the same time;
+// then, inside the clusters, it goes down a binomial tree: to one child after another, or to all at once.
 Schedule cluster_by_cluster(const Problem& problem, bool blocking);
 
-// Sends segments to several children, so many ahead per child that the slowest link never waits and no
-// library has to hold a whole message.
+// Sends segments to several children, a limited number ahead per child, such that the slowest link never
+// waits and no library has to hold a whole message.
 class Feeder {
  public:
   Feeder(Program& program, const std::vector<int>& children)
@@ -34,7 +34,7 @@ class Feeder {
   std::vector<std::vector<std::int64_t>> sent_;
 };
 
-// Receives the segments of a message, so many posted ahead.
+// Receives the segments of a message, a limited number posted ahead.
 class Drain {
  public:
   Drain(Program& program, int source, Space space, const std::vector<Range>& ranges);
@@ -49,7 +49,7 @@ class Drain {
   std::vector<std::int64_t> posted_;
 };
 
-// Takes the children's segments as they come and combines them into `work`; a few are posted ahead.
+// Receives the children's segments as they arrive and reduces them into `work`; a few are posted ahead.
 class Collector {
  public:
   Collector(Program& program, const std::vector<int>& children, const std::vector<Range>& ranges);
@@ -63,7 +63,7 @@ class Collector {
   std::vector<std::vector<std::int64_t>> posted_;
 };
 
-// Blocks move along the tree; every rank's subtree stands in one piece.
+// Blocks move along the tree; every rank's subtree is contiguous.
 Schedule gather_along(const Problem& problem, Tree tree);
 Schedule scatter_along(const Problem& problem, Tree tree);
 

@@ -1,4 +1,4 @@
-// A binomial tree over the ranks in order, without regard to where they are.
+// A binomial tree over the ranks in order, regardless of their places.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

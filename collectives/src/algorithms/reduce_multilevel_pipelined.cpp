@@ -1,4 +1,4 @@
-// The pipelined broadcast, backwards: every segment is combined on its way up and crosses every slow link
+// The pipelined broadcast in reverse: every segment is reduced on its way up and crosses every slow link
 // once.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"

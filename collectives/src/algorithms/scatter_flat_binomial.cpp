@@ -1,4 +1,4 @@
-// Blocks are handed down a binomial tree over the ranks in order, without regard to where they are.
+// Blocks are distributed down a binomial tree over the ranks in order, regardless of their places.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

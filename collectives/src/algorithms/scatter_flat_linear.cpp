@@ -1,4 +1,4 @@
-// The root sends everyone its block.
+// The root sends every rank its block.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

@@ -1,4 +1,4 @@
-// A cluster's blocks go over the slow link in one message, and are handed out there.
+// A cluster's blocks cross the slow link in one message and are distributed behind it.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 

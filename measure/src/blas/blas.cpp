@@ -7,7 +7,7 @@
 namespace scope::blas {
 namespace {
 
-// Both told by the build: a path, or nothing, and what stands before each name.
+// Both set by the build: a path, or nothing, and the prefix of every symbol name.
 constexpr const char* library = SCOPE_BLAS_LIBRARY;
 constexpr const char* prefix = SCOPE_BLAS_PREFIX;
 

@@ -1,5 +1,5 @@
-// The BLAS and LAPACK that were found when the program was built. They are loaded when a benchmark first asks
-// for a routine, so that a host without them lacks those benchmarks only, and no other one pays for them.
+// The BLAS and LAPACK found when the program was built. They are loaded when a benchmark first requests a
+// routine: a host without them lacks only those benchmarks, and no other benchmark pays for loading them.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace scope {
 
-// Fortran's calling convention, which every BLAS has: everything by address, and the lengths of the
-// characters, which a compiler may or may not look at, behind all other arguments.
+// Fortran's calling convention, as in every BLAS: all arguments by address, followed by the lengths of
+// character arguments, which some compilers ignore.
 using CharacterLength = std::size_t;
 
 template <class Real>
@@ -30,7 +30,7 @@ Signature* routine(const std::string& name) {
   return reinterpret_cast<Signature*>(address(name));
 }
 
-// A routine without a result, called with whatever it takes.
+// A routine without a result, called with any arguments.
 class Routine {
  public:
   explicit Routine(const std::string& name) : address_(address(name)) {}

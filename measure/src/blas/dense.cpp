@@ -41,7 +41,7 @@ Vector multiply(const Real* a, const Vector& x, bool transposed) {
 double largest(std::span<const double> values) {
   double most = 0;
   for (const double value : values) {
-    if (std::isnan(value)) return value;  // no bound holds for it
+    if (std::isnan(value)) return value;  // no bound holds for NaN
     most = std::max(most, std::abs(value));
   }
   return most;

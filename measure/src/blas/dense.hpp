@@ -1,8 +1,8 @@
-// What a check of dense linear algebra needs: products with a vector, which cost n^2 where the result cost
+// Checks of dense linear algebra: products with a vector, which cost n^2 operations where the result cost
 // n^3.
 //
-// A wrong product or factorisation differs from the right one on a vector without zeros, whatever element is
-// wrong, unless errors cancel exactly (Freivalds 1977, IFIP Congress). Matrices are stored by columns.
+// On a vector without zeros, a wrong product or factorisation differs from the correct one whichever element
+// is wrong, unless errors cancel exactly (Freivalds 1977, IFIP Congress). Matrices are stored by columns.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,11 @@ double largest_difference(const Vector& one, const Vector& other);
 template <class Real>
 Vector multiply_magnitudes(const Real* a, const Vector& x);
 
-// Empty when C is the product A B of n x n matrices, else which row of it is wrong, a row being called
-// `line`.
+// Empty when C is the product A B of n x n matrices, else a message that names the first wrong row; `line` is
+// the word for a row.
 //
 // |C x - A (B x)| <= 4 n u |A| |B| |x| for any order of summation (Higham 2002, section 3.5): one n u for C,
-// the rest for the rounding of the check, which is made in double precision.
+// the rest for rounding in the check itself, which runs in double precision.
 template <class Real>
 std::string product_problem(const Real* a, const Real* b, const Real* c, std::size_t n, std::uint64_t seed,
                             const char* line);

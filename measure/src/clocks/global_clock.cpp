@@ -13,12 +13,11 @@ namespace {
 constexpr int tag = 1;
 constexpr int exchanges_per_offset = 20;
 constexpr int fewest_exchanges = 3;
-// Over long distances less is asked: a fixed number of exchanges would take a minute for tens of hosts on a
-// WAN.
+// Long distances use fewer exchanges: a fixed number would take a minute for tens of hosts on a WAN.
 constexpr double longest_synchronisation_s = 1.0;
 constexpr int points_at_start = 50;
 constexpr int points_per_refresh = 4;
-// The first points are spread over 0.2 s: a slope is as good as its base is long.
+// The first points are spread over 0.2 s: the longer the base, the better the slope.
 constexpr useconds_t pause_at_start_us = 4000;
 constexpr std::size_t points_kept = 400;
 
@@ -40,7 +39,7 @@ GlobalClock::GlobalClock(const Communicator& world, const TickClock& ticks, cons
   leader_ = host_.root();
   hosts_ = leader_ ? leaders_.size() : 0;
   MPI_Bcast(&hosts_, 1, MPI_INT, 0, host_.handle());
-  // Small numbers keep their digits in a double; ranks of a host must agree on where they count from.
+  // Small numbers keep their precision in a double; the ranks of a host must share one origin.
   base_ = ticks_.now();
   MPI_Bcast(&base_, 1, MPI_INT64_T, 0, host_.handle());
 }
@@ -117,7 +116,7 @@ void GlobalClock::answer(int client, int exchanges) const {
 }
 
 void GlobalClock::fit() {
-  // Offsets of slow round trips are uncertain by their length: weigh by the inverse square of it.
+  // The uncertainty of an offset is proportional to its round trip: weigh by the inverse square.
   double weight_sum = 0;
   double mean_local = 0;
   double mean_offset = 0;
@@ -149,7 +148,7 @@ double GlobalClock::measure_error() {
     if (leaders_.root()) {
       for (int client = 1; client < leaders_.size(); ++client) answer(client, exchanges_per_offset);
     } else {
-      // What rank 0 says the time is, against what this host's model makes of the same moment.
+      // Rank 0's time against the time that this host's model gives for the same moment.
       const Offset offset = measure(0, exchanges_per_offset);
       worst = std::abs(offset.local_s + offset.offset_s - model_.global(offset.local_s));
     }

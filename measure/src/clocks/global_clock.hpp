@@ -1,11 +1,11 @@
 // One clock for all ranks of a launch: rank 0's.
 //
 // Ranks of one host share the host's ticks. The first rank of every other host learns a linear model of rank
-// 0's clock, hierarchically: in ceil(log2 hosts) rounds, hosts that know the time teach hosts that do not yet
-// (S. Hunold and A. Carpen-Amarie, "Hierarchical Clock Synchronization in MPI", CLUSTER 2018: HCA3). The
-// offset of one exchange is that of the round trip that was shortest (SKaMPI). Because a slope learnt in a
-// fraction of a second is too coarse to hold for a minute, `refresh` adds points before every case and fits
-// the slope over all of them.
+// 0's clock, hierarchically: in ceil(log2 hosts) rounds, synchronised hosts teach the others (S. Hunold and
+// A. Carpen-Amarie, "Hierarchical Clock Synchronization in MPI", CLUSTER 2018: HCA3). Of each set of
+// exchanges, the offset of the shortest round trip counts (SKaMPI). A slope learnt in a fraction of a second
+// is too coarse to hold for a minute, so `refresh` adds points before every case and fits the slope over all
+// of them.
 #pragma once
 
 #include <sys/types.h>
@@ -27,7 +27,7 @@ struct LinearClock {
   double global(double local_s) const { return local_s + offset_s + drift * (local_s - origin_s); }
 };
 
-// Disturbs this rank's clock, so that tests know what the synchronisation has to find.
+// Disturbs this rank's clock, so that tests know which error the synchronisation has to find.
 struct ClockSkew {
   double offset_s = 0;
   double drift = 0;
@@ -40,7 +40,7 @@ class GlobalClock {
               ClockSkew skew = {});
 
   void synchronise();      // first model of every host's clock; collective
-  void refresh();          // a few more points, and the model anew; collective, cheap on one host
+  void refresh();          // a few more points and a new model; collective, cheap on one host
   double measure_error();  // largest offset left between rank 0 and any other host, in s; collective
 
   double now() const { return global(ticks_.now()); }

@@ -1,4 +1,4 @@
-// The clock of one host, read without letting instructions of the timed part move across a read, and calibrated.
+// The clock of one host, calibrated; no instruction of the timed part can move across a read.
 #pragma once
 
 #include <string>
@@ -32,7 +32,7 @@ class TickClock {
   std::string fallback_reason_;
 };
 
-// What a clock can do, measured on this process.
+// Quality of a clock, measured on this process.
 struct ClockQuality {
   double resolution_s;  // smallest step between two successive reads that differ
   double overhead_s;    // median cost of a start/stop pair with nothing between

@@ -1,10 +1,10 @@
-// Faults that tests inject, named by the environment variable SCOPE_FAULT (several separated by blanks), so
-// that every check of the program can be seen to fail:
-// - corrupt-payload:BENCHMARK: what the last rank received is altered before verification
-// - wrong-result:BENCHMARK: what rank 0 computed is altered before verification
-// - wrong-pivot:BENCHMARK: a factorisation exchanges other rows than those it chose
+// Faults that tests inject through the environment variable SCOPE_FAULT (several separated by blanks), to
+// show that every check of the program can fail:
+// - corrupt-payload:BENCHMARK: alters the data that the last rank received, before verification
+// - wrong-result:BENCHMARK: alters the result of rank 0, before verification
+// - wrong-pivot:BENCHMARK: a factorisation exchanges other rows than the chosen ones
 // - sleep:BENCHMARK: the last rank never arrives at a repetition
-// - host-per-rank: every rank believes itself on a host of its own
+// - host-per-rank: every rank believes that it has a host of its own
 // - clock-skew:RANK:OFFSET_S:DRIFT: that rank's clock is off and drifts
 #pragma once
 
@@ -26,7 +26,7 @@ class Faults {
   void corrupt_if_asked(std::string_view benchmark, const Communicator& world,
                         std::span<std::byte> data) const;
   void hang_if_asked(std::string_view benchmark, const Communicator& world) const;
-  std::string host(int rank) const;  // the host that this rank believes to be on
+  std::string host(int rank) const;  // the host on which this rank believes to run
   ClockSkew clock_skew(int rank) const;
   bool asks(std::string_view kind, std::string_view benchmark) const;
 

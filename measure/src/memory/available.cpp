@@ -18,7 +18,7 @@ std::optional<double> number_in(const char* path) {
   return file >> value ? std::optional(value) : std::nullopt;  // "max" is no number: no limit
 }
 
-// What the kernel would give without swapping, at most what the control group of a container or job may have.
+// Memory that the kernel can provide without swapping, limited by the control group of a container or job.
 double available_bytes() {
   double bytes = number_in("/sys/fs/cgroup/memory.max").value_or(std::numeric_limits<double>::infinity());
   std::ifstream facts("/proc/meminfo");
@@ -47,8 +47,8 @@ void require_memory(std::int64_t bytes, const Communicator& communicator) {
   MPI_Comm_free(&host);
   const double available = available_bytes();
   if (needed > available) {
-    throw Unavailable("the buffers need " + megabytes(needed) + " of this host, which has " +
-                      megabytes(available) + " left");
+    throw Unavailable("the buffers need " + megabytes(needed) +
+                      " of memory on this host; available: " + megabytes(available));
   }
 }
 

@@ -1,4 +1,4 @@
-// Message buffers, and the pattern that tells whether what arrived is what was sent.
+// Message buffers, and the pattern that shows whether data arrived unchanged.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace scope {
 
-// Page-aligned memory fresh from the operating system: untouched until it is written, returned when released.
+// Page-aligned memory fresh from the operating system: untouched until written, unmapped when released.
 class Buffer {
  public:
   explicit Buffer(std::size_t bytes);  // throws std::bad_alloc
@@ -25,8 +25,8 @@ class Buffer {
   std::span<Item> as() {
     return {reinterpret_cast<Item*>(data_), bytes_ / sizeof(Item)};
   }
-  void clear();  // writes zeros, and so touches every page
-  // Asks for large pages and touches them all, so that no message and no computation has to wait for a page.
+  void clear();  // writes zeros and thereby touches every page
+  // Requests huge pages and touches them all, so that no message and no computation waits for a page fault.
   void map();
 
  private:
@@ -35,13 +35,13 @@ class Buffer {
   std::size_t mapped_ = 0;
 };
 
-// A word that depends on every bit of the seed and of its place.
+// A word that depends on every bit of the seed and of its position.
 std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t place);
 
-// Writes the pattern that belongs to `seed`; no two neighbouring words are equal.
+// Writes the pattern of `seed`; no two neighbouring words are equal.
 void write_pattern(std::span<std::byte> bytes, std::uint64_t seed);
 
-// Empty when `bytes` hold the pattern of `seed`, else which byte is the first that does not.
+// Empty when `bytes` contain the pattern of `seed`, else a message that names the first wrong byte.
 std::string pattern_problem(std::span<const std::byte> bytes, std::uint64_t seed);
 
 }  // namespace scope

@@ -1,19 +1,19 @@
-// Processes that the running ones start, and what they answer so that it can be seen that they were there.
+// Processes spawned by the running ones, and the answer by which they prove that they started.
 #pragma once
 
 #include <mpi.h>
 
 namespace scope {
 
-// Starts so many children and returns the communicator to them; MPI_COMM_NULL where the library refuses.
-// Collective.
+// Starts `children` processes and returns the intercommunicator to them; MPI_COMM_NULL where the library
+// refuses. Collective.
 MPI_Comm spawn_children(int children, MPI_Comm parents);
 
-// Asks every child for `question` plus its rank; returns how many answered rightly. Called by rank 0 of the
-// parents.
+// Asks every child for `question` plus its rank; returns the number of correct answers. Called by rank 0 of
+// the parents.
 int ask_children(MPI_Comm children, int question);
 
-// What a child does with its life; returns its exit code.
+// The main program of a child; returns its exit code.
 int answer_parent();
 
 }  // namespace scope

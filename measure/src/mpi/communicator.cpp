@@ -12,8 +12,8 @@ namespace scope {
 MpiEnvironment::MpiEnvironment(int& argc, char**& argv, bool threads) {
   const ToolsInterface tools;
   // The level that MPI_Init gives, as most programs call it. Open MPI 4 locks from MPI_THREAD_FUNNELED on,
-  // which makes a small message half as dear again; our one other thread, which shows progress, never calls
-  // MPI.
+  // which makes a small message half as expensive again; the only other thread here, which reports progress,
+  // never calls MPI.
   int provided = 0;
   MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   int rank = 0;

@@ -1,4 +1,4 @@
-// Thin owners of what MPI hands out.
+// Thin RAII owners of MPI handles.
 #pragma once
 
 #include <mpi.h>
@@ -13,22 +13,22 @@ namespace scope {
 // Initialises MPI for the life of the program.
 class MpiEnvironment {
  public:
-  // `threads`: several threads of each process may call MPI at once, where the library can do that.
+  // `threads`: several threads of each process may call MPI at once, if the library supports that.
   MpiEnvironment(int& argc, char**& argv, bool threads);
   ~MpiEnvironment();
   MpiEnvironment(const MpiEnvironment&) = delete;
   MpiEnvironment& operator=(const MpiEnvironment&) = delete;
 
-  std::string library() const;   // what the library says of itself, one line
+  std::string library() const;   // the library's version string, first line
   std::string standard() const;  // for example 3.1
-  // Of the library, as rank 0 sees them; empty on the others.
+  // Settings of the library on rank 0; empty on the others.
   const std::vector<ControlVariable>& settings() const { return settings_; }
 
  private:
   std::vector<ControlVariable> settings_;
 };
 
-// A communicator of its own, so that no message of ours meets another's.
+// A duplicated communicator, so that our messages match no others.
 class Communicator {
  public:
   static Communicator duplicate(MPI_Comm original);

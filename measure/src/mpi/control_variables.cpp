@@ -18,16 +18,16 @@ constexpr std::size_t longest_text = 64;
 constexpr int longest_name = 256;
 constexpr int longest_value = 1 << 16;
 
-// Parts of the names (in small letters) of sizes that decide how a message goes.
+// Parts of the names (in lower case) of sizes that select a protocol or algorithm.
 constexpr std::array limits = {"eager",        "rndv",         "rendezvous",       "threshold",  "_limit",
                                "max_send",     "max_inline",   "fbox_size",        "cell_size",  "pipeline",
                                "segsize",      "segment_size", "segmentsize",      "chunk_size", "msg_size",
                                "_small_msg",   "_large_msg",   "intermediate_msg", "crossover",  "switchover",
                                "fragment_size"};
-// Ends of the names of what the library was told to take, and names.
+// Ends of the names of variables that select components or algorithms, and whole names.
 constexpr std::array choices = {"_algorithm", "mpir_cvar_ch4_netmod", "mpir_cvar_ch4_shm"};
 constexpr std::array frameworks = {"pml", "btl", "mtl", "coll"};
-// What is about other memory, other calls or the start of the library.
+// Variables that concern other memory, other calls or the start of the library.
 constexpr std::array elsewhere = {"gpu",   "accelerator", "verbos",  "priority", "_rma_",    "ipc_ze",
                                   "ucc_",  "yaksa",       "iof_",    "oob_",     "plm_base", "opal_",
                                   "dss_",  "mca_base",    "_count",  "requests", "fs_ufs",   "_inter_",
@@ -47,8 +47,7 @@ Kind kind_of(const std::string& name) {
                                                                                     : Kind::other;
 }
 
-// What the library tells of one variable; a variable that belongs to a communicator or the like has no value
-// of its own.
+// Properties of one variable; a variable bound to a communicator or another object has no global value.
 struct Description {
   std::string name;
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -75,7 +74,7 @@ template <class Number>
 std::optional<std::int64_t> number(const std::vector<char>& bytes) {
   Number value{};
   std::memcpy(&value, bytes.data(), sizeof value);
-  // The largest number of all stands for no limit.
+  // The largest number means no limit.
   return std::in_range<std::int64_t>(value) ? std::optional<std::int64_t>(value) : std::nullopt;
 }
 
@@ -96,7 +95,7 @@ std::optional<std::string> text(const std::vector<char>& bytes) {
   return whole;
 }
 
-// The name that the library has for a value; empty where it has none.
+// The library's name for a value; empty where it has none.
 std::string name_of(std::int64_t value, MPI_T_enum names) {
   int count = 0;
   std::array<char, longest_name> enum_name{};

@@ -1,4 +1,4 @@
-// What the MPI library itself says of its settings: the control variables of the MPI tools interface.
+// Settings that the MPI library itself reports: the control variables of the MPI tools interface.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ struct ControlVariable {
   std::variant<std::int64_t, std::string> value;
 };
 
-// Opens the tools interface for as long as it lives. Opened before MPI, it costs Open MPI 4 nothing, which
-// else registers all its components a second time, for 0.2 s. Closed after MPI, Open MPI removes its files
-// twice.
+// Opens the tools interface for its lifetime. Opened before MPI, it costs Open MPI 4 nothing; opened later,
+// Open MPI registers all its components a second time, which takes 0.2 s. Closed after MPI, Open MPI removes
+// its files twice.
 class ToolsInterface {
  public:
   ToolsInterface();
@@ -23,8 +23,9 @@ class ToolsInterface {
   ToolsInterface(const ToolsInterface&) = delete;
   ToolsInterface& operator=(const ToolsInterface&) = delete;
 
-  // The sizes at which the library changes its protocol or algorithm, then which components and algorithms it
-  // was told to take; at most 100. What is left to the library is left out. Empty where it does not tell.
+  // The sizes at which the library changes its protocol or algorithm, then the components and algorithms
+  // selected by the user; at most 100. Settings left to the library are omitted. Empty where the library
+  // reports none.
   std::vector<ControlVariable> settings() const;
 
  private:

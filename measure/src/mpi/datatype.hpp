@@ -6,14 +6,14 @@
 
 namespace scope {
 
-// A committed derived datatype, freed with its owner; what is under way keeps its type (MPI 4.0,
-// section 5.1.9).
+// A committed derived datatype, freed with its owner; pending communication keeps its type (MPI 4.0, section
+// 5.1.9).
 class Datatype {
  public:
   explicit Datatype(MPI_Datatype uncommitted) : handle_(uncommitted) { MPI_Type_commit(&handle_); }
 
-  // `blocks` runs of `length` items, their beginnings `stride` items apart, and the next of its kind `extent`
-  // items behind this one.
+  // `blocks` runs of `length` items, whose starts are `stride` items apart; the next element of this type
+  // starts `extent` items after this one.
   static Datatype vector(int blocks, int length, int stride, int extent, MPI_Datatype item,
                          MPI_Aint item_bytes) {
     MPI_Datatype runs = MPI_DATATYPE_NULL;

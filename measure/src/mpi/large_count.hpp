@@ -1,5 +1,5 @@
-// Messages of more than 2^31-1 elements need the calls of MPI 4 whose counts are MPI_Count. Ordinary ones use
-// the ordinary calls, as programs do.
+// Messages of more than 2^31-1 elements need the calls of MPI 4 with MPI_Count. Smaller messages use the
+// ordinary calls, as programs do.
 #pragma once
 
 #include <mpi.h>
@@ -47,8 +47,8 @@ struct PointToPoint<MPI_Count> {
 };
 #endif
 
-// Calls `make` with a count of the type that so many elements need; throws Unavailable where the library has
-// none.
+// Calls `make` with a count of the type that this many elements need; throws Unavailable where the library
+// has no large-count calls.
 template <class Make>
 auto with_count(std::int64_t elements, Make make) {
   if (elements <= std::numeric_limits<int>::max()) return make(int{0});

@@ -6,14 +6,14 @@
 
 namespace scope {
 
-// Along what successive ranks follow each other.
+// The dimension along which successive ranks are placed.
 enum class GridOrder { rows, columns };
 
 // All processes in rows and columns.
 class ProcessGrid {
  public:
-  // `rows` 0: as square as the number of processes allows, never more rows than columns. Throws Unavailable
-  // when it does not divide them.
+  // `rows` 0: the squarest grid, with no more rows than columns. Throws Unavailable when `rows` does not
+  // divide the number of processes.
   ProcessGrid(const Communicator& communicator, std::int64_t rows, GridOrder order = GridOrder::rows);
 
   int rows() const { return rows_; }

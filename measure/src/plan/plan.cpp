@@ -11,7 +11,7 @@
 namespace scope {
 namespace {
 
-// Empty when the file cannot be read; a plan without cases is refused anyway.
+// Empty when the file cannot be read; a plan without cases is refused in any case.
 std::string read_on_root(const std::string& path, const Communicator& world) {
   std::string text;
   if (world.root()) {

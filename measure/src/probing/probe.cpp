@@ -25,17 +25,17 @@ using std::chrono::microseconds;
 enum Tag { command_tag = 50, ready_tag, start_tag, answer_tag, echo_tag };
 
 constexpr microseconds shortest_nap{50};
-constexpr microseconds longest_nap{5000};  // of a rank that nobody asks for anything
+constexpr microseconds longest_nap{5000};  // of an idle rank
 constexpr std::chrono::seconds longest_silence{60};
-constexpr int silence_ms = 120'000;  // after which nobody is taken to be there any more
+constexpr int silence_ms = 120'000;  // after which the peer counts as gone
 constexpr std::int64_t largest_chunk = std::int64_t{1} << 28;
 constexpr int largest_window = 64;
 constexpr int most_transfers = 4096;  // each has two tags, and MPI promises 32767
 constexpr double longest_s = 60;
 constexpr int most_echoes = 10000;
 
-// Lines of standard input, until the line `end`, the end of the input, or a long silence: not every launcher
-// tells rank 0 that its own input has ended.
+// Lines of standard input, until the line `end`, the end of input, or a long silence: not every launcher
+// closes rank 0's input when its own ends.
 class Input {
  public:
   std::optional<std::string> next() {
@@ -62,7 +62,7 @@ struct Command {
   bool latency = false;
   double seconds = 0;
   microseconds nap{0};
-  std::vector<Transfer> transfers;  // the one pair of a latency
+  std::vector<Transfer> transfers;  // a single pair for latency
   int repetitions = 0;
 };
 
@@ -116,7 +116,7 @@ Command read_command(const std::string& line, int ranks) {
   return command;
 }
 
-// Waits for a message without keeping the processor; returns its length in bytes.
+// Waits for a message without occupying the processor; returns its length in bytes.
 int await(int source, int tag, const std::string& what, std::chrono::seconds limit, MPI_Comm world) {
   Waiting waiting(what, shortest_nap, limit.count() > 0 ? 4 * shortest_nap : longest_nap, limit);
   MPI_Status status;
@@ -135,7 +135,7 @@ std::string rank_name(int rank) {
   return "rank " + std::to_string(rank);
 }
 
-// Half round trips of an empty message, in seconds, on the rank where it begins.
+// Half round trips of an empty message, in seconds, on the initiating rank.
 std::vector<double> echo(const Command& command, const Communicator& world) {
   using Clock = std::chrono::steady_clock;
   const Transfer& pair = command.transfers.front();
@@ -152,7 +152,7 @@ std::vector<double> echo(const Command& command, const Communicator& world) {
   return first ? halves : std::vector<double>{};
 }
 
-// What this rank learns from carrying out a command: numbers that rank 0 reads in the same order.
+// The results of a command on this rank: numbers that rank 0 reads in the same order.
 std::vector<double> carry_out_here(const Command& command, const Communicator& world, const Faults& faults,
                                    const std::function<void()>& start_together) {
   if (command.latency) {
@@ -169,7 +169,7 @@ std::vector<double> carry_out_here(const Command& command, const Communicator& w
   return numbers;
 }
 
-// A rank above 0: does what rank 0 says until that is nothing.
+// A rank above 0: carries out rank 0's commands until an empty one arrives.
 void follow(const Communicator& world, const Faults& faults) {
   for (;;) {
     std::string line(await(0, command_tag, "a command", std::chrono::seconds(0), world.handle()), '\0');
@@ -187,7 +187,7 @@ void follow(const Communicator& world, const Faults& faults) {
   }
 }
 
-// Rank 0: has a command carried out; returns what each rank that takes part learnt, in order of rank.
+// Rank 0: distributes a command; returns the results of each participating rank, in order of rank.
 std::vector<std::vector<double>> lead(const std::string& line, const Command& command,
                                       const Communicator& world, const Faults& faults) {
   std::set<int> others;

@@ -53,7 +53,7 @@ class Sender {
     for (int slot = 0; slot < transfer_.window; ++slot) send(slot, sent_++, transfer_.chunk_bytes);
   }
 
-  // Does what can be done without waiting; returns whether there was anything.
+  // Makes all possible progress without waiting; returns whether there was any.
   bool advance() {
     if (done_) return false;
     int arrived = 0;
@@ -78,7 +78,7 @@ class Sender {
   bool done() const { return done_; }
 
  private:
-  // The receiver has what was in this slot before, so that its send has ended.
+  // The receiver has taken the previous chunk of this slot, so its send is complete.
   void send(int slot, std::int64_t number, std::int64_t bytes) {
     MPI_Wait(&sends_[slot], MPI_STATUS_IGNORE);
     chunks_[slot].number() = number;
@@ -154,7 +154,7 @@ class Receiver {
               world_, &receives_[slot]);
   }
 
-  // The chunks that came after the settling and in time; all where these are too few.
+  // The chunks that arrived after settling and in time; all where these are too few.
   void measure(Delivery& result) const {
     const auto since = [&](std::size_t i) {
       return std::chrono::duration<double>(arrivals_[i] - arrivals_.front()).count();
@@ -167,7 +167,7 @@ class Receiver {
       first = 0;
       last = arrivals_.size() - 1;
     }
-    // The slope of a line through the arrivals: one that was noticed late counts little.
+    // The slope of a line through the arrivals, on which a single late observation has little influence.
     const double middle = 0.5 * static_cast<double>(last - first);
     double products = 0;
     double squares = 0;
@@ -180,7 +180,7 @@ class Receiver {
     result.seconds = static_cast<double>(last - first) * products / squares;
   }
 
-  // Every slot holds the last chunk that came into it, of which a closing one replaced the number alone.
+  // Every slot holds the last chunk that arrived in it; a closing chunk replaced only its number.
   void verify(const Communicator& world, const Faults& faults) {
     for (Chunk& chunk : chunks_) {
       faults.corrupt_if_asked("probe", world, chunk.payload());
@@ -202,8 +202,8 @@ class Receiver {
   bool well_ = true;
 };
 
-// For how long this process was ready to run and no processor was free, in seconds; 0 where the kernel does
-// not tell.
+// Time for which this process was runnable without a free processor, in seconds; 0 where the kernel does not
+// report that.
 double waited_for_processor() {
   std::ifstream file("/proc/self/schedstat");
   double ran = 0;
@@ -228,7 +228,7 @@ std::vector<Delivery> carry_out(const std::vector<Transfer>& transfers, double s
                                 const Faults& faults, const std::function<void()>& start_together) {
   std::vector<Sender> senders;
   std::vector<Receiver> receivers;
-  senders.reserve(transfers.size());  // MPI holds addresses inside them
+  senders.reserve(transfers.size());  // MPI keeps addresses inside its elements
   receivers.reserve(transfers.size());
   for (std::size_t i = 0; i < transfers.size(); ++i) {
     if (transfers[i].to == world.rank()) receivers.emplace_back(transfers[i], i, seconds, world.handle());

@@ -17,7 +17,7 @@ Waiting::Waiting(std::string what, std::chrono::microseconds shortest, std::chro
 
 void Waiting::pause() {
   if (limit_.count() > 0 && Clock::now() - begin_ > limit_) {
-    throw Overdue{what_ + " did not come within " + std::to_string(limit_.count()) + " s"};
+    throw Overdue{what_ + " did not arrive within " + std::to_string(limit_.count()) + " s"};
   }
   if (longest_.count() == 0) return;
   std::this_thread::sleep_for(nap_);

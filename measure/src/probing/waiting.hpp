@@ -1,4 +1,4 @@
-// Waiting that leaves the processor to those who have work, and that ends.
+// Waiting that yields the processor to ranks with work, with a time limit.
 #pragma once
 
 #include <chrono>
@@ -16,12 +16,12 @@ class Waiting {
   using Clock = std::chrono::steady_clock;
 
   // Naps grow from `shortest` to `longest`; no nap where `longest` is zero. Throws Overdue from pause() when
-  // `limit` has passed; a limit of zero waits for ever.
+  // `limit` has passed; a limit of zero waits forever.
   Waiting(std::string what, std::chrono::microseconds shortest, std::chrono::microseconds longest,
           std::chrono::seconds limit);
 
-  void pause();     // nothing happened
-  void progress();  // something did: the next nap is a short one
+  void pause();     // no progress
+  void progress();  // some progress: the next nap is a short one
 
  private:
   std::string what_;

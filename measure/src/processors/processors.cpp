@@ -14,7 +14,7 @@
 namespace scope {
 namespace {
 
-// Of cpu.max: `100000 50000`, or `max 100000` for no limit.
+// Value of cpu.max: `100000 50000`, or `max 100000` for no limit.
 std::optional<double> quota_v2(const std::string& group) {
   std::ifstream file(group + "/cpu.max");
   double quota_us = 0;
@@ -31,8 +31,8 @@ std::optional<double> quota_v1(const std::string& group) {
   return limited ? std::optional(quota_us / period_us) : std::nullopt;
 }
 
-// The smallest quota of a group and its parents. Inside a container the group may lie outside of what is
-// mounted.
+// The smallest quota of a group and its parents. Inside a container the group may lie outside the mounted
+// part.
 template <class Quota>
 void limit(std::optional<double>& smallest, const std::string& mount, std::string group, Quota&& quota_of) {
   while (true) {
@@ -52,7 +52,7 @@ std::vector<int> allowed_processors() {
                                                                [](cpu_set_t* s) { CPU_FREE(s); });
     const std::size_t bytes = CPU_ALLOC_SIZE(most);
     CPU_ZERO_S(bytes, set.get());
-    // Refused where the kernel knows more processors than the set has room for.
+    // EINVAL where the kernel supports more processors than the set can hold.
     if (sched_getaffinity(0, bytes, set.get()) != 0) continue;
     for (int processor = 0; processor < most; ++processor) {
       if (CPU_ISSET_S(processor, bytes, set.get())) processors.push_back(processor);
@@ -104,7 +104,7 @@ int usable_processors(const std::vector<std::vector<int>>& allowed, std::optiona
 
 bool must_share_processors(const std::vector<std::vector<int>>& allowed, std::optional<double> quota) {
   if (static_cast<int>(allowed.size()) > usable_processors(allowed, quota)) return true;
-  // Processes that are bound share where more of them are inside a set than it has processors.
+  // Bound processes share processors where a set contains more of them than it has processors.
   return std::any_of(allowed.begin(), allowed.end(), [&](const std::vector<int>& room) {
     const auto inside =
         std::count_if(allowed.begin(), allowed.end(), [&](const std::vector<int>& processors) {

@@ -17,7 +17,7 @@ std::vector<int> allowed_processors();
 std::vector<std::vector<int>> allowed_on_host(const Communicator& world);
 
 // Processor time that control groups (version 1 or 2) grant this process, in processors: the smallest limit
-// from its own group up to the root; none where nothing limits it. `root`: where /proc and /sys are found.
+// from its own group up to the root; none without a limit. `root`: the folder that contains /proc and /sys.
 std::optional<double> processor_quota(const std::string& root = "");
 
 // Whole processors that processes of one host can keep busy together, at least one. `allowed`: of each

@@ -86,7 +86,7 @@ void Progress::write_slot() const {
                     static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9);
   std::memset(slot.data() + length, ' ', progress_slot_bytes - length);
   slot[progress_slot_bytes - 1] = '\n';
-  // A watcher that misses a beat sees an old one; there is nothing better to do about a failed write here.
+  // If the write fails, the watcher sees an old heartbeat; nothing better can be done here.
   [[maybe_unused]] const auto written =
       pwrite(file_, slot.data(), progress_slot_bytes, off_t{progress_slot_bytes} * rank_);
 }

@@ -1,5 +1,5 @@
-// Where this process is, written to its slot of a shared file twice a second, so that a watcher outside can
-// tell who is late, who is silent and what each was doing. The timed path only counts in memory.
+// The state of this process, written to its slot of a shared file twice a second, so that an observer can
+// tell which rank is late or silent and what it was doing. The timed path only counts in memory.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ enum class Stage {
 
 class Progress {
  public:
-  // No path: keeps count and writes nothing. Throws std::system_error when the file cannot be opened.
+  // Without a path, counts and writes nothing. Throws std::system_error when the file cannot be opened.
   Progress(const std::string& path, int rank);
   ~Progress();
   Progress(const Progress&) = delete;

@@ -17,7 +17,7 @@ namespace scope {
 namespace {
 
 constexpr int format_version = 2;
-// Of more ranks than are kept in full, so many, evenly spread, keep all their times.
+// With more ranks than are kept in full, this many, evenly spread, keep all their times.
 constexpr int ranks_sampled = 16;
 
 std::vector<int> ranks_to_keep(Definition definition, int ranks, int most_in_full) {
@@ -55,7 +55,7 @@ std::vector<double> reduce(const std::vector<double>& mine, MPI_Op operation, co
   return result;
 }
 
-// Entry times relative to the start that the repetition's ranks agreed on, or to the first entry.
+// Entry times relative to the agreed start of the repetition, or to the first entry.
 std::vector<double> relative_entries(const Series& series, const Communicator& world) {
   std::vector<double> start_s = series.agreed_start_s;
   if (series.synchronization != Synchronization::window) start_s = reduce(series.entry_s, MPI_MIN, world);
@@ -171,7 +171,7 @@ std::string process_json(int rank, const std::string& host) {
   return json.text();
 }
 
-// Which case a record is about.
+// The case of a record.
 void write_identity(Json& json, const PlannedCase& item, int ranks) {
   const Declaration& declaration = item.benchmark->declaration;
   json.member("position", item.position);
@@ -194,7 +194,7 @@ void write_or_null(Json& json, const char* name, const std::optional<double>& nu
   number ? json.value(*number) : json.null();
 }
 
-// Of one operation on this rank, warm-up left out, in the first series; none where nothing was measured.
+// Time of one operation on this rank, without warm-up, in the first series; none where nothing was measured.
 std::optional<double> median_s(const Outcome& outcome) {
   if (outcome.series.empty()) return std::nullopt;
   const Series& series = outcome.series.front();
@@ -244,7 +244,7 @@ void LineFile::append(const std::string& line) {
         problem = errno;
       }
     }
-    // Half a line helps nobody: take it back, so that the file stays whole.
+    // Remove a partial line, so that the file stays well-formed.
     if (problem != 0 && before >= 0) [[maybe_unused]]
       const int ignored = ftruncate(file_, before);
   }
@@ -305,7 +305,7 @@ void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, 
   json.member("error_s", facts.clock_error_s);
   json.member("drift", drifts);
   json.end();
-  // Every process described itself as JSON already.
+  // Every process has already described itself as JSON.
   json.key("processes");
   json.array();
   json.end();

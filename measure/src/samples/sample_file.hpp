@@ -1,5 +1,5 @@
-// `samples.jsonl`: one JSON line per launch, case and end, appended and handed to the system at once; and the
-// journal, a short line for each of them, for a supervisor that must not read all samples while cases run.
+// `samples.jsonl`: one JSON line per launch, case and end, appended and flushed at once; and the journal, a
+// short line for each of them, so that a supervisor need not read all samples while cases run.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace scope {
 
-// The samples cannot be written; what was written before is whole.
+// The samples cannot be written; earlier records are intact.
 class OutputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -66,7 +66,7 @@ class SampleFile {
   void write_end(double duration_s, double clock_error_s);
 
  private:
-  // Begins a record with what is common to all.
+  // Begins a record with the common fields.
   Json begin(const char* record) const;
   void write_journal(const Json& line);
 

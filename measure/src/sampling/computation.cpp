@@ -23,7 +23,7 @@ std::int64_t Computation::steps_for(double seconds) const {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(seconds / step_s_));
 }
 
-// Marsaglia 2003, "Xorshift RNGs": no compiler knows a shorter way to the same end.
+// Marsaglia 2003, "Xorshift RNGs": no compiler can shorten the chain.
 void Computation::run(std::int64_t steps) {
   std::uint64_t state = state_;
   for (std::int64_t i = 0; i < steps; ++i) {

@@ -1,5 +1,4 @@
-// Work for the processor that takes a known time and touches no memory: something to hide communication
-// behind.
+// Work for the processor that takes a known time and touches no memory, to hide communication behind.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +9,13 @@ namespace scope {
 
 class Computation {
  public:
-  // Finds how long a step takes: the shortest of a few tries, which nothing disturbed.
+  // Measures the time of a step: the shortest of a few runs, which nothing disturbed.
   explicit Computation(const TickClock& ticks);
 
-  // Steps that take so long on an undisturbed processor; one at least.
+  // Steps that take this long on an undisturbed processor; at least one.
   std::int64_t steps_for(double seconds) const;
 
-  // Does so many steps, each of which needs the one before it.
+  // Does this many steps, each of which depends on the one before.
   void run(std::int64_t steps);
 
  private:

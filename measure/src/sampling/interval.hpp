@@ -1,4 +1,4 @@
-// How well the median of what was seen so far is known.
+// Precision of the median of the samples so far.
 #pragma once
 
 #include <vector>

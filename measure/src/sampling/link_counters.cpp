@@ -10,7 +10,7 @@
 namespace scope {
 namespace {
 
-// What rank 0 was told, on every rank.
+// Rank 0's environment variable, on every rank.
 std::string told(const Communicator& world) {
   const char* const words = world.root() ? std::getenv("SCOPE_LINK_COUNTERS") : nullptr;
   std::string text = words != nullptr ? words : "";
@@ -34,7 +34,7 @@ LinkCounters::LinkCounters(const Communicator& world, bool wanted) : world_(worl
     links_.push_back(
         {word.substr(0, arrow), word.substr(arrow + 1, equals - arrow - 1), word.substr(equals + 1)});
   }
-  // Where the root sees none of them nothing is told.
+  // Where the root finds no interface, nothing is counted.
   int found = world.root() && read().size() == links_.size() ? 1 : 0;
   MPI_Bcast(&found, 1, MPI_INT, 0, world.handle());
   if (found == 0) links_.clear();

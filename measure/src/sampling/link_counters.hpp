@@ -1,4 +1,4 @@
-// How many bytes crossed each link while an operation ran, where somebody can tell: in an emulated cluster.
+// Counts the bytes that cross each link during an operation, where counters exist: in an emulated cluster.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace scope {
 
-// The environment of rank 0 says where to look, `SCOPE_LINK_COUNTERS=FILE HERE>THERE=INTERFACE ...`: a file
-// as /proc/net/dev, and the interface through which what goes from here to there leaves. Observed are then
-// `HERE>THERE_bytes` and `THERE>HERE_bytes`, headers of packets included: on rank 0, and 0 on the others.
+// Rank 0's environment names the counters, `SCOPE_LINK_COUNTERS=FILE HERE>THERE=INTERFACE ...`: a file like
+// /proc/net/dev, and the interface through which traffic from HERE to THERE leaves. The observed quantities
+// are `HERE>THERE_bytes` and `THERE>HERE_bytes`, including packet headers: on rank 0, and 0 on the others.
 class LinkCounters {
  public:
-  // Collective. Counts nothing unless `wanted`: what is looped takes too short for it.
+  // Collective. Counts nothing unless `wanted`: looped operations are too short.
   LinkCounters(const Communicator& world, bool wanted);
 
   void begin();
-  // Collective: all have what they were sent.
+  // Collective: all messages have arrived.
   void end(Repetition& repetition);
 
  private:

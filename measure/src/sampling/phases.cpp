@@ -9,7 +9,8 @@ namespace {
 
 constexpr int offers_tag = 10;
 
-// For each meeting, what each of `wanted` offered when, by rank. Everyone tells those who ask.
+// For each meeting, the time at which each of `wanted` offered its message, by rank. Every rank answers its
+// partners.
 std::map<int, std::vector<double>> offers_of(const std::vector<int>& wanted, const std::vector<double>& mine,
                                              const Communicator& communicator) {
   std::vector<int> asked(communicator.size());
@@ -44,8 +45,8 @@ Phases::Phases(const Repetition& repetition, std::size_t meetings)
   since_ = ticks_.now();
 }
 
-// SCOPE_WITHOUT_PHASES leaves the marks out, so that what they cost can be seen
-// (benchmarks/npb_phase_cost.py): everything but the time is then 0.
+// SCOPE_WITHOUT_PHASES leaves the marks out, to measure their cost (benchmarks/npb_phase_cost.py): everything
+// but the time is then 0.
 #ifdef SCOPE_WITHOUT_PHASES
 void Phases::enter(Phase) {}
 void Phases::meet(Phase, const Partners&) {}
@@ -75,7 +76,7 @@ void Phases::leave() {
   enter(phase_);
 }
 
-// As MPI_DOUBLE_INT has it.
+// The layout of MPI_DOUBLE_INT.
 struct Phases::Last {
   double offered_s;
   int rank;
@@ -111,7 +112,7 @@ std::vector<double> Phases::waited_s(const std::vector<Last>& last, const Commun
     for (const int rank : partners.ranks_) {
       if (rank >= 0) complete_s = std::max(complete_s, offers.at(rank)[i]);
     }
-    // The clocks of two hosts may disagree a little: no one waits longer than the meeting took.
+    // The clocks of two hosts may differ slightly: no wait is longer than the meeting.
     const double stayed_s = ticks_.seconds(meetings_[i].left - meetings_[i].came);
     waited[i] = std::clamp(complete_s - came_s, 0.0, stayed_s);
   }

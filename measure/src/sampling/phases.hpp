@@ -1,10 +1,9 @@
-// Splits the time of a parallel algorithm into what each process does with it:
-// T_tot = T_init + T_comp + T_comm + T_idle (thesis, eq. 6.20), where T_comm is distribution, exchange and
-// collection.
+// Splits the time of a parallel algorithm into the phases of each process: T_tot = T_init + T_comp + T_comm +
+// T_idle (thesis, eq. 6.20), where T_comm is distribution, exchange and collection.
 //
-// Idle time is found after the fact, without a barrier that would disturb the algorithm: the processes tell
-// each other on the synchronised clock when they came to each meeting; what one waited before its partners
-// came is idle.
+// Idle time is found afterwards, without a barrier that would disturb the algorithm: the processes exchange
+// the times at which they entered each meeting, on the synchronised clock; the wait before a partner's
+// arrival is idle time.
 #pragma once
 
 #include <array>
@@ -16,13 +15,13 @@ namespace scope {
 
 enum class Phase { initialise, distribute, compute, exchange, collect };
 
-// Whom a process has to wait for in a meeting.
+// The partners for which a process has to wait in a meeting.
 class Partners {
  public:
   static Partners none() { return {Kind::none, {}}; }
   static Partners root() { return {Kind::root, {}}; }
   static Partners everyone() { return {Kind::everyone, {}}; }
-  // `ranks` of the communicator; those outside it (MPI_PROC_NULL) are nobody.
+  // `ranks` of the communicator; MPI_PROC_NULL is ignored.
   static Partners these(std::vector<int> ranks) { return {Kind::these, std::move(ranks)}; }
 
  private:
@@ -35,21 +34,21 @@ class Partners {
 
 class Phases {
  public:
-  // `meetings`: how many there will be, so that none of them has to ask for memory.
+  // `meetings`: their expected number, so that none of them allocates memory.
   explicit Phases(const Repetition& repetition, std::size_t meetings = 0);
 
   // From here on, time belongs to `phase`.
   void enter(Phase phase);
-  // The same, and it begins with a meeting: this process cannot leave it before its partners have come. All
-  // processes go through the same meetings in the same order; `partners` must live as long as this object.
+  // The same, beginning with a meeting: this process cannot leave it before its partners have entered. All
+  // processes go through the same meetings in the same order; `partners` must outlive this object.
   void meet(Phase phase, const Partners& partners);
-  // What its partners need of this process in the next meeting is under way from now on, before it comes
-  // itself: a message that is sent, then hidden behind computation.
+  // This process's contribution to the next meeting is in flight from now on, before the process itself
+  // enters: a message sent early and hidden behind computation.
   void offer();
   void leave();
 
-  // Tells `repetition` the seconds of each phase, of all communication, of idling, and of everything after
-  // the root's initialisation, and the share of the exchanges to which this process came last. Collective.
+  // Reports to `repetition` the seconds of each phase, of all communication, of idling, and of everything
+  // after the root's initialisation, and the share of exchanges that this process entered last. Collective.
   void observe(Repetition& repetition, const Communicator& communicator) const;
 
  private:
@@ -74,7 +73,7 @@ class Phases {
   Ticks since_;
   Phase phase_ = Phase::initialise;
   bool meeting_ = false;
-  Ticks offered_ = 0;  // 0: the next meeting's offer is to come to it
+  Ticks offered_ = 0;  // 0: the next meeting's offer is its entry
   std::array<double, phases> spent_{};
   std::vector<Meeting> meetings_;
 };

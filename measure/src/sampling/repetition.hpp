@@ -1,5 +1,5 @@
-// One repetition: the processes leave together, the operation runs, and nothing else stands between the reads
-// of the clock.
+// One repetition: the processes start together, the operation runs, and nothing else lies between the clock
+// reads.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class Cadence {
   barrier_loop  // each operation followed by the library's barrier, as in the thesis
 };
 
-// How the processes are brought to a common start.
+// The method for a common start.
 enum class Synchronization { none, dissemination, window };
 
 const char* spelling(Cadence cadence);
@@ -37,9 +37,9 @@ struct Setting {
   bool oversubscribed;  // more ranks than processors on some host: waiting must not spin
 };
 
-// What a repetition yields on this rank.
+// The result of a repetition on this rank.
 struct Times {
-  double agreed_start_s = 0;  // on the global clock; of a window only
+  double agreed_start_s = 0;  // on the global clock; window synchronisation only
   double entry_s = 0;         // on the global clock
   double elapsed_s = 0;       // whole repetition, overhead subtracted
   bool late = false;
@@ -56,12 +56,12 @@ class Repetition {
         synchronization_(synchronization),
         operations_(operations) {}
 
-  // Times `operations()` calls of `operation`, between its first and its last event on this rank. Where the
-  // calls are looped and synchronise themselves, one call before them is not timed.
+  // Times `operations()` calls of `operation`, between its first and its last event on this rank. Looped
+  // calls that synchronise themselves are preceded by one untimed call.
   template <class Operation>
   void time(Operation&& operation) {
     synchronise();
-    // An exchange that synchronises itself has done so after one round: what follows is like any other round.
+    // A self-synchronising exchange is in its steady state after one round.
     if (synchronization_ == Synchronization::none && operations_ > 1) operation();
     const Ticks start = setting_.ticks.now();
     if (cadence_ == Cadence::barrier_loop) {

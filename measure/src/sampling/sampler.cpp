@@ -12,17 +12,17 @@
 namespace scope {
 namespace {
 
-// A looped repetition lasts so long that a step of the clock is 0.2 % of it, and at least 5 us.
+// A looped repetition is long enough that a clock step is 0.2 % of it, and at least 5 us.
 constexpr double steps_per_repetition = 500;
 constexpr double shortest_repetition_s = 5e-6;
-// What is looped at all is looped so often that costs of every n-th operation (credits returned, queues
-// turned over) fall into each repetition alike.
+// A loop has at least this many operations, so that the costs of every n-th operation (credits returned,
+// queues wrapped) affect all repetitions alike.
 constexpr std::int64_t fewest_looped = 32;
 constexpr std::int64_t most_operations = 1'000'000;
 constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
 constexpr int looped_warmup = 3;
-// What is not looped warms up for so long, and at most so often.
+// Operations that are not looped warm up for this long, and at most this often.
 constexpr double single_warmup_s = 100e-6;
 constexpr int most_warmup = 20;
 constexpr double tolerated_late_share = 0.1;
@@ -68,7 +68,8 @@ class Sampling {
       sample_group(size);
       size = decide(seconds_since(start));
     }
-    // A budget may end a case during its warm-up; calibration has warmed it, and the last repetition counts.
+    // A budget may end a case during its warm-up; calibration has warmed the case, so the last repetition
+    // counts.
     for (auto& series : outcome_.series) {
       series.warmup = std::min(series.warmup, std::max(0, static_cast<int>(series.size()) - 1));
     }
@@ -82,8 +83,7 @@ class Sampling {
   Synchronization chosen_synchronization() const {
     if (setting_.world.size() == 1) return Synchronization::none;
     if (policy_.synchronization) return *policy_.synchronization;
-    // An exchange that its initiator times synchronises itself: the partner already waits for the next
-    // message.
+    // An exchange timed by its initiator synchronises itself: the partner already waits for the next message.
     const bool common_start = collective() || declaration_.definition == Definition::max_rank;
     if (!common_start) return Synchronization::none;
     // A window starts all ranks at one time but waits by spinning, which needs a processor per rank.
@@ -100,12 +100,12 @@ class Sampling {
     return repetition.times();
   }
 
-  // Finds how many operations make a repetition long enough to be timed well.
+  // Finds the number of operations that make a repetition long enough.
   void calibrate(const Times& first) {
     repetition_s_ = largest_over_ranks(setting_.world, first.elapsed_s);
     if (!benchmark_.loops() || of_seconds()) return;
     begin_group();
-    // The first operation connects, maps and misses every cache: it says little of the next.
+    // The first operation connects, maps pages and misses every cache: it is not representative.
     double elapsed_s = largest_over_ranks(setting_.world, repeat(Cadence::streaming, 1).elapsed_s);
     while (elapsed_s < looped_repetition_s_ && operations_ < most_operations) {
       const double growth = elapsed_s > 0 ? looped_repetition_s_ / elapsed_s : 10;
@@ -124,7 +124,7 @@ class Sampling {
 
   void open_series(const Times& first) {
     auto& series = outcome_.series;
-    // One process alone has no common start to lose by looping.
+    // A single process has no common start to lose by looping.
     const std::int64_t isolated_operations = collective() && setting_.world.size() > 1 ? 1 : operations_;
     series.push_back({.cadence = Cadence::isolated,
                       .synchronization = synchronization_,
@@ -141,8 +141,7 @@ class Sampling {
     }
   }
 
-  // Whether one operation takes so long that its start is nothing beside it: every definition would say the
-  // same.
+  // Whether one operation takes so long that its start is negligible: all definitions would agree.
   bool of_seconds() const { return repetition_s_ > one_definition_s; }
 
   // Repetitions of one operation that are warm-up, the very first included.
@@ -155,7 +154,7 @@ class Sampling {
   void begin_group() {
     ++seed_;
     benchmark_.fill(seed_);
-    // Filling takes the ranks different times.
+    // Filling takes a different time on each rank.
     dissemination_barrier(setting_.world);
   }
 
@@ -176,7 +175,8 @@ class Sampling {
   void sample_group(int size) {
     begin_group();
     for (auto& series : outcome_.series) {
-      // The other cadences get a quarter of the repetitions, spread over the whole case, and their warm-up.
+      // The other cadences get a quarter of the repetitions, spread over the whole case, with their own
+      // warm-up.
       const int warmup = series.size() == 0 ? series.warmup : 0;
       const int count = series.cadence == Cadence::isolated ? size : (size + 3) / 4 + warmup;
       for (int repetition = 0; repetition < count; ++repetition) {
@@ -187,7 +187,7 @@ class Sampling {
     collect_headline(size);
   }
 
-  // Brings the headline times of the last `size` repetitions to the root.
+  // Gathers the headline times of the last `size` repetitions on the root.
   void collect_headline(int size) {
     const Series& series = outcome_.series.front();
     const std::size_t from = series.size() - size;
@@ -218,7 +218,7 @@ class Sampling {
   }
 
   int group_size(std::size_t done) const {
-    // As many as can make it enough, then as many again: each decision costs the ranks a meeting.
+    // As many as may suffice, then as many again: each decision costs the ranks a collective operation.
     const int useful =
         done == 0 ? policy_.minimum_repetitions + outcome_.series.front().warmup : static_cast<int>(done);
     const int affordable = static_cast<int>(std::min(group_s / std::max(repetition_s_, 1e-9), 1e6));
@@ -226,7 +226,7 @@ class Sampling {
     return std::min(size, policy_.maximum_repetitions - static_cast<int>(done));
   }
 
-  // The size of the next group, or 0 when it is enough. The root decides for all.
+  // The size of the next group, or 0 when the case is finished. The root decides for all.
   int decide(double spent_s) {
     int next = 0;
     if (setting_.world.root()) {

@@ -1,4 +1,4 @@
-// Repeats a case until its figure is known well enough, or its time is up, and says which.
+// Repeats a case until its precision is reached or its budget is spent, and records which.
 #pragma once
 
 #include <map>

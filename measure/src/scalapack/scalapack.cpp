@@ -7,8 +7,8 @@
 namespace scope::scalapack {
 namespace {
 
-// All told by the build: a path, or nothing; the names under which the library asks for a BLAS, leading to
-// Scope's own; the name under which it asks for MPI.
+// All set by the build: a path, or nothing; the names under which the library imports BLAS symbols, leading
+// to Scope's own; the name under which it imports MPI.
 constexpr const char* library = SCOPE_SCALAPACK_LIBRARY;
 constexpr const char* blas_names = SCOPE_BLAS_NAMES_LIBRARY;
 constexpr const char* mpi_name = SCOPE_SCALAPACK_MPI_NAME;
@@ -26,10 +26,10 @@ void* open(const char* path, int visibility) {
 
 void* loaded() {
   static void* const handle = [] {
-    // MPICH's library has two names. Under the other one it is a link beside this program to the library that
-    // is in the process already: the loader then takes it for the same, and does not load a second MPI.
+    // MPICH's library has two names. The second is a link beside this program to the library already in the
+    // process: the loader recognises it and does not load a second MPI.
     if (*mpi_name != '\0') open(mpi_name, RTLD_LOCAL);
-    // Global, so that its names come before those of the BLAS that ScaLAPACK was linked to.
+    // RTLD_GLOBAL, so that its symbols precede those of the BLAS to which ScaLAPACK was linked.
     if (*blas_names != '\0') open(blas_names, RTLD_GLOBAL);
     return open(library, RTLD_LOCAL);
   }();
@@ -58,8 +58,8 @@ std::string absent() {
 
 Routine::Routine(const std::string& name) : address_(address(name + "_")) {}
 
-// By the names for C: the one for Fortran numbers the processes wrongly on a communicator of one's own
-// (ScaLAPACK 2.2.1).
+// The C interface: the Fortran one numbers processes incorrectly on a user-defined communicator (ScaLAPACK
+// 2.2.1).
 Context::Context(const Communicator& communicator, const ProcessGrid& grid)
     : system_(function<int(MPI_Comm)>("Csys2blacs_handle")(communicator.handle())), handle_(system_) {
   function<void(int*, const char*, int, int)>("Cblacs_gridinit")(

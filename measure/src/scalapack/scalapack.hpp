@@ -1,5 +1,5 @@
-// The ScaLAPACK that was found when the program was built. Like the BLAS it is loaded when a benchmark first
-// asks for a routine; it must be of the MPI with which the program runs.
+// The ScaLAPACK found when the program was built. Like the BLAS, it is loaded when a benchmark first requests
+// a routine; it must match the MPI with which the program runs.
 #pragma once
 
 #include <array>
@@ -29,10 +29,10 @@ class Routine {
   void* address_;
 };
 
-// What ScaLAPACK knows of a distributed matrix.
+// ScaLAPACK's descriptor of a distributed matrix.
 using Descriptor = std::array<int, 9>;
 
-// A grid of the processes of a communicator; ScaLAPACK calls it a context.
+// A process grid over a communicator; ScaLAPACK calls it a context.
 class Context {
  public:
   Context(const Communicator& communicator, const ProcessGrid& grid);
@@ -47,7 +47,7 @@ class Context {
   int handle_;
 };
 
-// Of a matrix in square blocks, the first of which lies on the first process.
+// A matrix in square blocks, the first of which lies on the first process.
 Descriptor descriptor(const Context& context, int rows, int columns, int block, int leading);
 
 }  // namespace scope::scalapack

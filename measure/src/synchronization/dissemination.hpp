@@ -1,4 +1,4 @@
-// A barrier of our own, so that the library's does not decide how the timed operation begins.
+// Scope's own barrier, so that the library's does not influence the start of the timed operation.
 #pragma once
 
 #include "mpi/communicator.hpp"

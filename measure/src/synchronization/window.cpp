@@ -5,7 +5,7 @@
 namespace scope {
 
 double Window::wait() {
-  // Nobody may still be busy with the repetition before: the margin covers only the news of the start.
+  // No rank may still be busy with the previous repetition: the margin covers only the announcement.
   dissemination_barrier(communicator_);
   double start_s = clock_.now() + margin_s_;
   broadcast(start_s);
@@ -15,7 +15,7 @@ double Window::wait() {
   return start_s;
 }
 
-// Binomial tree; the library's own broadcast may be what is being measured.
+// Binomial tree; the library's broadcast may be the operation under test.
 void Window::broadcast(double& start_s) const {
   constexpr int tag = 3;
   const int size = communicator_.size();

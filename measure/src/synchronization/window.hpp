@@ -15,10 +15,10 @@ class Window {
   // Waits for the agreed start and returns it, in s on the global clock. Collective.
   double wait();
 
-  // Whether this rank heard of the last start too late to keep it.
+  // Whether the last announcement reached this rank too late.
   bool late() const { return late_; }
 
-  // Gives later starts more time to become known. The root's word counts.
+  // Widens the margin of later starts. The root's argument counts.
   void widen() { margin_s_ *= 2; }
 
  private:
@@ -26,7 +26,7 @@ class Window {
 
   const Communicator& communicator_;
   const GlobalClock& clock_;
-  double margin_s_ = 20e-6;  // news travel slower after work that emptied the caches
+  double margin_s_ = 20e-6;  // announcements travel slower after work that emptied the caches
   bool late_ = false;
 };
 

@@ -18,7 +18,7 @@ class Word {
   Word(std::string_view text) : text_(text) {}
   template <std::integral Integer>
   Word(Integer number) : kind_(Kind::integer), integer_(static_cast<std::int64_t>(number)) {}
-  Word(char) = delete;  // it would be written as its number
+  Word(char) = delete;  // would be written as a number
   Word(double number) : kind_(Kind::real), real_(number) {}
 
  private:
@@ -30,7 +30,7 @@ class Word {
   double real_ = 0;
 };
 
-// The words one after another: sentence({"n=", n, ": must be above ", least}).
+// Concatenates words: sentence({"n=", n, ": must be above ", least}).
 std::string sentence(std::initializer_list<Word> words);
 
 // Parts between separators; empty ones are left out.

@@ -1,8 +1,8 @@
-// Cross-memory attach: the receiver reads the message out of the sender's memory in one copy
+// Cross-memory attach: the receiver reads the message from the sender's memory in one copy
 // (process_vm_readv).
 //
-// The sender says in a shared line where the message stands and waits until it has been read, as a rendezvous
-// does.
+// As in a rendezvous, the sender publishes the address of the message in a shared cache line and waits until
+// the message has been read.
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -75,7 +75,7 @@ class Cma final : public Transport {
     return false;
   }
 
-  // Yama lets a process be read only by whom it names; who may not read at all finds out here.
+  // Yama allows reads only to processes named by the target; a process without permission fails here.
   void allow_and_try(const Partner& partner) {
     struct Word {
       pid_t process;
@@ -94,7 +94,8 @@ class Cma final : public Transport {
       std::uint64_t read = 0;
       read_from(process_, theirs.address, std::as_writable_bytes(std::span(&read, 1)));
       if (read != theirs.content)
-        throw Unavailable("process_vm_readv: it read another process's memory (namespaces)");
+        throw Unavailable(
+            "process_vm_readv: it read the memory of a wrong process (separate PID namespaces)");
       return true;
     });
   }

@@ -21,8 +21,8 @@ constexpr unsigned looks_between_clocks = 64;
 constexpr int greetings = 20;
 constexpr int greeting_interval_ms = 100;
 
-// What a packet takes of the receiver's socket buffer: its payload and, at most, this, and a quarter for what
-// the kernel rounds up.
+// A packet takes its payload from the receiver's socket buffer, at most this overhead, and a quarter for the
+// kernel's rounding.
 constexpr double bookkeeping_bytes = 2048;
 constexpr double usable_share = 0.8;
 
@@ -35,7 +35,7 @@ bool before(std::uint32_t one, std::uint32_t other) {
 }
 
 bool transient(int error) {
-  // ENOBUFS: the interface's queue is full. ECONNREFUSED: the answer to a greeting before its time.
+  // ENOBUFS: the interface's queue is full. ECONNREFUSED: the peer's socket was not open yet.
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ENOBUFS ||
          error == ECONNREFUSED;
 }
@@ -50,12 +50,12 @@ Datagrams::Datagrams(Socket socket, const Partner& partner, const TransportOptio
       channels_(channels),
       largest_payload_(largest_payload),
       credit_bytes_(0) {
-  // Who sleeps wakes up to see whether something must be sent again.
+  // A sleeping receiver wakes up to check for retransmission.
   const timeval limit{0, std::chrono::microseconds(resend_after).count()};
   setsockopt(socket_.descriptor(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   if (!options.sleeps) fcntl(socket_.descriptor(), F_SETFL, O_NONBLOCK);
   const double room = 2 * partner.swap(socket_.buffer_bytes());  // the kernel counts its bookkeeping too
-  // Two packets at least, or nothing would overlap; a buffer too small for them loses some.
+  // At least two packets, or nothing would overlap; a buffer too small for them loses some.
   if (options.credits) credit_bytes_ = std::max(usable_share * room, 2 * cost(largest_payload_));
   partner.agree([&] {
     hear_each_other(partner);
@@ -63,8 +63,7 @@ Datagrams::Datagrams(Socket socket, const Partner& partner, const TransportOptio
   });
 }
 
-// Empty packets until one has come from the other: nothing on the way stops them, now that it is still
-// untimed.
+// Sends empty packets until one has arrived from the peer, which shows, still untimed, that the path is open.
 void Datagrams::hear_each_other(const Partner&) {
   for (int greeting = 0; greeting < greetings; ++greeting) {
     transmit(next_, {}, false, false);
@@ -76,14 +75,15 @@ void Datagrams::hear_each_other(const Partner&) {
       if (count < static_cast<ssize_t>(prefix_.size() + sizeof header)) continue;
       std::memcpy(&header, packet.data() + prefix_.size(), sizeof header);
       if (header.channel != channels_.heard) continue;
-      transmit(next_, {}, false, false);  // the other may have missed the first
+      transmit(next_, {}, false, false);  // the peer may have missed the first
       return;
     }
   }
-  throw std::runtime_error("no packet arrives from the other process: filtered, or not on one link");
+  throw std::runtime_error(
+      "no packet arrives from the other process: packets are filtered, or the hosts are not on one link");
 }
 
-// The calls with a vector alone are cheaper than those with a message header, but cannot be told not to wait.
+// The vector calls are cheaper than those with a message header, but have no flag for non-blocking operation.
 template <class WithHeader, class Bare>
 ssize_t Datagrams::move(WithHeader with_header, Bare bare, std::array<iovec, 3>& parts,
                         bool may_sleep) const {
@@ -96,7 +96,7 @@ ssize_t Datagrams::move(WithHeader with_header, Bare bare, std::array<iovec, 3>&
   return with_header(socket_.descriptor(), &message, may_sleep ? 0 : MSG_DONTWAIT);
 }
 
-// For a short packet, copying it together costs less than telling the kernel of its parts (6 % of a
+// Copying a short packet into one piece costs less than a system call with several parts (6 % of a
 // ping-pong).
 ssize_t Datagrams::send_in_one(const std::array<iovec, 3>& parts, bool may_sleep) const {
   Packet packet;
@@ -179,13 +179,14 @@ std::size_t Datagrams::receive_some(std::span<std::byte> rest, bool may_sleep) {
     ++expected_;
     gap_told_ = false;
     due_bytes_ += cost(header.bytes);
-    // Half of the credits come back at once; one packet's come with the answer, or when the next arrives.
+    // Half of the credits are returned at once; a single packet's travel with the answer, or when the next
+    // arrives.
     if (credit_bytes_ > 0 && due_bytes_ > cost(largest_payload_) && 2 * due_bytes_ >= credit_bytes_)
       acknowledge(false);
     return header.bytes;
   }
   if (before(header.sequence, expected_)) {
-    acknowledge(false);  // it was sent again because our word was lost
+    acknowledge(false);  // retransmitted because our acknowledgement was lost
   } else if (before(expected_, header.sequence) && !gap_told_) {
     acknowledge(true);
     gap_told_ = true;
@@ -214,19 +215,19 @@ void Datagrams::start_again_when_silent() {
     current_ = oldest_;
     silent_since_ = now;
   }
-  // Who only receives has nothing else that would send them.
+  // A pure receiver has no other occasion to send them.
   if (current_ != next_) send_some({}, false);
 }
 
 void Datagrams::wait(bool, bool receiving) {
-  // Who only sends must hear the acknowledgements.
+  // A pure sender must read the acknowledgements.
   if (!receiving) receive_some({}, sleeps());
   if (!sleeps()) Transport::wait(false, receiving);
 }
 
 void Datagrams::settle(const Partner& partner) {
   partner.meet([&] { receive_some({}, false); });
-  // The other has left its run, and so has all that was sent to it.
+  // The peer has left its run, so all packets sent to it have arrived.
   unacknowledged_.clear();
   on_the_way_bytes_ = 0;
   oldest_ = current_ = next_;

@@ -1,9 +1,11 @@
-// Messages over something that may lose packets: numbered, acknowledged, sent again from the first one lost.
+// Messages over a medium that may lose packets: numbered, acknowledged, retransmitted from the first one
+// lost.
 //
-// Go-back-N (Tanenbaum, Computer Networks, section 3.4.2). The receiver takes packets in order only; at a gap
-// it asks at once for the first that is missing, and a sender that hears nothing for 50 ms starts again there
-// too. Packets are sent again from the message's own memory, so nothing is copied. With credits the sender
-// stops when the receiver's socket buffer may be full; without, it sends on and pays for what is lost.
+// Go-back-N (Tanenbaum, Computer Networks, section 3.4.2). The receiver accepts packets in order only; at a
+// gap it requests the first missing one at once, and a sender without an acknowledgement for 50 ms resumes
+// there too. Packets are retransmitted from the message's own memory, so nothing is copied. With credits the
+// sender stops when the receiver's socket buffer may be full; without, it keeps sending and pays for the
+// losses.
 #pragma once
 
 #include <sys/uio.h>
@@ -27,7 +29,7 @@ class Datagrams final : public Transport {
     std::uint16_t bytes;         // of payload; 0 only acknowledges
     std::uint16_t gap;           // 1: the packet after those was missed
   };
-  // Marks of the packets of each direction: those of others, and our own come back, are not for us.
+  // Marks of the packets of each direction, which tell ours from others' and from our own that return.
   struct Channels {
     std::uint32_t sent;
     std::uint32_t heard;
@@ -64,7 +66,7 @@ class Datagrams final : public Transport {
   std::vector<std::byte> prefix_;
   Channels channels_;
   std::size_t largest_payload_;
-  double credit_bytes_;  // on their way at most, with the kernel's bookkeeping; 0: no limit
+  double credit_bytes_;  // in flight at most, with the kernel's bookkeeping; 0: no limit
 
   std::deque<std::span<const std::byte>> unacknowledged_;
   std::uint32_t oldest_ = 0;  // sequence of the first of them

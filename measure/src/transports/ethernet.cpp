@@ -1,7 +1,7 @@
 // Raw Ethernet frames through a packet socket: the wire without IP, on the interface that TCP would use.
 //
-// Ethertype 0x88B5 is left by IEEE 802 for experiments. Needs CAP_NET_RAW. Inside one host the frames go over
-// the loopback interface.
+// IEEE 802 reserves ethertype 0x88B5 for experiments. Needs CAP_NET_RAW. Inside one host the frames use the
+// loopback interface.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <linux/filter.h>
@@ -61,8 +61,8 @@ Interface interface_of(const Socket& socket, const sockaddr_in& address) {
   return found;
 }
 
-// Lets through only frames whose header begins with this channel: others of this ethertype, and our own that
-// the loopback brings back, cost no copy.
+// Accepts only frames whose header begins with this channel: other frames of this ethertype, and our own that
+// the loopback returns, cost no copy.
 void hear_only(const Socket& socket, std::uint32_t channel) {
   std::array<sock_filter, 4> program = {
       sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ETH_HLEN),
@@ -98,7 +98,7 @@ std::unique_ptr<Transport> connect_ethernet(const Partner& partner, const Transp
     own = interface_of(socket, route.here);
     return own;
   });
-  // The port of the call that found the route tells this pair from others, the top bit the two directions.
+  // The port of the connection that found the route identifies this pair, the top bit the direction.
   const std::uint32_t port = partner.leads ? route.here.sin_port : route.there.sin_port;
   const std::uint32_t leader = 0x80000000u | port;
   const std::uint32_t follower = port;

@@ -1,4 +1,4 @@
-// What libfabric and UCX have in common: messages that only move on while somebody looks after them.
+// The common part of libfabric and UCX: messages that progress only while the process polls.
 #pragma once
 
 #include "transports/transport.hpp"
@@ -9,17 +9,17 @@ class Fabric : public Transport {
  public:
   using Transport::Transport;
 
-  // Both look until the other has all of its messages: the last to send would else leave them lying.
+  // Both sides poll until the peer has all of its messages; otherwise the last ones sent could remain stuck.
   void settle(const Partner& partner) override {
     partner.meet([&] { look(false); });
   }
   bool settles() const override { return true; }
 
  protected:
-  // Moves on what is under way and notes what has been done; with `may_sleep` it waits a moment for news.
+  // Makes progress and records completions; with `may_sleep`, waits briefly for events.
   virtual void look(bool may_sleep) = 0;
 
-  // A byte each way, untimed, makes the connection. Throws Unavailable on both when it does not come in time.
+  // Exchanges one untimed byte each way to connect. Throws Unavailable on both sides on a time-out.
   void greet(const Partner& partner);
 
   void wait(bool sending, bool receiving) override {

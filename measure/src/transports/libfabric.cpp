@@ -1,7 +1,7 @@
-// libfabric (OFI): what MPICH, Open MPI and Intel MPI use for most networks, down to TCP.
+// libfabric (OFI): what MPICH, Open MPI and Intel MPI use for most networks, including TCP.
 //
-// Reliable datagrams (FI_EP_RDM) with plain messages. The provider is the first of the library's own order
-// that both processes have and that carries a byte from each to the other.
+// Reliable datagrams (FI_EP_RDM) with plain messages. The provider is the first in the library's own order
+// that both processes have and that carries a byte in both directions.
 #include "transports/fabric.hpp"
 
 #ifdef SCOPE_LIBFABRIC_LIBRARY
@@ -26,7 +26,7 @@ namespace scope {
 namespace {
 
 constexpr std::uint32_t interface_version = FI_VERSION(1, 9);
-constexpr std::size_t most_sends = 64;  // under way at once
+constexpr std::size_t most_sends = 64;  // in flight at once
 constexpr int nap_ms = 10;
 
 struct Library {
@@ -61,7 +61,7 @@ struct Close {
 template <class Object>
 using Owned = std::unique_ptr<Object, Close>;
 
-// All that can carry such messages, in the library's order.
+// All providers that support such messages, in the library's order.
 Info offers(const Partner& partner) {
   const Info wish(ofi().dupinfo(nullptr));
   if (wish == nullptr) throw Unavailable("fi_allocinfo: no memory");
@@ -79,7 +79,7 @@ Info offers(const Partner& partner) {
   return Info(found);
 }
 
-// Those over IP come once for each of the host's addresses; the one that TCP takes reaches the partner.
+// IP providers appear once for each address of the host; the one that TCP uses reaches the partner.
 bool on_route(const fi_info& info, in_addr_t here) {
   const std::string_view name = info.fabric_attr->prov_name;
   const auto starts_with = [&](std::string_view word) { return name.starts_with(word); };
@@ -108,7 +108,7 @@ struct Address {
   std::uint64_t largest_message = 0;
 };
 
-// One operation: its context belongs to the provider until it is done.
+// One operation: its context belongs to the provider until completion.
 struct Operation {
   fi_context2 context{};
   bool done = true;
@@ -121,7 +121,7 @@ class Libfabric final : public Fabric {
     const Address there = partner.agree([&] { return open(info); });
     partner.agree([&] {
       if (fi_av_insert(addresses_.get(), there.bytes.data(), 1, &partner_, 0, nullptr) != 1)
-        throw Unavailable("fi_av_insert: the other's address is not accepted");
+        throw Unavailable("fi_av_insert: the peer's address is not accepted");
       return true;
     });
     piece_bytes_ = std::min<std::uint64_t>(info.ep_attr->max_msg_size, there.largest_message);
@@ -194,7 +194,7 @@ class Libfabric final : public Fabric {
     return here;
   }
 
-  // For a call that makes an object and writes where it is.
+  // For a call that creates an object and writes it to a given address.
   template <class Object>
   struct Into {
     Owned<Object>& owner;
@@ -207,7 +207,7 @@ class Libfabric final : public Fabric {
     return {owner};
   }
 
-  // False when there is no room for it now.
+  // False when the queue is full.
   bool posted(ssize_t code, const char* what) {
     if (code == -FI_EAGAIN) {
       look(false);
@@ -220,14 +220,14 @@ class Libfabric final : public Fabric {
   [[noreturn]] void fail_with_its_error() {
     struct {
       fi_cq_err_entry entry{};
-      std::array<std::byte, 64> more{};  // that a later version writes
+      std::array<std::byte, 64> more{};  // written by later versions
     } error;
     const ssize_t count = fi_cq_readerr(queue_.get(), &error.entry, 0);
     throw std::runtime_error(std::string("libfabric: ") +
                              ofi().strerror(count > 0 ? error.entry.err : static_cast<int>(-count)));
   }
 
-  // Operations outlive the endpoint that writes into them; the rest is closed from the last to the first.
+  // Operations outlive the endpoint that writes into them; the rest is closed in reverse order.
   std::vector<Operation> sends_;
   std::size_t next_send_ = 0;
   Operation arrival_;

@@ -1,4 +1,4 @@
-// The other process of a pair, and how two processes agree on a connection before anything is timed.
+// The peer of a pair, and how two processes agree on a connection before anything is timed.
 #pragma once
 
 #include <mpi.h>
@@ -15,8 +15,8 @@ namespace scope {
 
 struct Partner {
   MPI_Comm comm;
-  int rank;     // of the other
-  bool leads;   // this one listens, the other calls
+  int rank;     // of the peer
+  bool leads;   // this process listens, the peer connects
   bool nearby;  // on the same host
 
   template <class Card>
@@ -28,8 +28,8 @@ struct Partner {
     return theirs;
   }
 
-  // Does `step` on both sides and hands each what the other's returned. A problem of one is told to both:
-  // neither waits for a partner that has given up. Throws Unavailable.
+  // Does `step` on both sides and exchanges the results. Both sides learn of a problem on either, so that
+  // neither waits for a peer that has given up. Throws Unavailable.
   template <class Step>
   auto agree(Step&& step) const {
     struct Card {
@@ -48,7 +48,7 @@ struct Partner {
     return theirs.value;
   }
 
-  // Calls `serve` again and again until the other has come here, too.
+  // Calls `serve` repeatedly until the peer has arrived here, too.
   template <class Serve>
   void meet(Serve&& serve) const {
     std::array<MPI_Request, 2> requests;

@@ -44,8 +44,8 @@ Addresses own_addresses() {
   return addresses;
 }
 
-// In the order in which to try them: the loopback to a server on one's own host, else the server's interfaces
-// in their order, without the loopback.
+// In order of preference: the loopback to a server on the own host, otherwise the server's interfaces in
+// their order, without the loopback.
 Addresses addresses_to_try(const Addresses& servers, bool nearby) {
   Addresses ordered;
   for (int i = 0; i < servers.count; ++i) {
@@ -106,7 +106,7 @@ Socket connect_to_any(const Server& server, bool nearby, int socket_buffer_bytes
     Socket connection = connect_to(addresses.list[i], server.port, socket_buffer_bytes);
     if (connection.open()) return connection;
   }
-  throw std::runtime_error("no address of the other's host can be reached by TCP");
+  throw std::runtime_error("no address of the other host can be reached by TCP");
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ Socket call_by_tcp(const Partner& partner, int socket_buffer_bytes) {
     if (!partner.leads) connection = connect_to_any(server, partner.nearby, socket_buffer_bytes);
     return true;
   });
-  // The kernel has completed the call already; nobody waits here for a caller that gave up.
+  // The kernel has completed the connection already; a client that gave up keeps nobody waiting here.
   partner.agree([&] {
     if (partner.leads) connection = accept_one(listener);
     return true;

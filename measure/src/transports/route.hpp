@@ -1,4 +1,4 @@
-// The way of IP between two hosts: found by calling, once, with TCP.
+// The IP route between two hosts, found by one TCP connection.
 #pragma once
 
 #include <netinet/in.h>
@@ -9,7 +9,7 @@
 namespace scope {
 
 // Both ends of a TCP connection to the partner: its own host's loopback, or the first interface that answers.
-// The buffers are sized before the connection is made, because the window's scale is agreed then.
+// Buffer sizes are set before connecting, because the window scale is negotiated then.
 Socket call_by_tcp(const Partner& partner, int socket_buffer_bytes);
 
 struct Route {

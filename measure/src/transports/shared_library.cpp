@@ -14,8 +14,8 @@ namespace {
   throw Unavailable(reason != nullptr ? reason : "a shared library cannot be loaded");
 }
 
-// Its own functions come before those of the same name in a copy of MPI's that goes by another name. The
-// sanitiser forbids it, and has no such copy to fear.
+// RTLD_DEEPBIND: its own functions precede those of the same name in MPI's copy under another name. The
+// sanitiser forbids the flag, and has no such copy.
 #ifdef __SANITIZE_ADDRESS__
 constexpr int own_names_first = 0;
 #else

@@ -1,13 +1,12 @@
-// A library that is opened when a case asks for it, and never closed.
+// A library that is opened when a case needs it, and never closed.
 #pragma once
 
 namespace scope {
 
 class SharedLibrary {
  public:
-  // Opens the copy that is in the process already, because the message-passing library brought it, else the
-  // one at `path`: two copies of a fabric library in one process get into each other's way. Throws
-  // Unavailable.
+  // Opens the copy already in the process, loaded by the MPI library, otherwise the one at `path`: two copies
+  // of a fabric library in one process interfere with each other. Throws Unavailable.
   SharedLibrary(const char* soname, const char* path);
 
   // Converts itself to a pointer to the function.

@@ -13,7 +13,7 @@
 namespace scope {
 namespace {
 
-// The folder behind shm_open, which older systems keep in a library of its own.
+// The folder of shm_open, which older systems keep in a separate library.
 using Name = std::array<char, 64>;
 
 // Opens or makes the memory of this name and maps it.
@@ -21,7 +21,7 @@ std::byte* map(const Name& name, std::size_t bytes, int flags) {
   const Socket file(open(name.data(), flags | O_CLOEXEC, 0600));
   if (!file.open()) fail(name.data());
   if ((flags & O_CREAT) != 0) {
-    // Reserved now, so that a full /dev/shm is an error here and not a signal later.
+    // Reserved now, so that a full /dev/shm is an error here and not a SIGBUS later.
     const int problem = posix_fallocate(file.descriptor(), 0, static_cast<off_t>(bytes));
     if (problem != 0) {
       unlink(name.data());

@@ -8,11 +8,11 @@
 
 namespace scope {
 
-// What shared processors keep apart: a line, and the next one that is fetched with it.
+// Distance that avoids false sharing: a cache line and the adjacent prefetched one.
 constexpr std::size_t line_bytes = 64;
 constexpr std::size_t apart_bytes = 2 * line_bytes;
 
-// Zeroed and mapped by both partners; its name is gone before the first message.
+// Zeroed and mapped by both partners; unlinked before the first message.
 class SharedMemory {
  public:
   SharedMemory(const Partner& partner, std::size_t bytes);  // throws Unavailable on both

@@ -1,8 +1,8 @@
-// A queue in shared memory with one writer and one reader, in each direction: what a message-passing library
-// can do inside a host without the kernel.
+// A queue in shared memory with one writer and one reader, in each direction: what an MPI library can do
+// inside a host without the kernel.
 //
-// Half a line holds a ticket and, of a short message, the bytes too: a short message costs the transfer of
-// one cache line. Longer ones are copied in and out, slot by slot, so that both copies overlap.
+// Half a cache line holds a ticket and the bytes of a short message, which therefore costs the transfer of
+// one line. Longer messages are copied in and out, slot by slot, so that both copies overlap.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -20,14 +20,14 @@ constexpr std::uint64_t slots = 32;
 constexpr int most_looks_for_room = 256;
 constexpr int length_bits = 16;
 
-// The ticket says which message is there, from 1, and how long it is: one store makes both visible.
+// The ticket contains the message number, from 1, and the length: one store publishes both.
 struct Place {
   std::atomic<std::uint64_t> ticket;
   std::byte brief[inline_bytes];
 };
 
-// A message and its answer share a line: who has read the one has the line for the other at hand, which makes
-// a ping-pong faster by a tenth to a fifth than a line for each direction.
+// A message and its answer share a line: the reader of the message has the line for its answer in cache,
+// which makes a ping-pong 10 to 20 % faster than a line for each direction.
 struct Line {
   alignas(apart_bytes) Place place[2];
 };
@@ -37,12 +37,12 @@ struct Body {
 };
 
 struct Taken {
-  alignas(apart_bytes) std::atomic<std::uint64_t> count;  // by the reader, so far
+  alignas(apart_bytes) std::atomic<std::uint64_t> count;  // consumed by the reader so far
 };
 
 // Two queues, one for each direction.
 struct Queues {
-  Line line[slots];  // together, so that short messages stay on one page
+  Line line[slots];  // adjacent, so that short messages stay on one page
   Taken taken[2];
   Body body[2][slots];
 };
@@ -90,7 +90,7 @@ class Shm final : public Transport {
     }
     const std::size_t bytes = std::min<std::size_t>(ticket & ((1u << length_bits) - 1), rest.size());
     copy(rest.data(), bytes <= inline_bytes ? here.brief : queues_->body[in_][place].bytes, bytes);
-    // Told seldom: the store would stand before the answer's in this processor's queue.
+    // Updated rarely: the store would precede the answer's in this processor's store buffer.
     if (++received_ % (slots / 4) == 0) queues_->taken[in_].count.store(received_, std::memory_order_release);
     return bytes;
   }

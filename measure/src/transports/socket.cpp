@@ -63,7 +63,7 @@ Socket open_socket(int family, int type, int protocol) {
 
 Socket accept_one(const Socket& listener) {
   pollfd ready{listener.descriptor(), POLLIN, 0};
-  if (poll(&ready, 1, accept_limit_ms) != 1) throw std::runtime_error("accept: nobody called in time");
+  if (poll(&ready, 1, accept_limit_ms) != 1) throw std::runtime_error("accept: no connection in time");
   Socket accepted(accept4(listener.descriptor(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!accepted.open()) fail("accept");
   return accepted;

@@ -38,14 +38,15 @@ constexpr int vain_looks_before_yield = 256;
 
 void refuse_what_it_has_not(const Protocol& protocol, const TransportOptions& options) {
   const std::string name = std::string("protocol=") + protocol.name + " ";
-  if (options.sleeps && !protocol.sleeps) throw Unavailable(name + "wait=blocking: it only polls");
+  if (options.sleeps && !protocol.sleeps) throw Unavailable(name + "wait=blocking: this protocol only polls");
   if (options.socket_buffer_bytes > 0 && !protocol.sockets) {
-    throw Unavailable(
-        sentence({name, "socket_buffer_bytes=", options.socket_buffer_bytes, ": it has no socket"}));
+    throw Unavailable(sentence(
+        {name, "socket_buffer_bytes=", options.socket_buffer_bytes, ": this protocol has no socket"}));
   }
   if (!options.nodelay && protocol.connect != connect_tcp)
-    throw Unavailable(name + "nodelay=off: only TCP has it");
-  if (!options.credits && !protocol.datagrams) throw Unavailable(name + "flow=none: its flow is controlled");
+    throw Unavailable(name + "nodelay=off: only TCP has this option");
+  if (!options.credits && !protocol.datagrams)
+    throw Unavailable(name + "flow=none: this protocol controls its flow");
 }
 
 }  // namespace
@@ -60,7 +61,8 @@ std::unique_ptr<Transport> connect(const std::string& name, const Partner& partn
                                    const TransportOptions& options) {
   const auto* protocol =
       std::find_if(protocols.begin(), protocols.end(), [&](const Protocol& p) { return name == p.name; });
-  if (protocol == protocols.end()) throw Unavailable("protocol=" + name + ": is not known here");
+  if (protocol == protocols.end())
+    throw Unavailable("protocol=" + name + ": no such protocol on this platform");
   refuse_what_it_has_not(*protocol, options);
   return protocol->connect(partner, options);
 }
@@ -84,7 +86,7 @@ void Transport::exchange(std::span<const std::byte> sent, int sends, std::span<s
   auto to_send = sent;
   auto to_receive = arrived;
   while (sends > 0 || receives > 0) {
-    // In one direction alone a call may sleep; in both, neither may hold up the other.
+    // In one direction a call may sleep; with two, neither may delay the other.
     const bool may_sleep = sleeps_ && (sends == 0 || receives == 0);
     const std::size_t out = sends > 0 ? send_some(to_send, may_sleep) : 0;
     const std::size_t in = receives > 0 ? receive_some(to_receive, may_sleep) : 0;
@@ -97,7 +99,7 @@ void Transport::exchange(std::span<const std::byte> sent, int sends, std::span<s
 }
 
 void Transport::wait(bool, bool) {
-  // A partner without a processor of its own needs this one.
+  // Yields to a partner without a processor of its own.
   if (++vain_looks_ % vain_looks_before_yield == 0) sched_yield();
 }
 

@@ -1,7 +1,7 @@
-// What carries messages between two processes without the message-passing library.
+// Transports between two processes without the MPI library.
 //
 // One transport is one file here and one line in the table of transport.cpp. MPI places the processes and
-// hands them each other's address; no MPI call stands between `send` and `receive`.
+// exchanges their addresses; no MPI call lies between `send` and `receive`.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@
 
 namespace scope {
 
-// What a case asks of its transport; a transport that has no such thing throws Unavailable.
+// Requirements of a case; a transport that does not support one throws Unavailable.
 struct TransportOptions {
   bool sleeps = false;          // wait in the kernel instead of polling
   bool nodelay = true;          // TCP_NODELAY
-  int socket_buffer_bytes = 0;  // of each direction; 0: as the system has it
+  int socket_buffer_bytes = 0;  // of each direction; 0: the system's default
   bool credits = true;          // flow control of datagrams and frames
 };
 
@@ -29,25 +29,25 @@ class Transport {
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
-  // A message stays as it is until the partner has answered to it: what was lost is sent again from there.
+  // A message stays unchanged until the partner has answered it: losses are retransmitted from its memory.
   void send(std::span<const std::byte> message);
   void receive(std::span<std::byte> message);
-  // Sends one message so often and receives into one place so often, both at once.
+  // Sends one message and receives into one buffer the given numbers of times, both at once.
   void exchange(std::span<const std::byte> sent, int sends, std::span<std::byte> arrived, int receives);
 
-  // Serves the partner until it has received all. Never timed; both call it.
+  // Serves the partner until it has received everything. Never timed; both sides call it.
   virtual void settle(const Partner&) {}
-  // Whether `settle` does anything, after which the two are out of step.
+  // Whether `settle` does anything; if so, the two sides are out of step afterwards.
   virtual bool settles() const { return false; }
 
-  // Packets sent again since the connection was made.
+  // Packets retransmitted since the connection was made.
   virtual double repeated() const { return 0; }
-  // What the kernel grants each direction; 0 where there is no such buffer.
+  // Buffer size that the kernel grants each direction; 0 where there is no such buffer.
   virtual double buffer_bytes() const { return 0; }
 
  protected:
-  // Move what can be moved at once and return how many bytes, 0 when it must wait. With `may_sleep` they wait
-  // in the kernel for the first byte.
+  // Move as much as possible at once and return the number of bytes, 0 when they would block. With
+  // `may_sleep` they wait in the kernel for the first byte.
   virtual std::size_t send_some(std::span<const std::byte> rest, bool may_sleep) = 0;
   virtual std::size_t receive_some(std::span<std::byte> rest, bool may_sleep) = 0;
   // Called when nothing moved.

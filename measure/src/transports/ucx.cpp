@@ -1,7 +1,7 @@
 // UCX: what Open MPI and MPICH use for InfiniBand, and inside a host for shared memory.
 //
-// Tagged messages (ucp_tag_send_nbx) between two workers; UCX chooses by itself what carries them, as it does
-// for a message-passing library.
+// Tagged messages (ucp_tag_send_nbx) between two workers; UCX chooses the transport, as it does for an MPI
+// library.
 #include "transports/fabric.hpp"
 
 #ifdef SCOPE_UCX_LIBRARY
@@ -21,7 +21,7 @@ namespace {
 
 constexpr unsigned interface_major = 1;
 constexpr unsigned interface_minor = 10;  // the first with the calls that end in nbx
-constexpr std::size_t most_sends = 64;    // under way at once
+constexpr std::size_t most_sends = 64;    // in flight at once
 constexpr std::chrono::seconds closing_limit(1);
 constexpr ucp_tag_t tag = 0x5c09e;
 constexpr ucp_tag_t whole_tag = ~ucp_tag_t{0};
@@ -101,7 +101,7 @@ Address address_of(const Worker& worker) {
   return copy;
 }
 
-// What a call that does not wait has begun; nothing when it was done at once.
+// A pending non-blocking call; empty when it completed at once.
 class Request {
  public:
   void begin(ucs_status_ptr_t started) {
@@ -119,7 +119,7 @@ class Request {
     return true;
   }
 
-  // Leaves it to the library, which is told that nobody waits for it any more.
+  // Cancels the request if it is pending, and frees it.
   void give_up(const Worker& worker) noexcept {
     if (started_ == nullptr) return;
     if (ucx().request_check_status(started_) == UCS_INPROGRESS) ucx().request_cancel(worker.get(), started_);
@@ -188,7 +188,7 @@ class Ucx final : public Fabric {
   void look(bool) override { ucx().worker_progress(worker_.get()); }
 
  private:
-  // The partner has all and may be gone: not more than a moment for the farewell.
+  // The peer has everything and may be gone: allow only a moment for the disconnect.
   void close() noexcept {
     if (endpoint_ == nullptr) return;
     arrival_.give_up(worker_);

@@ -1,4 +1,4 @@
-// UDP over IPv4: a message is as many datagrams as the path's MTU asks for, with the loss handling of
+// UDP over IPv4: a message is split into datagrams of the path's MTU, with the loss handling of
 // datagrams.hpp.
 #include <netinet/in.h>
 

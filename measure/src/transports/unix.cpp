@@ -17,7 +17,7 @@ struct Address {
   socklen_t length;
 };
 
-// In the abstract name space of Linux: an empty name is filled in by the kernel and leaves no file behind.
+// Linux's abstract namespace: the kernel chooses the name and leaves no file behind.
 Socket listen_anywhere(const TransportOptions& options) {
   Socket listener = open_socket(AF_UNIX, SOCK_STREAM);
   listener.size_buffers(options.socket_buffer_bytes);
@@ -64,7 +64,7 @@ std::unique_ptr<Transport> connect_unix(const Partner& partner, const TransportO
     if (partner.leads) connection = accept_one(listener);
     return true;
   });
-  // SO_SNDBUF alone counts for Unix sockets, and an accepted one does not inherit it.
+  // Only SO_SNDBUF matters for Unix sockets, and an accepted socket does not inherit it.
   connection.size_buffers(options.socket_buffer_bytes);
   return std::make_unique<SocketStream>(std::move(connection), options);
 }

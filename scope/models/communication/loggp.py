@@ -105,7 +105,7 @@ def _at(curve: Curve, points: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Curv
 
 def _way_not_told(found: FittedParameter) -> str:
     interval = units.interval(found.value, found.low, found.high, "s")
-    return f"L_s: the way cannot be told from the overheads; half a round trip less those is {interval}"
+    return f"L_s: the wire time cannot be separated from the overheads; half a round trip minus these: {interval}"
 
 
 MODEL = LogGP()

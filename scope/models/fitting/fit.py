@@ -94,7 +94,7 @@ class Fit(Strict):
 
 
 class NotFitted(Strict):
-    """A model that was not tried on a curve, and why."""
+    """A model that was not fitted to a curve, and why."""
 
     model: str
     subject: Case

@@ -21,7 +21,7 @@ def names() -> list[str]:
 
 
 def writer(name: str) -> Writer:
-    """Return what writes a format; UsageError names those there are."""
+    """Return the writer of a format; UsageError names the known ones."""
     if name not in names():
         raise UsageError(f"--as {name}: must be one of {', '.join(names())}")
     found: Writer = importlib.import_module(f"{__name__}.{name}").write

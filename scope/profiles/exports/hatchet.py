@@ -16,7 +16,7 @@ from scope.profiles.records import Merged
 
 @dataclass
 class _Node:
-    """A frame, what was spent in itself, and the frames below it."""
+    """A frame, its own time, and the frames below it."""
 
     time_s: float = 0.0
     calls: int = 0

@@ -64,7 +64,7 @@ class Chart:
 
 
 def charts(laws: Sequence[Law], named: Callable[[Law], str], names: dict[str, str]) -> list[Chart]:
-    """Return a drawing for each factor and each choice of all others; `named` says what was chosen."""
+    """Return a drawing for each factor and each choice of all others; `named` names the choice."""
     groups: dict[tuple[str, str], list[Law]] = {}
     for law in laws:
         groups.setdefault((law.variable, law.held.key), []).append(law)
@@ -112,7 +112,7 @@ def _series(law: Law, across: Callable[[float], float], up: Callable[[float], fl
 
 
 def _scale(low: float, high: float, begin: float, end: float) -> Callable[[float], float]:
-    """Return where a value stands between two pixels, on a logarithmic scale."""
+    """Return the position of a value between two pixels, on a logarithmic scale."""
     span = math.log(high / low) or 1.0
     return lambda value: begin + (end - begin) * math.log(value / low) / span
 

@@ -169,8 +169,8 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> Section:
         "overhead",
         "Wall-clock and processor time",
         "Per process, as in GAMMA's Table 1. (a) - (b) is the time off the processor: waiting for messages,"
-        " the disk, or the scheduler. An MPI library that polls uses the processor while it waits; then the last"
-        " column says more.",
+        " the disk, or the scheduler. An MPI library that polls uses the processor while it waits;"
+        " then see the last column.",
         Table(columns, rows),
     )
 
@@ -219,9 +219,9 @@ def _laws(analysis: Analysis, head: Head) -> Section:
     return Section(
         "scaling",
         "Scaling of times",
-        "The terms with the lowest BIC and no negative coefficient; intervals by bootstrap over the runs. Support"
-        " is the share of draws that selected the same terms. The last column is a0 / p alone, the law that the"
-        " NetFinity study fits to computation.",
+        "The terms with the lowest BIC and no negative coefficient; intervals by bootstrap over the runs. "
+        "Support is the share of bootstrap draws that selected the same terms. The last column is a0 / p "
+        "alone, the law that the NetFinity study fits to computation.",
         Table(["time", "over", "of", "law", "error", "support", "a0 / p"], rows),
         charts=charts(analysis.laws, lambda law: _held(law.held, head), NAMES),
     )

@@ -22,7 +22,7 @@ MOST_ROUTINES = 16
 _SLOTS: dict[str, int] = {"computation": 0} | {name: slot for slot, name in enumerate(KINDS, 1)}
 _SIDE, _LOWEST, _HIGHEST = 26, 300, 720
 _WRITTEN = 12
-"""Up to so many processes the figures stand in the cells of a matrix."""
+"""Up to this number of processes the cells of a matrix contain figures."""
 _MEASURED = ["measured"]
 
 
@@ -39,9 +39,8 @@ def by_process(merged: Merged) -> Figure:
     return Figure(
         key="by-process",
         title="Where the time of each process goes",
-        caption="Between MPI_Init and MPI_Finalize. What is not in MPI is computation, files and whatever else the"
-        " program does."
-        + (" Calls of several threads at once are added up." if _threaded(merged) else "")
+        caption="Between MPI_Init and MPI_Finalize. Time outside MPI is computation, files and everything else."
+        + (" Concurrent calls of several threads are added up." if _threaded(merged) else "")
         + (f" {left_out} processes between those shown are left out." if left_out else ""),
         traces=[bars(name, _SLOTS[name] % 9, labels, seconds) for name, seconds in parts.items()],
         layout=layout(len(chosen), {"title": {"text": "time in s"}}, share=False),
@@ -74,7 +73,7 @@ def by_routine(merged: Merged) -> Figure:
     return Figure(
         key="by-routine",
         title="Time in each routine, all processes together",
-        caption="Of nonblocking messages this is the time of the call alone; what they took is under the waits."
+        caption="For nonblocking messages this is only the time of the call; their completion is under the waits."
         + (f" The table has {len(ordered) - len(shown)} more." if len(ordered) > len(shown) else ""),
         traces=[bars("time", 1, names, [_time(calls) for _, calls in shown])],
         layout=layout(len(names), {"title": {"text": "time in s"}}, share=False),
@@ -97,7 +96,7 @@ def by_routine(merged: Merged) -> Figure:
 
 
 def by_size(merged: Merged) -> Figure:
-    """Return the time in routines that carry data by the size of what they carry, a colour for each routine."""
+    """Return the time in routines that carry data by message size, a colour for each routine."""
     carrying = [one for one in merged.calls if one.size_class > 0 and one.time_s > 0]
     waits: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for one in carrying:
@@ -118,8 +117,8 @@ def by_size(merged: Merged) -> Figure:
         traces.append(bars("others", 8, labels, [rest[size] for size in classes]))
     return Figure(
         key="by-size",
-        title="Time by the size of what is carried, all processes together",
-        caption="What a call carries: a message, or what this process contributes to a collective.",
+        title="Time by message size, all processes together",
+        caption="The size is that of the message, or of this process's contribution to a collective.",
         traces=traces,
         layout=layout(len(classes), {"title": {"text": "time in s"}}, share=False),
         table=Table(
@@ -235,7 +234,7 @@ def _matrix(merged: Merged, dense: list[list[float]], column: str, unit: str, ti
     return Figure(
         key=f"traffic-{column}",
         title=title,
-        caption=("A dark row is a sender for which others wait, or from which much comes. " if unit == "s" else "")
+        caption=("A dark row is a sender that others wait for, or that sends much. " if unit == "s" else "")
         + "A row for each sender, a column for each receiver."
         + (f" {block} successive processes share a row and a column." if block > 1 else ""),
         traces=[cells(places, places, values, hover, shown if side <= _WRITTEN else None, unit)],

@@ -122,7 +122,7 @@ def sentences(contents: ProfileContents) -> list[str]:
 
 
 def alerts(contents: ProfileContents) -> list[str]:
-    """Return what a reader must know first."""
+    """Return the remarks that a reader must see first."""
     merged, monitored = contents.merged, contents.monitored
     found = []
     if merged.unfinished:

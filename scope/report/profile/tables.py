@@ -206,7 +206,7 @@ def unfinished(merged: Merged, most: int) -> Table:
 
 
 def late(merged: Merged, most: int) -> Table:
-    """Return who waited for whom in the traced window."""
+    """Return late senders and receivers in the traced window."""
     found = merged.late.ranks if merged.late else []
     ordered = sorted(found, key=lambda one: -(one.late_sender_s + one.late_receiver_s))[:most]
     return Table(

@@ -1,4 +1,4 @@
-"""What a monitored program did, on a terminal: where the time went, by routine and place, what was found."""
+"""The profile of a program on a terminal: where the time went, by routine and place, and the findings."""
 
 from __future__ import annotations
 

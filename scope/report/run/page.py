@@ -263,7 +263,7 @@ def filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
 
 
 def _cases(contents: Contents, failed: Sequence[Summary]) -> list[Row]:
-    """Return each case once, whatever the number of its metrics."""
+    """Return each case once, for any number of metrics."""
     return list({row.label: row for row in rows(failed, contents.catalog)}.values())
 
 

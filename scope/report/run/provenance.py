@@ -27,7 +27,7 @@ class Group:
     table: Table | None = None
     text: str = ""
     counted: str = "launches"
-    """What the rows of the table stand for."""
+    """The plural noun for the rows of the table."""
 
 
 def provenance(contents: Contents, samples: Samples) -> list[Group]:
@@ -92,7 +92,7 @@ def _lab(lab: EmulatedCluster | None) -> list[Group]:
     measured = table if lab.links else None
     if measured is None:
         pairs.append(("Links", "not measured (--no-check)"))
-    return [Group("Emulated cluster", pairs, measured, counted="links, measured when it came up")]
+    return [Group("Emulated cluster", pairs, measured, counted="links, measured at start")]
 
 
 def _lateness(relay: RelayedLink) -> str:

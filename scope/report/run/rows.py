@@ -86,7 +86,7 @@ def case(one: Summary) -> str:
 
 
 def remarks(one: Summary) -> str:
-    """Return what a reader of the figure must know."""
+    """Return the remarks that a reader of the figure needs."""
     words = [] if one.valid else [one.reason]
     words += [one.origin] if one.origin != "measured" else []
     words += ["interval from samples"] if one.valid and one.interval_basis == "samples" else []

@@ -22,7 +22,7 @@ COLUMNS = 4
 
 @dataclass
 class Box:
-    """A group as a rectangle, with what lies inside it; lengths in pixels."""
+    """A group as a rectangle, with its contents; lengths in pixels."""
 
     group: Group
     x: int = 0

@@ -10,20 +10,20 @@ namespace scope {
 Layout::Layout(std::int64_t n_rows, std::int64_t n_columns, std::int64_t block, const ProcessGrid& grid)
     : rows(n_rows, block, grid.rows(), grid.row()), columns(n_columns, block, grid.columns(), grid.column()) {
   if (std::max(rows.local(), columns.local()) > std::numeric_limits<int>::max() / 2) {
-    throw Unavailable("a process would have more rows or columns than the BLAS can count");
+    throw Unavailable("a process would have more rows or columns than a BLAS integer can hold");
   }
 }
 
 std::vector<Parameter> grid_parameters() {
-  return {parallel("grid_rows", "ranks", 0, 0, 1'000'000,
-                   "rows of the grid of processes; 0: as the columns allow"),
-          parallel("grid_columns", "ranks", 0, 0, 1'000'000,
-                   "columns of the grid of processes; 0: as the rows allow, or nearest to a square")};
+  return {
+      parallel("grid_rows", "ranks", 0, 0, 1'000'000, "rows of the process grid; 0: as the columns allow"),
+      parallel("grid_columns", "ranks", 0, 0, 1'000'000,
+               "columns of the process grid; 0: as the rows allow, or the squarest grid")};
 }
 
 Parameter grid_order_parameter() {
   return parallel("grid_order", "rows,columns",
-                  "along what successive ranks follow each other: hosts lie so in the grid");
+                  "whether successive ranks follow rows or columns, which places hosts in the grid");
 }
 GridOrder asked_order(const Parameters& parameters) {
   return parameters.choice("grid_order") == "columns" ? GridOrder::columns : GridOrder::rows;
@@ -36,10 +36,9 @@ ProcessGrid asked_grid(const Parameters& parameters, const Communicator& communi
   const bool divides = (rows == 0 || processes % rows == 0) && (columns == 0 || processes % columns == 0);
   if (!divides || (rows != 0 && columns != 0 && rows * columns != processes)) {
     const ProcessGrid squarest(communicator, 0);
-    throw Unavailable(
-        sentence({"a grid of ", (rows != 0 ? std::to_string(rows) : "any"), " x ",
-                  (columns != 0 ? std::to_string(columns) : "any"), " cannot be made of ", processes,
-                  " processes: ", squarest.rows(), " x ", squarest.columns(), " would do"}));
+    throw Unavailable(sentence({"a grid of ", (rows != 0 ? std::to_string(rows) : "any"), " x ",
+                                (columns != 0 ? std::to_string(columns) : "any"), " does not fit ", processes,
+                                " processes: ", squarest.rows(), " x ", squarest.columns(), " would work"}));
   }
   return ProcessGrid(communicator, rows == 0 && columns != 0 ? processes / columns : rows, order);
 }

@@ -1,5 +1,5 @@
-// Matrices dealt out in square blocks over a grid of processes, row by row and column by column, as ScaLAPACK
-// and HPL have them.
+// Block-cyclic matrices: square blocks are distributed over a process grid, row by row and column by column,
+// as in ScaLAPACK and HPL.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace scope {
 
-// One dimension: `items` in blocks of `block`, dealt to `parts` processes in turn from the first one on; seen
-// by process `mine`.
+// One dimension: `items` in blocks of `block`, distributed cyclically over `parts` processes from the first
+// one on, as seen by process `mine`.
 class BlockCyclic {
  public:
   BlockCyclic(std::int64_t items, std::int64_t block, int parts, int mine)
@@ -25,21 +25,22 @@ class BlockCyclic {
   int mine() const { return mine_; }
   int parts() const { return parts_; }
 
-  // How many of them this process has.
+  // The number of items of this process.
   std::int64_t local() const { return local_; }
   int owner(std::int64_t item) const { return static_cast<int>(item / block_ % parts_); }
-  // Where an item lies on its owner.
+  // The local position of an item on its owner.
   std::int64_t place(std::int64_t item) const { return item / block_ / parts_ * block_ + item % block_; }
   std::int64_t item(std::int64_t place) const {
     return (place / block_ * parts_ + mine_) * block_ + place % block_;
   }
-  // The items of this process in the order of their places.
+  // The items of this process in local order.
   std::vector<std::int64_t> all() const {
     std::vector<std::int64_t> items(local_);
     for (std::int64_t i = 0; i < local_; ++i) items[i] = item(i);
     return items;
   }
-  // How many of the first `end` items a process has: the place of its first item from `end` on.
+  // The number of this process's items among the first `end`, which is the local position of its first item
+  // from `end` on.
   std::int64_t before(std::int64_t end, int process) const {
     const std::int64_t whole = end / block_;
     const std::int64_t full = (whole / parts_ + (process < whole % parts_ ? 1 : 0)) * block_;
@@ -59,7 +60,7 @@ class BlockCyclic {
 struct Layout {
   Layout(std::int64_t n_rows, std::int64_t n_columns, std::int64_t block, const ProcessGrid& grid);
 
-  // At least 1, as BLAS and ScaLAPACK ask for.
+  // At least 1, as BLAS and ScaLAPACK require.
   std::int64_t leading() const { return std::max<std::int64_t>(1, rows.local()); }
   std::int64_t values() const { return leading() * columns.local(); }
 
@@ -68,14 +69,14 @@ struct Layout {
 };
 
 std::vector<Parameter> grid_parameters();
-// For benchmarks that let the ranks follow each other along rows or columns.
+// For benchmarks that let ranks follow the rows or the columns of the grid.
 Parameter grid_order_parameter();
 GridOrder asked_order(const Parameters& parameters);
-// Throws Unavailable where rows times columns are not the processes.
+// Throws Unavailable where rows times columns differ from the number of processes.
 ProcessGrid asked_grid(const Parameters& parameters, const Communicator& communicator,
                        GridOrder order = GridOrder::rows);
 
-// The element of a matrix that lies at a place on this process.
+// The matrix element at a local position.
 using Element = std::function<double(std::int64_t place, std::int64_t row, std::int64_t column)>;
 
 // A x, or A^T x. Collective.
@@ -89,13 +90,13 @@ Vector distributed_magnitudes(const Layout& layout, const Element& element, cons
 // The largest row sum of magnitudes. Collective.
 double distributed_row_norm(const Layout& layout, const Element& element, const Communicator& communicator);
 
-// Empty when C = A B, all dealt out alike and rounded to `unit`, else which row is wrong; the bound is that of
-// `product_problem`. Collective.
+// Empty when C = A B, all distributed alike and rounded to `unit`, else a message that names the wrong row;
+// the bound is that of `product_problem`. Collective.
 std::string distributed_product_problem(const Layout& layout, const Element& a, const Element& b,
                                         const Element& c, double unit, std::uint64_t seed,
                                         const Communicator& communicator);
 
-// Sums what every process has of a vector, so that all have all of it.
+// Sums the contributions of all processes to a vector; all receive the sum.
 Vector summed(Vector parts, const Communicator& communicator);
 
 }  // namespace scope

@@ -1,4 +1,4 @@
-// Messages of blocks: straight from where they lie in a larger matrix, and straight to where they belong.
+// Messages of blocks, sent and received in place within a larger matrix.
 #pragma once
 
 #include <mpi.h>
@@ -10,8 +10,9 @@
 
 namespace scope {
 
-// A row of a block, whose extent is the distance to the next: a block is as many of them as it has rows,
-// however it lies. Both ends of a broadcast so count alike, as the libraries cut it by counts.
+// The datatype of one row of a block, with the distance to the next row as its extent: a block is as many of
+// them as it has rows, whatever its layout. Both ends of a broadcast then have equal counts, by which
+// libraries segment it.
 inline Datatype row_type(const Block& block) {
   const int columns = static_cast<int>(block.columns);
   return Datatype::vector(1, columns, columns, static_cast<int>(block.stride), MPI_DOUBLE, sizeof(double));
@@ -34,8 +35,8 @@ inline void finish(Requests& requests) {
   requests.clear();
 }
 
-// Lets the library go on with what is under way, which it only does inside its calls. Returns whether all is
-// done.
+// Lets the library make progress with pending messages, which it does only inside its calls. Returns whether
+// all are complete.
 inline bool progress(Requests& requests) {
   int done = 0;
   MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);

@@ -1,5 +1,5 @@
-// What the products of matrices on a grid of processes have in common: the root makes A and B and ends with
-// C, which is checked there.
+// The common part of matrix products on a process grid: the root generates A and B and receives C, which is
+// checked there.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace scope {
 
 class GridProduct : public Benchmark {
  public:
-  // Cold by definition: what the last repetition had is given back before, and asked for anew within the
-  // time.
+  // Cold by definition: the memory of the last repetition is released before, and allocated again inside the
+  // timed part.
   void run(Repetition& repetition) override {
     release();
     whole_.reset();
@@ -38,25 +38,25 @@ class GridProduct : public Benchmark {
 
   Check verify(std::uint64_t seed) override {
     if (!communicator_.root()) return {};
-    // Stored by rows, the transposed matrices are stored by columns: C^T = B^T A^T.
+    // Transposed matrices stored by rows are matrices stored by columns: C^T = B^T A^T.
     return {std::int64_t{size_} * size_,
             product_problem(whole_->b.data(), whole_->a.data(), whole_->c.data(), size_, seed, "column")};
   }
 
-  // The whole product on the root; on other ranks there is nothing to corrupt that anyone looks at.
+  // The whole product on the root; the other ranks hold no checked data that a test could corrupt.
   std::span<std::byte> received() override { return whole_ ? whole_->c.bytes() : std::span<std::byte>(); }
   bool loops() const override { return false; }
 
   static std::vector<Parameter> parameters() {
     return {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
             method("variant", "plain,transposed,tuned",
-                   "plain triple loop; B transposed as it is distributed (appendix G); BLAS, communication "
-                   "overlapped"),
+                   "triple loop; triple loop with B transposed on distribution (appendix G); BLAS with "
+                   "overlapped communication"),
             grid_rows()};
   }
 
-  // The sizes of the thesis; where the plain loops would take half of the module's time they wait for the
-  // next one.
+  // The sizes of the thesis; sizes at which the plain loops would take half of the module's time are left to
+  // the next module.
   static std::vector<Sweep> sweeps(std::vector<Sweep> own) {
     own.push_back({"standard", "ranks=every variant=plain,transposed n=240,600,840"});
     own.push_back({"standard", "ranks=every variant=transposed n=1080"});
@@ -84,7 +84,7 @@ class GridProduct : public Benchmark {
         columns_(size_, grid_.columns()),
         collected_(communicator.root() ? Partners::everyone() : Partners::root()) {}
 
-  // Refuses what does not fit: first the memory, of which all processes speak together.
+  // Refuses problems that do not fit; memory comes first, because all processes decide on it together.
   void require(std::int64_t values) {
     if (communicator_.root()) values += 3 * std::int64_t{size_} * size_;
     require_memory(values * static_cast<std::int64_t>(sizeof(double)), communicator_);
@@ -92,9 +92,9 @@ class GridProduct : public Benchmark {
   }
 
   virtual std::size_t meetings() const = 0;
-  // Gives back everything that `solve` asked for.
+  // Releases everything that `solve` allocated.
   virtual void release() = 0;
-  // The whole program, initialisation first.
+  // The whole program, beginning with initialisation.
   virtual void solve(Phases& phases) = 0;
 
   bool tuned() const { return variant_ == "tuned"; }
@@ -118,7 +118,8 @@ class GridProduct : public Benchmark {
   }
   std::int64_t share_values() const { return rows_.size(grid_.row()) * columns_.size(grid_.column()); }
 
-  // Brings the dense blocks of all processes to their places in C on the root: gathered by rank, then copied.
+  // Brings the dense blocks of all processes to their positions in C on the root: gathered by rank, then
+  // copied.
   void gather(const double* mine) {
     std::vector<int> counts;
     std::vector<int> places;
@@ -138,10 +139,10 @@ class GridProduct : public Benchmark {
     });
   }
 
-  // Into how many parts the tuned products are cut, so that messages go on between them.
+  // The number of parts into which the tuned products are cut, so that messages make progress between them.
   int pieces() const { return communicator_.size() > 1 ? 4 : 1; }
 
-  // The bands of a process's share, as they are ready.
+  // The bands of a process's share, in the order in which they are ready.
   void receive_bands(const Block& share, int from, int tag, Requests& due) const {
     const Partition bands(share.rows, pieces());
     for (int band = 0; band < bands.parts(); ++band) {

@@ -6,8 +6,7 @@ namespace scope {
 
 // The parameter of a `ProcessGrid`.
 inline Parameter grid_rows() {
-  return parallel("grid_rows", "ranks", 0, 0, 1'000'000,
-                  "rows of the process grid; 0: as square as the number of ranks allows");
+  return parallel("grid_rows", "ranks", 0, 0, 1'000'000, "rows of the process grid; 0: the squarest grid");
 }
 
 }  // namespace scope

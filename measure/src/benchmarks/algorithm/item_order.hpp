@@ -13,8 +13,8 @@ using Key = std::uint32_t;
 
 enum class Item { single, integer };
 
-// Of -inf, once the bits of a float are turned so that they grow with it: what lies below are negative NaNs,
-// which subtraction sends round to the far end.
+// The key of -inf once the bits of a float are transformed to grow with its value: lower ones are negative
+// NaNs, which the subtraction wraps to the upper end.
 constexpr Key negative_infinity = 0x007fffff;
 constexpr Key sign = 0x80000000;
 

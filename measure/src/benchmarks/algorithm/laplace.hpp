@@ -17,8 +17,8 @@ namespace scope {
 class Laplace {
  public:
   // N x N points inside a fixed boundary, rows and columns numbered from 0 (the boundary is -1 and N).
-  // `rising`: only the slowest wave, so that no sweep of whatever kind leaves it negative; else also a wave
-  // that tells rows from columns and the fastest, which changes sign in every Jacobi sweep.
+  // `rising`: only the slowest wave, so that no sweep of any kind makes it negative; otherwise also a wave
+  // that distinguishes rows from columns, and the fastest, which changes sign in every Jacobi sweep.
   Laplace(int size, bool rising) : size_(size), step_(1.0 / (size + 1)) {
     add_wave(1, 1, 1.0);
     if (rising) return;
@@ -26,7 +26,7 @@ class Laplace {
     add_wave(size, size, 0.25);
   }
 
-  // Harmonic for the five points of the mean, not only in the limit.
+  // Harmonic for the five-point stencil itself, not only in the limit.
   double harmonic(int row, int column) const {
     const double x = (column + 1) * step_;
     const double y = (row + 1) * step_;
@@ -50,14 +50,14 @@ class Laplace {
   double slowest_wave(int row, int column) const { return wave(0, row, column); }
   double slowest_lambda() const { return waves_.front().lambda; }
 
-  // No value ever exceeds it.
+  // An upper bound of all values.
   double largest() const { return 1.25 + static_cast<double>(waves_.size()); }
   int size() const { return size_; }
 
  private:
   struct Wave {
     double lambda;
-    std::vector<double> along_rows;     // its amplitude in it
+    std::vector<double> along_rows;     // amplitude included
     std::vector<double> along_columns;  // both with the boundary, where they vanish
   };
 

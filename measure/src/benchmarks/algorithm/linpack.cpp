@@ -1,7 +1,7 @@
-// algorithm.linpack: a dense system of equations solved as HPL does it, by an LU of our own.
+// algorithm.linpack: a dense system of equations solved as HPL does, by Scope's own LU.
 //
-// Timed: factorisation with partial pivoting of [A | b] dealt out in blocks over a grid, and the solution
-// with U, on every rank; the slowest counts. The matrix is made before, the residual found after.
+// Timed: factorisation with partial pivoting of the block-cyclic [A | b], and the solution with U, on every
+// rank; the slowest counts. Generating the matrix and computing the residual are not timed.
 //
 // Not for sanitisers: they do not see into the BLAS, and without it nothing runs.
 #include <array>
@@ -24,8 +24,8 @@ namespace {
 constexpr double threshold = 16;  // of HPL
 constexpr double unit = epsilon / 2;
 constexpr CharacterLength letter = 1;
-// Into how many pieces the products are cut while messages are under way: libraries move them inside calls
-// only.
+// The number of pieces into which products are cut while messages are in flight: libraries make progress only
+// inside their calls.
 constexpr int pieces = 6;
 
 class Stopwatch {
@@ -56,7 +56,7 @@ class Linpack final : public Benchmark {
         source_(n_, kind(parameters.choice("matrix"))),
         row_(Communicator::split(communicator, grid_.row(), grid_.column())),
         column_(Communicator::split(communicator, grid_.column(), grid_.row())),
-        // A panel that does not travel is best factored when all else is done.
+        // A panel that does not travel is best factored after everything else.
         ahead_(parameters.integer("look_ahead") != 0 && row_.size() > 1),
         a_(required()),
         factors_(column_, layout_.rows, block_),
@@ -88,7 +88,7 @@ class Linpack final : public Benchmark {
     repetition.observe("broadcast_s", times_.broadcast_s);
     repetition.observe("swap_s", times_.swap_s);
     repetition.observe("update_s", times_.update_s);
-    // Samples hold numbers only: what is none is worse than any.
+    // Samples hold only numbers: a NaN is worse than any.
     const double found = residual();
     repetition.observe("residual", std::isfinite(found) ? found : std::numeric_limits<double>::max());
   }
@@ -106,7 +106,7 @@ class Linpack final : public Benchmark {
     return {n_, ""};
   }
 
-  // The part of the solution that this process found.
+  // The part of the solution that this process computed.
   std::span<std::byte> received() override { return std::as_writable_bytes(std::span(own_x_)); }
   bool loops() const override { return false; }
 
@@ -125,13 +125,13 @@ class Linpack final : public Benchmark {
     return name == "not_a_number" ? HplMatrix::Kind::not_a_number : HplMatrix::Kind::regular;
   }
 
-  // Columns a multiple of a page apart would meet in the same lines of a cache.
+  // Columns a multiple of a page apart would map to the same cache sets.
   static std::int64_t spread(std::int64_t rows) {
     const std::int64_t whole = (rows + 7) / 8 * 8;
     return whole % 256 == 0 ? whole + 8 : whole;
   }
 
-  // How many values the matrix takes here; refuses what does not fit.
+  // The number of matrix values on this process; refuses a matrix that does not fit.
   std::int64_t required() const {
     const std::int64_t rows = layout_.rows.local();
     const std::int64_t columns = layout_.columns.local();
@@ -171,7 +171,7 @@ class Linpack final : public Benchmark {
     own_x_.assign(own_count(), 0.0);
   }
 
-  // How much of the solution this process will have: the blocks on the diagonal that are its own.
+  // The number of solution values of this process: those of its diagonal blocks.
   std::int64_t own_count() const {
     std::int64_t count = 0;
     for (std::int64_t step = 0; step < steps(); ++step) count += own(step) ? width(step) : 0;
@@ -205,7 +205,7 @@ class Linpack final : public Benchmark {
     for (auto& broadcast : broadcasts_) broadcast.finish();
   }
 
-  // Factors a panel where its column is, and starts it on its way along the rows.
+  // Factors a panel in its process column, and starts its broadcast along the rows.
   void publish(std::int64_t step) {
     PanelBroadcast& broadcast = broadcasts_[step % 2];
     watch_->add(times_.broadcast_s, [&] { broadcast.finish(); });
@@ -231,7 +231,7 @@ class Linpack final : public Benchmark {
     if (from >= to) return;
     Panel& panel = panels_[step % 2];
     const int columns = static_cast<int>(to - from);
-    // With all rows here, they are exchanged and multiplied where they are.
+    // With all rows on this process, they are exchanged and multiplied in place.
     const Upper upper = column_.size() == 1 ? Upper{at(panel.first(), from), leading_}
                                             : Upper{room_for(panel.width(), columns), panel.width()};
     watch_->add(times_.swap_s, [&] {
@@ -251,7 +251,7 @@ class Linpack final : public Benchmark {
     });
   }
 
-  // The rows of U in the columns that are updated.
+  // The rows of U in the columns to be updated.
   struct Upper {
     double* values;
     std::int64_t leading;
@@ -285,15 +285,15 @@ class Linpack final : public Benchmark {
               &one, at(layout_.rows.local() - rows, from + begin), &leading, letter, letter);
   }
 
-  // The rows that pivoting brings up come to every process of the column (`upper_`), those that give way to
-  // the places they leave.
+  // The pivot rows go to every process of the column (`upper_`), the displaced rows to the positions that the
+  // pivot rows leave.
   void exchange_rows(Panel& panel, std::int64_t from, int columns) {
     const RowExchange exchange(panel.first(), panel.pivots(), panel.width());
     const int parts = column_.size();
     const int mine = column_.rank();
     const int owner = layout_.rows.owner(panel.first());
-    std::vector<std::vector<int>> up(parts);     // by process: which places of the panel its rows come to
-    std::vector<std::vector<int>> aside(parts);  // by process: which displaced rows it gets
+    std::vector<std::vector<int>> up(parts);     // by process: positions of its rows in the panel
+    std::vector<std::vector<int>> aside(parts);  // by process: the displaced rows that it receives
     for (int j = 0; j < panel.width(); ++j) up[layout_.rows.owner(exchange.sources[j])].push_back(j);
     for (int i = 0; i < static_cast<int>(exchange.displaced.size()); ++i) {
       aside[layout_.rows.owner(exchange.displaced[i].first)].push_back(i);
@@ -305,7 +305,7 @@ class Linpack final : public Benchmark {
     double* const all = sent_.data();
     double* const going = sent_.data() + above.total();
 
-    // Everything is read before anything is written.
+    // All values are read before any is written.
     pack(up[mine], from, columns, all + above.places[mine], [&](int j) { return exchange.sources[j]; });
     if (mine == owner) {
       for (int part = 0; part < parts; ++part) {
@@ -346,7 +346,7 @@ class Linpack final : public Benchmark {
     for (int j = 0; j < columns; ++j) {
       double* const column = at(0, from + j);
       double* const top = column + panel.first();
-      // Rows that pivots chose lie anywhere: what a later column needs is asked for now.
+      // Pivot rows are scattered: prefetch the values of a later column now.
       const double* const later = column + std::min(2, columns - 1 - j) * leading_;
       for (std::size_t i = 0; i < width; ++i) {
         __builtin_prefetch(later + exchange.sources[i]);
@@ -357,7 +357,7 @@ class Linpack final : public Benchmark {
     }
   }
 
-  // Where the values of each process begin when lists of rows, so many columns wide, follow one another.
+  // Where the values of each process begin when lists of rows of this many columns follow one another.
   struct Pieces {
     Pieces(const std::vector<std::vector<int>>& rows, int columns) {
       int place = 0;
@@ -382,8 +382,8 @@ class Linpack final : public Benchmark {
     }
   }
 
-  // U x = y from the last block to the first. Every process subtracts what its columns contribute to the rows
-  // above; a block's right side is the sum of that over its row of the grid.
+  // U x = y from the last block to the first. Every process subtracts the contribution of its columns to the
+  // rows above; a block's right-hand side is the sum of these over its grid row.
   void solve() {
     Vector right(static_cast<std::size_t>(layout_.leading()));
     if (layout_.columns.owner(n_) == layout_.columns.mine()) {
@@ -419,8 +419,8 @@ class Linpack final : public Benchmark {
     }
   }
 
-  // |A x - b| / (eps n (|A| |x| + |b|)) as HPL has it: the largest row sum and the largest elements, eps the
-  // unit roundoff. Collective.
+  // |A x - b| / (eps n (|A| |x| + |b|)) as in HPL: the largest row sum and the largest elements, eps the unit
+  // roundoff. Collective.
   double residual() const {
     Vector x(n_);
     const double* part = own_x_.data();
@@ -459,16 +459,16 @@ class Linpack final : public Benchmark {
   Layout layout_;
   std::int64_t leading_;
   HplMatrix source_;
-  Communicator row_;     // processes of the same row of the grid
-  Communicator column_;  // of the same column
+  Communicator row_;     // processes of the same grid row
+  Communicator column_;  // processes of the same grid column
   bool ahead_;
   Values a_;
   PanelFactors factors_;
   std::array<Panel, 2> panels_;
   std::array<PanelBroadcast, 2> broadcasts_;
   bool wrong_pivot_;
-  Vector upper_;  // rows of the panel, in the columns that are updated
-  Vector sent_;   // rows on their way
+  Vector upper_;  // pivot rows of the panel, in the columns to be updated
+  Vector sent_;   // rows being sent
   Vector got_;
   Vector up_;  // of one column
   std::vector<std::int64_t> places_;
@@ -485,23 +485,21 @@ class Linpack final : public Benchmark {
 std::vector<Parameter> parameters() {
   return together(
       {{size("n", "", 500, 1, 1'000'000, "equations").labelled("equations"),
-        method("block", "", 128, 1, 10'000, "rows and columns of the blocks in which the matrix is dealt out")
+        method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
             .labelled("block size")},
        grid_parameters(),
        {parallel("broadcast", broadcasts, "how a factored panel travels along a row of the grid"),
-        parallel(
-            "swap", "long,binomial",
-            "how rows are brought to all processes of a column: gathered by all, or gathered and broadcast"),
-        parallel("look_ahead", "", 1, 0, 1, "panels that are factored before the update that precedes"),
-        problem(
-            "matrix", "hpl,singular,not_a_number",
-            "HPL's, or one that must be refused: with a column of zeros, with an element that is none")}});
+        parallel("swap", "long,binomial",
+                 "how pivot rows reach all processes of a column: allgather, or gather and broadcast"),
+        parallel("look_ahead", "", 1, 0, 1, "panels factored before the preceding update"),
+        problem("matrix", "hpl,singular,not_a_number",
+                "HPL's, or one that must be rejected: with a column of zeros, or with a NaN")}});
 }
 
 const Registration registration{{
     .name = "algorithm.linpack",
     .title = "LINPACK",
-    .summary = "LINPACK: a dense system of equations of any size, factored and solved as HPL does",
+    .summary = "LINPACK: factor and solve a dense system of any size, as HPL does",
     .needs = {Requirement::blas},
     .rungs = {arithmetic()},
     .parameters = parameters(),

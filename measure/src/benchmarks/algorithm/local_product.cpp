@@ -2,8 +2,8 @@
 
 namespace scope {
 
-// The triple loop: along a row of A and a column of B, or along rows of both where B came transposed
-// (thesis, eq. G.1).
+// The triple loop: along a row of A and a column of B, or along rows of both where B was transposed on
+// distribution (thesis, eq. G.1).
 void LocalProduct::with_loops(const Block& a, const Block& b, const Block& c, bool first) const {
   for (std::int64_t i = 0; i < c.rows; ++i) {
     const double* row = a.data + i * a.stride;
@@ -22,7 +22,7 @@ void LocalProduct::with_loops(const Block& a, const Block& b, const Block& c, bo
   }
 }
 
-// The BLAS stores by columns; there these blocks are transposed, and C^T = B^T A^T.
+// The BLAS stores by columns: there these blocks are transposed, and C^T = B^T A^T.
 void LocalProduct::with_blas(const Block& a, const Block& b, const Block& c, double beta) const {
   if (c.rows == 0 || c.columns == 0) return;
   const int m = static_cast<int>(c.columns);

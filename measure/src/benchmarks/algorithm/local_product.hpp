@@ -11,7 +11,7 @@
 
 namespace scope {
 
-// A part of a matrix of doubles stored by rows; from one row to the next it is `stride` values.
+// A part of a matrix of doubles stored by rows; successive rows are `stride` values apart.
 struct Block {
   double* data;
   std::int64_t rows;
@@ -45,7 +45,7 @@ class LocalProduct {
     if (variant == "tuned") dgemm_ = blas::routine<MatrixMultiply<double>>("dgemm");
   }
 
-  // Whether B comes transposed: its columns are then the rows of the block.
+  // Whether B arrives transposed, so that its columns are the rows of the block.
   bool turned() const { return turned_; }
 
   void operator()(const Block& a, const Block& b, const Block& c, Contribution contribution) const {
@@ -57,7 +57,7 @@ class LocalProduct {
   }
 
  private:
-  // One code for all algorithms: what they compute locally differs in nothing.
+  // One implementation for all algorithms, so that their local computation is identical.
   void with_loops(const Block& a, const Block& b, const Block& c, bool first) const;
   void with_blas(const Block& a, const Block& b, const Block& c, double beta) const;
 

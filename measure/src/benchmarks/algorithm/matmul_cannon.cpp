@@ -2,9 +2,9 @@
 //
 // Timed: the whole program on every rank, the slowest counts: buffers and matrices (initialise), aligned
 // blocks to the processes (distribute), products of blocks (compute), blocks to the left and up (exchange), C
-// to the root (collect). After thesis 6.7.3 and appendices F.2 and G. Grids that are no square after Lee,
-// Robertson and Fortes: r rows and c columns of processes share the inner dimension in L = lcm(r, c) blocks,
-// of which a process holds L/c of A and L/r of B, and uses one of each in each of L steps.
+// to the root (collect). After thesis 6.7.3 and appendices F.2 and G. Non-square grids after Lee, Robertson
+// and Fortes: r rows and c columns of processes share the inner dimension in L = lcm(r, c) blocks, of which a
+// process holds L/c of A and L/r of B, and uses one of each in each of L steps.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -22,12 +22,12 @@ constexpr int a_tag = 20;
 constexpr int b_tag = 21;
 constexpr int c_tag = 22;
 
-// Places for the blocks of one matrix that pass through a process in the order of their use.
+// A ring buffer for the blocks of one matrix that pass through a process, in the order of their use.
 class Queue {
  public:
   Queue(int places, std::int64_t block) : places_(places), block_(block), values_(places * block) {}
 
-  // The block of a step; the places turn over.
+  // The block of a step; positions wrap around.
   double* at(int step) { return values_.data() + step % places_ * block_; }
   void map() { values_.map(); }
 
@@ -47,13 +47,13 @@ class Cannon final : public GridProduct {
         inner_(size_, steps_) {
     for (const bool a_moves : {false, true}) {
       for (const bool b_moves : {false, true}) {
-        const int dealer = tuned() ? 0 : MPI_PROC_NULL;  // of what does not come from a neighbour
+        const int dealer = tuned() ? 0 : MPI_PROC_NULL;  // source of blocks that no neighbour sends
         senders_.push_back(Partners::these({a_moves ? right() : dealer, b_moves ? down() : dealer}));
       }
     }
     const std::int64_t packed = tuned() ? 0 : std::max(total(a_counts()), total(b_counts()));
     if (packed > std::numeric_limits<int>::max()) {
-      throw Unavailable(sentence({packed, " values to scatter at once: must be at most 2147483647"}));
+      throw Unavailable(sentence({packed, " values in one scatter: must be at most 2147483647"}));
     }
     require(places(held_a_) * a_block(grid_.row()) + places(held_b_) * b_block(grid_.column()) +
             share_values() + (communicator.root() ? packed : 0));
@@ -87,7 +87,7 @@ class Cannon final : public GridProduct {
     }
   }
 
-  // As the thesis has it: one thing after another, by blocking calls.
+  // As in the thesis: one step after another, by blocking calls.
   void solve_in_turn(Phases& phases) {
     make_matrices();
     phases.meet(Phase::distribute, root_);
@@ -128,7 +128,7 @@ class Cannon final : public GridProduct {
     });
   }
 
-  // Packed by `pack` for one process after another, so that each gets one message.
+  // Packed by `pack` for one process after another, so that each receives one message.
   template <class Pack>
   void scatter(const std::vector<std::int64_t>& values, double* mine, Pack pack) {
     std::vector<int> counts(values.begin(), values.end());
@@ -149,7 +149,7 @@ class Cannon final : public GridProduct {
                  MPI_STATUS_IGNORE);
   }
 
-  // What the next step needs travels behind the product; the root uses its blocks where they lie.
+  // Blocks of the next step travel during the product; the root uses its own blocks in place.
   void solve_overlapped(Phases& phases) {
     blocks_->a.map();
     blocks_->b.map();
@@ -178,7 +178,7 @@ class Cannon final : public GridProduct {
     finish(due[steps_]);
   }
 
-  // The blocks of a step from the root to the others; those without which nobody can begin go first.
+  // The blocks of a step from the root to the others; those needed for the first step go first.
   void deal(int step, Requests& due) {
     if (!communicator_.root()) {
       if (step < held_b_) start_receive(b(step), 0, b_tag, communicator_.handle(), due);
@@ -194,8 +194,8 @@ class Cannon final : public GridProduct {
     });
   }
 
-  // The blocks that this step is the last to use here go on, and others come into the places of the step
-  // before.
+  // Forwards the blocks that this step is the last to use here, and receives others into the buffers of the
+  // previous step.
   void pass_on(int step, std::vector<Requests>& due) {
     if (step + held_a_ < steps_) {
       start_receive(a(step + held_a_), right(), a_tag, communicator_.handle(), due[step + held_a_]);
@@ -207,7 +207,7 @@ class Cannon final : public GridProduct {
     }
   }
 
-  // Parts of the inner dimension cost the BLAS nothing: it cuts it likewise.
+  // Splitting the inner dimension costs nothing: the BLAS blocks it likewise.
   void multiply_by_inner_parts(int step, Requests& due) {
     const Partition parts(a(step).columns, pieces());
     for (int part = 0; part < parts.parts(); ++part) {
@@ -219,7 +219,7 @@ class Cannon final : public GridProduct {
     }
   }
 
-  // The last product: each band of C is on its way to the root while the next is computed.
+  // The last product: each band of C travels to the root while the next is computed.
   void multiply_by_bands(int step, Requests& due) {
     if (communicator_.root()) {
       for_each_process([&](int row, int column) {
@@ -241,11 +241,11 @@ class Cannon final : public GridProduct {
   }
   int inner_here(int step) const { return inner_at(grid_.row(), grid_.column(), step); }
 
-  // Values of a place in a queue, on a row or a column of the grid.
+  // Values of one buffer of a queue, on a row or a column of the grid.
   std::int64_t a_block(int row) const { return rows_.size(row) * inner_.largest(); }
   std::int64_t b_block(int column) const { return columns_.size(column) * inner_.largest(); }
 
-  // Where they lie on the root.
+  // Their position on the root.
   Block a_part(int row, int inner) {
     return whole(whole_->a).part(rows_.begin(row), inner_.begin(inner), rows_.size(row), inner_.size(inner));
   }
@@ -272,10 +272,10 @@ class Cannon final : public GridProduct {
   }
   bool in_place() const { return tuned() && communicator_.root(); }
 
-  // One more than are held, for the block that comes; none for those that lie in a whole matrix.
+  // One more than are held, for the incoming block; none where blocks lie in a whole matrix.
   int places(int held) const { return std::min(held + 1, in_place() ? steps_ - held : steps_); }
 
-  // What each process gets in the beginning.
+  // The initial blocks of each process.
   std::vector<std::int64_t> a_counts() const {
     std::vector<std::int64_t> counts;
     for_each_process([&](int row, int) { counts.push_back(held_a_ * a_block(row)); });
@@ -311,7 +311,7 @@ class Cannon final : public GridProduct {
 const Registration registration{{
     .name = "algorithm.matmul_cannon",
     .title = "Cannon's algorithm",
-    .summary = "matrix multiplication by Cannon's algorithm: total and its phases",
+    .summary = "matrix multiplication by Cannon's algorithm: total time and phases",
     .family = "matrix product",
     .rungs = {communication(), arithmetic()},
     .parameters = GridProduct::parameters(),

@@ -1,10 +1,10 @@
 // algorithm.matmul_strassen: C = A B by one level of Strassen's algorithm, one of its seven products on each
-// of seven processes; on one process all of them, one after another.
+// of seven processes, or all of them one after another on one process.
 //
 // Timed: the whole program on every rank, the slowest counts: buffers and matrices (initialise: A on process
 // 0, B on process 2), operands to the processes, each a quarter or a sum of two (distribute), sums and
-// products (compute), products to where a quarter of C is summed (exchange). The quarters stay where they
-// are. After thesis, appendix C.
+// products (compute), products to the process that sums a quarter of C (exchange). The quarters are not
+// collected. After thesis, appendix C.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,32 +23,32 @@ namespace scope::matmul_strassen {
 namespace {
 
 constexpr int products = 7;
-constexpr int has_a = 0;  // the process that makes A
+constexpr int has_a = 0;  // the process that generates A
 constexpr int has_b = 2;
 constexpr int a_tag = 20;
 constexpr int b_tag = 21;
 constexpr int product_tag = 22;
 constexpr int quarter_tag = 23;
 
-// A quarter, or a quarter and another with a sign; 0, 1, 2, 3 are the quarters 00, 01, 10, 11.
+// A quarter, or the sum or difference of two; 0, 1, 2, 3 are the quarters 00, 01, 10, 11.
 struct Operand {
   int first;
   int second = 0;
   double sign = 0;
 };
 
-// Product P_i is that of the i-th operands (thesis, C.3 to C.9; of C.8 and C.9, whose indices are wrong
-// there, what makes C.10 and C.13 true).
+// Product P_i is that of the i-th operands (thesis, C.3 to C.9; C.8 and C.9 have wrong indices and are
+// corrected such that C.10 and C.13 hold).
 constexpr std::array<Operand, products> operands_a{
     {{0, 3, 1}, {2, 3, 1}, {0}, {3}, {0, 1, 1}, {2, 0, -1}, {1, 3, -1}}};
 constexpr std::array<Operand, products> operands_b{
     {{0, 3, 1}, {0}, {1, 3, -1}, {2, 0, -1}, {3}, {0, 1, 1}, {2, 3, 1}}};
-// Row q says with which sign each product enters quarter q of C (C.10 to C.13).
+// Row q gives the sign with which each product enters quarter q of C (C.10 to C.13).
 constexpr double signs[4][products] = {
     {1, 0, 0, 1, -1, 0, 1}, {0, 0, 1, 0, 1, 0, 0}, {0, 1, 0, 1, 0, 0, 0}, {1, -1, 1, 0, 0, 1, 0}};
 
-// Which product goes from its process to which other, in an order of which each process does its own part: so
-// no one ever waits for something that is to happen after it, however few bytes the library sends at once.
+// The source and destination of each product, in one global order of which each process does its own part: no
+// process ever waits for a later message, even if the library buffers nothing.
 struct Message {
   int from;
   int to;
@@ -94,8 +94,8 @@ class Strassen final : public Benchmark {
 
   void fill(std::uint64_t seed) override { seed_ = seed; }
 
-  // Cold by definition: what the last repetition had is given back before, and asked for anew within the
-  // time.
+  // Cold by definition: the memory of the last repetition is released before, and allocated again inside the
+  // timed part.
   void run(Repetition& repetition) override {
     memory_.reset();
     std::optional<Phases> phases;
@@ -119,9 +119,9 @@ class Strassen final : public Benchmark {
     phases->observe(repetition, communicator_);
   }
 
-  // |C x - A (B x)| in every row, C being gathered for it. One level of Strassen's algorithm keeps each
-  // element of C within (12 (m^2 + 5 m) - 10 m) u max|A| max|B| for m = n / 2 (Higham 2002, theorem 23.2); no
-  // value of A and B is beyond 1/2, none of x beyond 1, and the check itself adds 3 n u |A| |B| |x|.
+  // |C x - A (B x)| in every row, for which C is gathered. One level of Strassen's algorithm keeps each
+  // element of C within (12 (m^2 + 5 m) - 10 m) u max|A| max|B| for m = n / 2 (Higham 2002, theorem 23.2);
+  // values of A and B are at most 1/2, those of x at most 1, and the check itself adds 3 n u |A| |B| |x|.
   Check verify(std::uint64_t seed) override {
     Values c = gathered();
     if (!communicator_.root()) return {};
@@ -129,7 +129,7 @@ class Strassen final : public Benchmark {
     Values b(4 * quarter_values());
     make_padded(a, seed);
     make_padded(b, ~seed);
-    // Stored by rows, the transposed matrices are stored by columns: C^T = B^T A^T.
+    // Transposed matrices stored by rows are matrices stored by columns: C^T = B^T A^T.
     const double n = 2.0 * static_cast<double>(half_);
     const Vector x = probe(static_cast<std::size_t>(2 * half_), seed);
     const Vector found = multiply(c.data(), x);
@@ -144,7 +144,7 @@ class Strassen final : public Benchmark {
     return {std::int64_t{size_} * size_, ""};
   }
 
-  // What this process has of C, or a quarter of it; nothing where it ends with none.
+  // This process's part of C, or a quarter of it; empty where it has none.
   std::span<std::byte> received() override {
     if (!memory_ || home_of_quarter() < 0) return {};
     return alone() ? memory_->quarters[0].bytes() : memory_->product.bytes();
@@ -157,9 +157,9 @@ class Strassen final : public Benchmark {
     Values product;
   };
   struct Memory {
-    Values a;  // 2 m x 2 m, where they are made
+    Values a;  // 2 m x 2 m, on the process that generates it
     Values b;
-    Values operand_a;  // m x m, as all that follow
+    Values operand_a;  // m x m, like all that follow
     Values operand_b;
     Values product;
     std::vector<Came> came;
@@ -173,7 +173,7 @@ class Strassen final : public Benchmark {
   std::int64_t quarter_values() const { return half_ * half_; }
   int quarter_count() const { return static_cast<int>(quarter_values()); }
 
-  // Which quarter of C this process sums; less than 0 for none.
+  // The quarter of C that this process sums; negative for none.
   int home_of_quarter() const {
     if (alone()) return 0;
     const auto at = std::find(schedule_.homes.begin(), schedule_.homes.end(), rank());
@@ -219,7 +219,7 @@ class Strassen final : public Benchmark {
     }
   }
 
-  // The first session: each process gets its two operands, which their owners form.
+  // The first session: each process receives its two operands, which their owners form.
   void distribute(Phases& phases) {
     Requests coming;
     if (!makes_a()) receive_operand(memory_->operand_a, has_a, a_tag, coming);
@@ -270,7 +270,7 @@ class Strassen final : public Benchmark {
     }
   }
 
-  // The product of this process enters its quarter as it is; it was sent before.
+  // The product of this process enters its quarter unchanged; it was sent before.
   void sum_up() {
     for (Came& other : memory_->came) {
       add(other.product, signs[home_of_quarter()][other.from], memory_->product);
@@ -293,7 +293,7 @@ class Strassen final : public Benchmark {
     for (std::int64_t i = 0; i < quarter_values(); ++i) y[i] += sign * x[i];
   }
 
-  // C on the root, from where its quarters are.
+  // C on the root, collected from its quarters.
   Values gathered() {
     Values c(communicator_.root() ? 4 * quarter_values() : 0);
     Values arrived(communicator_.root() ? quarter_values() : 0);
@@ -318,7 +318,7 @@ class Strassen final : public Benchmark {
   int size_;
   std::int64_t half_;  // m
   const Schedule& schedule_;
-  Partners owners_;                 // who have to come before anything can be distributed
+  Partners owners_;  // the owners of A and B, who must arrive before anything can be distributed
   std::vector<Partners> meetings_;  // one for each message
   std::optional<LocalProduct> product_;
   std::optional<Memory> memory_;
@@ -334,7 +334,7 @@ const Registration registration{{
     .rungs = {communication(), arithmetic()},
     .parameters =
         {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
-         method("variant", "plain,tuned", "plain triple loop, or the BLAS, for each product"),
+         method("variant", "plain,tuned", "triple loop or BLAS for each product"),
          parallel("schedule", "original,rescheduled", "order in which products are sent: Table C.2, or C.3")},
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),

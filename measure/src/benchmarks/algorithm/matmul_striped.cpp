@@ -43,8 +43,8 @@ class Striped final : public GridProduct {
     Values a;
     Values b;
     Values c;
-    Communicator row;     // of the processes beside this one, the first column's first
-    Communicator column;  // of those above and below, the first row's first
+    Communicator row;     // of the processes beside this one, starting with the first column's
+    Communicator column;  // of those above and below, starting with the first row's
   };
 
   std::size_t meetings() const override { return pieces() + 2; }
@@ -61,7 +61,7 @@ class Striped final : public GridProduct {
     }
   }
 
-  // As the thesis has it: one thing after another, by blocking calls.
+  // As in the thesis: one step after another, by blocking calls.
   void solve_in_turn(Phases& phases) {
     make_matrices();
     phases.meet(Phase::distribute, dealt_);
@@ -77,7 +77,7 @@ class Striped final : public GridProduct {
     gather(c().data);
   }
 
-  // Stripes of N values to a line of A or a column of B lie one behind the other.
+  // Stripes of N values per row of A or column of B follow one another.
   void scatter(const Partition& stripes, const double* all, double* mine, MPI_Comm communicator) const {
     std::vector<int> counts;
     std::vector<int> places;
@@ -91,7 +91,7 @@ class Striped final : public GridProduct {
                  communicator);
   }
 
-  // A stripe of columns does not lie in one piece: the root packs it, turned over where it is asked for.
+  // A stripe of columns is not contiguous: the root packs it, transposed where requested.
   void scatter_b() {
     Values packed(communicator_.root() ? std::int64_t{size_} * size_ : 0);
     for (int part = 0; communicator_.root() && part < columns_.parts(); ++part) {
@@ -106,15 +106,15 @@ class Striped final : public GridProduct {
     scatter(columns_, packed.data(), b().data, row());
   }
 
-  // What is under way while bands of C are computed.
+  // Messages in flight while bands of C are computed.
   struct Traffic {
     std::vector<Requests> come;  // bands of A
-    int passed = 0;              // of them went on along the row, or need not
-    Requests leaving;            // what only has to be done in the end
+    int passed = 0;              // bands that were forwarded along the row, or need not be
+    Requests leaving;            // messages that must only be complete at the end
   };
 
-  // A band of A comes while the one before is multiplied and the C of the one before that goes; the root uses
-  // its stripes where they lie.
+  // A band of A arrives while the previous one is multiplied and the C of the one before that is sent; the
+  // root uses its stripes in place.
   void solve_overlapped(Phases& phases) {
     for (Values* values : {&stripes_->a, &stripes_->b, &stripes_->c}) values->map();
     make_matrices();
@@ -139,7 +139,8 @@ class Striped final : public GridProduct {
     finish(traffic.leaving);
   }
 
-  // Stripes of B to the first row and bands of A to the first column; nobody can begin without a first one.
+  // Stripes of B to the first row and bands of A to the first column; no process can begin without its first
+  // one.
   void deal(Traffic& traffic) {
     Requests urgent;
     if (communicator_.root()) {
@@ -175,7 +176,7 @@ class Striped final : public GridProduct {
     });
   }
 
-  // The first column sends on along its row what has come to it.
+  // The first column forwards along its row what it has received.
   void pass_on(Traffic& traffic) {
     while (traffic.passed < pieces() && progress(traffic.come[traffic.passed])) {
       broadcast(traffic.passed, traffic.leaving);
@@ -206,7 +207,7 @@ class Striped final : public GridProduct {
     return block.band(Partition(block.rows, pieces()), band);
   }
 
-  // Where they lie on the root.
+  // Their position on the root.
   Block a_part(int row) { return whole(whole_->a).part(rows_.begin(row), 0, rows_.size(row), size_); }
   Block b_part(int column) {
     return whole(whole_->b).part(0, columns_.begin(column), size_, columns_.size(column));
@@ -233,15 +234,15 @@ class Striped final : public GridProduct {
   MPI_Comm row() const { return stripes_->row.handle(); }
   MPI_Comm column() const { return stripes_->column.handle(); }
 
-  Partners dealt_;  // who gets something from the root waits for it
-  Partners heads_;  // the first of this row and the first of this column
+  Partners dealt_;  // processes that receive data from the root wait for it
+  Partners heads_;  // the first process of this row and the first of this column
   std::optional<Stripes> stripes_;
 };
 
 const Registration registration{{
     .name = "algorithm.matmul_striped",
     .title = "striped product",
-    .summary = "matrix multiplication of row and column stripes: total and its phases",
+    .summary = "matrix multiplication by row and column stripes: total time and phases",
     .family = "matrix product",
     .rungs = {communication(), arithmetic()},
     .parameters = GridProduct::parameters(),

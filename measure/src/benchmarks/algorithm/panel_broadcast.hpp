@@ -1,4 +1,4 @@
-// How a panel comes from the process that factored it to the others of its row of the grid, while they
+// The broadcast of a panel from the process that factored it to the others of its grid row, while they
 // compute.
 #pragma once
 
@@ -12,25 +12,25 @@
 
 namespace scope {
 
-// `ring`: each process passes it on to its right neighbour. `ring_modified`: the first neighbour, who has the
-// next panel, need not pass it on. `binomial`: a tree. `long`: cut in parts, one to each process,
-// who then pass the parts round (van de Geijn).
+// `ring`: each process forwards it to its right neighbour. `ring_modified`: the first neighbour, which has
+// the next panel, does not forward it. `binomial`: a tree. `long`: cut into parts, one to each process, which
+// then circulate (van de Geijn).
 inline constexpr const char* broadcasts = "ring_modified,ring,binomial,long";
-// With those of the MPI library: `library` is MPI_Bcast, which topology-aware collectives serve where they
-// are below the program; `library_nonblocking` is MPI_Ibcast.
+// Including those of the MPI library: `library` is MPI_Bcast, which topology-aware collectives replace when
+// loaded; `library_nonblocking` is MPI_Ibcast.
 inline constexpr const char* broadcasts_with_library =
     "ring_modified,ring,binomial,long,library,library_nonblocking";
 
 class PanelBroadcast {
  public:
-  // `row`: a row or a column of the grid. `tag`: not that of another one which is under way at the same time.
+  // `row`: a row or a column of the grid. `tag`: different from that of any other broadcast in flight.
   PanelBroadcast(const Communicator& row, std::string kind, int tag)
       : row_(row), kind_(std::move(kind)), tag_(tag) {}
   ~PanelBroadcast() { finish(); }
   PanelBroadcast(const PanelBroadcast&) = delete;
   PanelBroadcast& operator=(const PanelBroadcast&) = delete;
 
-  // The root has the message; the others will have it after `wait`. It must stay until `finish`.
+  // The root has the message; the others have it after `wait`. It must stay unchanged until `finish`.
   void start(std::span<double> message, int root) {
     finish();
     message_ = message;
@@ -47,7 +47,7 @@ class PanelBroadcast {
     }
   }
 
-  // Lets it go on between two pieces of computation.
+  // Makes progress between two pieces of computation.
   void progress() {
     if (!arrived_ && coming_ != MPI_REQUEST_NULL) {
       int done = 0;
@@ -59,7 +59,7 @@ class PanelBroadcast {
     }
   }
 
-  // Until this process has it.
+  // Returns when this process has the message.
   void wait() {
     if (arrived_) return;
     if (kind_ == "long") {
@@ -74,7 +74,7 @@ class PanelBroadcast {
     }
   }
 
-  // Until the message may be overwritten.
+  // Returns when the message may be overwritten.
   void finish() {
     if (kind_ == "library_nonblocking") MPI_Wait(&coming_, MPI_STATUS_IGNORE);
     MPI_Waitall(static_cast<int>(going_.size()), going_.data(), MPI_STATUSES_IGNORE);
@@ -82,11 +82,11 @@ class PanelBroadcast {
   }
 
  private:
-  // Nothing is under way before `wait`.
+  // Nothing is in flight before `wait`.
   bool blocking() const { return kind_ == "long" || kind_ == "library"; }
-  // The root, too, has a part in it until it has arrived.
+  // The root, too, takes part until the message has arrived.
   bool of_library() const { return blocking() || kind_ == "library_nonblocking"; }
-  // Places are counted from the root.
+  // Positions are counted from the root.
   int place() const { return (row_.rank() - root_ + row_.size()) % row_.size(); }
   int absolute(int place) const { return (place + root_) % row_.size(); }
   int count() const { return static_cast<int>(message_.size()); }
@@ -103,7 +103,7 @@ class PanelBroadcast {
     if (kind_ != "library_nonblocking") pass_on();
   }
   void pass_on() {
-    // Far subtrees of a tree are the larger ones; of a ring the next neighbour is waited for.
+    // A tree serves its larger, distant subtrees first; in a ring the next neighbour is awaited.
     std::vector<int> children;
     for (int other = 1; other < row_.size(); ++other) {
       if (other != place() && parent_of(other) == place()) children.push_back(other);

@@ -4,7 +4,7 @@
 
 namespace scope {
 
-// N items in order over a number of parts, whose sizes differ by one at most; with more parts than items some
+// N items in order over a number of parts, whose sizes differ by at most one; with more parts than items some
 // are empty.
 class Partition {
  public:

@@ -7,15 +7,15 @@
 
 namespace scope {
 
-// What every algorithm reports of its phases, on every rank, as Phases::observe tells it.
+// The phase metrics of every algorithm, observed by Phases on every rank.
 inline std::vector<Metric> with_phases(std::vector<Metric> metrics) {
   for (const char* name :
        {"initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "communicate_s", "idle_s"}) {
     metrics.push_back(phase(name));
   }
   metrics.push_back(phase("solve_s").labelled("time without initialisation"));
-  metrics.push_back(condition("last_arrival_share", "1", Better::lower)
-                        .labelled("share of exchanges to which a rank came last"));
+  metrics.push_back(
+      condition("last_arrival_share", "1", Better::lower).labelled("share of exchanges entered last"));
   return metrics;
 }
 

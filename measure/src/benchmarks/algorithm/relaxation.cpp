@@ -34,7 +34,7 @@ constexpr int leftward_tag = 14;
 constexpr int rightward_tag = 15;
 // Points that a check may sweep over serially: a tenth of a second's worth.
 constexpr std::int64_t replayed_points = 20'000'000;
-// What Phases keeps of a meeting, and what its processes tell each other.
+// Memory of Phases per meeting, and of the messages between its processes.
 constexpr std::int64_t bytes_per_meeting = 160;
 
 enum class Method { chaotic, jacobi, red_black };
@@ -45,7 +45,7 @@ Method method_of(const Parameters& parameters) {
   return name == "red_black" ? Method::red_black : Method::chaotic;
 }
 
-// The points of one process with a ring of neighbours' or boundary values around them. The first point of
+// The points of one process with a halo of neighbours' or boundary values around them. The first point of
 // each row begins a cache line.
 class Block {
  public:
@@ -72,7 +72,7 @@ class Block {
   Buffer memory_;
 };
 
-// Stands in for Phases where nothing is timed.
+// Replaces Phases where nothing is timed.
 struct Untimed {
   void enter(Phase) {}
   void meet(Phase, const Partners&) {}
@@ -129,9 +129,9 @@ class Relaxation final : public Benchmark {
     phases->observe(repetition, communicator_);
   }
 
-  // Every rank compares every point of its block, and the root of the whole result, with what is known of it
-  // without iterating; the largest change too. What is known of a chaotic iterate are bounds; so its first
-  // sweeps are done again, by the processes and by the root alone.
+  // Every rank compares every point of its block, and the root every point of the result, with the exact
+  // iterate; the largest change too. For chaotic iterates only bounds are known, so their first sweeps are
+  // repeated, by all processes and by the root alone.
   Check verify(std::uint64_t /*seed*/) override {
     std::string problem = block_problem();
     std::int64_t checks = static_cast<std::int64_t>(current_->rows()) * current_->columns();
@@ -157,7 +157,7 @@ class Relaxation final : public Benchmark {
 
   void refuse_what_does_not_fit() {
     if (tuned_ && method_ == Method::red_black) {
-      throw Unavailable("variant=tuned: red-black has a plain sweep only; choose chaotic or jacobi");
+      throw Unavailable("variant=tuned: method must be chaotic or jacobi; red_black has only a plain sweep");
     }
     if (size_ < grid_.rows() || size_ < grid_.columns()) {
       throw Unavailable(sentence({"n=", size_, ": every process of the ", grid_.rows(), " x ",
@@ -186,13 +186,13 @@ class Relaxation final : public Benchmark {
     column_.reset();
   }
 
-  // The program core; `phases` is told where its time goes.
+  // The program core; `phases` records where the time goes.
   template <class Marks>
   void solve(int iterations, Marks& phases) {
     initialise();
     phases.meet(Phase::distribute, from_root_);
     distribute();
-    neighbours_known_ = true;  // each block came with the ring around it
+    neighbours_known_ = true;  // each block was distributed with its halo
     for (int iteration = 0; iteration < iterations; ++iteration) {
       double change = 0;
       for (int half = 0; half < halves(); ++half) {
@@ -278,7 +278,7 @@ class Relaxation final : public Benchmark {
     }
   }
 
-  // Where each rank's block, with a ring of so many points, stands among the packed blocks of all.
+  // The position of each rank's block, with a halo of this many points, among the packed blocks of all.
   struct Layout {
     std::vector<int> counts;
     std::vector<int> begins;
@@ -343,7 +343,7 @@ class Relaxation final : public Benchmark {
     });
   }
 
-  // What goes to a neighbour, and where that of the opposite one comes.
+  // Data sent to a neighbour, and the position of the data received from the opposite one.
   struct Edge {
     double* sent;
     double* received;
@@ -384,7 +384,7 @@ class Relaxation final : public Benchmark {
     return requests;
   }
 
-  // What a point may be after the last sweep.
+  // The bounds of a point after the last sweep.
   struct Bounds {
     double low;
     double high;
@@ -395,7 +395,7 @@ class Relaxation final : public Benchmark {
     return 8 * std::numeric_limits<double>::epsilon() * problem_->largest() * (iterations_ + 8.0);
   }
 
-  // Of all points' waves after so many sweeps; of each colour where they differ.
+  // Factors of the waves after this many sweeps, for all points or for each colour.
   struct Iterate {
     Laplace::Factors even;
     Laplace::Factors odd;
@@ -408,9 +408,9 @@ class Relaxation final : public Benchmark {
     return problem_->at(row, column, (row + column) % 2 == 0 ? iterate.even : iterate.odd);
   }
 
-  // A wave that is nowhere negative: every mean that takes newer values, which are smaller, stays below
-  // Jacobi's. From below, by induction over the order of a sweep: with s = row + column, and 2 more on edges
-  // that come last, each value keeps lambda^(2k + s) of the wave, lambda^(4k + s) where edges come last.
+  // A wave that is nowhere negative: every mean that uses newer, smaller values stays below Jacobi's. From
+  // below, by induction over the order of a sweep: with s = row + column, plus 2 on edges swept last, each
+  // value keeps lambda^(2k + s) of the wave, or lambda^(4k + s) where edges come last.
   Bounds chaotic_bounds(const Iterate& last, int row, int column) const {
     const double steps = (overlapped_ ? 4.0 : 2.0) * iterations_ + row + column + (overlapped_ ? 2 : 0);
     const double low = problem_->harmonic(row, column) +
@@ -469,7 +469,7 @@ class Relaxation final : public Benchmark {
     return text;
   }
 
-  // Compares the result of as many first sweeps as can be replayed serially. Collective.
+  // Compares the result of as many initial sweeps as can be replayed serially. Collective.
   std::string replay_problem() {
     const std::int64_t points = static_cast<std::int64_t>(size_) * size_;
     const auto sweeps = static_cast<int>(std::clamp<std::int64_t>(replayed_points / points, 1, iterations_));
@@ -514,9 +514,9 @@ class Relaxation final : public Benchmark {
   std::unique_ptr<Block> current_;
   std::unique_ptr<Block> next_;  // Jacobi's
   std::vector<Rectangle> parts_;
-  Buffer whole_{0};   // the root's: the grid with its boundary, first and last values
-  Buffer packed_{0};  // the root's: all blocks, each with its ring, as they travel
-  Buffer mine_{0};    // the own block as it travels
+  Buffer whole_{0};   // on the root: the grid with its boundary, first and last values
+  Buffer packed_{0};  // on the root: all blocks, each with its halo, packed for transfer
+  Buffer mine_{0};    // the own block, packed for transfer
   std::optional<Datatype> column_;
   bool neighbours_known_ = true;
   double change_ = 0;
@@ -525,17 +525,17 @@ class Relaxation final : public Benchmark {
 const Registration registration{{
     .name = "algorithm.relaxation",
     .title = "relaxation",
-    .summary = "sweeps over the Laplace equation on a grid of processes: total and its phases",
+    .summary = "relaxation of the Laplace equation on a process grid: total time and phases",
     .rungs = {communication(), arithmetic()},
     .parameters =
         {size("n", "", 120, 1, 46000, "N of the N x N points inside the boundary")
              .labelled("grid points per side"),
-         problem("iterations", "", 100, 1, 1'000'000, "sweeps over all points"),
+         problem("iterations", "", 100, 1, 1'000'000, "number of sweeps over all points"),
          problem("method", "chaotic,jacobi,red_black",
-                 "Gauss-Seidel inside a block with old values across (the thesis's), or one that does not "
-                 "depend on the grid"),
+                 "Gauss-Seidel inside a block with old values from neighbours (as in the thesis), or a "
+                 "method independent of the process grid"),
          parallel("exchange", "blocking,overlapped",
-                  "send-receives between sweeps, or messages under way while the inner points are swept"),
+                  "send-receives between sweeps, or messages in flight while the inner points are swept"),
          method("variant", "plain,tuned",
                 "plain loops, or vectors (jacobi) and several rows at once (chaotic)"),
          grid_rows()},

@@ -1,4 +1,4 @@
-// The chaotic relaxation of all processes, serially and without a message: what they must come to.
+// Replays the chaotic relaxation of all processes serially, without messages, for comparison.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace scope {
 struct Replayed {
   int size;
   std::vector<double> values;  // with the boundary
-  double change;               // the largest of the last sweep
+  double change;               // the largest change of the last sweep
 
   std::size_t place(int row, int column) const {
     return static_cast<std::size_t>(row + 1) * (size + 2) + column + 1;
@@ -22,7 +22,7 @@ struct Replayed {
   double at(int row, int column) const { return values[place(row, column)]; }
 };
 
-// One block of a sweep: new values of the own block, those of `old` of all others.
+// One block of a sweep: new values of the own block, `old` values of all others.
 inline void replay_block(Replayed& now, const std::vector<double>& old, const Rectangle& block,
                          const std::vector<Rectangle>& parts) {
   const auto seen = [&](int row, int column) {
@@ -44,7 +44,7 @@ inline void replay_block(Replayed& now, const std::vector<double>& old, const Re
   }
 }
 
-// `rows` and `columns`: of the grid of processes over the points.
+// `rows` and `columns`: of the process grid over the points.
 inline Replayed replay_chaotic(const Laplace& problem, const Partition& rows, const Partition& columns,
                                bool edges_last, int sweeps) {
   const int size = problem.size();

@@ -1,8 +1,8 @@
 // algorithm.scalapack_band_{lu,cholesky}: a banded system of equations solved by ScaLAPACK.
 //
-// Timed: factorisation and the solution of one system, on every rank; the slowest counts; both apart, too.
-// Each process has one block of columns: ScaLAPACK divides the band among them and couples the parts by a
-// reduced system, so that with more processes more is computed than with one.
+// Timed: factorisation and the solution of one system on every rank, together and separately; the slowest
+// counts. Each process has one block of columns: ScaLAPACK divides the band among them and couples the parts
+// by a reduced system, so that more processes compute more in total than one.
 //
 // Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
 #include <optional>
@@ -13,14 +13,14 @@
 namespace scope::scalapack_band {
 namespace {
 
-constexpr double threshold = 3;  // of ScaLAPACK's testers: BLU.dat, BLLT.dat
+constexpr double threshold = 3;  // of ScaLAPACK's test programs: BLU.dat, BLLT.dat
 
 // `band` diagonals on either side of the main one.
 template <class Real>
 class BandSolve : public ScalapackCase<Real> {
  public:
-  // `stored`: rows in which the band lies; `above`: how many of them above the main diagonal.
-  // `needed`: the fewest columns that a process can have beside others.
+  // `stored`: rows of the band's storage; `above`: how many of them lie above the main diagonal.
+  // `needed`: the minimum number of columns per process if there are several.
   BandSolve(const Parameters& parameters, const Communicator& communicator, int stored, int above, int needed)
       : ScalapackCase<Real>(communicator, ProcessGrid(communicator, 1),
                             static_cast<int>(parameters.integer("n")),
@@ -31,7 +31,7 @@ class BandSolve : public ScalapackCase<Real> {
         above_(above),
         first_(std::min<std::int64_t>(this->n_, std::int64_t{communicator.rank()} * this->block_)),
         columns_(std::min<std::int64_t>(this->n_ - first_, this->block_)) {
-    // As much again for what the factorisation fills in.
+    // The same again for fill-in.
     require_memory(2 * std::int64_t{stored} * this->block_ * static_cast<std::int64_t>(sizeof(Real)),
                    communicator);
     a_.resize(std::size_t(stored) * this->block_);
@@ -74,7 +74,8 @@ class BandSolve : public ScalapackCase<Real> {
   }
 
   std::string refusal(int info) const override {
-    return sentence({"ScaLAPACK found no pivot in step or process ", info, " of the factorisation"});
+    return sentence({"the matrix is singular: ScaLAPACK found no pivot in step or process ", info,
+                     " of the factorisation"});
   }
 
   // |A x - b| / (eps n |A| |x|)
@@ -98,7 +99,7 @@ class BandSolve : public ScalapackCase<Real> {
   int stored_;
   int above_;
   std::int64_t first_;    // column of this process
-  std::int64_t columns_;  // how many it has
+  std::int64_t columns_;  // number of columns
   std::vector<Real> a_;
   std::vector<Real> b_;
   std::vector<Real> fill_in_;
@@ -109,7 +110,7 @@ class BandSolve : public ScalapackCase<Real> {
   Vector right_;
 
  private:
-  // The columns of a process; each must have room for the coupling with its neighbours.
+  // The columns of a process, which must have room for the coupling with its neighbours.
   static int block(const Parameters& parameters, const Communicator& communicator, std::int64_t needed) {
     const std::int64_t n = parameters.integer("n");
     const std::int64_t band = parameters.integer("band");
@@ -122,12 +123,12 @@ class BandSolve : public ScalapackCase<Real> {
     if (n - (parts - 1) * size < needed) {
       throw Unavailable(
           sentence({"every process needs ", needed, " columns: n=", n, " on ", parts,
-                    " processes does not give them; n=", parts * std::max(needed, size), " would do"}));
+                    " processes has fewer; n=", parts * std::max(needed, size), " would work"}));
     }
     return static_cast<int>(size);
   }
 
-  // Every element of the band in the columns of this process, as it is rounded.
+  // Every element of the band in the columns of this process, rounded to the precision.
   template <class Action>
   void for_each(Action action) const {
     for (std::int64_t column = first_; column < first_ + columns_; ++column) {
@@ -191,7 +192,7 @@ class BandCholesky final : public BandSolve<Real> {
   BandCholesky(const Parameters& parameters, const Communicator& communicator)
       : BandSolve<Real>(parameters, communicator, this->band(parameters) + 1, 0, 2 * this->band(parameters)) {
     const std::size_t band = this->band_;
-    // Documented is (block + 2 band) band; beyond that pdpbtrf writes (ScaLAPACK 2.2.1).
+    // pdpbtrf writes beyond the documented (block + 2 band) band (ScaLAPACK 2.2.1).
     this->fill_in_.resize((this->block_ + 8 * band) * band + 1);
     this->work_.resize(std::max(band * band, band) + 1);
   }
@@ -240,12 +241,12 @@ Declaration declaration(const Row& row) {
           .needs = {Requirement::scalapack},
           .rungs = {arithmetic()},
           .parameters =
-              {problem("precision", "double,single", "of the matrix and the arithmetic"),
+              {problem("precision", "double,single", "precision of the matrix and the arithmetic"),
                size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix").labelled("matrix order"),
                problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one")
                    .labelled("half bandwidth"),
                problem("condition", "", 1000, 2, 1'000'000'000'000,
-                       "what the condition of the matrix does not exceed")},
+                       "upper bound of the matrix's condition number")},
           .definition = Definition::max_rank,
           .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s")},
           .sweeps = {{"standard", "ranks=powers n=10000 band=10,64"},
@@ -255,10 +256,10 @@ Declaration declaration(const Row& row) {
 }
 
 const Registration lu(declaration({"algorithm.scalapack_band_lu", "ScaLAPACK band LU",
-                                   "ScaLAPACK: a banded system by LU with pivoting", in_precision<BandLu>}));
-const Registration cholesky(declaration({"algorithm.scalapack_band_cholesky", "ScaLAPACK band Cholesky",
-                                         "ScaLAPACK: a banded positive definite system by Cholesky's factors",
-                                         in_precision<BandCholesky>}));
+                                   "ScaLAPACK: banded system by LU with pivoting", in_precision<BandLu>}));
+const Registration cholesky(declaration(
+    {"algorithm.scalapack_band_cholesky", "ScaLAPACK band Cholesky",
+     "ScaLAPACK: banded positive definite system by Cholesky factorisation", in_precision<BandCholesky>}));
 
 }  // namespace
 }  // namespace scope::scalapack_band

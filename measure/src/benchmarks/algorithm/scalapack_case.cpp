@@ -4,16 +4,16 @@ namespace scope {
 
 std::vector<Parameter> scalapack_parameters(const std::vector<Parameter>& further) {
   return together(
-      {{problem("precision", "double,single", "of the matrices and the arithmetic"),
+      {{problem("precision", "double,single", "precision of the matrices and the arithmetic"),
         size("n", "", 120, 1, 1'000'000, "rows and columns of the matrix").labelled("matrix order"),
-        method("block", "", 32, 1, 100'000, "rows and columns of the blocks in which it is dealt out")
+        method("block", "", 32, 1, 100'000, "edge of the blocks of the block-cyclic distribution")
             .labelled("block size")},
        grid_parameters(),
        further});
 }
 
 Parameter condition_parameter() {
-  return problem("condition", "", 1000, 1, 1'000'000'000'000, "condition of the matrix");
+  return problem("condition", "", 1000, 1, 1'000'000'000'000, "condition number of the matrix");
 }
 
 std::vector<Sweep> scalapack_sweeps() {

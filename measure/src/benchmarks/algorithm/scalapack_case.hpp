@@ -1,5 +1,4 @@
-// What the benchmarks of ScaLAPACK have in common: a grid, matrices dealt out over it, and phases timed
-// apart.
+// The common part of the ScaLAPACK benchmarks: a grid, distributed matrices, and separately timed phases.
 #pragma once
 
 #include <map>
@@ -18,14 +17,14 @@
 
 namespace scope {
 
-// What ScaLAPACK calls eps: the unit roundoff.
+// ScaLAPACK's eps: the unit roundoff.
 template <class Real>
 constexpr double roundoff = std::numeric_limits<Real>::epsilon() / 2;
 
 constexpr CharacterLength letter = 1;
 constexpr int first_item = 1;  // Fortran counts from one
 
-// A matrix dealt out over a grid, on one process of it.
+// A distributed matrix, on one process of its grid.
 template <class Real>
 struct Distributed {
   Distributed(const scalapack::Context& context, const ProcessGrid& grid, int rows, int columns, int block)
@@ -59,7 +58,7 @@ struct Distributed {
   scalapack::Descriptor descriptor;
 };
 
-// As `Distributed::fill` rounds it.
+// Rounded like `Distributed::fill`.
 template <class Real, class Element>
 auto rounded(Element element) {
   return [element](std::int64_t, std::int64_t row, std::int64_t column) {
@@ -101,7 +100,7 @@ class ScalapackCase : public Benchmark {
   }
 
  protected:
-  // `matrices`: how many n x n matrices it will hold, so that they are refused before they are allocated.
+  // `matrices`: how many n x n matrices the case holds, so that too many are refused before allocation.
   ScalapackCase(const Parameters& parameters, const Communicator& communicator, int matrices,
                 GridOrder order = GridOrder::rows)
       : ScalapackCase(communicator, asked_grid(parameters, communicator, order),
@@ -115,18 +114,18 @@ class ScalapackCase : public Benchmark {
 
   // Before every run, not timed.
   virtual void prepare() = 0;
-  // The two parts that are timed apart.
+  // The two parts that are timed separately.
   virtual void begin() = 0;
   virtual void finish() {}
-  // What the parts are called.
+  // The names of the parts.
   virtual std::map<std::string, double> phases(double begin_s, double finish_s) const {
     return {{"factorise_s", begin_s}, {"solve_s", finish_s}};
   }
-  // Empty when the result is right. Collective.
+  // Empty when the result is correct. Collective.
   virtual std::string problem(std::uint64_t seed) = 0;
-  virtual std::string refusal(int info) const { return sentence({"ScaLAPACK gave up: info = ", info}); }
+  virtual std::string refusal(int info) const { return sentence({"ScaLAPACK failed: info = ", info}); }
 
-  // Of this precision: getrf is pdgetrf or psgetrf.
+  // The routine of this precision: getrf is pdgetrf or psgetrf.
   static scalapack::Routine routine(const std::string& name) {
     return scalapack::Routine((std::is_same_v<Real, double> ? "pd" : "ps") + name);
   }
@@ -134,7 +133,7 @@ class ScalapackCase : public Benchmark {
   Distributed<Real> square() const { return {context_, grid_, n_, n_, block_}; }
   Distributed<Real> vector() const { return {context_, grid_, n_, 1, block_}; }
 
-  // `value` over eps n `scale`, and what it must not exceed.
+  // `value` over eps n `scale`, and its threshold.
   std::string beyond(double value, double scale, double threshold) const {
     const double residual = value / (roundoff<Real> * n_ * scale);
     if (residual <= threshold) return "";  // false of NaN, too
@@ -154,7 +153,7 @@ std::vector<Parameter> scalapack_parameters(const std::vector<Parameter>& furthe
 Parameter condition_parameter();
 std::vector<Sweep> scalapack_sweeps();
 
-// Of both precisions.
+// For both precisions.
 template <template <class> class Case>
 std::unique_ptr<Benchmark> in_precision(const Parameters& parameters, const Communicator& communicator) {
   if (parameters.choice("precision") == "single")

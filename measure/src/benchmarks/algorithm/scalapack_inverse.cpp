@@ -1,7 +1,7 @@
 // algorithm.scalapack_inverse: the inverse of a dense matrix by ScaLAPACK.
 //
-// Timed: LU factorisation and the inverse from the factors, on every rank; the slowest counts; both apart,
-// too.
+// Timed: LU factorisation and the inverse from the factors on every rank, together and separately; the
+// slowest counts.
 //
 // Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
 #include <optional>
@@ -11,7 +11,7 @@
 namespace scope::scalapack_inverse {
 namespace {
 
-constexpr double threshold = 1;  // of ScaLAPACK's tester: INV.dat
+constexpr double threshold = 1;  // of ScaLAPACK's test program: INV.dat
 
 template <class Real>
 class Inverse final : public ScalapackCase<Real> {
@@ -64,7 +64,7 @@ class Inverse final : public ScalapackCase<Real> {
     return {{"factorise_s", begin_s}, {"invert_s", finish_s}};
   }
 
-  // |A (X v) - v| / (eps n |A| |X| |v|): the residual of the tester, seen on a vector without zeros.
+  // |A (X v) - v| / (eps n |A| |X| |v|): the residual of the test program, applied to a vector without zeros.
   std::string problem(std::uint64_t seed) override {
     const Vector v = probe(this->n_, seed);
     const auto original = rounded<Real>(*matrix_);
@@ -88,7 +88,7 @@ class Inverse final : public ScalapackCase<Real> {
 const Registration registration{{
     .name = "algorithm.scalapack_inverse",
     .title = "ScaLAPACK inverse",
-    .summary = "ScaLAPACK: the inverse of a dense matrix",
+    .summary = "ScaLAPACK: inverse of a dense matrix",
     .needs = {Requirement::scalapack},
     .rungs = {arithmetic()},
     .parameters = scalapack_parameters({condition_parameter()}),

@@ -1,6 +1,6 @@
 // algorithm.scalapack_pdgemm: C = A B by the PBLAS of ScaLAPACK.
 //
-// Timed: one product on every rank; the slowest counts. The matrices are dealt out before.
+// Timed: one product on every rank; the slowest counts. The matrices are distributed before.
 //
 // Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
 #include "benchmarks/algorithm/scalapack_case.hpp"

@@ -1,7 +1,7 @@
 // algorithm.scalapack_{lu,cholesky,qr}: a dense system of equations solved by ScaLAPACK.
 //
-// Timed: factorisation and the solution of one system, on every rank; the slowest counts; both apart, too.
-// The matrices are made before.
+// Timed: factorisation and the solution of one system on every rank, together and separately; the slowest
+// counts. The matrices are generated before.
 //
 // Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
 #include <optional>
@@ -12,7 +12,7 @@
 namespace scope::scalapack_solve {
 namespace {
 
-// A x = b with a matrix of known condition and values without any zero on the right side.
+// A x = b with a matrix of known condition and a right-hand side without zeros.
 template <class Real>
 class Solve : public ScalapackCase<Real> {
  public:
@@ -41,10 +41,10 @@ class Solve : public ScalapackCase<Real> {
   }
 
   std::string refusal(int info) const override {
-    return sentence({"step ", info, " of the factorisation found no pivot: the matrix is singular"});
+    return sentence({"step ", info, " of the factorisation has no pivot: the matrix is singular"});
   }
 
-  // |A x - b| / (eps n |A| |x|), as ScaLAPACK's testers scale it.
+  // |A x - b| / (eps n |A| |x|), scaled as in ScaLAPACK's test programs.
   std::string problem(std::uint64_t) override {
     const Communicator& communicator = this->communicator_;
     const Vector x = distributed_product(b_.layout, b_.stored(), Vector(1, 1.0), communicator);
@@ -63,7 +63,7 @@ class Solve : public ScalapackCase<Real> {
   Vector right_;
 };
 
-// Thresholds are those of the input files of ScaLAPACK's testers (LU.dat, LLT.dat, QR.dat).
+// Thresholds from the input files of ScaLAPACK's test programs (LU.dat, LLT.dat, QR.dat).
 template <class Real>
 class Lu final : public Solve<Real> {
  public:
@@ -197,14 +197,12 @@ Declaration declaration(const Row& row) {
 }
 
 const Registration lu(declaration({"algorithm.scalapack_lu", "ScaLAPACK LU",
-                                   "ScaLAPACK: a system of equations by LU with pivoting",
-                                   in_precision<Lu>}));
+                                   "ScaLAPACK: dense system by LU with pivoting", in_precision<Lu>}));
 const Registration cholesky(declaration({"algorithm.scalapack_cholesky", "ScaLAPACK Cholesky",
-                                         "ScaLAPACK: a positive definite system by Cholesky's factors",
+                                         "ScaLAPACK: positive definite system by Cholesky factorisation",
                                          in_precision<Cholesky>}));
 const Registration qr(declaration({"algorithm.scalapack_qr", "ScaLAPACK QR",
-                                   "ScaLAPACK: a system of equations by orthogonal factors",
-                                   in_precision<Qr>}));
+                                   "ScaLAPACK: dense system by QR factorisation", in_precision<Qr>}));
 
 }  // namespace
 }  // namespace scope::scalapack_solve

@@ -1,6 +1,6 @@
 // algorithm.scalapack_symmetric_eigen: all eigenvalues and eigenvectors of a symmetric matrix by ScaLAPACK.
 //
-// Timed: pdsyevd (reduction to a tridiagonal matrix, divide and conquer, back) on every rank; the slowest
+// Timed: pdsyevd (tridiagonal reduction, divide and conquer, back-transformation) on every rank; the slowest
 // counts.
 //
 // Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
@@ -12,7 +12,7 @@
 namespace scope::scalapack_symmetric_eigen {
 namespace {
 
-constexpr double threshold = 80;  // of ScaLAPACK's tester: SEP.dat
+constexpr double threshold = 80;  // of ScaLAPACK's test program: SEP.dat
 
 template <class Real>
 class SymmetricEigen final : public ScalapackCase<Real> {
@@ -25,23 +25,23 @@ class SymmetricEigen final : public ScalapackCase<Real> {
         values_(this->n_) {
     const int edge = std::max(this->grid_.rows(), this->grid_.columns());
     if (this->n_ <= (edge - 1) * std::int64_t{this->block_}) {
-      // With an empty process it ends the program (ScaLAPACK 2.2.1).
+      // With an empty process pdsyevd ends the program (ScaLAPACK 2.2.1).
       const int fitting = edge > 1 ? (this->n_ - 1) / (edge - 1) : this->n_;
-      throw Unavailable(sentence({"pdsyevd needs a part of the matrix on every process: n=", this->n_,
+      throw Unavailable(sentence({"pdsyevd: every process needs a part of the matrix: n=", this->n_,
                                   " in blocks of ", this->block_, " leaves some empty",
-                                  (fitting > 0 ? sentence({"; block=", fitting, " would do"}) : "")}));
+                                  (fitting > 0 ? sentence({"; block=", fitting, " would work"}) : "")}));
     }
     Real wanted = 0;
     int integers = 0;
     const int ask = -1;
     decompose(&wanted, &ask, &integers, &ask);
-    // What pdsyevd asks for is too little for the pdormtr inside it where blocks are large (ScaLAPACK 2.2.1).
+    // pdsyevd requests too little workspace for its pdormtr where blocks are large (ScaLAPACK 2.2.1).
     const std::size_t sides = a_.layout.rows.local() + a_.layout.columns.local() + 3 * this->block_;
     work_.resize(static_cast<std::size_t>(wanted) + sides * this->block_);
     integers_.resize(integers + 1);
   }
 
-  // Reduction and transformation back; what lies between depends on the values.
+  // Reduction and back-transformation; the operations between depend on the values.
   Work work() const override {
     const double n = this->n_;
     return {.flops = 10.0 / 3 * n * n * n};
@@ -71,8 +71,8 @@ class SymmetricEigen final : public ScalapackCase<Real> {
   }
   std::map<std::string, double> phases(double, double) const override { return {}; }
 
-  // Eigenvalues against the known ones (Weyl: no further from them than |E|); |A Z v - Z (w v)| and |Z^T Z v
-  // - v| on a vector without zeros.
+  // Eigenvalues against the known ones (Weyl: within |E|); |A Z v - Z (w v)| and |Z^T Z v - v| on a vector
+  // without zeros.
   std::string problem(std::uint64_t seed) override {
     const Communicator& communicator = this->communicator_;
     const Vector& known = matrix_->singular_values();

@@ -32,7 +32,7 @@ Input input_of(const Parameters& parameters) {
   return Input::uniform;
 }
 
-// What is to be sorted: each item follows from the seed and its place alone.
+// The data to be sorted: each item depends only on the seed and its position.
 class Items {
  public:
   Items(Item item, Input input, std::int64_t count) : item_(item), input_(input), count_(count) {}
@@ -45,7 +45,7 @@ class Items {
     return std::bit_cast<std::uint32_t>(static_cast<float>(word) * 0x1p-32f);
   }
 
-  // Said by the items themselves, not by their keys.
+  // Compares the items themselves, not their keys.
   bool in_order(std::uint32_t left, std::uint32_t right) const {
     if (item_ == Item::integer) return left <= right;
     const auto a = std::bit_cast<float>(left);
@@ -67,7 +67,7 @@ class Items {
     return static_cast<std::uint32_t>(fourth * fourth * 0x1p32);
   }
 
-  // A quarter NaN of both signs, a quarter infinities and zeros of both signs, the others any number.
+  // A quarter NaN of both signs, a quarter infinities and zeros of both signs, the others arbitrary.
   static std::uint32_t special(std::uint32_t word) {
     constexpr std::uint32_t infinity = 0x7f800000;
     switch (word % 8) {
@@ -88,7 +88,7 @@ class Items {
   std::int64_t count_;
 };
 
-// Of a multiset, whatever its order.
+// Fingerprint of a multiset, independent of its order.
 struct Fingerprint {
   std::uint64_t sum = 0;
   std::uint64_t squares = 0;
@@ -101,8 +101,8 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 };
 
-// A key, and below it the number of the sample: rank of origin times p, plus its place among that rank's
-// samples.
+// A key in the upper bits, and the number of the sample in the lower: rank of origin times p, plus its
+// position among that rank's samples.
 using Sample = std::uint64_t;
 constexpr Sample no_sample = ~Sample{0};
 constexpr Key key_of(Sample sample) {
@@ -124,7 +124,7 @@ class RegularSampling final : public Benchmark {
         collected_(communicator.root() ? Partners::everyone() : Partners::none()) {
     const Input input = input_of(parameters);
     if (input == Input::with_nan && item_ == Item::integer) {
-      throw Unavailable("input=with_nan: integers have no NaN; choose key_type=float");
+      throw Unavailable("input=with_nan: key_type must be float; integers have no NaN");
     }
     const std::int64_t n = parameters.integer("n");
     require_memory(needed_bytes(n, input), communicator);
@@ -167,8 +167,8 @@ class RegularSampling final : public Benchmark {
                        elements() == 0 ? 1.0 : static_cast<double>(sorted_.size()) / share);
   }
 
-  // The whole result is in order and has the fingerprint of what was to be sorted; the partition that each
-  // rank holds is in order and has the fingerprint of its section of the result.
+  // The whole result is in order and has the fingerprint of the input; the partition of each rank is in order
+  // and has the fingerprint of its section of the result.
   Check verify(std::uint64_t seed) override {
     std::vector<Fingerprint> sections(p_);
     std::string problem;
@@ -198,9 +198,9 @@ class RegularSampling final : public Benchmark {
   std::int64_t elements() const { return blocks_.end(p_ - 1); }
   std::span<Key> result() { return result_.as<Key>().first(communicator_.root() ? elements() : 0); }
 
-  // The sorts need as much again as they sort: the radix sort and merging of ours, qsort of its own.
+  // The sorts need a second buffer of the same size: the radix sort and merging here, qsort internally.
   std::int64_t needed_bytes(std::int64_t n, Input input) const {
-    // Regular sampling promises that distinct keys make no partition larger than 2 n/p.
+    // Regular sampling guarantees that with distinct keys no partition exceeds 2 n/p.
     const std::int64_t partition = input == Input::equal && !tuned_ ? n : std::min(n, 2 * blocks_.largest());
     const std::int64_t samples =
         static_cast<std::int64_t>(p_) * p_ * static_cast<std::int64_t>(sizeof(Sample));
@@ -247,7 +247,7 @@ class RegularSampling final : public Benchmark {
     }
   }
 
-  // Where the partitions of the own sorted block begin, by p regular samples of each rank.
+  // The partition boundaries in the own sorted block, from p regular samples of each rank.
   std::vector<int> partition(Phases& phases) {
     const auto mine = samples();
     std::vector<Sample> all(communicator_.root() ? static_cast<std::size_t>(p_) * p_ : 0);
@@ -282,8 +282,8 @@ class RegularSampling final : public Benchmark {
     return pivots;
   }
 
-  // Keys below a pivot go before the cut. Plain: all its equals too. Tuned: equal keys count as ordered by
-  // rank and place, so that a pivot divides its equals where its own key stood, and no input has ties.
+  // Keys below a pivot go before the cut. Plain: all its equals too. Tuned: equal keys are ordered by rank
+  // and position, so that a pivot divides its equals at its own key, and no input has ties.
   int cut(Sample pivot) const {
     const auto last = std::upper_bound(sorted_.begin(), sorted_.end(), key_of(pivot));
     const auto origin = static_cast<int>(number_of(pivot) / p_);
@@ -344,7 +344,7 @@ class RegularSampling final : public Benchmark {
   std::string order_problem(std::span<const Key> items, const char* of_what) const {
     for (std::size_t i = 1; i < items.size(); ++i) {
       if (!items_.in_order(items[i - 1], items[i])) {
-        return sentence({"item ", i, " of ", of_what, " stands before its turn"});
+        return sentence({"item ", i, " of ", of_what, " is out of order"});
       }
     }
     return "";
@@ -365,8 +365,8 @@ class RegularSampling final : public Benchmark {
   Buffer received_{0};
   Buffer joined_{0};
   Buffer result_{0};
-  std::span<Key> sorted_;   // the own keys, as far as they are sorted; in one of the buffers
-  std::vector<int> runs_;   // where each rank's keys begin in `received_`
+  std::span<Key> sorted_;   // the own sorted keys so far, in one of the buffers
+  std::vector<int> runs_;   // begin of each rank's keys in `received_`
   std::vector<int> sizes_;  // of all partitions, on the root
   std::uint64_t seed_ = 0;
 };
@@ -374,22 +374,21 @@ class RegularSampling final : public Benchmark {
 const Registration registration{{
     .name = "algorithm.sort_psrs",
     .title = "parallel sort",
-    .summary = "parallel sorting by regular sampling: total, its phases and the balance of its partitions",
-    .ranks = Ranks::at_most(32768),  // their samples are numbered by 32 bits
+    .summary = "parallel sorting by regular sampling: total time, phases and partition imbalance",
+    .ranks = Ranks::at_most(32768),  // sample numbers have 32 bits
     .rungs = {communication()},
-    .parameters = {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("keys"),
-                   problem("key_type", "float,integer", "of 32 bits; integers without sign"),
-                   problem(
-                       "input", "uniform,skewed,sorted,equal,with_nan",
-                       "how the keys are spread: evenly, as the 8th power of that, in order, all the same, "
-                       "or a quarter of them NaN"),
-                   method("variant", "plain,tuned",
-                          "qsort twice, or radix sort, merging and ties spread over partitions")},
+    .parameters =
+        {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("keys"),
+         problem("key_type", "float,integer", "32-bit; integers are unsigned"),
+         problem(
+             "input", "uniform,skewed,sorted,equal,with_nan",
+             "distribution of the keys: uniform, its 8th power, sorted, all equal, or a quarter of them NaN"),
+         method("variant", "plain,tuned",
+                "qsort twice, or radix sort and merging with ties spread over partitions")},
     .definition = Definition::max_rank,
-    .metrics =
-        with_phases({seconds("time_s"), seconds_per_step("time_per_element_s").labelled("time per key"),
-                     condition("partition_imbalance", "1", Better::lower)
-                         .labelled("largest partition over an equal share")}),
+    .metrics = with_phases(
+        {seconds("time_s"), seconds_per_step("time_per_element_s").labelled("time per key"),
+         condition("partition_imbalance", "1", Better::lower).labelled("largest partition over the mean")}),
     .sweeps = {{"baseline", "ranks=powers variant=tuned n=256Ki,1Mi"},
                {"baseline", "ranks=powers variant=plain n=256Ki"},
                {"baseline", "ranks=all variant=tuned input=equal n=1Mi"},

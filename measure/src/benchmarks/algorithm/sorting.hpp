@@ -21,14 +21,14 @@ inline void quicksort(std::span<Key> keys) {
 }
 
 // Least significant digit first (Knuth, The Art of Computer Programming, vol. 3, 5.2.5). `scratch` is as long
-// as `keys`; returns that of the two which holds the result.
+// as `keys`; returns the one of the two that holds the result.
 inline std::span<Key> radix_sort(std::span<Key> keys, std::span<Key> scratch) {
   constexpr int digit_bits = 11;
   constexpr int digits = 3;
   constexpr std::size_t buckets = std::size_t{1} << digit_bits;
   const auto digit_of = [](Key key, int digit) { return key >> (digit * digit_bits) & (buckets - 1); };
 
-  // Keys that are in order would all fall on the same lines of the cache, one bucket after the other.
+  // Sorted keys would all access the same cache lines, one bucket after the other.
   if (std::is_sorted(keys.begin(), keys.end())) return keys;
   std::array<std::array<std::uint32_t, buckets>, digits> places{};
   for (const Key key : keys) {
@@ -36,7 +36,7 @@ inline std::span<Key> radix_sort(std::span<Key> keys, std::span<Key> scratch) {
   }
   for (int digit = 0; digit < digits; ++digit) {
     auto& place = places[digit];
-    // Where all keys agree in a digit, it moves none of them.
+    // A digit in which all keys agree moves none of them.
     if (keys.empty() || place[digit_of(keys.front(), digit)] == keys.size()) continue;
     std::uint32_t before = 0;
     for (auto& count : place) before += std::exchange(count, before);
@@ -46,7 +46,7 @@ inline std::span<Key> radix_sort(std::span<Key> keys, std::span<Key> scratch) {
   return keys;
 }
 
-// Without a branch on the keys, which no processor would predict.
+// Branch-free, as a branch on the keys would be unpredictable.
 inline Key* merge(std::span<const Key> left, std::span<const Key> right, Key* out) {
   const Key* a = left.data();
   const Key* b = right.data();
@@ -64,7 +64,7 @@ inline Key* merge(std::span<const Key> left, std::span<const Key> right, Key* ou
 }
 
 // Merges neighbouring runs until one is left. Run i of `keys` goes from begins[i] to begins[i + 1]; `scratch`
-// is as long as `keys`; returns that of the two which holds the result.
+// is as long as `keys`; returns the one of the two that holds the result.
 inline std::span<Key> merge_runs(std::span<Key> keys, std::vector<int> begins, std::span<Key> scratch) {
   while (begins.size() > 2) {
     std::vector<int> merged;

@@ -1,8 +1,8 @@
-// algorithm.summa: C = A B on a grid of processes by outer products of panels, which travel while the panels
-// before them are multiplied.
+// algorithm.summa: C = A B on a process grid by outer products of panels, which travel while earlier panels
+// are multiplied.
 //
-// Timed: one product on every rank; the slowest counts. The matrices are dealt out before, in blocks, as
-// ScaLAPACK has them, and stay where they are.
+// Timed: one product on every rank; the slowest counts. The matrices are distributed before, block-cyclic as
+// in ScaLAPACK, and stay in place.
 #include <array>
 #include <deque>
 
@@ -18,7 +18,8 @@ namespace scope::summa {
 namespace {
 
 constexpr CharacterLength letter = 1;
-// Into how many pieces a product is cut while panels are under way: libraries move them inside calls only.
+// The number of pieces of a product while panels are in flight: libraries make progress only inside their
+// calls.
 constexpr int pieces = 4;
 
 class Summa final : public Benchmark {
@@ -113,7 +114,7 @@ class Summa final : public Benchmark {
     std::deque<PanelBroadcast> broadcasts;  // of A and of B in turn
   };
 
-  // How many values a matrix takes here; refuses what does not fit.
+  // The number of values of a matrix on this process; refuses a matrix that does not fit.
   std::int64_t required() const {
     const std::int64_t edges = layout_.leading() + layout_.columns.local();
     if (edges * block_ > std::numeric_limits<int>::max()) {
@@ -139,7 +140,7 @@ class Summa final : public Benchmark {
       }
     }
   }
-  // Sends the panels of a step on their way.
+  // Starts the broadcasts of a step's panels.
   void start(std::int64_t step) {
     Stage& stage = stages_[step % 2];
     for (std::int64_t i = 0; i < together_; ++i) {
@@ -192,7 +193,7 @@ class Summa final : public Benchmark {
     const int leading = static_cast<int>(layout_.leading());
     const double one = 1;
     const double before = step == 0 ? 0 : 1;
-    // Where no one else is in the row, columns of A lie side by side already.
+    // In a row of one process, columns of A are adjacent already.
     const double* const a = row_.size() > 1 ? stage.a.data() : column_of_a(first(step));
     const bool travelling = communicator_.size() > 1 && step + 1 < steps();
     const Partition parts(columns, travelling ? std::min(pieces, columns) : 1);
@@ -210,11 +211,11 @@ class Summa final : public Benchmark {
   const Communicator& communicator_;
   std::int64_t n_;
   int block_;
-  std::int64_t together_;  // blocks that are multiplied at once
+  std::int64_t together_;  // blocks multiplied at once
   ProcessGrid grid_;
   Layout layout_;
-  Communicator row_;     // processes of the same row of the grid
-  Communicator column_;  // of the same column
+  Communicator row_;     // processes of the same grid row
+  Communicator column_;  // processes of the same grid column
   Values a_;
   Values b_;
   Values c_;
@@ -225,9 +226,9 @@ class Summa final : public Benchmark {
 std::vector<Parameter> parameters() {
   return together(
       {{size("n", "", 240, 1, 1'000'000, "rows and columns of the matrices").labelled("matrix order"),
-        method("block", "", 128, 1, 10'000, "rows and columns of the blocks in which they are dealt out")
+        method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
             .labelled("block size"),
-        method("panel", "", 256, 1, 10'000, "columns of A that are multiplied at once: as many whole blocks")
+        method("panel", "", 256, 1, 10'000, "columns of A multiplied at once, in whole blocks")
             .labelled("panel width")},
        grid_parameters(),
        {grid_order_parameter(), parallel("broadcast", broadcasts_with_library,
@@ -237,7 +238,7 @@ std::vector<Parameter> parameters() {
 const Registration registration{{
     .name = "algorithm.summa",
     .title = "SUMMA",
-    .summary = "matrix multiplication by outer products of panels, overlapped, on any grid",
+    .summary = "matrix multiplication by outer products of panels, overlapped, on any process grid",
     .family = "matrix product",
     .needs = {Requirement::blas},
     .rungs = {communication(), arithmetic()},

@@ -1,4 +1,4 @@
-// In which order the points of a block are swept.
+// The order in which the points of a block are swept.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct Rectangle {
   int column_end;
 };
 
-// Sides of a block on which there is a neighbour.
+// Sides of a block that have a neighbour.
 struct Sides {
   bool above;
   bool below;
@@ -27,8 +27,8 @@ struct Sides {
   }
 };
 
-// The order of a sweep: all at once, or first what needs no neighbour and then the edges. Left and right
-// edges are cache lines: what begins one stays where it is.
+// The order of a sweep: all points at once, or first those that need no neighbour and then the edges. Left
+// and right edges are whole cache lines, so alignment is preserved.
 inline std::vector<Rectangle> parts_of(int rows, int columns, const Sides& neighbours, bool edges_last) {
   if (!edges_last) return {{0, rows, 0, columns}};
   const int top = neighbours.above ? 1 : 0;

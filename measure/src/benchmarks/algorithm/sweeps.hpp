@@ -16,7 +16,7 @@ namespace scope {
 
 using Stride = std::ptrdiff_t;
 
-// The neighbour to the left comes last: a sweep in place waits for it.
+// The left neighbour is added last: a sweep in place waits for it.
 [[gnu::always_inline]] inline double mean_around(const double* point, Stride stride) {
   return 0.25 * (point[-stride] + point[1] + point[stride] + point[-1]);
 }
@@ -47,7 +47,7 @@ inline double sweep_gauss_seidel(double* here, Stride stride, const Rectangle& p
   return change;
 }
 
-// In place, the points whose row and column add up to an even or an odd number.
+// In place, the points for which row + column is even, or odd.
 inline double sweep_colour(double* here, Stride stride, const Rectangle& points, int parity) {
   double change = 0;
   for (Stride row = points.row_begin; row < points.row_end; ++row) {
@@ -61,8 +61,8 @@ inline double sweep_colour(double* here, Stride stride, const Rectangle& points,
   return change;
 }
 
-// Gauss-Seidel, to the last bit as above, but several rows at once, each one point behind the row above it:
-// points that do not wait for each other hide the latency of those that do.
+// Gauss-Seidel, bitwise identical to the above, but several rows at once, each one point behind the row
+// above: independent points hide each other's latency.
 inline double sweep_gauss_seidel_staggered(double* here, Stride stride, const Rectangle& points) {
   constexpr int depth = 4;
   const Stride width = points.column_end - points.column_begin;
@@ -118,7 +118,7 @@ struct Lanes {
   }
 };
 
-// Jacobi by vectors of so many bytes, a maximum for each lane.
+// Jacobi with vectors of this many bytes, a maximum for each lane.
 template <std::size_t bytes>
 [[gnu::always_inline]] inline double sweep_jacobi_vectors(const double* here, double* next, Stride stride,
                                                           const Rectangle& points) {
@@ -164,7 +164,7 @@ inline double sweep_jacobi_128(const double* here, double* next, Stride stride, 
   return sweep_jacobi_vectors<16>(here, next, stride, points);
 }
 
-// By the widest vectors of this processor, whatever the flags of the build.
+// Uses the widest vectors of this processor, whatever the build flags.
 inline SweepJacobi widest_sweep_jacobi() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return sweep_jacobi_512;

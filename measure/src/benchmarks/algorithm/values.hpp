@@ -21,7 +21,7 @@ class Values {
   Buffer buffer_;
 };
 
-// The same value for the same seed and place on whatever process, in [-0.5, 0.5].
+// The same value for the same seed and position on any process, in [-0.5, 0.5].
 inline double matrix_value(std::uint64_t seed, std::int64_t place) {
   return static_cast<double>(
              static_cast<std::int64_t>(pattern_word(seed, static_cast<std::uint64_t>(place)))) *

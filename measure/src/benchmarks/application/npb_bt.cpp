@@ -1,5 +1,5 @@
-// application.npb_bt: a flow, stepped forward by three sweeps of systems with 5 x 5 blocks on three
-// diagonals, along x, y and z.
+// application.npb_bt: a flow solver; each time step solves block tridiagonal systems (5 x 5 blocks) along x,
+// y and z.
 //
 // Timed: all time steps on every process; the slowest counts. After the simulated application BT of the NAS
 // Parallel Benchmarks (RNR-94-007, 3.3.2). Few long messages, and the most arithmetic at each point.
@@ -66,7 +66,7 @@ class BlockTridiagonalFlow final : public AlternatingDirections<BlockTridiagonal
 const Registration registration{
     declaration({.name = name,
                  .title = "NAS BT",
-                 .summary = "NAS application BT: a flow by systems of 5 x 5 blocks on three diagonals",
+                 .summary = "NAS application BT: flow solver with block tridiagonal systems",
                  .problem_class = problem_class(problems),
                  .further = {vector_variant()}},
                 make<BlockTridiagonalFlow>)};

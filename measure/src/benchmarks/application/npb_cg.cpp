@@ -1,9 +1,9 @@
-// application.npb_cg: the smallest eigenvalue of a random sparse matrix, by inverse iteration in which
-// conjugate gradients solve.
+// application.npb_cg: the smallest eigenvalue of a random sparse matrix, by inverse iteration with conjugate
+// gradients.
 //
-// Timed: all iterations, of 25 steps of conjugate gradients each; the slowest process counts. After kernel
-// CG of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.2). The pieces of a vector are short, and two
-// sums over all processes follow every product: what it shows is latency.
+// Timed: all iterations, of 25 steps of conjugate gradients each; the slowest process counts. After kernel CG
+// of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.2). Vector pieces are short, and two sums over all
+// processes follow every product: the kernel is bound by latency.
 #include <bit>
 #include <cmath>
 
@@ -50,10 +50,10 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// The matrix lies in blocks on a grid of processes. Rows fall to the rows of the grid, and those of a grid
-// row, in pieces, to its columns: piece (i, j) of every vector belongs to process (i, j). A column of the
-// grid holds the matrix columns of its pieces. So a product needs the pieces of the own grid column (expand),
-// and sums of the own grid row (fold), and nothing has to be transposed.
+// The matrix is distributed over a process grid. Its rows are divided among the rows of the grid, and those
+// of a grid row, in pieces, among its columns: piece (i, j) of every vector belongs to process (i, j). A grid
+// column holds the matrix columns of its pieces. A product thus needs the pieces of its own grid column
+// (expand) and sums over its own grid row (fold), and nothing has to be transposed.
 class Pieces {
  public:
   Pieces(int order, const ProcessGrid& grid) : grid_(grid), rows_(order, grid.rows()) {}
@@ -103,7 +103,7 @@ class ConjugateGradient final : public Kernel {
   }
 
  private:
-  // As square as the processes allow, never fewer rows than columns: of two processes each has whole rows.
+  // As square as possible, never fewer rows than columns: with two processes each has whole rows.
   static std::int64_t squarest_rows(int processes) {
     int rows = processes;
     for (int candidate = processes; candidate * candidate >= processes; --candidate) {
@@ -112,7 +112,7 @@ class ConjugateGradient final : public Kernel {
     return rows;
   }
 
-  // The random vectors twice and the block of the matrix, of which rows have at most (nonzeros + 1)^2 values.
+  // The random vectors twice, and the matrix block, whose rows have at most (nonzeros + 1)^2 values.
   std::int64_t needed_bytes() const {
     const std::int64_t order = problem_.order;
     const std::int64_t per_vector = problem_.nonzeros + 1;
@@ -148,7 +148,7 @@ class ConjugateGradient final : public Kernel {
     }
   }
 
-  // One step of inverse iteration: z solves A z = x, zeta follows, z of length 1 is the next x.
+  // One step of inverse iteration: z solves A z = x, zeta follows, and z normalised is the next x.
   void invert() {
     solve();
     double sums[2] = {dot(x_, z_), dot(z_, z_)};
@@ -158,7 +158,7 @@ class ConjugateGradient final : public Kernel {
     for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = scale * z_[i];
   }
 
-  // Conjugate gradients from z = 0, and the norm of what remains.
+  // Conjugate gradients from z = 0; returns the norm of the residual.
   void solve() {
     const std::span p = own_piece();
     std::fill(z_.begin(), z_.end(), 0.0);
@@ -188,7 +188,7 @@ class ConjugateGradient final : public Kernel {
     return value;
   }
 
-  // The own piece of the vector that the next product takes.
+  // The own piece of the vector for the next product.
   std::span<double> own_piece() { return {expanded_.data() + own_place_, q_.size()}; }
 
   // q = A p.
@@ -237,11 +237,11 @@ class ConjugateGradient final : public Kernel {
   std::vector<double> results() override { return {zeta_}; }
   std::vector<Published> published() const override { return {{"zeta", problem_.zeta, 1e-10}}; }
 
-  // What remains of a system of this condition after 25 steps; the suite prints it, and it is 1e-13 or less.
+  // A bound of the residual after 25 steps; NPB prints it, and it is 1e-13 or less.
   Check verify_further() override {
     constexpr double bound = 1e-8;
     if (residual_ <= bound) return {1, ""};
-    return {1, sentence({"conjugate gradients leave a residual of ", residual_})};
+    return {1, sentence({"conjugate gradients ended with a residual of ", residual_})};
   }
 
   double operations() const override {
@@ -262,7 +262,7 @@ class ConjugateGradient final : public Kernel {
   Vector r_;
   Vector q_;
   Vector expanded_;  // all pieces of the own grid column
-  Vector partial_;   // what the own block adds to each of its rows
+  Vector partial_;   // contribution of the own block to each of its rows
   Vector incoming_;  // pieces of the own rows from the rest of the grid row
   int own_place_ = 0;
   double zeta_ = 0;
@@ -275,7 +275,7 @@ class ConjugateGradient final : public Kernel {
 const Registration registration{
     declaration({.name = name,
                  .title = "NAS CG",
-                 .summary = "NAS kernel CG: smallest eigenvalue of a sparse matrix, by conjugate gradients",
+                 .summary = "NAS kernel CG: smallest eigenvalue of a sparse matrix by conjugate gradients",
                  .problem_class = problem_class(problems)},
                 make<ConjugateGradient>)};
 

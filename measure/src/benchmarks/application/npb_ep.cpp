@@ -1,8 +1,8 @@
-// application.npb_ep: pairs of Gaussian random numbers, counted by the square annulus that they fall into.
+// application.npb_ep: pairs of Gaussian random numbers, counted by square annulus.
 //
 // Timed: generation, acceptance, counting and the final sums on every process; the slowest counts. After
-// kernel EP of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.1). Nothing but ten counts and two sums
-// is ever sent: what it shows is the processors, and whether all are equally fast.
+// kernel EP of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.1). Only ten counts and two sums are ever
+// sent: the kernel shows the processors, and whether all are equally fast.
 #include <array>
 #include <cmath>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* name = "application.npb_ep";
 constexpr std::uint64_t seed = 271828183;
 constexpr int annuli = 10;
-// Numbers are made in batches, which stay in the cache.
+// Numbers are generated in batches that stay in cache.
 constexpr int batch_pairs = 1 << 11;
 
 using Counts = std::array<double, annuli>;
@@ -46,29 +46,29 @@ constexpr PerClass<Problem> problems{
       -8.084072988043731e4,
       {1572172634, 1501108549, 281805648, 17761221, 424017, 3821, 13}}}};
 
-// What was accepted: the sums of X and of Y, and how many pairs lie in each annulus, max(|X|, |Y|) in
-// [l, l + 1).
+// The accepted points: the sums of X and of Y, and the number of pairs in each annulus, max(|X|, |Y|) in [l,
+// l + 1).
 struct Tally {
   double sum_x = 0;
   double sum_y = 0;
   Counts pairs{};
 };
 
-// A point of the square (-1, 1)^2 and the square of its distance from the middle.
+// A point of the square (-1, 1)^2 and its squared distance from the centre.
 struct Point {
   double x;
   double y;
   double t;
 };
 
-// Of the points that pairs of numbers make, those within the unit circle; returns how many.
+// Keeps the points inside the unit circle; returns their number.
 int accept(std::span<const double> numbers, std::span<Point> accepted) {
   int count = 0;
   for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
     const double x = 2 * numbers[i] - 1;
     const double y = 2 * numbers[i + 1] - 1;
     const double t = x * x + y * y;
-    // Without a branch, which no processor would predict: what is not accepted is written over.
+    // Branch-free, as a branch would be unpredictable: rejected points are overwritten.
     accepted[count] = {x, y, t};
     count += t <= 1 ? 1 : 0;
   }
@@ -94,8 +94,8 @@ class EmbarrassinglyParallel final : public Kernel {
         problem_(of_class(problems, parameters)),
         batches_((std::int64_t{1} << problem_.log2_pairs) / batch_pairs, communicator.size()) {
     if (communicator.size() > batches_.end(communicator.size() - 1)) {
-      throw Unavailable(sentence({name, ": more processes than batches of numbers; ",
-                                  batches_.end(communicator.size() - 1), " would do"}));
+      throw Unavailable(sentence({name, ": more processes than batches of random numbers; ",
+                                  batches_.end(communicator.size() - 1), " would work"}));
     }
     require(batch_pairs * static_cast<std::int64_t>(2 * sizeof(double) + sizeof(Point)));
     numbers_.resize(2 * batch_pairs);
@@ -147,7 +147,7 @@ class EmbarrassinglyParallel final : public Kernel {
 const Registration registration{
     declaration({.name = name,
                  .title = "NAS EP",
-                 .summary = "NAS kernel EP: Gaussian pairs from random numbers, without communication",
+                 .summary = "NAS kernel EP: Gaussian random pairs, without communication",
                  .problem_class = problem_class(problems),
                  .operations = Operations::others},
                 make<EmbarrassinglyParallel>)};

@@ -1,8 +1,8 @@
-// application.npb_ft: a partial differential equation solved by Fourier transforms in three dimensions.
+// application.npb_ft: a partial differential equation solved by three-dimensional Fourier transforms.
 //
-// Timed: the initial conditions, their transform, and in each iteration the evolution, the transform back and
-// a checksum; the slowest process counts. After kernel FT of the NAS Parallel Benchmarks (RNR-94-007, section
-// 2.2.4). Each transform sends the whole grid from everyone to everyone.
+// Timed: the initial conditions, their transform, and in each iteration the evolution, the inverse transform
+// and a checksum; the slowest process counts. After kernel FT of the NAS Parallel Benchmarks (RNR-94-007,
+// section 2.2.4). Each transform sends the whole grid in an all-to-all.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -75,7 +75,7 @@ constexpr PerClass<Problem> problems{{{64, 64, 64, checksums_S},
                                       {512, 256, 256, checksums_B},
                                       {512, 512, 512, checksums_C}}};
 
-// exp(-4 alpha pi^2 k^2) for the wave numbers of a dimension, which count down again behind the middle.
+// exp(-4 alpha pi^2 k^2) for the wave numbers of a dimension, which decrease again in the second half.
 std::vector<double> decay(int points) {
   std::vector<double> factors(points);
   for (int at = 0; at < points; ++at) {
@@ -85,9 +85,9 @@ std::vector<double> decay(int points) {
   return factors;
 }
 
-// Layers of the grid are shared out across z (in space) or across y (of the spectrum, where z is
-// transformed). In both, x lies in one piece. The layers across z stand in parcels: all points for one
-// process together, so that they are sent as they lie; the layers across y come in order by themselves.
+// Layers of the grid are distributed across z (in space) or across y (of the spectrum, where z is
+// transformed). In both, x is contiguous. The layers across z are stored in parcels, all points for one
+// process together, and are sent in place; the layers across y arrive in order.
 class FourierTransform final : public Kernel {
  public:
   FourierTransform(const Parameters& parameters, const Communicator& communicator)
@@ -98,8 +98,9 @@ class FourierTransform final : public Kernel {
         z_layers_(problem_.nz, communicator.size()) {
     const int most = std::min(problem_.ny, problem_.nz);
     if (ranks() > most) {
-      throw Unavailable(sentence({name, " shares out the ", problem_.nz, " layers of its grid; ", ranks(),
-                                  " processes were given: ", most, " would do"}));
+      throw Unavailable(
+          sentence({name, " distributes the ", problem_.nz, " layers of its grid over the processes; ",
+                    ranks(), " processes were given: ", most, " would work"}));
     }
     const std::int64_t across_y = y_layers_.largest() * problem_.nz * problem_.nx;
     const std::int64_t across_z = z_layers_.largest() * problem_.ny * problem_.nx;
@@ -145,7 +146,7 @@ class FourierTransform final : public Kernel {
   }
   std::ptrdiff_t y_row(int y, int z) const { return (static_cast<std::ptrdiff_t>(z) * own_y() + y) * nx(); }
 
-  // As the suite has it, one transform that is not timed.
+  // One untimed transform, as NPB prescribes.
   void initialise() override { start(); }
 
   void iterate() override {
@@ -194,7 +195,7 @@ class FourierTransform final : public Kernel {
 
   Complex& plane_at(int x, int y) { return plane_[static_cast<std::size_t>(y) * nx() + x]; }
 
-  // A layer passes through `plane_` between its two transforms, which the cache holds.
+  // A layer passes through `plane_`, which stays in cache, between its two transforms.
   void transform_x(int z) {
     transform<Direction::forward>(
         fft_x_, 0, ny(), [&](int x, int y) SCOPE_INLINE { return z_row(y, z)[x]; },
@@ -225,7 +226,7 @@ class FourierTransform final : public Kernel {
     }
   }
 
-  // The spectrum decays by one more step of time, and is transformed back along z on the way.
+  // The spectrum decays by one more time step, and is transformed back along z on the way.
   void evolve_and_transform_z() {
     Complex* const spectrum = spectrum_.as<Complex>().data();
     for (int y = 0; y < own_y(); ++y) {
@@ -242,7 +243,7 @@ class FourierTransform final : public Kernel {
     }
   }
 
-  // Of 1024 points all over the grid.
+  // A sum over 1024 points all over the grid.
   Complex checksum() {
     std::array<double, 2> sum{};
     const auto first = static_cast<int>(z_layers_.begin(rank()));
@@ -286,7 +287,7 @@ class FourierTransform final : public Kernel {
   Width width_;
   Partition y_layers_;
   Partition z_layers_;
-  Parcels y_parcels_;  // of the layers across y, by who has them across z
+  Parcels y_parcels_;  // of the layers across y, by the process that has them across z
   Parcels z_parcels_;
   std::vector<int> row_begins_;   // of the rows of the first layer across z, by y
   std::vector<int> row_strides_;  // to the same row of the next layer
@@ -306,7 +307,7 @@ class FourierTransform final : public Kernel {
 const Registration registration{declaration(
     {.name = name,
      .title = "NAS FT",
-     .summary = "NAS kernel FT: Fourier transforms in three dimensions, by all-to-alls of the whole grid",
+     .summary = "NAS kernel FT: three-dimensional FFT with all-to-all transposes of the whole grid",
      .problem_class = problem_class(problems),
      .further = {vector_variant()}},
     make<FourierTransform>)};

@@ -1,4 +1,4 @@
-// application.npb_is: integers sorted by counting, in buckets that the processes share out.
+// application.npb_is: integers ranked by counting, in buckets distributed over the processes.
 //
 // Timed: ten times, the rank of every key: counts of the buckets summed over all processes, keys to the
 // process that owns their bucket, counting there. After kernel IS of the NAS Parallel Benchmarks
@@ -81,7 +81,7 @@ constexpr PerClass<Problem> problems{{{16,
                                          {129606274, 133997595, -1, 0},
                                          {21736814, 133525895, -1, 0}}}}}};
 
-// Of a set of keys, whatever their order.
+// Fingerprint of a set of keys, independent of their order.
 struct Fingerprint {
   std::int64_t count = 0;
   std::int64_t sum = 0;
@@ -104,10 +104,10 @@ class IntegerSort final : public Kernel {
         shift_(problem_.log2_range - log2_buckets) {
     if (ranks() > buckets) {
       throw Unavailable(sentence({name, " has ", buckets, " buckets of keys; ", ranks(),
-                                  " processes were given: ", buckets, " would do"}));
+                                  " processes were given: ", buckets, " would work"}));
     }
     const std::int64_t mine = blocks_.largest();
-    // The share of the keys after the exchange is even but for a bucket.
+    // After the exchange all processes have equally many keys, except for one bucket.
     require((3 * mine + range() + 3 * buckets) * static_cast<std::int64_t>(sizeof(Key)));
     make_keys();
     counts_ = Buffer(range() * sizeof(Key));
@@ -121,14 +121,14 @@ class IntegerSort final : public Kernel {
   Key range() const { return Key{1} << problem_.log2_range; }
   double total() const { return std::ldexp(1.0, problem_.log2_keys); }
 
-  // Keys go to hundreds of places at once: with small pages every other one would miss its address.
+  // Keys go to hundreds of positions at once: with small pages every other one would miss the TLB.
   static Buffer mapped(std::int64_t keys) {
     Buffer buffer(static_cast<std::size_t>(keys) * sizeof(Key));
     buffer.map();
     return buffer;
   }
 
-  // Each the mean of four random numbers, times the range.
+  // Each key is the mean of four random numbers, times the range.
   void make_keys() {
     RandomNumbers random(seed);
     random.skip(numbers_per_key * static_cast<std::uint64_t>(blocks_.begin(rank())));
@@ -149,7 +149,7 @@ class IntegerSort final : public Kernel {
     exchange().sum(std::span(known_keys_));
   }
 
-  // An untimed iteration, as the suite has it.
+  // One untimed iteration, as NPB prescribes.
   void initialise() override {
     std::copy(first_keys_.begin(), first_keys_.end(), keys_.begin());
     rank_keys(1);
@@ -176,7 +176,7 @@ class IntegerSort final : public Kernel {
     count_keys();
     for (int i = 0; i < tests; ++i) {
       const Key key = known_keys_[i];
-      // The rank of a key is the number of keys that are smaller.
+      // The rank of a key is the number of smaller keys.
       found_[iteration - 1][i] = key >= first_ && key < end_ ? smaller_ + rank_of(key) : 0;
     }
   }
@@ -187,7 +187,8 @@ class IntegerSort final : public Kernel {
     keys_[iteration + iteration_count] = range() - iteration;
   }
 
-  // Buckets in order to processes in order, so that each gets as many keys as the others, but for a bucket.
+  // Assigns buckets to processes in order, so that each process gets as many keys as the others, except for
+  // one bucket.
   void share_out_buckets() {
     std::array<Key, buckets> mine = bucket_sizes();
     std::array<Key, buckets> all = mine;
@@ -212,7 +213,7 @@ class IntegerSort final : public Kernel {
         }
         end_bucket = bucket + 1;
       }
-      // Two neighbours of one owner go one behind the other: half as many places are written to in turn.
+      // Two neighbouring buckets of one owner are filled towards each other: half as many write streams.
       if (bucket % 2 != 0 && owner == owner_before) stream_[bucket] = bucket - 1;
       owner_before = owner;
       sent_.counts[owner] += mine[bucket];
@@ -223,8 +224,8 @@ class IntegerSort final : public Kernel {
     end_ = first_bucket < 0 ? 0 : end_bucket << shift_;
   }
 
-  // Neighbouring keys may fall into one bucket, whose counts would wait for each other: four tables take
-  // turns.
+  // Neighbouring keys may fall into one bucket and make increments depend on each other: four tables
+  // alternate.
   std::array<Key, buckets> bucket_sizes() const {
     constexpr int tables = 4;
     std::array<std::array<Key, buckets>, tables> sizes{};
@@ -250,7 +251,7 @@ class IntegerSort final : public Kernel {
     sorted_ = received_.as<Key>().first(count);
   }
 
-  // counts[k] becomes the number of own keys that are at most k.
+  // counts[k] becomes the number of own keys <= k.
   void count_keys() {
     const auto counts = counts_.as<Key>();
     std::fill(counts.begin() + first_, counts.begin() + end_, 0);
@@ -259,7 +260,7 @@ class IntegerSort final : public Kernel {
   }
   std::int64_t rank_of(Key key) { return key == first_ ? 0 : counts_.as<Key>()[key - 1]; }
 
-  // The ranks of the known keys, iteration by iteration, as their owners found them. With one that is not 0.
+  // The ranks of the known keys, iteration by iteration, as found by their owners; 0 on other processes.
   std::vector<double> results() override {
     std::vector<double> ranks_found;
     for (auto& of_iteration : found_) {
@@ -280,8 +281,8 @@ class IntegerSort final : public Kernel {
     return wanted;
   }
 
-  // All keys, moved to their ranks, are in order on each process and from one to the next, and are the keys
-  // that were to be sorted.
+  // All keys, moved to their ranks, are in order on each process and from each to the next, and are the
+  // original keys.
   Check verify_further() override {
     const Fingerprint wanted = fingerprint_of_all(keys_);
     std::vector<Key> in_order(sorted_.size());
@@ -334,7 +335,7 @@ class IntegerSort final : public Kernel {
   Buffer out_{0};  // keys by bucket, and so by owner
   Buffer received_{0};
   std::array<Key, buckets> begins_{};  // of the buckets in out_
-  std::array<int, buckets> stream_{};  // by bucket: from which bucket's begin on its keys are written
+  std::array<int, buckets> stream_{};  // by bucket: the bucket from whose begin its keys are written
   Parcels sent_;
   std::span<Key> sorted_;     // the keys of the own buckets
   Buffer counts_{0};          // by key, of which the own range is used
@@ -347,7 +348,7 @@ class IntegerSort final : public Kernel {
 const Registration registration{
     declaration({.name = name,
                  .title = "NAS IS",
-                 .summary = "NAS kernel IS: ranks of integers, by an all-to-all of nearly all keys",
+                 .summary = "NAS kernel IS: integer ranking with an all-to-all of nearly all keys",
                  .problem_class = problem_class(problems),
                  .operations = Operations::others},
                 make<IntegerSort>)};

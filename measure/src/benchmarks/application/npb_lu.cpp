@@ -1,8 +1,9 @@
-// application.npb_lu: a flow, stepped forward by two sweeps of successive over-relaxation through the grid.
+// application.npb_lu: a flow solver; each time step does two sweeps of successive over-relaxation through the
+// grid.
 //
 // Timed: all time steps on every process; the slowest counts. After the simulated application LU of the NAS
-// Parallel Benchmarks (RNR-94-007, 3.3.4). A sweep goes through the processes like a wave, plane by plane:
-// very many short messages, each of which somebody waits for.
+// Parallel Benchmarks (RNR-94-007, 3.3.4). A sweep passes through the processes as a wavefront, plane by
+// plane: very many short messages, each on the critical path.
 //
 // Not for sanitisers: they take a minute to compile it.
 #include <array>
@@ -22,7 +23,7 @@ namespace {
 constexpr const char* name = "application.npb_lu";
 constexpr int faces_tag = 41;
 constexpr int wave_tag = 45;
-// What the fourth differences need of a neighbour.
+// Points that the fourth differences need from a neighbour.
 constexpr int fewest_points = 2;
 
 struct Problem : FlowProblem {
@@ -88,7 +89,7 @@ class Columns {
 
   const Box& box() const { return box_; }
   bool cut(int axis) const { return processes_[axis] > 1; }
-  // The process before (`step` -1) or after this one along x or y, or nobody.
+  // The process before (`step` -1) or after this one along x or y, or MPI_PROC_NULL.
   int beside(int axis, int step) const {
     const int there = place_[axis] + step;
     if (there < 0 || there >= processes_[axis]) return MPI_PROC_NULL;
@@ -98,7 +99,7 @@ class Columns {
  private:
   using Pair = std::array<int, 2>;
 
-  // As square as can be, the longer side along y: rows along x are what vectors run through.
+  // As square as possible, the longer side along y: vectors run along rows in x.
   static std::optional<Pair> squarest(int n, int processes) {
     std::optional<Pair> best;
     for (int x = 1; x * x <= processes; ++x) {
@@ -158,7 +159,7 @@ class OverRelaxedFlow final : public Kernel {
     std::vector<double> received;
   };
 
-  // The suite's rule: one step is done before the clock runs, then everything is set back.
+  // NPB's rule: one step is done untimed, then everything is restored.
   void initialise() override {
     set_u(*cell_, 0, initial_values);
     find_residual();
@@ -225,7 +226,7 @@ class OverRelaxedFlow final : public Kernel {
     for (int axis = 0; axis < 2; ++axis) send_wave(axis, -side, k);
   }
 
-  // The changes that the neighbour has found at its last row or column of a plane.
+  // The neighbour's changes at its last row or column of a plane.
   void receive_wave(int axis, int side, int k) {
     if (!columns_.cut(axis)) return;
     const int from = columns_.beside(axis, side);
@@ -241,7 +242,7 @@ class OverRelaxedFlow final : public Kernel {
     for_wave(axis, side < 0 ? 0 : cell_->size[axis] - 1, k, [&](double value) { *next++ = value; });
     exchange().send(wave_[axis], to, wave_tag + axis);
   }
-  // Hands `action` every number of the residual in row or column `at` of a plane.
+  // Calls `action` with every number of the residual in row or column `at` of a plane.
   template <class Action>
   void for_wave(int axis, int at, int k, Action&& action) {
     const int along = 1 - axis;
@@ -268,7 +269,7 @@ class OverRelaxedFlow final : public Kernel {
     return published;
   }
 
-  // Of the pressure over the faces of a box within the grid, by the trapezoidal rule.
+  // Integral of the pressure over the faces of a box within the grid, by the trapezoidal rule.
   double surface_integral() {
     const int n = problem_.n;
     const Extents first{1, 1, 2};
@@ -323,7 +324,7 @@ class OverRelaxedFlow final : public Kernel {
 const Registration registration{
     declaration({.name = name,
                  .title = "NAS LU",
-                 .summary = "NAS application LU: a flow by over-relaxation in waves of short messages",
+                 .summary = "NAS application LU: flow solver with SSOR in wavefronts of short messages",
                  .problem_class = problem_class(problems),
                  .further = {vector_variant()}},
                 make<OverRelaxedFlow>)};

@@ -1,8 +1,8 @@
 // application.npb_mg: V-cycles of a multigrid for the Poisson equation on a periodic cube.
 //
-// Timed: the residual of the start, a fixed number of V-cycles with the residual after each, and the norms;
-// the slowest process counts. After kernel MG of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.3). On
-// fine grids it shows memory bandwidth and faces of blocks, on coarse ones latency: there most processes
+// Timed: the initial residual, a fixed number of V-cycles with the residual after each, and the norms; the
+// slowest process counts. After kernel MG of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.3). Fine
+// grids are bound by memory bandwidth and the exchange of faces, coarse ones by latency, where most processes
 // wait.
 #include <algorithm>
 #include <bit>
@@ -44,7 +44,7 @@ constexpr PerClass<Problem> problems{{{32, 4, smoother_of_small, 0.5307707005734
                                       {256, 20, smoother_of_large, 0.1800564401355e-5},
                                       {512, 20, smoother_of_large, 0.5706732285740e-6}}};
 
-// A grid of the multigrid: the own blocks of the solution and of the residual.
+// One grid of the multigrid: the own blocks of the solution and of the residual.
 struct Level {
   Field u;
   Field r;
@@ -75,7 +75,7 @@ class Multigrid final : public Kernel {
  private:
   static Extents cube(int side) { return {side, side, side}; }
 
-  // Blocks of a coarser grid are those of the finer one, as far as its points go: J lies on 2 J + 1.
+  // Blocks of a coarser grid follow those of the finer one: J lies on 2 J + 1.
   void make_levels() {
     std::array<Halo::Bounds, 3> bounds;
     for (int d = 0; d < 3; ++d) {
@@ -107,7 +107,7 @@ class Multigrid final : public Kernel {
     }
   }
 
-  // v is +1 at the ten largest of random numbers, one for each point, -1 at the ten smallest, 0 elsewhere.
+  // v is +1 at the ten largest of the random numbers, one per point, -1 at the ten smallest, 0 elsewhere.
   void place_charges() {
     using Numbered = std::pair<double, std::int64_t>;
     std::vector<Numbered> least;
@@ -165,7 +165,7 @@ class Multigrid final : public Kernel {
 
   Level& finest_level() { return levels_.front(); }
 
-  // As the suite has it, one V-cycle that is not timed; then u = 0 again.
+  // One untimed V-cycle, as NPB prescribes; then u = 0 again.
   void initialise() override {
     finest_level().u.clear();
     find_residual();
@@ -207,7 +207,7 @@ class Multigrid final : public Kernel {
     in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { prolong<lanes>(coarse.u, fine.u, how, line_); });
   }
 
-  // u += M r: the residual goes down to the coarsest grid, corrections come up again.
+  // u += M r: the residual is restricted to the coarsest grid, corrections are interpolated back.
   void v_cycle() {
     for (int fine = 0; fine + 1 < depth_; ++fine) {
       Level& coarse = levels_[fine + 1];

@@ -1,5 +1,4 @@
-// application.npb_sp: a flow, stepped forward by three sweeps of scalar systems on five diagonals, along x, y
-// and z.
+// application.npb_sp: a flow solver; each time step solves scalar pentadiagonal systems along x, y and z.
 //
 // Timed: all time steps on every process; the slowest counts. After the simulated application SP of the NAS
 // Parallel Benchmarks (RNR-94-007, 3.3.3). As BT, but with twice the steps and little arithmetic between two
@@ -67,7 +66,7 @@ class ScalarPentadiagonalFlow final : public AlternatingDirections<ScalarPentadi
 const Registration registration{
     declaration({.name = name,
                  .title = "NAS SP",
-                 .summary = "NAS application SP: a flow by scalar systems on five diagonals",
+                 .summary = "NAS application SP: flow solver with scalar pentadiagonal systems",
                  .problem_class = problem_class(problems),
                  .further = {vector_variant()}},
                 make<ScalarPentadiagonalFlow>)};

@@ -1,8 +1,8 @@
-// mpi.bandwidth: how much a stream of messages in one direction carries.
+// mpi.bandwidth: bandwidth of a stream of messages in one direction.
 //
 // Timed: a window of messages from rank 0 to rank 1 and an empty acknowledgement back, on rank 0's clock. The
-// receives of a window are posted together; in ready mode, before the sender hears that it may begin. After
-// thesis 6.5.3 (MPI_Send, MPI_Irecv, MPI_Waitall).
+// receives of a window are posted together; in ready mode, before the sender is told to begin. After thesis
+// 6.5.3 (MPI_Send, MPI_Irecv, MPI_Waitall).
 #include <vector>
 
 #include "benchmarks/mpi/send_mode.hpp"
@@ -55,7 +55,7 @@ class Bandwidth final : public Benchmark {
     }
   }
 
-  // Every message of a window arrives in the same place, as streams of a program do in a receive buffer.
+  // Every message of a window arrives in the same buffer, as in other suites.
   Check verify(std::uint64_t seed) override {
     if (sender_) return {};
     return {static_cast<std::int64_t>(bytes_), pattern_problem(message_.bytes(), seed)};
@@ -102,7 +102,7 @@ const Registration registration{{
                    size("message_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "payload of each message"),
                    call("window", "", 64, 1, 4096, "messages sent before one acknowledgement"),
                    call("completion", "nonblocking,blocking",
-                        "the sender's calls: requests, or calls that return when done")},
+                        "the sender's calls: non-blocking or blocking")},
     .definition = Definition::local,
     .metrics = {bytes_per_second(), messages_per_second()},
     .sweeps = {{"baseline",

@@ -1,4 +1,4 @@
-// mpi.barrier: how long the library takes to bring all processes together.
+// mpi.barrier: time of the library's barrier over all processes.
 //
 // Timed: from the agreed start to the last exit on the synchronised clock; other definitions from the same
 // raw times. Model 6.15 of the thesis: t = t_oc + t_init p + t_s ceil(log2 p).
@@ -38,7 +38,7 @@ class Barrier final : public Collective {
     Collective::run(repetition);
   }
 
-  // One rank comes late: nobody may leave before it has come.
+  // One rank enters late: no rank may leave before.
   Check verify(std::uint64_t seed) override {
     const int late = static_cast<int>(seed % communicator_.size());
     if (communicator_.rank() == late) usleep(static_cast<useconds_t>(delay_s * 1e6));
@@ -47,9 +47,9 @@ class Barrier final : public Collective {
     const double left_s = clock_->now();
     MPI_Bcast(&came_s, 1, MPI_DOUBLE, late, communicator_.handle());
     const bool early = left_s < came_s - delay_s / 2;
-    return {
-        1, early ? sentence({"left the barrier ", (came_s - left_s) * 1e6, " us before rank ", late, " came"})
-                 : ""};
+    return {1, early ? sentence({"this rank left the barrier ", (came_s - left_s) * 1e6, " us before rank ",
+                                 late, " came"})
+                     : ""};
   }
 
  private:
@@ -59,7 +59,7 @@ class Barrier final : public Collective {
 const Registration registration{{
     .name = "mpi.barrier",
     .title = "barrier",
-    .summary = "barrier: from the common start to the last exit",
+    .summary = "barrier: from common start to last exit",
     .routines = collective_routines(calls),
     .parameters = {call_parameter()},
     .definition = Definition::global,

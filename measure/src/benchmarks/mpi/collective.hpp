@@ -1,8 +1,8 @@
-// What all collectives of the MPI level share: the ways of calling one, and the time that a call hides.
+// The common part of all MPI collectives: the ways of calling one, and the hidden share of a call.
 //
-// A collective is called in one of four ways: blocking; non-blocking and waited for at once; the same with a
-// computation of equal length between the two (overlapped); persistent, started and waited for. Timed is the
-// call (for persistent ones start and wait, not the initialisation), from the agreed start to the last exit.
+// A collective is called in one of four ways: blocking; non-blocking with an immediate wait; the same with a
+// computation of equal length between the two (overlapped); persistent, with start and wait. The call is
+// timed (for persistent ones start and wait, not the initialisation), from the agreed start to the last exit.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace scope {
 
-// A number for each rank as MPI's calls want them: narrow, or wide where narrow cannot hold them.
+// Counts or displacements for each rank as MPI's calls expect them: narrow, or wide where int is too small.
 template <class Wide>
 class PerRank {
  public:
@@ -49,12 +49,12 @@ struct PerRankBlocks {
   PerRank<MPI_Aint> offsets;
 };
 
-// Whatever some collective takes.
+// The arguments of any collective.
 struct Arguments {
   const void* send = nullptr;
   void* receive = nullptr;
   std::int64_t count = 0;  // of elements: the vector, or the block of one rank
-  PerRankBlocks sends;     // of the calls that take a count for each rank
+  PerRankBlocks sends;     // for calls that take a count for each rank
   PerRankBlocks receives;
   MPI_Datatype type = MPI_BYTE;
   MPI_Op op = MPI_OP_NULL;
@@ -71,7 +71,7 @@ struct Calls {
   Text nonblocking;  // MPI_Ibcast
   Text persistent;   // MPI_Bcast_init
   Call narrow = nullptr;
-  Call wide = nullptr;  // with MPI_Count for int; null where the library has none
+  Call wide = nullptr;  // with MPI_Count for int; null where the library has no such call
 };
 
 #if defined(SCOPE_HAS_PERSISTENT_COLLECTIVES)
@@ -120,7 +120,7 @@ class Collective : public Benchmark {
   Collective(const Parameters& parameters, const Communicator& communicator)
       : communicator_(communicator), mode_(parameters.choice("call")) {
     if (mode_ == "persistent" && !has_persistent_collectives) {
-      throw Unavailable("call=persistent: the library has no persistent collectives (MPI 4)");
+      throw Unavailable("call=persistent: this MPI library has no persistent collectives (MPI 4)");
     }
   }
   Collective(const Collective&) = delete;
@@ -137,7 +137,7 @@ class Collective : public Benchmark {
     } else if (mode_ == "nonblocking") {
       repetition.time([&] { call_and_wait(); });
     } else if (mode_ == "persistent") {
-      // Not in the constructor: all ranks must have got that far.
+      // Not in the constructor: all ranks must have reached this point.
       if (request_ == MPI_REQUEST_NULL) call_(arguments_, Way::persistent, &request_);
       repetition.time([&] { start_and_wait(); });
     } else {
@@ -146,13 +146,12 @@ class Collective : public Benchmark {
   }
 
  protected:
-  // Says what is called, with counts and offsets up to `largest`. Throws Unavailable where the library
-  // cannot.
+  // Selects the call for counts and offsets up to `largest`. Throws Unavailable where the library has none.
   void choose(const Calls& calls, std::int64_t largest) {
     const bool wide = largest > INT_MAX;
     if (wide && calls.wide == nullptr) {
       throw Unavailable(sentence(
-          {"counts up to ", largest, " need the large-count calls of MPI 4, which the library lacks"}));
+          {"counts up to ", largest, " need the large-count calls of MPI 4, which this MPI library lacks"}));
     }
     call_ = wide ? calls.wide : calls.narrow;
   }
@@ -162,7 +161,7 @@ class Collective : public Benchmark {
     arguments_.comm = communicator_.handle();
   }
 
-  // One operation, called in the way that is measured. Never timed.
+  // One operation, called in the measured way. Never timed.
   void operate() {
     if (mode_ == "blocking") {
       call_(arguments_, Way::blocking, nullptr);
@@ -199,8 +198,8 @@ class Collective : public Benchmark {
     repetition.observe("hidden_share", (communication_s_ + computation_s_ - total_s) / shorter_s);
   }
 
-  // Takes the times of the communication and of a computation of equal length, each alone. Once for each
-  // group of repetitions, so that both are of the same minute as the whole.
+  // Times the communication and a computation of equal length, each alone, once per group of repetitions, so
+  // that both were measured close to the whole.
   void calibrate(const TickClock& ticks) {
     communication_s_ = typical([&] {
       dissemination_barrier(communicator_);
@@ -247,15 +246,16 @@ class Collective : public Benchmark {
 };
 
 inline Parameter call_parameter() {
-  return call("call", "blocking,nonblocking,overlapped,persistent",
-              "blocking, non-blocking, non-blocking around a computation of equal length, or persistent");
+  return call(
+      "call", "blocking,nonblocking,overlapped,persistent",
+      "blocking, non-blocking, non-blocking overlapped with a computation of equal length, or persistent");
 }
 inline Parameter root_parameter() {
-  return call("root", "", 0, 0, INT_MAX, "the rank that has or gets everything");
+  return call("root", "", 0, 0, INT_MAX, "the root rank");
 }
 inline Parameter block_parameter() {
   return call("blocks", "equal,proportional,one_empty,one_has_all",
-              "share of each rank: all the same, growing with the rank, none for one, all for one");
+              "share of each rank: equal, proportional to the rank, none for one rank, all for one rank");
 }
 inline Parameter message_parameter(Text meaning) {
   return size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, meaning);
@@ -267,7 +267,7 @@ inline std::vector<Metric> collective_metrics() {
   return {seconds("time_s"), bytes_per_second(), hidden_share()};
 }
 
-// A non-blocking or persistent routine stands for the start and its wait together.
+// A non-blocking or persistent routine represents its start and its wait together.
 inline std::vector<Binding> collective_routines(const Calls& calls,
                                                 Binding::Bytes bytes = Binding::Bytes::per_block) {
   return {{calls.blocking, "call=blocking", bytes},
@@ -284,7 +284,8 @@ inline int checked_root(const Parameters& parameters, const Communicator& commun
   return static_cast<int>(root);
 }
 
-// The length of each rank's block, `total` in all. The empty or only one is before the root in rank order.
+// The length of each rank's block, `total` in all. The special rank, with none or all, precedes the root in
+// rank order.
 inline std::vector<std::int64_t> block_lengths(const std::string& blocks, std::int64_t total, int ranks,
                                                int root) {
   std::vector<std::int64_t> lengths(ranks);

@@ -1,10 +1,10 @@
 // The collectives that move data: one row each of a table.
 //
-// Timed: see collective.hpp. Buffers are the same in every repetition, and so warm. Every byte received is
-// compared, with new contents for each group of repetitions; each block has a pattern of its own, so that
-// blocks in each other's places are noticed. Effective bandwidth after the thesis, eq. 6.1: the payloads of
-// all p processes over the time. A process's payload is all that it sends or gets, whichever is more; of the
-// root's operations it is what each process gets from or gives to the root.
+// Timed: see collective.hpp. Every repetition uses the same buffers, which are therefore warm. Every byte
+// received is compared, with new contents for each group of repetitions; each block has its own pattern, so
+// that swapped blocks are detected. Effective bandwidth after the thesis, eq. 6.1: the payloads of all p
+// processes over the time. A process's payload is the larger of all that it sends and receives; for rooted
+// operations, what each process receives from or sends to the root.
 #include "benchmarks/mpi/collective.hpp"
 #include "memory/buffer.hpp"
 #include "text/words.hpp"
@@ -12,48 +12,49 @@
 namespace scope::collective_movement {
 namespace {
 
-// Who has data for whom.
+// The direction of the data.
 enum class Flow { same_from_root, from_root, to_root, from_all_to_all, each_to_each };
 
 struct Row {
   const char* name;
   const char* title;
   const char* summary;
-  const char* message;  // what message_bytes means
+  const char* message;  // meaning of message_bytes
   Flow flow;
   bool takes_blocks;  // lengths may differ
   Calls calls;
 };
 
 const Row rows[] = {
-    {"mpi.broadcast", "broadcast", "broadcast: all get the root's message", "what every process gets",
-     Flow::same_from_root, false, SCOPE_CALLS(Bcast, Ibcast, a.receive, a.count, a.type, a.root, a.comm)},
-    {"mpi.scatter", "scatter", "scatter: each process gets its block from the root", "block of one process",
-     Flow::from_root, false,
+    {"mpi.broadcast", "broadcast", "broadcast: every process receives the root's message",
+     "message that every process receives", Flow::same_from_root, false,
+     SCOPE_CALLS(Bcast, Ibcast, a.receive, a.count, a.type, a.root, a.comm)},
+    {"mpi.scatter", "scatter", "scatter: each process receives its block from the root",
+     "block of one process", Flow::from_root, false,
      SCOPE_CALLS(Scatter, Iscatter, a.send, a.count, a.type, a.receive, a.count, a.type, a.root, a.comm)},
-    {"mpi.scatterv", "scatter (v)", "scatter of blocks that may differ in length",
-     "mean block of one process", Flow::from_root, true,
+    {"mpi.scatterv", "scatter (v)", "scatter of blocks of individual lengths", "mean block of one process",
+     Flow::from_root, true,
      SCOPE_CALLS(Scatterv, Iscatterv, a.send, a.sends.counts, a.sends.offsets, a.type, a.receive, a.count,
                  a.type, a.root, a.comm)},
-    {"mpi.gather", "gather", "gather: the root gets the blocks of all processes", "block of one process",
+    {"mpi.gather", "gather", "gather: the root receives the blocks of all processes", "block of one process",
      Flow::to_root, false,
      SCOPE_CALLS(Gather, Igather, a.send, a.count, a.type, a.receive, a.count, a.type, a.root, a.comm)},
-    {"mpi.gatherv", "gather (v)", "gather of blocks that may differ in length", "mean block of one process",
+    {"mpi.gatherv", "gather (v)", "gather of blocks of individual lengths", "mean block of one process",
      Flow::to_root, true,
      SCOPE_CALLS(Gatherv, Igatherv, a.send, a.count, a.type, a.receive, a.receives.counts, a.receives.offsets,
                  a.type, a.root, a.comm)},
-    {"mpi.allgather", "allgather", "allgather: all get the blocks of all processes", "block of one process",
-     Flow::from_all_to_all, false,
+    {"mpi.allgather", "allgather", "allgather: every process receives the blocks of all",
+     "block of one process", Flow::from_all_to_all, false,
      SCOPE_CALLS(Allgather, Iallgather, a.send, a.count, a.type, a.receive, a.count, a.type, a.comm)},
-    {"mpi.allgatherv", "allgather (v)", "allgather of blocks that may differ in length",
+    {"mpi.allgatherv", "allgather (v)", "allgather of blocks of individual lengths",
      "mean block of one process", Flow::from_all_to_all, true,
      SCOPE_CALLS(Allgatherv, Iallgatherv, a.send, a.count, a.type, a.receive, a.receives.counts,
                  a.receives.offsets, a.type, a.comm)},
-    {"mpi.alltoall", "all-to-all", "all-to-all: each process has a block for each",
-     "block from one process to one", Flow::each_to_each, false,
+    {"mpi.alltoall", "all-to-all", "all-to-all: each process sends a block to every process",
+     "block from one process to one other", Flow::each_to_each, false,
      SCOPE_CALLS(Alltoall, Ialltoall, a.send, a.count, a.type, a.receive, a.count, a.type, a.comm)},
-    {"mpi.alltoallv", "all-to-all (v)", "all-to-all of blocks that may differ in length",
-     "mean block from one process to one", Flow::each_to_each, true,
+    {"mpi.alltoallv", "all-to-all (v)", "all-to-all of blocks of individual lengths",
+     "mean block from one process to one other", Flow::each_to_each, true,
      SCOPE_CALLS(Alltoallv, Ialltoallv, a.send, a.sends.counts, a.sends.offsets, a.type, a.receive,
                  a.receives.counts, a.receives.offsets, a.type, a.comm)},
 };
@@ -62,7 +63,7 @@ bool is_rooted(const Row& row) {
   return row.flow != Flow::from_all_to_all && row.flow != Flow::each_to_each;
 }
 
-// Blocks one after another in a buffer, each with the number that tells its pattern from the others'.
+// Consecutive blocks in a buffer, each with the number that selects its pattern.
 struct Blocks {
   std::vector<std::int64_t> lengths;
   std::vector<std::uint64_t> numbers;
@@ -139,7 +140,7 @@ class Movement final : public Collective {
  private:
   bool in_place() const { return row_.flow == Flow::same_from_root; }
 
-  // Says which blocks this rank sends and gets, when `lengths` are those of the ranks.
+  // Determines the blocks that this rank sends and receives, given the `lengths` of all ranks.
   void lay_out(const std::vector<std::int64_t>& lengths) {
     const auto ranks = static_cast<std::uint64_t>(communicator_.size());
     const auto me = static_cast<std::uint64_t>(communicator_.rank());
@@ -165,7 +166,7 @@ class Movement final : public Collective {
         received_ = all;
         break;
       case Flow::each_to_each:
-        // The length depends on the distance, so that all send and get equally much.
+        // The length depends on the distance, so that all ranks send and receive the same amount.
         for (std::uint64_t other = 0; other < ranks; ++other) {
           sent_.lengths.push_back(lengths[(other + ranks - me) % ranks]);
           sent_.numbers.push_back(me * ranks + other);
@@ -192,7 +193,7 @@ Declaration declaration(const Row& row) {
   made.name = row.name;
   made.title = row.title;
   made.summary = row.summary;
-  // Of what each process has for each, its call takes all.
+  // The call takes everything that each process has for each other.
   made.routines = collective_routines(
       row.calls, row.flow == Flow::each_to_each ? Binding::Bytes::total : Binding::Bytes::per_block);
   made.parameters = {message_parameter(row.message)};

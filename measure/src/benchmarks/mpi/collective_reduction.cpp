@@ -1,10 +1,10 @@
-// The collectives that combine the vectors of all processes: one row each of a table.
+// The collectives that reduce the vectors of all processes: one row each of a table.
 //
 // Timed: see collective.hpp. Buffers are warm. Every element of the result is compared, with new contents for
-// each group of repetitions; each rank contributes differently, so that one that is missing or counted twice
-// is noticed. Sums are of doubles that hold whole numbers: exact in any order. MPI_LOR is the thesis's
-// operation of a single cycle. Effective bandwidth after the thesis, eq. 6.1: the vectors of all p processes
-// over the time.
+// each group of repetitions; each rank contributes different values, so that a missing or doubled
+// contribution is detected. Sums are of doubles that hold whole numbers: exact in any order. The thesis chose
+// MPI_LOR because it takes a single cycle. Effective bandwidth after the thesis, eq. 6.1: the vectors of all
+// p processes over the time.
 #include "benchmarks/mpi/collective.hpp"
 #include "memory/buffer.hpp"
 #include "text/words.hpp"
@@ -12,39 +12,39 @@
 namespace scope::collective_reduction {
 namespace {
 
-// Which part of the combined vector a process gets.
+// The part of the reduced vector that a process receives.
 enum class Result { all_on_root, all, up_to_me, before_me, my_block };
 
 struct Row {
   const char* name;
   const char* title;
   const char* summary;
-  const char* message;  // what message_bytes means
+  const char* message;  // meaning of message_bytes
   Result result;
   bool takes_blocks;  // lengths may differ
   Calls calls;
 };
 
 const Row rows[] = {
-    {"mpi.reduce", "reduce", "reduce: the root gets the combined vector", "vector of one process",
+    {"mpi.reduce", "reduce", "reduce: the root receives the reduced vector", "vector of one process",
      Result::all_on_root, false,
      SCOPE_CALLS(Reduce, Ireduce, a.send, a.receive, a.count, a.type, a.op, a.root, a.comm)},
-    {"mpi.allreduce", "allreduce", "allreduce: all get the combined vector", "vector of one process",
-     Result::all, false,
+    {"mpi.allreduce", "allreduce", "allreduce: every process receives the reduced vector",
+     "vector of one process", Result::all, false,
      SCOPE_CALLS(Allreduce, Iallreduce, a.send, a.receive, a.count, a.type, a.op, a.comm)},
-    {"mpi.scan", "scan", "scan: each process gets what the ranks up to it combine to",
+    {"mpi.scan", "scan", "scan: each process receives the reduction over all ranks up to its own",
      "vector of one process", Result::up_to_me, false,
      SCOPE_CALLS(Scan, Iscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
-    {"mpi.exscan", "exclusive scan", "exscan: each process gets what the ranks before it combine to",
+    {"mpi.exscan", "exclusive scan", "exscan: each process receives the reduction over all lower ranks",
      "vector of one process", Result::before_me, false,
      SCOPE_CALLS(Exscan, Iexscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
     {"mpi.reduce_scatter_block", "reduce-scatter (equal blocks)",
-     "reduce-scatter: each process gets its block of the combined vector", "block that one process gets",
-     Result::my_block, false,
+     "reduce-scatter: each process receives its block of the reduced vector",
+     "block that one process receives", Result::my_block, false,
      SCOPE_CALLS(Reduce_scatter_block, Ireduce_scatter_block, a.send, a.receive, a.count, a.type, a.op,
                  a.comm)},
-    {"mpi.reduce_scatter", "reduce-scatter", "reduce-scatter of blocks that may differ in length",
-     "mean block that one process gets", Result::my_block, true,
+    {"mpi.reduce_scatter", "reduce-scatter", "reduce-scatter of blocks of individual lengths",
+     "mean block that one process receives", Result::my_block, true,
      SCOPE_CALLS(Reduce_scatter, Ireduce_scatter, a.send, a.receive, a.receives.counts, a.type, a.op,
                  a.comm)},
 };
@@ -57,7 +57,7 @@ struct Sum {
   static Item contribution(std::uint64_t word, std::uint64_t rank, std::uint64_t /*ranks*/) {
     return static_cast<Item>(first(word) + rank * second(word));
   }
-  // What the first `count` ranks make together.
+  // The reduction over the first `count` ranks.
   static Item combination(std::uint64_t word, std::uint64_t count, std::uint64_t /*ranks*/) {
     return static_cast<Item>(count * first(word) + count * (count - 1) / 2 * second(word));
   }
@@ -67,7 +67,7 @@ struct Sum {
   static std::uint64_t second(std::uint64_t word) { return (word >> 32) % 256; }
 };
 
-// One rank, or none, says yes.
+// At most one rank contributes true.
 struct LogicalOr {
   using Item = int;
   static MPI_Datatype type() { return MPI_INT; }
@@ -162,8 +162,8 @@ class Reduction final : public Collective {
 
   std::uint64_t ranks_;
   std::uint64_t rank_;
-  std::uint64_t contributors_;  // the result combines the vectors of so many ranks, from rank 0 on
-  std::uint64_t first_ = 0;     // element of the vector that the result begins with
+  std::uint64_t contributors_;  // the number of ranks, from rank 0 on, whose vectors the result combines
+  std::uint64_t first_ = 0;     // first element of the vector in the result
   std::size_t items_ = 0;
   Buffer vector_{0};
   Buffer combined_{0};
@@ -174,7 +174,7 @@ Declaration declaration(const Row& row) {
   made.name = row.name;
   made.title = row.title;
   made.summary = row.summary;
-  // What is scattered afterwards, the call takes whole.
+  // The call takes the whole vector that is scattered afterwards.
   made.routines = collective_routines(
       row.calls, row.result == Result::my_block ? Binding::Bytes::total : Binding::Bytes::per_block);
   made.parameters = {message_parameter(row.message),

@@ -1,4 +1,4 @@
-// mpi.comms1: COMMS1 of PARKBENCH, a message and its echo with MPI_Send and MPI_Recv.
+// mpi.comms1: PARKBENCH COMMS1, a message and its echo with MPI_Send and MPI_Recv.
 //
 // Timed: a round trip on rank 0's clock; half of it is the time of a message. Every rank uses one buffer, as
 // the original does. Run for a pair on one host and a pair on two. After Hockney and Berry 1994, PARKBENCH
@@ -29,7 +29,7 @@ class Comms1 final : public Echo {
 const Registration registration{{
     .name = "mpi.comms1",
     .title = "COMMS1",
-    .summary = "COMMS1: a message and its echo, explicit send and receive, local and remote pairs",
+    .summary = "COMMS1: ping-pong with blocking send and receive, local and remote pairs",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message")},
     .definition = Definition::half_round_trip,

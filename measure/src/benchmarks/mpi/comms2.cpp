@@ -1,7 +1,7 @@
-// mpi.comms2: COMMS2 of PARKBENCH, two messages that cross each other in MPI_Sendrecv.
+// mpi.comms2: PARKBENCH COMMS2, a simultaneous exchange of two messages by MPI_Sendrecv.
 //
 // Timed: an exchange on both ranks' own clocks; the slower one counts. Both messages count for the bandwidth,
-// so that a full-duplex way may reach twice the ping-pong's. After Hockney and Berry 1994, PARKBENCH report
+// so that a full-duplex path may reach twice the ping-pong's. After Hockney and Berry 1994, PARKBENCH report
 // 1, section 3.3.2, and the NetFinity study.
 #include <array>
 
@@ -46,7 +46,7 @@ class Comms2 final : public Benchmark {
   std::span<std::byte> received() override { return arrived_.bytes(); }
 
  private:
-  // The two messages differ, so that none can be taken for the other.
+  // The two messages differ, so that they cannot be confused.
   std::uint64_t own(std::uint64_t seed) const { return 2 * seed + (1 - partner_); }
   std::uint64_t others(std::uint64_t seed) const { return 2 * seed + partner_; }
 
@@ -59,7 +59,7 @@ class Comms2 final : public Benchmark {
 const Registration registration{{
     .name = "mpi.comms2",
     .title = "COMMS2",
-    .summary = "COMMS2: two messages cross in MPI_Sendrecv, full duplex, local and remote pairs",
+    .summary = "COMMS2: simultaneous exchange by MPI_Sendrecv, local and remote pairs",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each of the two messages")},
     .definition = Definition::local,

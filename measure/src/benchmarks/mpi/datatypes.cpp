@@ -1,7 +1,7 @@
-// mpi.datatypes: what it costs to send data that do not lie together.
+// mpi.datatypes: the cost of sending non-contiguous data.
 //
-// Timed: a ping-pong of so many bytes, on rank 0's clock; half a round trip counts. They lie together, or in
-// blocks with gaps as long as the blocks, described by MPI_Type_vector or MPI_Type_indexed, packed by
+// Timed: a ping-pong of message_bytes on rank 0's clock; half a round trip counts. The data are contiguous,
+// or in blocks with gaps as long as the blocks, described by MPI_Type_vector or MPI_Type_indexed, packed by
 // MPI_Pack, or copied by a plain loop. Packing and unpacking belong to the message and are timed.
 #include <cstring>
 #include <vector>
@@ -69,7 +69,7 @@ class Datatypes final : public Benchmark {
     }
   }
 
-  // The blocks hold the message, and nothing was written between them.
+  // The blocks hold the message, and the gaps are untouched.
   Check verify(std::uint64_t seed) override {
     Check check{static_cast<std::int64_t>(data_.size()), ""};
     write_pattern(expected_.bytes(), seed);
@@ -79,7 +79,7 @@ class Datatypes final : public Benchmark {
       }
       for (int gap = block_bytes_; gap < stride_ && check.problem.empty(); ++gap) {
         if (block(i)[gap] != std::byte{0}) {
-          check.problem = sentence({"something was written behind block ", i});
+          check.problem = sentence({"data were written into the gap after block ", i});
         }
       }
     }
@@ -140,12 +140,12 @@ class Datatypes final : public Benchmark {
 const Registration registration{{
     .name = "mpi.datatypes",
     .title = "derived datatypes",
-    .summary = "ping-pong of scattered blocks: derived datatypes against packing by hand",
+    .summary = "ping-pong of non-contiguous data: derived datatypes against manual packing",
     .ranks = Ranks::exactly(2),
     .parameters = {layout("layout", "vector,contiguous,indexed,hand_packed,mpi_pack",
-                          "how the blocks lie and who brings them together"),
+                          "layout of the blocks, and who packs them"),
                    size("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each message"),
-                   layout("block_bytes", "B", 8, 1, 1 << 20, "length of a block, and of the gap behind it")},
+                   layout("block_bytes", "B", 8, 1, 1 << 20, "length of a block and of the gap after it")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2 layout=contiguous,vector,hand_packed block_bytes=8 message_bytes=64Ki"},

@@ -1,5 +1,5 @@
-// What every ping-pong shares: one message that is echoed from where it arrived, so that one wrong byte
-// anywhere stays wrong to the end.
+// The common part of every ping-pong: a message is echoed from the buffer in which it arrived, so that one
+// wrong byte anywhere persists to the end.
 #pragma once
 
 #include "benchmark.hpp"
@@ -7,8 +7,8 @@
 
 namespace scope {
 
-// The plain loop that everybody writes: who is first sends and waits for the answer, the other answers.
-// `send` and `receive` should hold what they need by value.
+// The plain loop: the first rank sends and waits for the answer, the other answers. `send` and `receive`
+// should hold their data by value.
 template <class Send, class Receive>
 void time_round_trips(Repetition& repetition, bool first, Send send, Receive receive) {
   if (first) {

@@ -1,7 +1,7 @@
-// mpi.hot_potato: one message handed on around all processes, the generalised ping-pong of P-COMS.
+// mpi.hot_potato: one message passed around all processes, the generalised ping-pong of P-COMS.
 //
 // Timed: a full round on every rank's own clock; the slowest rank counts. The time of a hop is the round's
-// over the number of processes, so that two processes give the ping-pong.
+// time over the number of processes, so that two processes give the ping-pong.
 #include "benchmarks/mpi/echo.hpp"
 
 namespace scope::hot_potato {
@@ -39,7 +39,7 @@ class HotPotato final : public Benchmark {
     time_round_trips(repetition, first_, hand_on, take);
   }
 
-  // Handed on from where it arrived: one wrong byte anywhere stays wrong to the end.
+  // Forwarded from the buffer in which it arrived: one wrong byte anywhere persists to the end.
   Check verify(std::uint64_t seed) override {
     return {static_cast<std::int64_t>(message_.size()), pattern_problem(message_.bytes(), seed)};
   }
@@ -58,9 +58,9 @@ class HotPotato final : public Benchmark {
 const Registration registration{{
     .name = "mpi.hot_potato",
     .title = "hot potato",
-    .summary = "one message around all processes: time per hop",
+    .summary = "one message passed around all processes: time per hop",
     .ranks = Ranks::at_least(2),
-    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload that is handed on")},
+    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of the message")},
     .definition = Definition::local,
     .metrics = {seconds_per_step("hop_s").labelled("time per hop"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=all message_bytes=0,64Ki"},

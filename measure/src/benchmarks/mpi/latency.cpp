@@ -1,4 +1,4 @@
-// mpi.latency: the ping-pong of the message-passing library, in all its send modes.
+// mpi.latency: the ping-pong of the MPI library, in all its send modes.
 //
 // Timed: a message from rank 0 to rank 1 and its echo, on rank 0's clock; half of it is the latency. In ready
 // mode every receive is posted before its message can be sent, as the standard demands. After thesis 6.5.3,
@@ -40,7 +40,7 @@ class PingPong final : public Benchmark {
   Work work() const override { return {.bytes = static_cast<double>(bytes_), .messages = 1}; }
 
   void fill(std::uint64_t seed) override {
-    // In ready mode the receiver's next message already has its place in the other buffer.
+    // In ready mode the receiver's next message is already posted in the other buffer.
     if (first_) {
       write_pattern(current().bytes(), seed);
     } else {
@@ -58,7 +58,8 @@ class PingPong final : public Benchmark {
     }
   }
 
-  // Echoes are sent from where the message arrived: one wrong byte anywhere stays wrong to the end.
+  // Echoes are sent from the buffer in which the message arrived: one wrong byte anywhere persists to the
+  // end.
   Check verify(std::uint64_t seed) override { return {bytes_, pattern_problem(current().bytes(), seed)}; }
 
   std::span<std::byte> received() override { return current().bytes(); }
@@ -70,7 +71,7 @@ class PingPong final : public Benchmark {
   Buffer& other() { return buffers_[1 - place_]; }
   void turn() { place_ = 1 - place_; }
 
-  // The plain loop that everybody writes; what it needs is fetched before it.
+  // The plain loop; its variables are fetched before.
   void time_blocking(Repetition& repetition) {
     const auto send = mode_.send;
     void* const buffer = current().data();
@@ -136,7 +137,7 @@ class PingPong final : public Benchmark {
   int place_ = 0;
 };
 
-// A message that is waited for takes as long as one that is received, whichever call posted the receive.
+// A message takes the same time however its receive was posted.
 const Registration registration{{
     .name = "mpi.latency",
     .title = "ping-pong",
@@ -149,7 +150,7 @@ const Registration registration{{
                  {"MPI_Rsend", "mode=ready completion=blocking"}},
     .rungs = {{Pattern::ping_pong, "", "mode=standard completion=blocking"}},
     .parameters = {send_mode_parameter(),
-                   call("completion", "blocking,nonblocking", "calls that return when done, or requests"),
+                   call("completion", "blocking,nonblocking", "blocking or non-blocking calls"),
                    size("message_bytes", "B", 0, 0, std::int64_t{1} << 36, "payload of each message")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},

@@ -1,4 +1,4 @@
-// mpi.message_rate: how many messages per second all pairs together can start and finish.
+// mpi.message_rate: messages per second that all pairs together can send and receive.
 //
 // The first half of the processes sends to the second. Timed: a window of messages from every sender and an
 // empty acknowledgement back, on every rank's own clock after a common start; the slowest rank counts.
@@ -55,7 +55,7 @@ class MessageRate final : public Benchmark {
     }
   }
 
-  // Each message of a window has a place of its own: none may be lost or come twice.
+  // Each message of a window has its own place, so that a lost or duplicated one is detected.
   Check verify(std::uint64_t seed) override {
     if (sender_) return {};
     return {static_cast<std::int64_t>(messages_.size()), pattern_problem(messages_.bytes(), seed_of(seed))};
@@ -82,10 +82,10 @@ class MessageRate final : public Benchmark {
 const Registration registration{{
     .name = "mpi.message_rate",
     .title = "message rate",
-    .summary = "messages per second of all pairs at once, first half to second half",
+    .summary = "messages per second of all pairs at once, first half of the ranks to second half",
     .ranks = Ranks::even(),
     .parameters = {size("message_bytes", "B", 8, 0, 1 << 20, "payload of each message"),
-                   call("window", "", 64, 1, 4096, "messages under way from each sender")},
+                   call("window", "", 64, 1, 4096, "messages in flight from each sender")},
     .definition = Definition::max_rank,
     .metrics = {messages_per_second(), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=all message_bytes=8"},

@@ -1,7 +1,7 @@
-// mpi.one_sided: put, get and accumulate into another process's memory, with each way to synchronise.
+// mpi.one_sided: put, get and accumulate into another process's memory, under each synchronisation mode.
 //
 // Timed: one operation with its synchronisation on rank 0's clock, until it is complete at both ends: a pair
-// of fences, a lock and unlock of which rank 1 knows nothing, or post/start and complete/wait.
+// of fences, a passive-target lock and unlock, or post/start and complete/wait.
 #include <vector>
 
 #include "benchmark.hpp"
@@ -16,7 +16,7 @@ constexpr int tag = 19;
 constexpr std::int64_t line_bytes = 64;
 constexpr std::uint64_t summand = 0x0101010101010101u;
 
-// Memory of rank 1 that rank 0 may reach, in whole cache lines as programs have it.
+// Memory of rank 1 that rank 0 may access, in whole cache lines as in programs.
 class Window {
  public:
   Window(std::int64_t bytes, MPI_Comm comm) : bytes_(bytes) {
@@ -74,7 +74,7 @@ class OneSided final : public Benchmark {
 
   Work work() const override { return {.bytes = static_cast<double>(bytes_), .messages = 1}; }
 
-  // What is read or added to lies at the target, what is written at the origin.
+  // Data to be read or added to lie at the target, data to be written at the origin.
   void fill(std::uint64_t seed) override {
     done_ = 0;
     const bool source = operation_ == "put" ? origin_ : !origin_;
@@ -138,7 +138,7 @@ class OneSided final : public Benchmark {
                                 ": integers of 8 bytes are added; must be a multiple of 8"}));
   }
 
-  // A process touches its own window's memory only under a lock.
+  // A process accesses its own window's memory only under a lock.
   template <class Touch>
   void set_window(Touch touch) {
     int rank = 0;
@@ -192,9 +192,9 @@ const Registration registration{{
     .title = "one-sided communication",
     .summary = "put, get and accumulate with fence, lock, or post/start/complete/wait",
     .ranks = Ranks::exactly(2),
-    .parameters = {problem("operation", "put,get,accumulate", "what rank 0 does to rank 1's memory"),
-                   call("epoch", "fence,lock,pscw", "how the ranks synchronise"),
-                   size("message_bytes", "B", 1024, 8, 1 << 28, "bytes that are moved")},
+    .parameters = {problem("operation", "put,get,accumulate", "operation of rank 0 on rank 1's memory"),
+                   call("epoch", "fence,lock,pscw", "synchronisation mode"),
+                   size("message_bytes", "B", 1024, 8, 1 << 28, "bytes moved")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2 operation=put epoch=fence,lock message_bytes=8,64Ki"},

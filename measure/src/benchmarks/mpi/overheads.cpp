@@ -1,10 +1,10 @@
-// mpi.overheads: the parameters of LogGP; how long sender and receiver are busy, and how long the message is
-// under way.
+// mpi.overheads: the parameters of LogGP: how long sender and receiver are busy, and how long the message is
+// in flight.
 //
 // Timed: a ping-pong on rank 0's clock, half of whose round trip is o_s + L + o_r. In the same repetition,
-// each on the clock of the rank that is busy: the call that starts a send (o_s); the receive of a message
-// that has certainly arrived (o_r); a window of messages back to back (the gap). L is what is left. After
-// Culler et al. 1993 (LogP), Alexandrov et al. 1995 (LogGP, the gap per byte) and Kielmann et al. 2000, "Fast
+// each on the clock of the busy rank: the call that starts a send (o_s); the receive of a message that has
+// certainly arrived (o_r); a window of messages back to back (the gap). L is the remainder. After Culler et
+// al. 1993 (LogP), Alexandrov et al. 1995 (LogGP, the gap per byte) and Kielmann et al. 2000, "Fast
 // measurement of LogP parameters".
 #include <algorithm>
 #include <array>
@@ -18,12 +18,12 @@ namespace {
 
 constexpr int tag = 17;
 constexpr int control_tag = 18;
-// Single calls that are timed per repetition, and messages behind one gap: fewer of long ones.
+// Single calls timed per repetition, and messages per gap; fewer for long messages.
 constexpr int most_tries = 16;
 constexpr int most_in_window = 64;
 constexpr int fewest = 4;
 constexpr std::int64_t bytes_per_part = 1 << 22;
-// A message has certainly arrived after so many round trips, and no sooner than so long.
+// A message has certainly arrived after this many round trips, and at least this long.
 constexpr double patience = 2;
 constexpr double least_patience_s = 20e-6;
 
@@ -70,7 +70,7 @@ class Overheads final : public Benchmark {
     repetition.observe("wire_latency_s", latency(half_round_trip_s, send_s + receive_s));
   }
 
-  // Both ranks send and receive in every repetition: what arrived last came through all of it.
+  // Both ranks send and receive in every repetition: the last message passed through all stages.
   Check verify(std::uint64_t seed) override {
     return {static_cast<std::int64_t>(message_.size()), pattern_problem(message_.bytes(), seed)};
   }
@@ -142,7 +142,7 @@ class Overheads final : public Benchmark {
     return 0;
   }
 
-  // Both directions of the round trip are of one kind: L is made of the overheads of both ranks.
+  // Both directions of the round trip are alike: L follows from the overheads of both ranks.
   double latency(double half_round_trip_s, double own_overheads_s) {
     double both_s = 0;
     MPI_Allreduce(&own_overheads_s, &both_s, 1, MPI_DOUBLE, MPI_SUM, comm_);
@@ -161,15 +161,14 @@ class Overheads final : public Benchmark {
 const Registration registration{{
     .name = "mpi.overheads",
     .title = "LogGP parameters",
-    .summary = "LogGP: overheads of sender and receiver, gap, and the latency without them",
+    .summary = "LogGP: send and receive overheads, gap, and remaining latency",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 8, 0, 1 << 28, "payload of each message")},
     .definition = Definition::half_round_trip,
-    .metrics = {seconds("half_round_trip_s"),
-                result_seconds("send_overhead_s").labelled("overhead of the sender"),
-                result_seconds("receive_overhead_s").labelled("overhead of the receiver"),
+    .metrics = {seconds("half_round_trip_s"), result_seconds("send_overhead_s").labelled("send overhead"),
+                result_seconds("receive_overhead_s").labelled("receive overhead"),
                 result_seconds("gap_s").labelled("gap between messages"),
-                result_seconds("wire_latency_s").labelled("latency without the overheads")},
+                result_seconds("wire_latency_s").labelled("latency without overheads")},
     .sweeps = {{"baseline", "ranks=2 placement=core,node message_bytes=8,1Ki,64Ki"},
                {"standard",
                 "ranks=2 placement=core,node message_bytes=0,8,64,256,1Ki,2Ki,4Ki,16Ki,64Ki,256Ki,1Mi"},

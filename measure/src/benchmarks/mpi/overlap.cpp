@@ -1,9 +1,9 @@
-// mpi.overlap: how much of a message's time can be hidden behind computation.
+// mpi.overlap: the share of a message's time that computation can hide.
 //
-// Timed: an exchange of messages that is started, a computation that takes as long as the bare exchange, and
-// the wait for the exchange, on both ranks' own clocks; the slower one counts. In the same repetition the
-// exchange and the computation are timed by themselves. Hidden is t_exchange + t_computation - t_both over
-// the smaller of the first two: 1 when the shorter costs nothing beside the longer, 0 when they add up.
+// Timed: starting an exchange of messages, a computation as long as the exchange alone, and the wait for the
+// exchange, on both ranks' own clocks; the slower one counts. In the same repetition the exchange and the
+// computation are timed separately. Hidden is t_exchange + t_computation - t_both over the smaller of the
+// first two: 1 when the longer hides the shorter completely, 0 when they add up.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -16,7 +16,7 @@ namespace scope::overlap {
 namespace {
 
 constexpr int tag = 20;
-constexpr int tests = 16;  // MPI_Test calls spread over the computation where asked for
+constexpr int tests = 16;  // MPI_Testall calls spread over the computation if requested
 
 class Overlap final : public Benchmark {
  public:
@@ -108,11 +108,11 @@ class Overlap final : public Benchmark {
 const Registration registration{{
     .name = "mpi.overlap",
     .title = "overlap",
-    .summary = "share of an exchange that is hidden behind computation",
+    .summary = "share of an exchange hidden behind computation",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each of the two messages"),
                    call("progress", "none,test",
-                        "the computation goes on undisturbed, or is interrupted 16 times by MPI_Testall")},
+                        "the computation runs undisturbed, or calls MPI_Testall 16 times")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"),
                 result("hidden_share", "", Better::higher).labelled("share hidden behind computation"),

@@ -1,8 +1,9 @@
 // mpi.pairs: the ping-pong of every pair of processes, one round of a tournament per case.
 //
-// In round r the processes i and j with i + j = r (mod p) are a pair, so that p rounds hold every pair once;
-// who would pair with itself rests. Timed: a round trip on both partners' own clocks. Alone, each pair has
-// the machine for itself; all together, the round loads every link at once, a sample of the bisection.
+// In round r the processes i and j with i + j = r (mod p) are a pair, so that p rounds contain every pair
+// once; a process that would be paired with itself rests. Timed: a round trip on both partners' own clocks.
+// Isolated, each pair has the machine to itself; concurrent, the round loads every link at once, a sample of
+// the bisection.
 #include "benchmarks/mpi/echo.hpp"
 #include "synchronization/dissemination.hpp"
 #include "text/words.hpp"
@@ -22,7 +23,7 @@ class Pairs final : public Benchmark {
     message_.clear();
     if (count_pairs() == 0) {
       throw Unavailable(
-          sentence({"round=", round_, ": no two of ", communicator.size(), " ranks are a pair"}));
+          sentence({"round=", round_, ": no two of the ", communicator.size(), " ranks form a pair"}));
     }
   }
 
@@ -90,13 +91,13 @@ class Pairs final : public Benchmark {
 const Registration registration{{
     .name = "mpi.pairs",
     .title = "pair matrix",
-    .summary = "ping-pong of every pair of processes, isolated or concurrent: the matrix of the cluster",
+    .summary = "ping-pong of every pair of processes, isolated or concurrent",
     .ranks = Ranks::at_least(2),
     .rungs = {{Pattern::pair_matrix, "time_s", "*"}},
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message"),
                    problem("round", "", 1, 0, 1 << 24,
-                           "pairs i and j with i + j = round modulo the processes"),
-                   problem("load", "isolated,concurrent", "one pair after the other, or all at once")},
+                           "pairs i and j with i + j = round modulo the number of ranks"),
+                   problem("load", "isolated,concurrent", "one pair at a time, or all at once")},
     .definition = Definition::local,
     .metrics = {seconds_per_step("time_s"), bytes_per_second()},
     .sweeps = {{"standard", "ranks=nodes placement=node round=0..ranks-1 load=isolated message_bytes=1,1Mi"},

@@ -1,7 +1,7 @@
-// mpi.persistent: the ping-pong with requests that are made once and started for every message.
+// mpi.persistent: the ping-pong with requests that are created once and started for every message.
 //
 // Timed: MPI_Start and MPI_Wait of a message from rank 0 to rank 1 and of its echo, on rank 0's clock; half
-// of it is the latency. Making and freeing the requests is not timed.
+// of the round trip is the latency. Creating and freeing the requests is not timed.
 #include <array>
 
 #include "benchmarks/mpi/echo.hpp"
@@ -44,7 +44,7 @@ const Registration registration{{
     .title = "persistent ping-pong",
     .summary = "ping-pong with persistent requests: half a round trip",
     .ranks = Ranks::exactly(2),
-    .parameters = {call("mode", "standard,synchronous", "how messages are sent"),
+    .parameters = {call("mode", "standard,synchronous", "send mode"),
                    size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},

@@ -1,4 +1,4 @@
-// The four ways in which MPI sends (thesis, Fig. 6.2), and the room that buffered sends need.
+// The four send modes of MPI (thesis, Fig. 6.2), and the buffer space of buffered sends.
 #pragma once
 
 #include <limits>
@@ -19,7 +19,7 @@ struct SendMode {
 };
 
 inline Parameter send_mode_parameter() {
-  return call("mode", "standard,buffered,synchronous,ready", "how messages are sent");
+  return call("mode", "standard,buffered,synchronous,ready", "send mode");
 }
 
 template <class Count>
@@ -31,7 +31,7 @@ SendMode<Count> send_mode(const std::string& name) {
   return {Calls::send, Calls::start_send};
 }
 
-// Room for buffered sends of so many messages, attached as long as it lives; none for other modes.
+// Buffer space for this many buffered sends, attached for its lifetime; none for other modes.
 class AttachedBuffer {
  public:
   AttachedBuffer(const std::string& mode, std::int64_t messages, std::int64_t message_bytes)
@@ -49,7 +49,7 @@ class AttachedBuffer {
  private:
   static std::int64_t checked(std::int64_t bytes) {
     if (bytes <= std::numeric_limits<int>::max()) return bytes;
-    throw Unavailable(sentence({"mode=buffered: the messages under way need ", bytes,
+    throw Unavailable(sentence({"mode=buffered: the messages in flight need ", bytes,
                                 " bytes of attached buffer; MPI_Buffer_attach takes at most 2^31-1"}));
   }
 

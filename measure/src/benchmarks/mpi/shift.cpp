@@ -73,10 +73,10 @@ class Shift final : public Benchmark {
 const Registration registration{{
     .name = "mpi.shift",
     .title = "circular shift",
-    .summary = "circular q-shift: all processes send at once, i to i + q",
+    .summary = "circular q-shift: every rank i sends to i + q at the same time",
     .ranks = Ranks::at_least(2),
     .parameters =
-        {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each process"),
+        {size("message_bytes", "B", 1024, 0, 1 << 30, "message that each process sends"),
          problem("shift", "", 1, 0, 1 << 24, "q, taken modulo the number of processes").labelled("shift q"),
          call("call", "sendrecv,nonblocking", "MPI_Sendrecv, or MPI_Irecv and MPI_Isend")},
     .definition = Definition::max_rank,

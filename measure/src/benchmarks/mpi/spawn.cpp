@@ -1,8 +1,8 @@
-// mpi.spawn: how long it takes to start further processes from running ones.
+// mpi.spawn: time to start further processes from running ones.
 //
-// Timed: from the common start to the end of MPI_Comm_spawn, when every child has initialised MPI and can be
-// spoken to, on every rank's own clock; the slowest rank counts. Asking the children and parting from them is
-// not timed.
+// Timed: from the common start to the end of MPI_Comm_spawn, when every child has initialised MPI and can
+// communicate, on every rank's own clock; the slowest rank counts. Querying the children and disconnecting
+// from them is not timed.
 #include <unistd.h>
 
 #include "benchmark.hpp"
@@ -12,7 +12,7 @@
 namespace scope::spawn {
 namespace {
 
-// Children need a while to go and to give back their slots.
+// Children need a while to end and to release their slots.
 constexpr useconds_t pause_us = 200'000;
 
 class Spawn final : public Benchmark {
@@ -20,9 +20,9 @@ class Spawn final : public Benchmark {
   Spawn(const Parameters& parameters, const Communicator& communicator)
       : communicator_(communicator), children_(static_cast<int>(parameters.integer("children"))) {
     if (!universe_has_room()) {
-      throw Unavailable(
-          sentence({"the library cannot start ", children_,
-                    " more processes here: it has no slot for them, or no dynamic processes at all"}));
+      throw Unavailable(sentence(
+          {"the MPI library cannot start ", children_,
+           " more processes: no slots are free, or the library does not support dynamic processes"}));
     }
   }
 
@@ -38,7 +38,7 @@ class Spawn final : public Benchmark {
   Check verify(std::uint64_t) override {
     const Check check{asked_, right_ == asked_ || !communicator_.root()
                                   ? ""
-                                  : sentence({asked_ - right_, " children did not answer rightly"})};
+                                  : sentence({asked_ - right_, " children gave a wrong answer"})};
     asked_ = 0;
     right_ = 0;
     return check;
@@ -54,7 +54,7 @@ class Spawn final : public Benchmark {
     return true;
   }
 
-  // Returns how many children answered rightly (on the root).
+  // Returns the number of children that answered correctly (on the root).
   int meet_and_part(MPI_Comm everyone) {
     if (everyone == MPI_COMM_NULL) return 0;
     const int right = communicator_.root() ? ask_children(everyone, 42) : 0;
@@ -72,10 +72,10 @@ class Spawn final : public Benchmark {
 const Registration registration{{
     .name = "mpi.spawn",
     .title = "process spawning",
-    .summary = "starting further processes from running ones, until they can be spoken to",
+    .summary = "starting processes with MPI_Comm_spawn until they can communicate",
     .needs = {Requirement::spawn},
     .ranks = Ranks::at_most(1),
-    .parameters = {size("children", "", 1, 1, 4096, "processes that are started at once")},
+    .parameters = {size("children", "", 1, 1, 4096, "processes started at once")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), seconds_per_step("time_per_child_s")},
     .sweeps = {{"advanced", "ranks=1 placement=none children=1,2,4"}},

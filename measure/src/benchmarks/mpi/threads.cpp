@@ -1,9 +1,9 @@
-// mpi.threads: several threads of two processes that use MPI at once.
+// mpi.threads: several threads of two processes that use MPI concurrently.
 //
-// Timed: so many round trips of every thread with its partner in the other process, from the common start of
+// Timed: `rounds` round trips of every thread with its partner in the other process, from the common start of
 // the threads to the end of the last, on both ranks' own clocks; the slower one counts. The library was
-// started with MPI_THREAD_MULTIPLE, in a launch of its own (placement=threads), since that costs even those
-// who use one thread.
+// initialised with MPI_THREAD_MULTIPLE, in a launch of its own (placement=threads), because that level slows
+// even single-threaded programs.
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -17,7 +17,7 @@
 namespace scope::threads {
 namespace {
 
-// Threads that do the same thing together, again and again; they sleep in between.
+// Threads that repeatedly do the same work together and sleep in between.
 class Team {
  public:
   Team(int threads, std::function<void(int)> work) : work_(std::move(work)) {
@@ -85,7 +85,7 @@ class Threads final : public Benchmark {
   }
 
   void run(Repetition& repetition) override {
-    // The threads live only as long as they are needed: no other benchmark finds them.
+    // The threads live only for the measurement and do not disturb other benchmarks.
     Team team(threads_, [this](int number) { exchange(number); });
     repetition.time([&] { team.work_once(); });
   }
@@ -109,15 +109,14 @@ class Threads final : public Benchmark {
     MPI_Query_thread(&level);
     if (level < MPI_THREAD_MULTIPLE) {
       throw Unavailable(
-          "the library was not started with MPI_THREAD_MULTIPLE: needs placement=threads, and a library "
-          "that can do it");
+          "MPI does not provide MPI_THREAD_MULTIPLE: needs placement=threads and a library that supports it");
     }
     const auto allowed = allowed_on_host(communicator);
     const int needed = static_cast<int>(allowed.size()) * threads_;
     const int here = usable_processors(allowed, processor_quota());
     if (no_oversubscription && needed > here) {
-      throw Unavailable(sentence(
-          {"threads=", threads_, ": needs ", needed, " processors on this host; it may use ", here}));
+      throw Unavailable(
+          sentence({"threads=", threads_, ": needs ", needed, " processors on this host; usable: ", here}));
     }
   }
 
@@ -144,14 +143,15 @@ class Threads final : public Benchmark {
 const Registration registration{{
     .name = "mpi.threads",
     .title = "ping-pong of threads",
-    .summary = "round trips of several threads at once (MPI_THREAD_MULTIPLE)",
+    .summary = "concurrent ping-pongs of several threads (MPI_THREAD_MULTIPLE)",
     .needs = {Requirement::threads},
     .ranks = Ranks::exactly(2),
     .parameters = {problem("threads", "", 1, 1, 1024, "threads of each process"),
                    size("message_bytes", "B", 8, 0, 1 << 24, "payload of each message"),
                    problem("rounds", "", 100, 1, 1 << 20, "round trips of each thread in one operation"),
-                   call("communicators", "own,shared", "one for each thread, or one for all"),
-                   call("oversubscription", "refused,allowed", "more threads than processors")},
+                   call("communicators", "own,shared", "one per thread, or one for all"),
+                   call("oversubscription", "refused,allowed",
+                        "whether more threads than processors are allowed")},
     .definition = Definition::max_rank,
     .metrics = {seconds_per_step("time_s"), messages_per_second(), bytes_per_second()},
     .sweeps =

@@ -1,8 +1,8 @@
-// network.latency: the ping-pong of what lies under MPI.
+// network.latency: the ping-pong of the transport below MPI.
 //
 // Timed: a message from the client (rank 0) to the server (rank 1) and its echo, on the client's clock; half
-// of it is the latency. A naive reader would forget TCP_NODELAY, or compare a transport that sleeps in the
-// kernel with a library that polls: both are parameters. After thesis 6.5.2.
+// of the round trip is the latency. TCP_NODELAY, and whether the transport sleeps in the kernel or polls like
+// an MPI library, decide the figure: both are parameters. After thesis 6.5.2.
 #include <array>
 
 #include "benchmarks/network/transport_parameters.hpp"
@@ -45,7 +45,8 @@ class PingPong final : public Benchmark {
     repetition.observe("retransmitted_packets", transport_->repeated() - repeated);
   }
 
-  // Echoes are sent from where the message arrived: one wrong byte anywhere stays wrong to the end.
+  // Echoes are sent from the buffer in which the message arrived: one wrong byte anywhere persists to the
+  // end.
   Check verify(std::uint64_t seed) override {
     return {static_cast<std::int64_t>(bytes_), pattern_problem(current().bytes(), seed)};
   }
@@ -67,7 +68,7 @@ class PingPong final : public Benchmark {
 const Registration registration{{
     .name = "network.latency",
     .title = "ping-pong without MPI",
-    .summary = "ping-pong over a transport without the message-passing library",
+    .summary = "ping-pong over a transport, without MPI",
     .ranks = Ranks::exactly(2),
     .rungs = network_rungs(Pattern::ping_pong),
     .parameters = network_parameters(1),

@@ -1,9 +1,9 @@
 // network.bandwidth, .bidirectional, .message_rate, .bisection: windows of messages between the two halves of
-// the ranks, without the message-passing library.
+// the ranks, without MPI.
 //
-// Timed: a window of messages in one direction or in both, and one byte back when all of it has arrived. They
-// differ in how many pairs stream at once and which way; after thesis 6.5.2 ("hose") and NetFinity's comms1
-// and comms2.
+// Timed: a window of messages in one direction or in both, and one byte back when all of it has arrived. The
+// benchmarks differ in the number of concurrent pairs and in the direction; after thesis 6.5.2 ("hose") and
+// NetFinity's comms1 and comms2.
 #include "benchmarks/network/transport_parameters.hpp"
 #include "memory/buffer.hpp"
 
@@ -86,7 +86,7 @@ struct Member {
 Declaration declaration(const Member& member) {
   std::vector<Metric> metrics = member.metrics;
   metrics.push_back(retransmitted_packets());
-  metrics.push_back(condition("granted_buffer_bytes", "B", Better::higher).labelled("socket buffer granted"));
+  metrics.push_back(condition("granted_buffer_bytes", "B", Better::higher).labelled("granted socket buffer"));
   return {.name = member.name,
           .title = member.title,
           .summary = member.summary,
@@ -94,7 +94,7 @@ Declaration declaration(const Member& member) {
           .rungs = member.rungs,
           .parameters = network_parameters(
               member.message_bytes,
-              {call("window", "", 64, 1, 4096, "messages in each direction before the answer")}),
+              {call("window", "", 64, 1, 4096, "messages in each direction before the acknowledgement")}),
           .definition = member.one_pair ? Definition::local : Definition::max_rank,
           .metrics = metrics,
           .sweeps = member.sweeps,
@@ -107,7 +107,7 @@ Declaration declaration(const Member& member) {
 const Registration bandwidth{declaration(
     {.name = "network.bandwidth",
      .title = "bandwidth without MPI",
-     .summary = "stream of messages in one direction over a transport without the message-passing library",
+     .summary = "stream of messages in one direction over a transport, without MPI",
      .ways = Ways::one,
      .one_pair = true,
      .message_bytes = 1 << 20,
@@ -129,7 +129,7 @@ const Registration bandwidth{declaration(
 const Registration bidirectional{declaration(
     {.name = "network.bidirectional",
      .title = "bidirectional bandwidth without MPI",
-     .summary = "streams of messages in both directions at once, without the message-passing library",
+     .summary = "streams of messages in both directions at once, without MPI",
      .ways = Ways::both,
      .one_pair = true,
      .message_bytes = 1 << 20,
@@ -141,7 +141,7 @@ const Registration bidirectional{declaration(
 const Registration message_rate{declaration(
     {.name = "network.message_rate",
      .title = "message rate without MPI",
-     .summary = "small messages per second of all pairs of ranks, without the message-passing library",
+     .summary = "small messages per second of all pairs of ranks, without MPI",
      .ways = Ways::one,
      .one_pair = false,
      .message_bytes = 8,
@@ -153,8 +153,7 @@ const Registration message_rate{declaration(
 const Registration bisection{declaration(
     {.name = "network.bisection",
      .title = "bisection bandwidth without MPI",
-     .summary =
-         "all ranks of the first half with those of the second, both ways at once: aggregate bandwidth",
+     .summary = "aggregate bandwidth between the two halves of the ranks, both directions at once",
      .ways = Ways::both,
      .one_pair = false,
      .message_bytes = 1 << 18,

@@ -1,4 +1,4 @@
-// The parameters that every network benchmark has, and the connection that they ask for.
+// The parameters of every network benchmark, and the connection that they describe.
 #pragma once
 
 #include <utility>
@@ -14,18 +14,19 @@ namespace scope {
 inline std::vector<Parameter> network_parameters(std::int64_t default_message_bytes,
                                                  const std::vector<Parameter>& further = {}) {
   return together(
-      {{path("protocol", kept(joined(transport_names(), ",")), "what carries the messages"),
+      {{path("protocol", kept(joined(transport_names(), ",")), "transport protocol"),
         size("message_bytes", "B", default_message_bytes, 1, 1 << 30, "payload of each message")},
        further,
-       {path("wait", "polling,blocking", "spin as message-passing libraries do, or sleep in the kernel"),
+       {path("wait", "polling,blocking", "poll as MPI libraries do, or sleep in the kernel"),
         path("nodelay", "on,off", "TCP_NODELAY: send small messages at once"),
-        path("flow", "credits,none", "udp, ethernet: stop before the receiver's buffer is full, or send on"),
-        path("socket_buffer_bytes", "B", 0, 0, 1 << 30, "SO_SNDBUF and SO_RCVBUF; 0: as the system has them")
+        path("flow", "credits,none",
+             "udp, ethernet: stop before the receiver's buffer is full, or keep sending"),
+        path("socket_buffer_bytes", "B", 0, 0, 1 << 30, "SO_SNDBUF and SO_RCVBUF; 0: the system's defaults")
             .labelled("socket buffer")}});
 }
 
-// Under MPI stands the transport set as MPI libraries set it, over whichever protocol the ladder asks for;
-// raw frames are a layer of their own.
+// The rung below MPI is a transport configured as MPI libraries do, over any protocol of the ladder; raw
+// frames are a layer of their own.
 #define SCOPE_AS_LIBRARIES " wait=polling nodelay=on flow=credits socket_buffer_bytes=0"
 inline std::vector<Rung> network_rungs(Pattern pattern) {
   return {{pattern, "", "protocol=*" SCOPE_AS_LIBRARIES},

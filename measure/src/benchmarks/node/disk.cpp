@@ -1,9 +1,8 @@
-// node.disk: how fast a file on the host's own scratch is written, written again, and read.
+// node.disk: bandwidth of writing, rewriting and reading a file on the host's own scratch.
 //
-// Timed: one pass over a file in blocks, from the first call to the moment when the data are where `cache`
-// says, on every rank at the same time, each with a file of its own and on its own clock; the slowest rank
-// counts. A file that fits into the page cache is written to memory, and read from it, unless somebody sees
-// to it that it is not.
+// Timed: one pass over a file in blocks, from the first call until the data are where `cache` demands, on
+// every rank at the same time, each with its own file and clock; the slowest rank counts. Without
+// precautions, a file that fits into the page cache is written to memory and read from it.
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
@@ -23,7 +22,7 @@ namespace scope::disk {
 namespace {
 
 constexpr std::int64_t direct_unit = 4096;
-// A file of which more than this share stays in memory when it should not is read from memory.
+// If more than this share of a file stays in memory despite eviction, it is read from memory.
 constexpr double tolerated_resident = 0.05;
 
 std::string scratch_directory() {
@@ -36,13 +35,13 @@ std::string last_error() {
   return std::strerror(errno);
 }
 
-// A file that nobody else can open and that is gone when the process ends, however it does.
+// A file that no other process can open and that disappears when the process ends, however it does.
 class ScratchFile {
  public:
   explicit ScratchFile(const std::string& folder) : folder_(folder) {
     std::string name = folder + "/scope-disk-XXXXXX";
     descriptor_ = mkstemp(name.data());
-    if (descriptor_ < 0) throw Unavailable(folder + ": no file can be made there: " + last_error());
+    if (descriptor_ < 0) throw Unavailable(folder + ": cannot create a file: " + last_error());
     unlink(name.c_str());
   }
   ~ScratchFile() { close(descriptor_); }
@@ -60,11 +59,11 @@ class ScratchFile {
 
   void bypass_cache() const {
     if (fcntl(descriptor_, F_SETFL, fcntl(descriptor_, F_GETFL) | O_DIRECT) != 0) {
-      throw Unavailable(folder_ + ": this file system has no direct access (O_DIRECT): " + last_error());
+      throw Unavailable(folder_ + ": this file system does not support O_DIRECT: " + last_error());
     }
   }
 
-  // Share of the file's pages that are in memory; 1 where the system does not say.
+  // Share of the file's pages that are in memory; 1 where the system does not report it.
   double resident_share(std::int64_t bytes) const {
     void* pages = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor_, 0);
     if (pages == MAP_FAILED) return 1;
@@ -99,11 +98,11 @@ class Disk final : public Benchmark {
     make_room();
     if (cache_ == "cached") return;
     if (file_.in_memory()) {
-      throw Unavailable(file_.folder() + " is in memory (tmpfs); SCOPE_SCRATCH names a folder on a disk");
+      throw Unavailable(file_.folder() + " is in memory (tmpfs); set SCOPE_SCRATCH to a folder on a disk");
     }
     if (cache_ == "direct") {
       if (block_bytes_ % direct_unit != 0) {
-        throw Unavailable(sentence({"direct access needs blocks of whole multiples of ", direct_unit, " B"}));
+        throw Unavailable(sentence({"cache=direct: block_bytes must be a multiple of ", direct_unit, " B"}));
       }
       file_.bypass_cache();
     }
@@ -115,7 +114,7 @@ class Disk final : public Benchmark {
   void fill(std::uint64_t seed) override {
     seed_ = seed * ranks_ + rank_;
     write_pattern(written_.bytes(), seed_);
-    // What is read must be there, and what is written again must hold something else.
+    // The file must exist before it is read, and hold other contents before it is rewritten.
     if (operation_ == "read") write_blocks(seed_);
     if (operation_ == "rewrite") write_blocks(~seed_);
     settle();
@@ -136,7 +135,7 @@ class Disk final : public Benchmark {
     repetition.observe("resident_share", resident);
   }
 
-  // Reads everything back, whoever wrote it, and compares every byte.
+  // Reads everything back, whichever operation wrote it, and compares every byte.
   Check verify(std::uint64_t) override {
     if (problem_.empty() && operation_ == "read" && !holds(read_, blocks_ - 1)) {
       problem_ = "the last block that was read holds wrong data";
@@ -148,7 +147,7 @@ class Disk final : public Benchmark {
     return {bytes(), problem_};
   }
 
-  // A test's fault lands in the block that was read last, or in what is going to be compared with the file.
+  // An injected fault corrupts the block that was read last, or the block to be compared with the file.
   std::span<std::byte> received() override { return operation_ == "read" ? read_.bytes() : written_.bytes(); }
 
   bool loops() const override { return false; }
@@ -161,7 +160,7 @@ class Disk final : public Benchmark {
   void make_room() {
     const int error = posix_fallocate(file_.descriptor(), 0, bytes());
     if (error != 0) {
-      throw Unavailable(sentence({file_.folder(), ": no room for ", bytes(), " B: ", std::strerror(error)}));
+      throw Unavailable(sentence({file_.folder(), ": no space for ", bytes(), " B: ", std::strerror(error)}));
     }
   }
 
@@ -172,7 +171,7 @@ class Disk final : public Benchmark {
     if (!problem_.empty()) throw Unavailable(problem_);
     if (resident > tolerated_resident) {
       throw Unavailable(
-          sentence({file_.folder(), ": this file system keeps the file in memory (",
+          sentence({file_.folder(), ": this file system keeps the file in memory despite eviction (",
                     static_cast<int>(100 * resident), " % of its pages), so it cannot be read from a disk"}));
     }
   }
@@ -181,7 +180,7 @@ class Disk final : public Benchmark {
     if (fdatasync(file_.descriptor()) != 0) complain("fdatasync");
   }
 
-  // Asks the system to forget the file's pages; returns what share is still there.
+  // Asks the system to evict the file's pages; returns the share that stays.
   double leave_cache() {
     posix_fadvise(file_.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
     return bytes() > 0 ? file_.resident_share(bytes()) : 0;
@@ -197,12 +196,12 @@ class Disk final : public Benchmark {
   void read_blocks() {
     for (std::int64_t block = 0; block < blocks_; ++block) {
       if (!transfer(pread, read_, block)) return;
-      if (!stamped(read_, seed_, block)) problem_ = sentence({"block ", block, " was read from elsewhere"});
+      if (!stamped(read_, seed_, block))
+        problem_ = sentence({"block ", block, " was read from another position"});
     }
   }
 
-  // A whole block, in as many calls as the system wants; false, with the problem noted, when it cannot be
-  // had.
+  // A whole block, in as many calls as the system needs; false, with the problem noted, when that fails.
   template <class Call>
   bool transfer(Call call, Buffer& buffer, std::int64_t block) {
     for (std::int64_t done = 0; done < block_bytes_;) {
@@ -218,7 +217,7 @@ class Disk final : public Benchmark {
     return true;
   }
 
-  // Each block begins with its number, so that no two are alike and no block passes for another.
+  // Each block begins with its number, so that no two are alike and none passes for another.
   void stamp(Buffer& buffer, std::uint64_t seed, std::int64_t block) const {
     const Stamp value = {seed, static_cast<std::uint64_t>(block)};
     std::memcpy(buffer.data(), value.data(), stamp_bytes());
@@ -257,11 +256,10 @@ const Registration registration{{
     .title = "local disk",
     .summary = "writing, rewriting and reading a file on local scratch",
     .needs = {Requirement::file_system},
-    .parameters = {problem("operation", "write,rewrite,read", "what is done with the file"),
+    .parameters = {problem("operation", "write,rewrite,read", "operation on the file"),
                    call("cache", "fsync,direct,cached",
-                        "flushed and dropped from memory, past the page cache (O_DIRECT), or left to it"),
-                   size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44,
-                        "size of the file of each rank"),
+                        "flushed and evicted from the page cache, bypassing it (O_DIRECT), or left in it"),
+                   size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44, "size of each rank's file"),
                    call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"),

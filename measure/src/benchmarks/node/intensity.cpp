@@ -1,4 +1,4 @@
-// node.intensity: how much arithmetic must be done with each word from memory to reach the processor's rate.
+// node.intensity: arithmetic per memory word needed to reach the processor's rate.
 //
 // Timed: one pass y = p(x) over vectors of n elements, p a polynomial evaluated by Horner's rule, on every
 // rank's own clock; the slowest rank counts. POLY1 (vectors in a cache) and POLY2 (vectors in memory) of
@@ -21,12 +21,12 @@ constexpr int highest_order = 16;
 using Coefficients = std::array<double, highest_order + 1>;
 using Pass = void (*)(const Coefficients&, const double*, double*, std::size_t);
 
-// Elements are evaluated side by side: Horner's rule is a chain, and one chain at a time would measure its
-// latency. The compiler cuts such a vector into those that the flags of the build allow.
+// Elements are evaluated side by side: Horner's rule is a dependency chain, and a single chain would measure
+// its latency. The compiler splits such a vector into those that the build flags allow.
 typedef double Strip __attribute__((vector_size(64)));
 constexpr std::size_t strip = sizeof(Strip) / sizeof(double);
 
-// The order is known to the compiler, which leaves no loop around the arithmetic.
+// The order is a compile-time constant, which leaves no loop around the arithmetic.
 template <class Value, int... k>
 [[gnu::always_inline]] inline void polynomial(const Value* c, Value& x, std::integer_sequence<int, k...>) {
   constexpr int order = sizeof...(k);
@@ -93,7 +93,7 @@ class Intensity final : public Benchmark {
     });
   }
 
-  // All terms are positive, so that Horner's rule, fused or not, is right within 2 m + 1 roundings.
+  // All terms are positive, so Horner's rule, fused or not, is accurate within 2 m + 1 roundings.
   Check verify(std::uint64_t seed) override {
     const auto y = y_.as<double>();
     const double tolerance = 2 * (2.0 * order_ + 1) * std::numeric_limits<double>::epsilon();
@@ -126,7 +126,7 @@ class Intensity final : public Benchmark {
 const Registration registration{{
     .name = "node.intensity",
     .title = "computational intensity",
-    .summary = "arithmetic rate over the operations per memory reference: f_1/2 (POLY1, POLY2)",
+    .summary = "floating point rate over operations per memory reference: f_1/2 (POLY1, POLY2)",
     .parameters = {problem("intensity", "", 4, 1, highest_order,
                            "operations per memory reference: the order of the polynomial")
                        .labelled("operations per memory reference"),

@@ -1,8 +1,7 @@
 // node.lapack: factorisations and decompositions of dense matrices by the LAPACK that comes with the BLAS.
 //
-// Timed: one call on every rank at the same time, each on a matrix of its own and on its own clock; the
-// slowest rank counts. The routines overwrite their matrix, so every repetition is one call on a copy made
-// before it.
+// Timed: one call on every rank at the same time, each on its own matrix and clock; the slowest rank counts.
+// The routines overwrite their matrix, so every repetition is one call on a copy made before.
 #include "benchmark.hpp"
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"
@@ -29,7 +28,7 @@ using SingularValues = void(const char* vectors, const int* m, const int* n, dou
                             const int* leading_vt, double* work, const int* work_size, int* integer_work,
                             int* info, CharacterLength);
 
-// What a routine needs and leaves behind; matrices are n by n, by columns.
+// Input and output of a routine; matrices are n by n, by columns.
 struct Problem {
   explicit Problem(int size)
       : n(size), original(square()), a(square()), u(), vt(), diagonal(size), pivots(size) {}
@@ -48,13 +47,13 @@ struct Problem {
   int info = 0;
 };
 
-// One routine: how it is called, and what it makes of a vector against what the matrix makes of it.
+// One routine: its call, and the effect of its result on a vector compared with that of the matrix.
 class Routine {
  public:
   virtual ~Routine() = default;
   virtual double flops(double n) const = 0;  // 0 where they depend on the matrix
   virtual bool symmetric() const { return false; }
-  virtual void prepare(Problem&) {}  // asks for workspace
+  virtual void prepare(Problem&) {}  // queries the workspace
   virtual void call(Problem& problem) const = 0;
   // The larger of the scaled residual and the scaled loss of orthogonality.
   virtual double residual(const Problem& problem, const Vector& x) const = 0;
@@ -186,7 +185,7 @@ class Eigen final : public Routine {
            &integers, &p.info, 1, 1);
   }
 
-  // A V x against V (D x), and V^T V x against x; the eigenvalues ascend
+  // A V x against V (D x), and V^T V x against x; eigenvalues ascend
   double residual(const Problem& p, const Vector& x) const override {
     if (!std::is_sorted(p.diagonal.begin(), p.diagonal.end())) return std::numeric_limits<double>::infinity();
     Vector dx = x;
@@ -219,7 +218,7 @@ class Svd final : public Routine {
     decompose(p, p.work.data(), &size);
   }
 
-  // A x against U (S (V^T x)), U^T U x and V V^T x against x; the singular values descend to 0 at most
+  // A x against U (S (V^T x)), U^T U x and V V^T x against x; singular values descend and are not negative
   double residual(const Problem& p, const Vector& x) const override {
     const bool ordered = std::is_sorted(p.diagonal.rbegin(), p.diagonal.rend()) && p.diagonal.back() >= 0;
     if (!ordered) return std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// node.linpack_small: the LINPACK benchmark as it was in 1979: one dense system, factored and solved.
+// node.linpack_small: the LINPACK benchmark of 1979: one dense system, factored and solved.
 //
 // Timed: factorisation with partial pivoting and the solution of one system, on every rank at the same time
 // and on its own clock; the slowest rank counts. Written out by columns as dgefa and dgesl are, or by
@@ -11,7 +11,7 @@
 namespace scope::linpack_small {
 namespace {
 
-// As HPL, which took it from LINPACK.
+// As in HPL, which took the threshold from LINPACK.
 constexpr double threshold = 16;
 
 using Solve = void(const int* n, const int* right_sides, double* a, const int* leading, int* pivots,
@@ -62,7 +62,7 @@ class Linpack final : public Benchmark {
 
   Work work() const override { return {.flops = (2.0 / 3 * n_ + 2.0) * n_ * n_ * ranks_}; }
 
-  // The right side is the sum of each row, so that the solution is near 1.
+  // The right-hand side is the sum of each row, so that the solution is near 1.
   void fill(std::uint64_t seed) override {
     fill_random(std::span(original_), seed * ranks_ + rank_);
     right_side_ = multiply(original_.data(), Vector(n_, 1.0));
@@ -112,7 +112,7 @@ const Registration registration{{
     .summary = "LINPACK of 1979: a dense system of 100 or 1000 equations",
     .rungs = {arithmetic()},
     .parameters = {size("n", "", 100, 1, 20'000, "equations on each rank").labelled("equations"),
-                   method("solver", "plain,lapack", "loops written out, or LAPACK's dgesv")},
+                   method("solver", "plain,lapack", "plain loops, or LAPACK's dgesv")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1 n=100 solver=plain"},

@@ -1,7 +1,7 @@
-// node.matrix_multiply: what the BLAS makes of a core: C = A B of square matrices.
+// node.matrix_multiply: BLAS rate of a core: C = A B of square matrices.
 //
-// Timed: one call of SGEMM or DGEMM on every rank at the same time, each on matrices of its own and on its
-// own clock; the slowest rank counts. The BLAS has one thread per rank unless the environment says otherwise.
+// Timed: one call of SGEMM or DGEMM on every rank at the same time, each on its own matrices and clock; the
+// slowest rank counts. The BLAS has one thread per rank unless the environment says otherwise.
 #include "benchmark.hpp"
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"
@@ -58,8 +58,8 @@ class Multiply final : public Benchmark {
   Buffer c_;
 };
 
-// A product stands on two rungs: what the BLAS makes of the processor, and what any other computation can
-// hope for.
+// A product stands on two rungs: as the BLAS's share of the processor's peak, and as the limit of other
+// computations.
 const Registration registration{{
     .name = "node.matrix_multiply",
     .title = "GEMM",

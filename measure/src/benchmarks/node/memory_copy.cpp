@@ -1,7 +1,7 @@
 // node.memory_copy: the bandwidth of the C library's memcpy.
 //
-// Timed: one copy on every rank at the same time, on its own clock; the slowest rank counts. This is what a
-// message inside a host costs at least, and what an exchange of buffers by hand does.
+// Timed: one copy on every rank at the same time, on its own clock; the slowest rank counts. A copy is the
+// minimum cost of a message inside a host, or of exchanging buffers by hand.
 #include <cstring>
 
 #include "benchmark.hpp"

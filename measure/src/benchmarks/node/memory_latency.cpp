@@ -1,9 +1,9 @@
-// node.memory_latency: how long a load takes whose address is the result of the load before.
+// node.memory_latency: latency of dependent loads.
 //
 // Timed: a walk along a chain of pointers, one to each cache line of an array, in random order, on every
-// rank's own clock; the slowest rank counts. Each walk goes on where the last one ended, so that on arrays
-// larger than a cache no line is met again before all others. A stride that a prefetcher can guess would
-// measure the prefetcher.
+// rank's own clock; the slowest rank counts. Each walk continues where the last one ended, so that on arrays
+// larger than a cache no line recurs before all others were visited. A predictable stride would measure the
+// prefetcher.
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,8 +51,8 @@ class MemoryLatency final : public Benchmark {
     reached_ = position;
   }
 
-  // Every access followed the chain if the walk is where the order of the lines says it must be; once, the
-  // chain is walked to the end: it must meet every line and come back.
+  // Every access followed the chain if the walk is at the predicted line. Once, the chain is walked to the
+  // end: it must visit every line and return.
   Check verify(std::uint64_t) override {
     if (reached_ != line(order_[walked_ % lines_])) return {1, "the walk is not where the chain leads"};
     if (chain_checked_) return {1, ""};
@@ -85,7 +85,7 @@ class MemoryLatency final : public Benchmark {
 const Registration registration{{
     .name = "node.memory_latency",
     .title = "memory latency",
-    .summary = "time of a load that depends on the one before, from cache to memory",
+    .summary = "time of a dependent load, from cache to memory",
     .parameters = {size("array_bytes", "B", 1 << 20, 64, std::int64_t{1} << 37,
                         "size of the array on each rank")},
     .definition = Definition::max_rank,

@@ -1,8 +1,7 @@
-// node.noise: what the operating system takes away from a process that only computes.
+// node.noise: processor time that the operating system takes from a computing process.
 //
-// Timed: a great many equal quanta of work, each by the clock that Scope measures with, on every rank. A
-// quantum that took much longer than most was interrupted: a detour. Fixed work quanta after Sottile and
-// Minnich.
+// Timed: many equal quanta of work, each by the clock that Scope measures with, on every rank. A quantum that
+// took much longer than most was interrupted: a detour. Fixed work quanta after Sottile and Minnich.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -15,15 +14,15 @@ namespace {
 
 // A detour lengthens a quantum by at least this share of the usual time.
 constexpr double detour_share = 0.25;
-// Events that a period needs, and the chance that independent events show one anywhere.
+// Events that a period needs, and the probability that independent events show one anywhere.
 constexpr std::size_t fewest_events = 12;
 constexpr double false_alarm = 1e-3;
-// Frequencies are tried this densely: the best of them is at most a few percent below the true peak.
+// Density of the frequency search: the best candidate is at most a few percent below the true peak.
 constexpr double steps_per_resolution = 5;
 constexpr double most_frequencies = 20'000;
 
-// Knuth's linear congruential generator: every step needs the one before, so that the work takes the same
-// time whatever stands around it.
+// Knuth's linear congruential generator: every step depends on the one before, so that the work takes the
+// same time in any context.
 constexpr std::uint64_t multiplier = 6364136223846793005u;
 constexpr std::uint64_t increment = 1442695040888963407u;
 
@@ -45,16 +44,16 @@ std::uint64_t jump(std::uint64_t state, std::uint64_t steps) {
 }
 
 // The strength of a period: n |mean of exp(2 pi i f t)|^2, which is exponentially distributed with mean 1
-// where the times know nothing of it (Rayleigh's test; Mardia and Jupp 2000, "Directional Statistics",
-// section 6.3).
+// where the times are independent of the period (Rayleigh's test; Mardia and Jupp 2000, "Directional
+// Statistics", section 6.3).
 double strength(const std::vector<double>& times_s, double frequency_hz) {
   std::complex<double> sum = 0;
   for (const double time_s : times_s) sum += std::polar(1.0, 2 * std::numbers::pi * frequency_hz * time_s);
   return std::norm(sum) / static_cast<double>(times_s.size());
 }
 
-// The period with which events come; 0 when there is none to be told. Multiples of its frequency are as
-// strong, so the lowest frequency counts that comes near the strongest.
+// The period of the events; 0 when none is significant. Multiples of its frequency are as strong, so the
+// lowest frequency near the strongest counts.
 double dominant_period_s(const std::vector<double>& times_s, double duration_s, double quantum_s) {
   if (times_s.size() < fewest_events) return 0;
   const double lowest_hz = 4 / duration_s;
@@ -96,7 +95,7 @@ class Noise final : public Benchmark {
     observe_detours(repetition);
   }
 
-  // The quanta did their work if the state is where as many steps lead to, and time never ran backwards.
+  // The quanta did their work if the state is the predicted one, and time never ran backwards.
   Check verify(std::uint64_t) override {
     const auto quanta = static_cast<std::int64_t>(ends_.size() - 1);
     if (reached_ != jump(state_, static_cast<std::uint64_t>(steps_ * quanta)))
@@ -110,7 +109,7 @@ class Noise final : public Benchmark {
   bool loops() const override { return false; }
 
  private:
-  // Chooses how many steps a quantum has: the fastest of some trials is undisturbed.
+  // Calibrates the number of steps per quantum: the fastest of several runs is undisturbed.
   void calibrate(const TickClock& ticks) {
     constexpr std::int64_t trial = 10'000;
     double fastest_s = 1;
@@ -156,9 +155,9 @@ class Noise final : public Benchmark {
 const Registration registration{{
     .name = "node.noise",
     .title = "operating system noise",
-    .summary = "processor time lost to the operating system, its detours and their period",
+    .summary = "processor time lost to the operating system, longest detour and period",
     .parameters =
-        {problem("quanta", "", 50'000, 100, 10'000'000, "pieces of work in a repetition"),
+        {problem("quanta", "", 50'000, 100, 10'000'000, "pieces of work per repetition"),
          size("quantum_ns", "ns", 2000, 200, 1'000'000, "time of one piece of work").labelled("quantum")},
     .definition = Definition::max_rank,
     .metrics = {result("noise_share", "1", Better::lower).labelled("share lost to the operating system"),

@@ -1,9 +1,8 @@
-// node.peak: how many floating point operations a core can do when nothing else is asked of it.
+// node.peak: peak floating point rate of a core.
 //
-// Timed: multiply-adds on registers, enough of them independent to hide their latency, on every rank's own
-// clock; the slowest rank counts. With the widest vectors that this processor has, whatever the flags of the
-// build, it is the rate that no program exceeds; with the instructions that the flags allow, the rate that
-// compiled loops could reach.
+// Timed: multiply-adds in registers, enough of them independent to hide their latency, on every rank's own
+// clock; the slowest rank counts. With the widest vectors of this processor, whatever the build flags, no
+// program exceeds this rate; with the instructions that the flags allow, compiled loops could reach it.
 #include <array>
 #include <cstring>
 #include <utility>
@@ -18,8 +17,7 @@
 namespace scope::peak {
 namespace {
 
-// Latency times units is 8 to 10 in the processors of today; with 16 registers there is room for the
-// operands.
+// Latency times units is 8 to 10 in today's processors; 16 registers leave room for the operands.
 constexpr std::size_t chains = 12;
 constexpr std::int64_t rounds = 5000;
 constexpr std::size_t widest_bytes = 64;
@@ -46,7 +44,7 @@ struct Compiled {
   }
 };
 
-// sum += factor * term in one instruction; on x86-64 the registers tell the assembler how wide.
+// sum += factor * term in one instruction; on x86-64 the register names tell the assembler the width.
 struct Fused {
   template <class Vector>
   [[gnu::always_inline]] static inline void step([[maybe_unused]] Vector& sum,
@@ -120,7 +118,7 @@ Kernel<Real> widest() {
   const int scalable = prctl(PR_SVE_GET_VL);
   if (scalable > 0 && (scalable & PR_SVE_VL_LEN_MASK) > 16) {
     throw Unavailable(
-        "this processor's SVE vectors are wider than the NEON vectors that this benchmark knows");
+        "this processor's SVE vectors are wider than the NEON vectors that this benchmark supports");
   }
 #endif
   return {16, fused_128<Real>};
@@ -128,7 +126,7 @@ Kernel<Real> widest() {
 #else
 template <class Real>
 Kernel<Real> widest() {
-  throw Unavailable("the widest vectors of this kind of processor are not known to this benchmark");
+  throw Unavailable("this benchmark does not support the vectors of this processor architecture");
 }
 #endif
 
@@ -184,11 +182,12 @@ class Peak final : public Benchmark {
 const Registration registration{{
     .name = "node.peak",
     .title = "peak arithmetic rate",
-    .summary = "floating point rate of multiply-adds on registers",
+    .summary = "peak floating point rate: multiply-adds in registers",
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}},
-    .parameters = {problem("precision", "double,single", "of the numbers"),
+    .parameters = {problem("precision", "double,single", "precision of the numbers"),
                    method("instructions", "widest,compiled",
-                          "the processor's widest fused multiply-add, or what the flags of the build give")},
+                          "the processor's widest fused multiply-add, or what the compiler makes at the "
+                          "flags of the build")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1,all precision=double instructions=widest"},

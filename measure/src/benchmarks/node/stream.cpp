@@ -46,7 +46,7 @@ class Stream final : public Benchmark {
     const auto a = a_.as<double>();
     const auto b = b_.as<double>();
     const auto c = c_.as<double>();
-    // In one loop, as STREAM does: where the pages of an array lie follows from who touches them when.
+    // In one loop, as STREAM does: first touch determines where the pages of an array lie.
     for (std::size_t i = 0; i < a.size(); ++i) {
       a[i] = a_value(seed, i);
       b[i] = b_value(seed, i);
@@ -126,7 +126,7 @@ const Registration registration{{
     .summary = "memory bandwidth of copy, scale, add and triad, from cache to memory",
     .rungs = {{Pattern::memory, "bandwidth_bytes_per_s", "*", "limit"},
               {Pattern::copy, "time_s", "kernel=copy", "limit"}},
-    .parameters = {problem("kernel", "triad,copy,scale,add", "what is done to each element"),
+    .parameters = {problem("kernel", "triad,copy,scale,add", "operation on each element"),
                    size("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40,
                         "size of each array on each rank")},
     .definition = Definition::max_rank,

@@ -1,7 +1,7 @@
-// node.timer: what it costs to read a clock twice.
+// node.timer: the cost of two clock reads.
 //
-// Timed: pairs of successive reads with nothing between, on every rank's own clock. The register clock is the
-// one that Scope measures with; the others are what programs use. After TICK1 of PARKBENCH and thesis 6.3.5.
+// Timed: pairs of successive reads with nothing between, on every rank's own clock. Scope measures with the
+// register clock; programs use the others. After TICK1 of PARKBENCH and thesis 6.3.5.
 #include "benchmark.hpp"
 #include "registry.hpp"
 #include "text/words.hpp"
@@ -57,7 +57,7 @@ const Registration registration{{
     .title = "clock read",
     .summary = "cost of a pair of clock reads",
     .ranks = Ranks::exactly(1),
-    .parameters = {problem("clock", "register,clock_gettime,mpi_wtime", "which clock is read")},
+    .parameters = {problem("clock", "register,clock_gettime,mpi_wtime", "clock to read")},
     .definition = Definition::local,
     .metrics = {seconds("pair_s").labelled("cost of a start/stop pair")},
     .sweeps = {{"baseline", "nodes=types ranks=1 clock=register,clock_gettime,mpi_wtime"}},

@@ -1,9 +1,9 @@
-// operation.broadcast: a program's broadcast of an N x N matrix, buffers included.
+// operation.broadcast: the broadcast of an N x N matrix as in a program, including its buffers.
 //
 // The whole core is repeated: every process allocates its matrix, the root fills its own, the operation
-// follows, the memory goes back. Only the operation is timed, from the agreed start to the last exit; but
-// receivers first touch their pages in it, as a program's do. The warm variant keeps the matrices and shows
-// the gap. After thesis 6.6.2 and 7.5.1.
+// follows, the memory is released. Only the operation is timed, from the agreed start to the last exit; but
+// receivers first touch their pages inside it, as in a program. The warm variant keeps the matrices and shows
+// the difference. After thesis 6.6.2 and 7.5.1.
 #include "benchmark.hpp"
 #include "benchmarks/operation/matrix_parameters.hpp"
 #include "memory/buffer.hpp"
@@ -33,8 +33,7 @@ class MatrixBroadcast final : public Benchmark {
 
   void run(Repetition& repetition) override {
     if (cold_) {
-      matrix_ =
-          Buffer(elements_ * sizeof(double));  // the old pages go back at once: the new ones are untouched
+      matrix_ = Buffer(elements_ * sizeof(double));  // the old pages are unmapped at once
       if (communicator_.root()) write_pattern(matrix_.bytes(), seed_);
     }
     repetition.time([&] {
@@ -60,7 +59,7 @@ class MatrixBroadcast final : public Benchmark {
 const Registration registration{{
     .name = "operation.broadcast",
     .title = "matrix broadcast",
-    .summary = "a program's broadcast of an N x N matrix, allocation and first touch included",
+    .summary = "broadcast of an N x N matrix as in a program, with allocation and first touch",
     .ranks = Ranks::at_least(2),
     .routines = {{"MPI_Bcast", "buffers=cold"}},
     .rungs = {{Pattern::transfer, "time_s"}},

@@ -1,9 +1,9 @@
-// operation.scatter and operation.gather: a program's distribution of an N x N matrix, and its collection.
+// operation.scatter and operation.gather: distribution and collection of an N x N matrix as in a program.
 //
-// The root has the whole matrix, every process its stripe of rows (which lie together in memory) or of
-// columns (which do not: a derived datatype strides through the rows). The whole core is repeated, buffers
-// and datatypes included; only MPI_Scatterv or MPI_Gatherv is timed, from the agreed start to the last exit.
-// The warm variant keeps the buffers and shows the gap. After thesis 6.6.3 and 7.5.2.
+// The root has the whole matrix, every process its stripe of contiguous rows or of columns, which a derived
+// datatype accesses with a stride through the rows. The whole core is repeated, including buffers and
+// datatypes; only MPI_Scatterv or MPI_Gatherv is timed, from the agreed start to the last exit. The warm
+// variant keeps the buffers and shows the difference. After thesis 6.6.3 and 7.5.2.
 #include <optional>
 #include <vector>
 
@@ -48,7 +48,7 @@ class Distribution final : public Benchmark {
 
   void run(Repetition& repetition) override {
     if (cold_) {
-      allocate();  // the old pages go back at once: the new ones are untouched
+      allocate();  // the old pages are unmapped at once: the new ones are untouched
       write_source();
     }
     const MPI_Datatype theirs = whole_type_->handle();
@@ -99,7 +99,7 @@ class Distribution final : public Benchmark {
     describe();
   }
 
-  // What is sent in one piece: whole rows, or as many neighbouring columns as all stripes are multiples of,
+  // The unit of the datatype: whole rows, or as many neighbouring columns as all stripes are multiples of,
   // since MPI_Scatterv takes one datatype for all: a stripe where p divides N, else a single column.
   void describe() {
     const int ranks = communicator_.size();
@@ -124,7 +124,7 @@ class Distribution final : public Benchmark {
     return words(direction_ == Direction::scatter ? *stripe_ : *whole_);
   }
 
-  // Place in the whole matrix of element i of this process's stripe.
+  // Position in the whole matrix of element i of this process's stripe.
   std::size_t place(std::size_t i) const {
     if (by_rows_) return static_cast<std::size_t>(begin_) * size_ + i;
     return i / width_ * size_ + begin_ + i % width_;
@@ -177,8 +177,7 @@ Declaration declaration(Direction direction, const Row& row) {
       .routines = {{row.routine, "buffers=cold layout=rows"}},
       .costs = {{row.phase, Step::Kind::messages, "", "p-1", "8*n^2/p"}},
       .parameters = {matrix_order(),
-                     layout("layout", "columns,rows",
-                            "stripes of columns, with a stride, or of rows, which lie together"),
+                     layout("layout", "columns,rows", "stripes of columns (strided) or of rows (contiguous)"),
                      buffers()},
       .definition = Definition::global,
       .metrics = {seconds("time_s"), bytes_per_second()},
@@ -197,12 +196,12 @@ Declaration declaration(Direction direction, const Row& row) {
 
 const Registration scatter{declaration(
     Direction::scatter,
-    {"operation.scatter", "matrix scatter", "a program's distribution of a matrix in stripes (MPI_Scatterv)",
-     "MPI_Scatterv", "distribute"})};
-const Registration gather{
-    declaration(Direction::gather,
-                {"operation.gather", "matrix gather",
-                 "a program's collection of a matrix from stripes (MPI_Gatherv)", "MPI_Gatherv", "collect"})};
+    {"operation.scatter", "matrix scatter",
+     "distribution of a matrix in stripes as in a program (MPI_Scatterv)", "MPI_Scatterv", "distribute"})};
+const Registration gather{declaration(
+    Direction::gather,
+    {"operation.gather", "matrix gather", "collection of a matrix from stripes as in a program (MPI_Gatherv)",
+     "MPI_Gatherv", "collect"})};
 
 }  // namespace
 }  // namespace scope::distribution

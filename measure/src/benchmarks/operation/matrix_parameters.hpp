@@ -1,4 +1,4 @@
-// The parameters that all operations on matrices have.
+// The parameters of all operations on matrices.
 #pragma once
 
 #include "benchmark.hpp"
@@ -11,7 +11,7 @@ inline Parameter matrix_order() {
 
 inline Parameter buffers() {
   return layout("buffers", "cold,warm",
-                "fresh buffers for every operation, first touch included, or the same ones");
+                "fresh buffers for every operation, with first touch, or the same ones");
 }
 
 }  // namespace scope

@@ -1,9 +1,9 @@
 // operation.shift: the circular shift of Cannon's algorithm: every process passes its N x N matrix to its
 // neighbour.
 //
-// Timed, from the agreed start to the last exit: taking an extra buffer, the two point-to-point calls,
-// swapping the buffers and giving the old one back; this is the operation as a program does it. The whole
-// core, the matrix included, is repeated. The warm variant keeps both buffers and shows the gap. After
+// Timed, from the agreed start to the last exit: allocating an extra buffer, the two point-to-point calls,
+// swapping the buffers and freeing the old one; this is the operation as a program does it. The whole core,
+// including the matrix, is repeated. The warm variant keeps both buffers and shows the difference. After
 // thesis 6.6.4 and 7.5.3.
 #include <utility>
 
@@ -66,7 +66,7 @@ class MatrixShift final : public Benchmark {
         extra_ = Buffer(0);
       });
     } else {
-      // From the same matrix into the same extra buffer, so that one shift after another stays the same one.
+      // Always from the same matrix into the same extra buffer, so that all shifts are identical.
       repetition.time([&] { exchange(); });
     }
   }
@@ -103,13 +103,12 @@ class MatrixShift final : public Benchmark {
 const Registration registration{{
     .name = "operation.shift",
     .title = "matrix shift",
-    .summary =
-        "the circular shift of Cannon's algorithm: every process passes its matrix on, buffers included",
+    .summary = "circular shift of matrices as in Cannon's algorithm, with its buffers",
     .ranks = Ranks::at_least(2),
     .costs = {{"exchange", Step::Kind::messages, "", "1", "8*n^2"}},
     .parameters = {matrix_order(),
                    parallel("direction", "rows,columns",
-                            "to the left along rows of the grid, or up its columns"),
+                            "left along the rows of the grid, or up its columns"),
                    grid_rows(), buffers()},
     .definition = Definition::global,
     .metrics = {seconds("time_s"), bytes_per_second()},

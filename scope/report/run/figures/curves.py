@@ -277,7 +277,7 @@ def _caches(machine: Machine, xs: Sequence[float]) -> tuple[list[Plot], list[Plo
 
 
 def _limits(ladders: Sequence[Ladder], group: Sequence[Summary], xs: Sequence[float]) -> list[Plot]:
-    """Draw the limit of each ladder on which one of these cases stands, at the sizes of the ladders."""
+    """Draw the limit of each ladder with one of these cases, at the sizes of the ladders."""
     first, labels = group[0], {one.label for one in group}
     points: dict[str, list[tuple[float, float]]] = {}
     for ladder in ladders:

@@ -5,15 +5,15 @@
 
 namespace scope::linpack {
 
-// The matrix of HPL: n rows and n + 1 columns, the last of which is the right side; column after column the
-// numbers of one linear congruential generator, x' = a x + c modulo 2^64 from 100 on, as 0.5 - x / 2^64 (HPL
-// 2.3: a, c and the first number are its HPL_MULT, HPL_IADD and HPL_ISEED).
+// HPL's matrix: n rows and n + 1 columns, the last of which is the right-hand side, filled column by column
+// with the numbers of one linear congruential generator, x' = a x + c modulo 2^64 from 100 on, as 0.5 - x /
+// 2^64 (HPL 2.3: a, c and the first number are its HPL_MULT, HPL_IADD and HPL_ISEED).
 class HplMatrix {
  public:
   enum class Kind {
     regular,
     singular,      // the column in the middle is zero
-    not_a_number,  // the element in the middle is none
+    not_a_number,  // the element in the middle is NaN
   };
 
   HplMatrix(std::int64_t n, Kind kind) : n_(n), kind_(kind) {}
@@ -39,7 +39,7 @@ class HplMatrix {
     return row == n_ / 2 ? std::numeric_limits<double>::quiet_NaN() : value;
   }
 
-  // The number after so many steps: steps are composed by squaring.
+  // The number after this many steps: steps are composed by squaring.
   static std::uint64_t after(std::uint64_t steps) {
     std::uint64_t state = first;
     std::uint64_t factor = multiplier;

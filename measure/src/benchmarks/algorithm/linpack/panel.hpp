@@ -6,12 +6,12 @@
 
 namespace scope::linpack {
 
-// A factored panel as it travels along the rows of the grid: its pivots, the square of its factors that all
-// process rows share, and this process row's part of L below.
+// A factored panel as it travels along the rows of the grid: its pivots, its square of factors, shared by all
+// process rows, and this process row's part of L below.
 class Panel {
  public:
-  // `first`: global row and column of its corner; `rows`: of this process row, `above` of which are the
-  // square's.
+  // `first`: global row and column of its corner; `rows`: rows of this process row, of which `above` belong
+  // to the square.
   void shape(std::int64_t first, int width, std::int64_t rows, std::int64_t above) {
     first_ = first;
     width_ = width;
@@ -27,7 +27,7 @@ class Panel {
 
   double* pivots() { return values_.data(); }  // global rows
   double* square() { return pivots() + width_; }
-  // The rows of this process row; when all is done, what is above `below` has lost its meaning.
+  // The rows of this process row; in the end those above `below` are meaningless.
   double* own() { return square() + std::int64_t{width_} * width_; }
   double* below() { return own() + above_; }
   std::span<double> message() { return values_; }

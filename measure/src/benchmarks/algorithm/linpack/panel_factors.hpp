@@ -1,4 +1,4 @@
-// The factors of one panel: partial pivoting over the processes of a column of the grid.
+// Factorisation of one panel: partial pivoting over the processes of a grid column.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 
 namespace scope::linpack {
 
-// The candidates for one pivot meet in an Allreduce: of two the larger magnitude wins, of equal ones the
-// upper row. The row that gives way travels with it.
+// The candidates for one pivot meet in an Allreduce: the larger magnitude wins, or the upper row of equal
+// ones. The displaced row travels with it.
 struct Candidate {
   double magnitude;
   double row;          // global
-  double has_current;  // 1: of the process that has the row to give way
-  // then the candidate's row, and the row to give way
+  double has_current;  // 1: from the process that has the displaced row
+  // then the candidate's row, and the displaced row
   double* contents() { return &has_current + 1; }
 };
 
@@ -47,8 +47,8 @@ inline void choose(void* mine, void* theirs, int* count, MPI_Datatype* type) {
 }
 
 // Recursive: the left half, its effect on the right half, the right half (Toledo 1997, SIAM J. Matrix Anal.
-// Appl. 18). The rows that were chosen stand in the panel's square, on all processes alike, so that only the
-// search for a pivot communicates.
+// Appl. 18). The pivot rows are in the panel's square, identical on all processes, so that only the search
+// for a pivot communicates.
 class PanelFactors {
  public:
   // `block`: the widest panel.
@@ -82,11 +82,11 @@ class PanelFactors {
   }
 
  private:
-  static constexpr int narrow = 8;  // columns that are factored one by one
+  static constexpr int narrow = 8;  // columns factored one by one
 
   double* column(int j) { return panel_->own() + j * panel_->leading(); }
   double* square(int i, int j) { return panel_->square() + i + static_cast<std::ptrdiff_t>(j) * width_; }
-  // Rows of this process that no pivot has taken by step j.
+  // Rows of this process that are not pivot rows after step j.
   int begin(int j) const { return owner_ ? j : 0; }
 
   void factor(int from, int to) {
@@ -120,7 +120,7 @@ class PanelFactors {
     if (rows <= 0) return;
     const int one = 1;
     double* const below = column(j) + begin(j + 1);
-    // A reciprocal of a tiny pivot would overflow.
+    // The reciprocal of a tiny pivot would overflow.
     if (std::abs(pivot) >= std::numeric_limits<double>::min()) {
       const double factor = 1 / pivot;
       scale_(&rows, &factor, below, &one);
@@ -133,8 +133,8 @@ class PanelFactors {
     update_(&rows, &right, &minus, below, &one, square(j, j + 1), &width_, column(j + 1) + begin(j + 1), &m_);
   }
 
-  // Brings the row with the largest element of column j into the square, the row that gives way to its place,
-  // and returns the pivot.
+  // Moves the row with the largest element of column j into the square, and the displaced row to its
+  // position; returns the pivot.
   double exchange(int j) {
     auto* const mine = reinterpret_cast<Candidate*>(candidate_.data());
     double* const chosen = mine->contents();
@@ -144,7 +144,7 @@ class PanelFactors {
     const int one = 1;
     *mine = {-1, -1, 0};
     if (rows > 0) {
-      // Of nothing but NaN there is no largest.
+      // All NaN: there is no largest element.
       const int at = first + std::max(1, search_(&rows, column(j) + first, &one)) - 1;
       mine->magnitude = std::abs(column(j)[at]);
       if (std::isnan(mine->magnitude)) mine->magnitude = std::numeric_limits<double>::infinity();

@@ -7,9 +7,9 @@
 
 namespace scope::linpack {
 
-// What the pivots of one panel do to the rows of the other columns, all at once.
+// The effect of one panel's pivots on the rows of the other columns, combined.
 struct RowExchange {
-  // The rows `first`, `first` + 1, ... are exchanged one after another with those that `pivots` name.
+  // The rows `first`, `first` + 1, ... are exchanged one after another with the rows in `pivots`.
   RowExchange(std::int64_t first, const double* pivots, int count) : sources(count) {
     for (int j = 0; j < count; ++j) sources[j] = first + j;
     for (int j = 0; j < count; ++j) {
@@ -29,9 +29,9 @@ struct RowExchange {
     std::sort(displaced.begin(), displaced.end());
   }
 
-  // Which row comes to the j-th place of the panel.
+  // The source row of the panel's j-th row.
   std::vector<std::int64_t> sources;
-  // Rows outside the panel's that get one of the panel's: to, from.
+  // Rows outside the panel that receive one of the panel's: to, from.
   std::vector<std::pair<std::int64_t, std::int64_t>> displaced;
 };
 

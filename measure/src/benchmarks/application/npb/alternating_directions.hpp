@@ -1,5 +1,5 @@
-// What BT and SP share: a flow in cells of a multi-partition, whose time steps solve systems along x, then y,
-// then z (RNR-94-007, section 3.3.1: approximate factorisation).
+// The common part of BT and SP: a flow in cells of a multi-partition, whose time steps solve systems along x,
+// then y, then z (RNR-94-007, section 3.3.1: approximate factorisation).
 #pragma once
 
 #include <algorithm>
@@ -68,8 +68,8 @@ class AlternatingDirections : public Kernel {
 
   bool cut(int axis) const { return partition_.slabs(axis) > 1; }
 
-  // Doubles that the lines of a box need: what is remembered of them between the ways there and back where
-  // other processes lie between, or while it is at a few of them; what they send on and back.
+  // Doubles that the lines of a box need: factors kept between the forward and the backward sweep, for all
+  // lines where other processes lie between, else for a few at a time; and the data sent forward and back.
   struct LineMemory {
     std::size_t kept;
     std::size_t kept_at_once;
@@ -120,7 +120,7 @@ class AlternatingDirections : public Kernel {
     });
   }
 
-  // The suite's rule: one step is done before the clock runs, then everything is set back.
+  // NPB's rule: one step is done untimed, then everything is restored.
   void initialise() override {
     set_initial_values();
     step();
@@ -178,7 +178,7 @@ class AlternatingDirections : public Kernel {
     in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { npb::add_change<lanes>(cell, 1); });
   }
 
-  // Cell by cell along an axis, and back; at each step every process is at one of its cells.
+  // Cell by cell along an axis, and back; at each step every process works on one of its cells.
   void sweep(int axis) {
     const int cells = partition_.slabs(axis);
     const int before = partition_.neighbour(axis, -1);

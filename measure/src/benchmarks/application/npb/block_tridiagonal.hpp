@@ -1,5 +1,5 @@
-// BT's lines: systems with 5 x 5 blocks on three diagonals, by elimination from the first cell of a line to
-// the last and substitution back (Thomas), without pivoting (RNR-94-007, section 3.3.2).
+// BT's lines: block tridiagonal systems with 5 x 5 blocks, by elimination from the first cell of a line to
+// the last and back-substitution (Thomas), without pivoting (RNR-94-007, section 3.3.2).
 #pragma once
 
 #include "benchmarks/application/npb/jacobians.hpp"
@@ -7,8 +7,8 @@
 
 namespace scope::npb {
 
-// Arithmetic on two rows of blocks side by side, in the columns whose bits are set; spelt out as functions, which take
-// a fraction of the time to compile that nested lambdas take.
+// Arithmetic on two rows of blocks side by side, in the columns whose bits are set. Explicit functions
+// compile in a fraction of the time that nested lambdas take.
 template <unsigned ours, unsigned others, class Real>
 SCOPE_INLINE inline void scale_rows(Real (&a)[quantities], Real (&b)[quantities], const Real& factor) {
   each<quantities>([&](auto column) SCOPE_INLINE {
@@ -34,10 +34,10 @@ template <int axis>
 class BlockTridiagonal {
  public:
   static constexpr bool needs_sound = false;
-  // Doubles of a point that substitution needs: the right block of its eliminated row.
+  // Doubles per point for the substitution: the right block of its eliminated row.
   static constexpr int kept = quantities * quantities;
-  // What a line tells the next cell: that block of its last point, and the values there; and back: the change
-  // at its first point.
+  // The data that a line sends to the next cell: that block of its last point and the values there; and back:
+  // the change at its first point.
   static constexpr int forward = kept + quantities;
   static constexpr int backward = quantities;
 
@@ -63,7 +63,7 @@ class BlockTridiagonal {
     Real value[quantities];
   };
 
-  // Single lines are few: one function for every width of the others.
+  // Single lines are rare: one function serves every width of the others.
   [[gnu::noinline]] void solve_one(const Passage& passage, int line, int i, int j, int k) {
     solve_run<double>(passage, line, i, j, k);
   }
@@ -144,7 +144,7 @@ class BlockTridiagonal {
     }
   }
 
-  // The columns in which the right block has anything in a row when that row becomes the pivot.
+  // The columns in which the right block may be non-zero in a row when that row becomes the pivot.
   static constexpr unsigned filled(int row) {
     unsigned columns = 0;
     for (int above = 0; above <= row; ++above) {
@@ -154,7 +154,7 @@ class BlockTridiagonal {
   }
   static constexpr unsigned behind(int pivot) { return ~1u << pivot; }
 
-  // right = middle^-1 right, value = middle^-1 value, by Gauss.
+  // right = middle^-1 right, value = middle^-1 value, by Gaussian elimination.
   template <class Real>
   SCOPE_INLINE static void divide(Real (&middle)[quantities][quantities],
                                   Real (&right)[quantities][quantities], Real (&value)[quantities]) {

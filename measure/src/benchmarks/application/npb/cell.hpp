@@ -13,9 +13,9 @@
 
 namespace scope::npb {
 
-// Several numbers at each point of a box and of `ghost` layers around it. A row along x of one number lies
-// together, then those of the other numbers, then the next row: neighbours in every direction are near, and
-// formulas run along x with unit stride.
+// Several numbers at each point of a box and of `ghost` layers around it. A row along x of one number is
+// contiguous, followed by the rows of the other numbers, then by the next row: neighbours in every direction
+// are near, and formulas run along x with unit stride.
 class Field {
  public:
   Field(int components, const Extents& size, int ghost)
@@ -45,18 +45,18 @@ class Field {
   Buffer memory_;  // zeros
 };
 
-// What follows from the quantities at a point, stored in this order.
+// Quantities derived at a point, stored in this order.
 namespace derived {
 constexpr int volume = 0;         // 1 / density
 constexpr int velocity = 1;       // three
 constexpr int kinetic = 4;        // half the square of the velocity
 constexpr int energy = 5;         // per mass
-constexpr int sound = 6;          // its velocity; where it is asked for
+constexpr int sound = 6;          // velocity of sound; where requested
 constexpr int without_sound = 6;  // numbers at a point
 constexpr int with_sound = 7;
 }  // namespace derived
 
-// Weights of the fourth difference at each point along an axis: the stencil is cut at the walls.
+// Weights of the fourth difference at each point along an axis: the stencil is truncated at the walls.
 struct FourthDifference {
   // Of `size` points from `begin` on, of n in all.
   FourthDifference(int begin, int size, int n) {
@@ -75,15 +75,15 @@ struct FourthDifference {
   std::array<std::vector<double>, 5> weights;
 };
 
-// Which points of the grid a process holds together.
+// The points of the grid in one cell of a process.
 struct Box {
   bool at_low_wall(int axis) const { return begin[axis] == 0; }
   bool at_high_wall(int axis) const { return begin[axis] + size[axis] == n; }
-  // Its points off the walls, in its own numbers.
+  // Its points off the walls, in local numbering.
   int inner_begin(int axis) const { return at_low_wall(axis) ? 1 : 0; }
   int inner_end(int axis) const { return at_high_wall(axis) ? size[axis] - 1 : size[axis]; }
   int inner(int axis) const { return std::max(0, inner_end(axis) - inner_begin(axis)); }
-  // And those of `layers` around it that exist.
+  // The same with those of `layers` around it that exist.
   int outer_begin(int axis, int layers) const { return -std::min(begin[axis], layers); }
   int outer_end(int axis, int layers) const {
     return size[axis] + std::min(n - begin[axis] - size[axis], layers);
@@ -100,7 +100,7 @@ struct Cell : Box {
   static constexpr int u_ghost = 2;
   static constexpr int derived_ghost = 1;
 
-  // `residual_ghost`: layers of the neighbours' residuals that the method looks at.
+  // `residual_ghost`: layers of the neighbours' residuals that the method needs.
   Cell(const Box& box, int derived_numbers, int residual_ghost)
       : Box(box),
         u(quantities, box.size, u_ghost),
@@ -166,8 +166,8 @@ SCOPE_INLINE inline void add_change(Cell& cell, double factor) {
   }
 }
 
-// Hands `action` a reference to every number of u in the two outermost layers of the cell along an axis
-// (`step` -1: where it begins), or in the two ghost layers beyond them; not on the walls, where nobody asks.
+// Calls `action` with a reference to every number of u in the two outermost layers of the cell along an axis
+// (`step` -1: at its begin), or in the two ghost layers beyond them; wall points are not needed and left out.
 template <class Action>
 void for_face(Cell& cell, int axis, int step, bool ghosts, Action&& action) {
   Extents from{cell.inner_begin(0), cell.inner_begin(1), cell.inner_begin(2)};
@@ -187,7 +187,7 @@ void for_face(Cell& cell, int axis, int step, bool ghosts, Action&& action) {
     }
   }
 }
-// How many numbers that are.
+// The number of these values.
 inline std::size_t face_numbers(const Box& box, int axis) {
   std::size_t numbers = static_cast<std::size_t>(Cell::u_ghost) * quantities;
   for (int other = 0; other < 3; ++other) numbers *= other == axis ? 1 : box.inner(other);

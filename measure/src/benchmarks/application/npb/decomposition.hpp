@@ -10,11 +10,11 @@ namespace scope::npb {
 
 using Extents = std::array<int, 3>;  // along x, y, z
 
-// Processes along each dimension: of all products x y z = processes that leave everyone `least` points along
-// each dimension, the one whose largest block has the least surface. Empty where there is none.
+// Processes along each dimension: of all products x y z = processes that leave every process `least` points
+// along each dimension, the one whose largest block has the least surface. Empty where there is none.
 std::optional<Extents> process_extents(const Extents& points, int processes, int least);
 
-// "N processes": the nearest counts, below and above, that `fits` accepts; for a message of refusal.
+// "N processes": the nearest counts, below and above, that `fits` accepts; for an error message.
 std::string nearest_counts(int processes, const std::function<bool(int)>& fits);
 
 // The block of one process. Ranks are numbered along x first.
@@ -28,14 +28,14 @@ class Decomposition {
   const Extents& begin() const { return begin_; }  // the first point of the block
   const Extents& size() const { return size_; }    // its points along each dimension
 
-  // Rank of the neighbour `step` blocks on along a dimension; the grid of processes is a torus.
+  // Rank of the neighbour `step` blocks away along a dimension; the process grid is a torus.
   int around(int dimension, int step) const {
     Extents there = place_;
     const int count = processes_[dimension];
     there[dimension] = ((there[dimension] + step) % count + count) % count;
     return there[0] + processes_[0] * (there[1] + processes_[1] * there[2]);
   }
-  // The same inside walls; -1 where there is none.
+  // The same for a grid with walls; -1 where there is none.
   int beside(int dimension, int step) const {
     const int there = place_[dimension] + step;
     return there < 0 || there >= processes_[dimension] ? -1 : around(dimension, step);

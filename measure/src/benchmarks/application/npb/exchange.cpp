@@ -72,7 +72,7 @@ Parcels Exchange::announce(const Parcels& out) {
 void Exchange::corrupt_if_asked(std::span<std::byte> received) {
   if (!exposed_ || received.empty()) return;
   exposed_ = false;
-  // Its middle may be at the edge of a face, which nothing reads: three eighths of it are not.
+  // The middle may be at the edge of a face, which no stencil reads; three eighths of the message are not.
   faults_.corrupt_if_asked(benchmark_, communicator_, received.first(received.size() - received.size() / 4));
 }
 

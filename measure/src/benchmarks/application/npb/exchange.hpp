@@ -1,5 +1,5 @@
-// What the kernels of the suite send each other: every message of theirs goes through here, so that it is
-// counted, belongs to a phase, and can be corrupted by a test.
+// Communication of the NPB kernels: all their messages pass through here, so that they are counted, belong to
+// a phase, and can be corrupted by a test.
 #pragma once
 
 #include <mpi.h>
@@ -22,11 +22,11 @@ namespace scope::npb {
 struct Sent {
   std::int64_t messages = 0;
   std::int64_t bytes = 0;
-  std::int64_t small = 0;  // messages of at most so many bytes:
+  std::int64_t small = 0;  // messages of at most this many bytes:
   static constexpr std::size_t small_bytes = 1024;
 };
 
-// One side of a swap: what goes to one process, and what comes from another. MPI_PROC_NULL is nobody.
+// One side of a swap: data for one process, and data from another, or MPI_PROC_NULL.
 struct Side {
   int to;
   std::span<const double> sent;
@@ -35,7 +35,7 @@ struct Side {
   int tag;
 };
 
-// What an all-to-all takes from each process and gives to it: counts and begins in items.
+// The counts and displacements of an all-to-all, for each process, in items.
 struct Parcels {
   std::vector<int> counts;
   std::vector<int> begins;
@@ -48,28 +48,28 @@ class Exchange {
  public:
   Exchange(std::string benchmark, const Communicator& communicator);
 
-  // From here on, messages are counted and their time belongs to `phases`; without any, neither.
+  // From here on, messages are counted and their time belongs to `phases`; without phases, neither.
   void begin(Phases* phases);
 
   const Sent& exchanged() const { return exchanged_; }  // to partners
   const Sent& collected() const { return collected_; }  // sums and maxima over all processes
-  // How many messages it had to wait for one after another: each costs a latency at least.
+  // The number of messages that had to be awaited one after another: each costs at least a latency.
   std::int64_t waits() const { return waits_; }
 
-  // All at once. `partners` are those that the sides receive from, and live as long as the kernel.
+  // All at once. `partners` are the sources of the sides, and live as long as the kernel.
   void swap(std::span<const Side> sides, const Partners& partners);
 
-  // A link of a pipeline: waits for what the process before has computed. Every process of the pipeline calls
-  // it as often, those without a process before (MPI_PROC_NULL) too.
+  // A link of a pipeline: waits for the data of the preceding process. Every process of the pipeline calls it
+  // equally often, those without a predecessor (MPI_PROC_NULL) too.
   void receive(std::span<double> received, int from, int tag, const Partners& partner);
 
   // The other end of a link.
   void send(std::span<const double> sent, int to, int tag);
 
-  // Tells everyone how much will come; returns what comes to this process, packed in order of the ranks.
+  // Announces the counts to all processes; returns those that this process receives, packed in rank order.
   Parcels announce(const Parcels& out);
 
-  // Everyone's parcels to everyone. Items are sent as they lie in memory.
+  // The parcels of all processes to all. Items are sent in place.
   template <class Item>
   void transpose(const Item* sent, const Parcels& out, Item* received, const Parcels& in) {
     const auto [type, width] = type_of<Item>();
@@ -79,7 +79,7 @@ class Exchange {
       if (to != rank && out.counts[to] > 0)
         add(exchanged_, 1, static_cast<std::size_t>(out.counts[to]) * sizeof(Item));
     }
-    // What came from another process; of integers one low byte, so that they can still be places.
+    // Data from another process; of integers one low byte, so that they remain valid indices.
     const int from = rank == 0 ? communicator_.size() - 1 : 0;
     const auto bytes = std::as_writable_bytes(std::span(received + in.begins[from], in.counts[from]));
     if (from != rank) corrupt_if_asked(std::is_integral_v<Item> && !bytes.empty() ? bytes.first(1) : bytes);
@@ -92,7 +92,7 @@ class Exchange {
   }
   void largest(std::span<double> values) { reduce<double>(values, MPI_MAX); }
 
-  // What belongs to another pattern of messages: its kernel counts it.
+  // Messages that belong to another pattern: the kernel counts them itself.
   void count_exchanged(std::int64_t messages, std::size_t bytes) { add(exchanged_, messages, bytes); }
   void meet(Phase phase, const Partners& partners) {
     if (phases_ != nullptr) phases_->meet(phase, partners);
@@ -101,10 +101,10 @@ class Exchange {
     if (phases_ != nullptr) phases_->enter(phase);
   }
   void compute() { enter(Phase::compute); }
-  // Alters the first message (of a swap, all) of the timed part where a test asks so, and the first after
+  // Alters the first message (of a swap, all) of the timed part if a test requests it, and the first after
   // `expose`.
   void corrupt_if_asked(std::span<std::byte> received);
-  // A kernel whose iterations correct what went wrong before says here that the last of them begins.
+  // Marks the begin of the last iteration, for kernels whose iterations correct earlier errors.
   void expose() { exposed_ = phases_ != nullptr; }
 
   const Communicator& communicator() const { return communicator_; }
@@ -122,7 +122,7 @@ class Exchange {
     if (bytes <= static_cast<std::size_t>(messages) * Sent::small_bytes) sent.small += messages;
   }
 
-  // The type of MPI, and how many of it make an item.
+  // The MPI datatype, and the number of elements in an item.
   template <class Item>
   static std::pair<MPI_Datatype, int> type_of() {
     if constexpr (std::is_same_v<Item, std::int32_t>) {

@@ -17,7 +17,7 @@ struct Complex {
   double im;
 };
 
-// A value of as many transforms as there are lanes.
+// One value of each transform, one per lane.
 template <class Real>
 struct Several {
   Real re;
@@ -108,8 +108,8 @@ class Fft {
     return {-a.im, a.re};
   }
 
-  // `quarter`: a quarter of the points that are left; `done`: the length of the transforms made so far, which
-  // are `length` values.
+  // `quarter`: a quarter of the remaining points; `done`: the length of the transforms made so far, which are
+  // `length` values.
   template <Direction direction, class Values>
   SCOPE_INLINE void radix_4(const Values* from, Values* to, int quarter, int done, int length) const {
     for (int p = 0; p < quarter; ++p) {
@@ -144,7 +144,7 @@ class Fft {
 
   int points_;
   std::vector<Complex> roots_;
-  Buffer work_;  // whose beginning suits any vector
+  Buffer work_;  // aligned for any vector
   Buffer other_;
 };
 

@@ -20,7 +20,7 @@ constexpr double k5 = 1.4;
 
 constexpr double viscosity = k3 * k4;
 constexpr double conductivity = k1 * k3 * k4 * k5;
-// A velocity diffuses faster along itself.
+// A velocity diffuses faster along its own direction.
 constexpr double stretching(int axis, int component) {
   return axis == component ? 4.0 / 3.0 : 1.0;
 }
@@ -55,7 +55,7 @@ inline Quantities exact_solution(double x, double y, double z) {
   return u;
 }
 
-// The exact solution on the faces of the cube; inside, what the report makes of those six by interpolation.
+// The exact solution on the faces of the cube; inside, the report's interpolation of those six.
 inline Quantities initial_values(double x, double y, double z) {
   const auto wall = [](double t) { return t <= 0 || t >= 1; };
   if (wall(x) || wall(y) || wall(z)) return exact_solution(x, y, z);

@@ -1,4 +1,4 @@
-// Sums over the grid that tell whether a flow was computed rightly (RNR-94-007, section 3.3.5).
+// Sums over the grid that show whether a flow was computed correctly (RNR-94-007, section 3.3.5).
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ inline std::vector<Published> published_norms(const FlowProblem& problem) {
   return published;
 }
 
-// Sums of squares: of the residual, and of how far u is off the exact solution.
+// Sums of squares: of the residual, and of the deviation of u from the exact solution.
 class SquareSums {
  public:
   // The inner points of a cell, whose residual is that of the flow times its time step.

@@ -1,7 +1,7 @@
-// The ring of neighbours' values around a block of a periodic grid, at any level of a multigrid.
+// The halo of neighbours' values around a block of a periodic grid, at any level of a multigrid.
 //
-// On coarse grids blocks may be empty; the nearest one that is not, is the neighbour. An empty block still
-// gets a ring where its process has points on the next finer grid, which are interpolated from it.
+// On coarse grids blocks may be empty; the neighbour is the nearest non-empty one. An empty block still has a
+// halo where its process has points on the next finer grid, which are interpolated from it.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ class Halo {
     }
   }
 
-  // One dimension after the other, so that edges and corners come along.
+  // One dimension after the other, so that edges and corners are included.
   void update(Field& field, Exchange& exchange) {
     for (int d = 0; d < 3; ++d) {
       const Line& line = lines_[d];
@@ -50,7 +50,8 @@ class Halo {
     int rank = -1;
     bool itself = false;
   };
-  // Along one dimension: who fills the ring below and above, and to whom the own first and last points go.
+  // Along one dimension: the sources of the lower and upper halo, and the destinations of the own first and
+  // last points.
   struct Line {
     Source below;
     Source above;
@@ -127,7 +128,7 @@ class Halo {
     if (from_above) unpack(last + 1, above_);
   }
 
-  // A layer across a dimension, with the rings of the others.
+  // A layer across a dimension, with the halos of the others.
   static std::size_t points_in_layer(const Field& field, int d) {
     return static_cast<std::size_t>(Field::count(field.size()) / (field.size()[d] + 2));
   }

@@ -1,12 +1,13 @@
-// The Jacobian matrices of the flow's convection and viscosity along one axis, 5 x 5 at each point, and what
-// implicit methods make of them (RNR-94-007, section 3.3: A = dE/dU, N = dT/dU_xi, and so on).
+// The Jacobian matrices of the flow's convection and viscosity along one axis, 5 x 5 at each point, and the
+// matrices that implicit methods build from them (RNR-94-007, section 3.3: A = dE/dU, N = dT/dU_xi, and so
+// on).
 #pragma once
 
 #include "benchmarks/application/npb/cell.hpp"
 
 namespace scope::npb {
 
-// What the matrices of a point are made of.
+// The quantities from which the matrices of a point are computed.
 template <class Real>
 struct Thermodynamics {
   Real volume;
@@ -14,7 +15,7 @@ struct Thermodynamics {
   Real kinetic;
   Real energy;
 
-  // From memory by `get`, which fetches Real from an address.
+  // From memory by `get`, which loads Real from an address.
   template <class Get>
   SCOPE_INLINE static inline Thermodynamics at(const double* d, Stride md, Get&& get) {
     Thermodynamics point;
@@ -26,14 +27,14 @@ struct Thermodynamics {
   }
 };
 
-// Whether the matrices along `axis` have anything at a place.
+// Whether the matrices along `axis` may be non-zero at a position.
 constexpr bool present(int axis, int row, int column) {
   if (row == 0) return column == 0 || column == axis + 1;
   if (row == axis + 1 || row == 4) return true;
   return column == 0 || column == row || column == axis + 1;
 }
 
-// d(convection along axis)/d(quantities), at a place.
+// d(convection along axis)/d(quantities), at a position.
 template <int axis, int row, int column, class Real>
 SCOPE_INLINE inline Real convection_jacobian(const Thermodynamics<Real>& at) {
   constexpr int along = axis + 1;
@@ -59,12 +60,12 @@ SCOPE_INLINE inline Real convection_jacobian(const Thermodynamics<Real>& at) {
   }
 }
 
-// Whether the Jacobian of viscosity has anything at a place.
+// Whether the Jacobian of viscosity may be non-zero at a position.
 constexpr bool viscous(int row, int column) {
   return row == 4 || (row > 0 && (column == 0 || column == row));
 }
 
-// d(viscosity along axis)/d(quantities), at a place.
+// d(viscosity along axis)/d(quantities), at a position.
 template <int axis, int row, int column, class Real>
 SCOPE_INLINE inline Real viscosity_jacobian(const Thermodynamics<Real>& at) {
   if constexpr (!viscous(row, column)) {

@@ -11,16 +11,16 @@
 namespace scope::npb {
 namespace {
 
-// Messages and bytes are those that the busiest process sends; small messages have 1 KiB at most; waits are for
-// messages that follow one another.
+// Messages and bytes are those sent by the busiest process; small messages have at most 1 KiB; waits are for
+// messages that depend on one another.
 std::vector<Metric> kernel_metrics() {
   auto metrics =
       with_phases({seconds("time_s"), result("mops_per_s", "Mop/s", Better::higher).labelled("Mop/s"),
-                   result("mops_per_process_per_s", "Mop/s", Better::higher).labelled("Mop/s of a process"),
+                   result("mops_per_process_per_s", "Mop/s", Better::higher).labelled("Mop/s per process"),
                    count("exchange_messages"), count("exchange_bytes", "B"), count("exchange_small_messages"),
                    count("collect_messages"), count("collect_bytes", "B"), count("waits"),
-                   condition("memory_bytes", "B", Better::lower).labelled("memory of a process")});
-  // No root initialises or distributes anything: every process makes its own part before the time begins.
+                   condition("memory_bytes", "B", Better::lower).labelled("memory per process")});
+  // No root initialises or distributes data: every process generates its own part before the timed part.
   std::erase_if(metrics, [](const Metric& metric) {
     return metric.name == "initialise_s" || metric.name == "distribute_s" || metric.name == "solve_s";
   });
@@ -70,7 +70,7 @@ std::span<std::byte> Kernel::received() {
 }
 
 void Kernel::require(std::int64_t bytes) {
-  constexpr std::int64_t bytes_per_meeting = 160;  // in Phases, and what processes tell each other of it
+  constexpr std::int64_t bytes_per_meeting = 160;  // in Phases and its messages
   memory_bytes_ = bytes;
   require_memory(bytes + bytes_per_meeting * static_cast<std::int64_t>(meetings()), communicator());
 }

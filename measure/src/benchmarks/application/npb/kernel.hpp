@@ -1,5 +1,5 @@
-// What all kernels of the suite share as benchmarks: the rules of timing, the published values that decide
-// whether a run was right, Mop/s, phases, messages and memory.
+// The common part of all NPB kernels: timing rules, the published values that verify a run, Mop/s, phases,
+// messages and memory.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace scope::npb {
 
-// A value that a right run must lead to.
+// A value that a correct run must reproduce.
 struct Published {
   std::string name;
   double value;
-  double tolerance = 1e-8;  // relative; 0 for what is counted
+  double tolerance = 1e-8;  // relative; 0 for counts
 };
 
 class Kernel : public Benchmark {
@@ -28,28 +28,29 @@ class Kernel : public Benchmark {
   Work work() const override;
   void run(Repetition& repetition) final;
   Check verify(std::uint64_t seed) final;
-  // What the root derived. A corrupted payload is the business of Exchange, during the run.
+  // The results on the root. Exchange handles corrupted payloads, during the run.
   std::span<std::byte> received() final;
   bool loops() const final { return false; }
 
  protected:
-  // Everything that is not timed: the data of the problem and, where the suite prescribes it, one iteration.
+  // The untimed part: the data of the problem and, where NPB prescribes it, one iteration.
   virtual void initialise() = 0;
   // The timed part. It begins in Phase::compute.
   virtual void iterate() = 0;
-  // What the run led to, in the order of `published`, the same on every process. Collective, never timed.
+  // The results of the run, in the order of `published`, the same on every process. Collective, never timed.
   virtual std::vector<double> results() = 0;
   virtual std::vector<Published> published() const = 0;
-  // Checks that are no comparison with a published number.
+  // Checks other than comparisons with published numbers.
   virtual Check verify_further() { return {}; }
-  // By the suite's formula.
+  // By NPB's formula.
   virtual double operations() const = 0;
   virtual bool counts_flops() const { return true; }
   virtual int iterations() const = 0;
-  // How many meetings of processes the timed part has at most, so that none asks for memory.
+  // The maximum number of meetings in the timed part, so that none allocates memory.
   virtual std::size_t meetings() const = 0;
 
-  // Says what this process is about to allocate; throws Unavailable where it does not fit. Collective.
+  // Announces the memory that this process is about to allocate; throws Unavailable where it does not fit.
+  // Collective.
   void require(std::int64_t bytes);
 
   Exchange& exchange() { return exchange_; }
@@ -68,10 +69,10 @@ class Kernel : public Benchmark {
   std::vector<double> found_;
 };
 
-// What the operations are that a kernel counts.
+// The kind of operations that a kernel counts.
 enum class Operations { floating_point, others };
 
-// What is to be told of a kernel that runs on any number of processes. `problem_class`: see problem_class.hpp.
+// The declaration of a kernel that runs on any number of processes. `problem_class`: see problem_class.hpp.
 struct KernelDeclaration {
   Text name;
   Text title;

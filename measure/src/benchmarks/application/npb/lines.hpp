@@ -5,9 +5,9 @@
 
 namespace scope::npb {
 
-// What the lines of a cell do: the way forth (elimination), the way back (substitution), or both at once, a
-// few lines at a time. What comes from the cell before and goes to the one after (back: the other way round),
-// some numbers for each line; null at the walls.
+// The work on the lines of a cell: the forward sweep (elimination), the backward sweep (substitution), or
+// both at once, a few lines at a time. Input from the cell before and output to the one after (backward: the
+// other way round) are some numbers for each line; null at the walls.
 struct Passage {
   bool forth;
   bool back;
@@ -17,7 +17,7 @@ struct Passage {
   bool at_once() const { return forth && back; }
 };
 
-// Where the lines of a cell run, and which axes they are counted along: `inner` first.
+// The direction of a cell's lines, and the axes along which they are numbered: `inner` first.
 template <int axis>
 struct Lines {
   static constexpr int inner = axis == 0 ? 1 : 0;
@@ -27,7 +27,7 @@ struct Lines {
   static int length(const Box& cell) { return cell.inner(axis); }
 
   // Calls `action(lanes, line, i, j, k)`: a run of lines from number `line` on, whose first points off the
-  // walls begin at i, j, k.
+  // walls are at i, j, k.
   template <int widest, class Action>
   SCOPE_INLINE static void each_run(const Cell& cell, Action&& action) {
     int line = 0;
@@ -43,7 +43,7 @@ struct Lines {
     }
   }
 
-  // From lines side by side: along x, they lie apart in memory.
+  // From lines side by side: along x, they are strided in memory.
   template <class Real>
   SCOPE_INLINE static inline Real get(const double* from, Stride apart) {
     if constexpr (axis == 0) return gather<Real>(from, apart);

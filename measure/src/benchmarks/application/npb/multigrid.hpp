@@ -19,8 +19,8 @@ using Weights = std::array<double, 4>;  // by distance
 constexpr Weights laplacian{-8.0 / 3, 0, 1.0 / 6, 1.0 / 12};
 constexpr Weights restriction{1.0 / 2, 1.0 / 4, 1.0 / 8, 1.0 / 16};
 
-// Values at the points of a block, which begins at `begin` of the whole grid, with a ring of neighbours'
-// values around them: indices from -1 to size. x lies in one piece.
+// Values at the points of a block, which begins at `begin` of the whole grid, with a halo of neighbours'
+// values around them: indices from -1 to size. x is contiguous.
 class Field {
  public:
   Field(const Extents& begin, const Extents& size)
@@ -47,8 +47,8 @@ class Field {
   Buffer values_;
 };
 
-// result[x] = value at x, from `begin` to before `end`; `value_at` is called with what loads the value at x
-// of a row.
+// result[x] = value at x, from `begin` to before `end`; `value_at` is called with a function that loads the
+// value at x of a row.
 template <int lanes, class ValueAt>
 SCOPE_INLINE inline void along(double* result, int begin, int end, ValueAt value_at) {
   in_runs<lanes>(begin, end, [&](auto run, int x) SCOPE_INLINE {
@@ -57,8 +57,8 @@ SCOPE_INLINE inline void along(double* result, int begin, int end, ValueAt value
   });
 }
 
-// Sums over the neighbours of the points of a row that stand beside it: `near` those of the four rows at
-// distance 1, `far` those of the four at distance sqrt(2). Indices from -1 to size.
+// Sums over the neighbours of a row's points in adjacent rows: `near` over the four rows at distance 1, `far`
+// over the four at distance sqrt(2). Indices from -1 to size.
 class RowSums {
  public:
   explicit RowSums(int longest) : near_(longest + 2), far_(longest + 2) {}
@@ -86,7 +86,7 @@ class RowSums {
   std::vector<double> far_;
 };
 
-// r = v - A u. `v` and `r` may be one.
+// r = v - A u. `v` and `r` may be the same.
 template <int lanes>
 SCOPE_INLINE inline void residual(const Field& u, const Field& v, Field& r, RowSums& sums) {
   const auto [nx, ny, nz] = u.size();
@@ -153,7 +153,8 @@ SCOPE_INLINE inline void restrict_to(Field& coarse, const Field& fine, RowSums& 
 
 enum class Prolongation { set, add };
 
-// fine = Q coarse, or fine += Q coarse, ring included: trilinear interpolation. `line` holds a coarse row.
+// fine = Q coarse, or fine += Q coarse, including the halo: trilinear interpolation. `line` holds a coarse
+// row.
 template <int lanes>
 SCOPE_INLINE inline void prolong(const Field& coarse, Field& fine, Prolongation how,
                                  std::vector<double>& line) {
@@ -197,7 +198,7 @@ SCOPE_INLINE inline void prolong(const Field& coarse, Field& fine, Prolongation 
   }
 }
 
-// Of the values at the points of the block.
+// Sum over the points of the block.
 inline double sum_of_squares(const Field& field) {
   const auto [nx, ny, nz] = field.size();
   double sums[4] = {0, 0, 0, 0};

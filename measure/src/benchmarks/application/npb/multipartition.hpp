@@ -1,5 +1,5 @@
-// Multi-partitioning: the grid is cut into slabs along several axes, and of each slab every process holds one
-// cell, so that a sweep along any axis keeps all processes busy all the time (Bruno, Cappello 1988; Naik
+// Multi-partitioning: the grid is cut into slabs along several axes, and every process holds one cell of each
+// slab, so that a sweep along any axis keeps all processes busy all the time (Bruno, Cappello 1988; Naik
 // 1995).
 //
 // q*q processes cut all three axes into q slabs and hold q cells each, on a diagonal of the cube. Any other
@@ -20,7 +20,7 @@ namespace scope::npb {
 
 class Multipartition {
  public:
-  // What the fourth differences need of a neighbour.
+  // Points that the fourth differences need from a neighbour.
   static constexpr int fewest_points = 2;
 
   // Throws Unavailable, with the nearest counts that fit, where a cell would have too few points.
@@ -38,7 +38,7 @@ class Multipartition {
   int slabs(int axis) const { return slabs_[axis]; }
   int cells() const { return slabs_[0]; }  // of each process
 
-  // Where the cell of this process is that lies in a slab along x.
+  // The position of this process's cell in a slab along x.
   Extents place(int slab) const {
     if (slabs_[2] == 1) return {slab, wrapped(slab - rank_), 0};
     const int z = wrapped(slab - rank_ / slabs_[0]);
@@ -53,8 +53,8 @@ class Multipartition {
     return size;
   }
 
-  // Who holds what follows on each of this process's cells along an axis, or comes before (`step` -1): one
-  // process for all of them.
+  // The owner of the cells after (or, with `step` -1, before) this process's cells along an axis: one process
+  // for all of them.
   int neighbour(int axis, int step) const {
     Extents there = place(0);
     there[axis] = wrapped(there[axis] + step);

@@ -2,7 +2,7 @@
 // grid to the last with the blocks below the diagonal, then back with those above it (RNR-94-007, section
 // 3.3.4).
 //
-// No block is ever formed: what each makes of a vector follows from the linearised flow in a few operations,
+// No block is ever formed: its product with a vector follows from the linearised flow in a few operations,
 // and the diagonal blocks are lower triangular.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace scope::npb {
 
 constexpr double over_relaxation = 1.2;  // omega
 
-// Adds what the block of the point before or after along `axis` (`side` -1 or +1) makes of a change there.
+// Adds the product of the block before or after along `axis` (`side` -1 or +1) with a change there.
 template <int axis, int side, class Real>
 SCOPE_INLINE inline void add_outer_block(Real (&sum)[quantities], const Thermodynamics<Real>& at,
                                          const Real (&x)[quantities], const Flow& flow) {
@@ -42,7 +42,7 @@ SCOPE_INLINE inline void add_outer_block(Real (&sum)[quantities], const Thermody
             second * at.volume * work - spread * x[4];
 }
 
-// x becomes (diagonal block)^-1 x. Of the three axes together, every velocity diffuses alike.
+// x becomes (diagonal block)^-1 x. Summed over the three axes, all velocities diffuse alike.
 template <class Real>
 SCOPE_INLINE inline void divide_by_diagonal(Real (&x)[quantities], const Thermodynamics<Real>& at,
                                             const Flow& flow) {
@@ -64,13 +64,13 @@ SCOPE_INLINE inline void divide_by_diagonal(Real (&x)[quantities], const Thermod
 
 class OverRelaxation {
  public:
-  // Doubles that a sweep needs for itself.
+  // Doubles of workspace for a sweep.
   static std::size_t stored(const Box& box) { return static_cast<std::size_t>(box.size[0]) * quantities; }
 
   OverRelaxation(Cell& cell, const Flow& flow, double* row) : cell_(cell), flow_(flow), row_(row) {}
 
-  // One plane of the sweep forth (`side` -1: by what stands before each point) or back. The residuals of the
-  // layer around the cell that stands before must be there.
+  // One plane of the forward sweep (`side` -1) or of the backward one. The residuals of the layer before the
+  // cell must be present.
   template <int side, int lanes>
   SCOPE_INLINE void sweep(int k) {
     if constexpr (side < 0) {
@@ -91,7 +91,7 @@ class OverRelaxation {
     each<quantities>([&](auto m) SCOPE_INLINE { x[m] = load<Real>(r + m * cell_.residual.component()); });
   }
 
-  // What the planes and rows before make of a row is free of recurrences; along the row it is not.
+  // The contribution of earlier planes and rows is free of recurrences; that along the row is not.
   template <int side, int lanes>
   SCOPE_INLINE void sweep_row(int j, int k) {
     const Stride mr = cell_.residual.component();

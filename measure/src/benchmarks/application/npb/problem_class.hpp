@@ -1,4 +1,4 @@
-// The sizes of problem that the suite names, and the tables that hold what belongs to each.
+// NPB's problem classes, and tables with an entry for each.
 #pragma once
 
 #include <array>
@@ -25,10 +25,10 @@ const Entry& of_class(const PerClass<Entry>& table, const Parameters& parameters
   return table[static_cast<std::size_t>(problem_class_of(parameters))];
 }
 
-// The parameter, with what each class of `table` has to do in words: `S 12^3 points, W ...`.
+// The parameter, with the size of each class of `table` in words: `S 12^3 points, W ...`.
 template <class Entry>
 Parameter problem_class(const PerClass<Entry>& table) {
-  std::string meaning = "size of the problem, as the suite names it";
+  std::string meaning = "problem class of NPB";
   for (std::size_t i = 0; i < table.size(); ++i)
     meaning += std::string(i == 0 ? ": " : ", ") + "SWABC"[i] + ' ' + table[i].size();
   return size("class", "S,W,A,B,C", kept(meaning));

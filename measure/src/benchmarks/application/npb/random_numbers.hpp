@@ -1,6 +1,6 @@
-// The random numbers of the suite: x(k+1) = 5^13 x(k) mod 2^46, and x 2^-46 is the number (RNR-94-007, 2.3).
+// NPB's random numbers: x(k+1) = 5^13 x(k) mod 2^46, and x 2^-46 is the number (RNR-94-007, 2.3).
 //
-// 2^46 divides 2^64: the products of 64-bit integers, which wrap, are exact in the bits that count.
+// 2^46 divides 2^64: wrapping products of 64-bit integers are exact in the relevant bits.
 #pragma once
 
 #include <array>
@@ -35,10 +35,10 @@ class RandomNumbers {
     return as_real(state_);
   }
 
-  // As after `count` calls of next().
+  // The state after `count` calls of next().
   void skip(std::uint64_t count) { state_ = product(power(random_multiplier, count), state_); }
 
-  // As many calls of next(), several at a time: number k + lanes needs only number k.
+  // This many calls of next(), several at a time: number k + lanes depends only on number k.
   void fill(std::span<double> numbers) {
     constexpr std::uint64_t stride = power(random_multiplier, lanes);
     std::array<std::uint64_t, lanes> states;

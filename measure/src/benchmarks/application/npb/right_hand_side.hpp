@@ -1,13 +1,13 @@
-// How fast the flow changes: the right-hand side of the equations by central differences of second order and
-// the fourth-order dissipation, plus the forcing term (RNR-94-007, sections 3.2 and 3.3.1).
+// The rate of change of the flow: the right-hand side of the equations by central differences of second order
+// and the fourth-order dissipation, plus the forcing term (RNR-94-007, sections 3.2 and 3.3.1).
 #pragma once
 
 #include "benchmarks/application/npb/cell.hpp"
 
 namespace scope::npb {
 
-// Fills `derived` at the cell's points and in the layer around it. Where the velocity of sound is stored, it
-// is computed.
+// Fills `derived` at the cell's points and in the layer around it; the velocity of sound only where it is
+// stored.
 template <int lanes>
 SCOPE_INLINE inline void derive(Cell& cell, bool sound) {
   const Stride mu = cell.u.component();
@@ -39,7 +39,7 @@ SCOPE_INLINE inline void derive(Cell& cell, bool sound) {
   }
 }
 
-// What the differences need of a point.
+// The data that the differences need at a point.
 template <class Real>
 struct State {
   SCOPE_INLINE State(const double* u, Stride mu, const double* d, Stride md) {
@@ -91,8 +91,8 @@ SCOPE_INLINE inline void add_differences(Real (&sum)[quantities], const State<Re
                      (behind.conserved[4] + pressure_behind) * back);
 }
 
-// Writes `scale` times the right-hand side at the inner points of the cell into `to`, whose ghosts are not
-// touched. Needs u in two layers and `derived` in one layer around the cell.
+// Writes `scale` times the right-hand side at the inner points of the cell into `to`; ghosts are left alone.
+// Needs u in two layers and `derived` in one layer around the cell.
 template <int lanes>
 SCOPE_INLINE inline void right_hand_side(Cell& cell, const Flow& flow, double scale, Field& to, bool forced) {
   const Stride mu = cell.u.component();
@@ -136,7 +136,7 @@ SCOPE_INLINE inline void right_hand_side(Cell& cell, const Flow& flow, double sc
       });
     });
   };
-  // The five planes around a point stay in the cache for as many rows.
+  // The five planes around a point stay in cache for this many rows.
   constexpr int rows = 16;
   for (int first = cell.inner_begin(1); first < cell.inner_end(1); first += rows) {
     const int end = std::min(first + rows, cell.inner_end(1));
@@ -146,7 +146,7 @@ SCOPE_INLINE inline void right_hand_side(Cell& cell, const Flow& flow, double sc
   }
 }
 
-// The forcing term that holds the exact solution steady; leaves that solution in u.
+// The forcing term that keeps the exact solution steady; leaves that solution in u.
 inline void set_forcing(Cell& cell, const Flow& flow) {
   set_u(cell, Cell::u_ghost, exact_solution);
   derive<1>(cell, false);

@@ -1,6 +1,6 @@
 // SP's lines: the matrices of an axis are diagonalised, so that each of the five characteristic variables has
-// a scalar system on five diagonals (RNR-94-007, section 3.3.3, after Pulliam and Chaussee 1981). Three move
-// with the flow and share their matrix; two move with the flow plus or minus the velocity of sound.
+// a scalar pentadiagonal system (RNR-94-007, section 3.3.3, after Pulliam and Chaussee 1981). Three move with
+// the flow and share their matrix; two move with the flow plus or minus the velocity of sound.
 #pragma once
 
 #include "benchmarks/application/npb/lines.hpp"
@@ -10,7 +10,7 @@ namespace scope::npb {
 // The matrices of a line: of the variables 1 to 3, of 4 and of 5.
 constexpr int systems = 3;
 
-// What a point knows of the flow along a line.
+// The flow at a point, as far as lines need it.
 template <class Real>
 struct Motion {
   Real volume;
@@ -21,7 +21,7 @@ struct Motion {
 
 namespace characteristic {
 
-// The change of the quantities becomes that of the characteristic variables of x (the inverse of T_xi).
+// Transforms the change of the quantities into that of the characteristic variables of x (inverse of T_xi).
 template <class Real>
 SCOPE_INLINE inline void into_x(Real (&r)[quantities], const Motion<Real>& at) {
   const double half_root = std::sqrt(0.5);
@@ -91,10 +91,10 @@ template <int axis>
 class ScalarPentadiagonal {
  public:
   static constexpr bool needs_sound = true;
-  // Doubles of a point that substitution needs: two factors of every matrix.
+  // Doubles per point for the substitution: two factors of every matrix.
   static constexpr int kept = 2 * systems;
-  // What a line tells the next cell: two eliminated rows, factors and values; and back: the values at two
-  // points.
+  // The data that a line sends to the next cell: two eliminated rows, factors and values; and back: the
+  // values at two points.
   static constexpr int forward = 2 * (kept + quantities);
   static constexpr int backward = 2 * quantities;
 
@@ -122,10 +122,10 @@ class ScalarPentadiagonal {
     Real value[quantities];
   };
 
-  // Which matrix belongs to a characteristic variable.
+  // The matrix of a characteristic variable.
   static constexpr int system_of(int variable) { return variable < 3 ? 0 : variable - 2; }
 
-  // What the matrices of a line need of a point.
+  // The data that the matrices of a line need at a point.
   template <class Real>
   struct Speeds {
     Real along;
@@ -133,7 +133,7 @@ class ScalarPentadiagonal {
     Real diffusion;
   };
 
-  // Single lines are few: one function for every width of the others.
+  // Single lines are rare: one function serves every width of the others.
   [[gnu::noinline]] void solve_one(const Passage& passage, int line, int i, int j, int k) {
     solve_run<double>(passage, line, i, j, k);
   }
@@ -181,7 +181,7 @@ class ScalarPentadiagonal {
             derived_at<Real>(d, derived::sound)};
   }
 
-  // `before`: the rows of the last point but one and of the last one.
+  // `before`: the rows of the last two points.
   template <class Real>
   SCOPE_INLINE void eliminate(Row<Real> (&before)[2], double* factors, int i, int j, int k) {
     const double first = flow_.dt * flow_.first_difference();
@@ -241,7 +241,7 @@ class ScalarPentadiagonal {
     }
   }
 
-  // `ahead`: the values at the next point and at the one after it.
+  // `ahead`: the values at the next two points.
   template <class Real>
   SCOPE_INLINE void substitute(Real (&ahead)[2][quantities], const double* factors, int i, int j, int k) {
     const Stride mr = cell_.residual.component();

@@ -13,7 +13,7 @@ namespace scope::npb {
 
 // Rows one after another (compressed sparse rows).
 struct SparseMatrix {
-  std::vector<std::int64_t> begins{0};  // of each row, and behind the last
+  std::vector<std::int64_t> begins{0};  // of each row, and the end of the last
   std::vector<std::int32_t> columns;
   std::vector<double> values;
 
@@ -24,7 +24,7 @@ struct SparseMatrix {
     const std::int32_t* const column = columns.data();
     const double* const value = values.data();
     for (int row = 0; row < rows(); ++row) {
-      // Four sums, so that no addition waits for the one before.
+      // Four partial sums, so that additions are independent.
       double sums[4] = {0, 0, 0, 0};
       std::int64_t k = begins[row];
       const std::int64_t end = begins[row + 1];
@@ -41,15 +41,15 @@ struct SparseMatrix {
 };
 
 // A sum of outer products of sparse random vectors, weighted so that the eigenvalues lie between 1 and the
-// reciprocal condition number, less a shift on the diagonal (RNR-94-007, section 2.2.2).
+// reciprocal condition number, minus a shift on the diagonal (RNR-94-007, section 2.2.2).
 class RandomMatrix {
  public:
-  // `nonzeros` of each vector, besides the one that makes the diagonal.
+  // `nonzeros` of each vector, besides the diagonal one.
   RandomMatrix(int order, int nonzeros, double shift) : shift_(shift), vectors_(order), vectors_with_(order) {
     RandomNumbers random(314159265);
-    random.next();  // the suite draws one number before
+    random.next();  // NPB draws one number before
     const auto power_of_two = static_cast<double>(std::bit_ceil(static_cast<unsigned>(order)));
-    std::vector<int> last_in(order, -1);  // the vector that had each place last
+    std::vector<int> last_in(order, -1);  // the last vector with a value at each position
     for (int k = 0; k < order; ++k) {
       auto& vector = vectors_[k];
       while (static_cast<int>(vector.size()) < nonzeros) {
@@ -64,7 +64,7 @@ class RandomMatrix {
     }
   }
 
-  // Rows [begin, end), and of them the columns whose place (in what the product reads) is not negative.
+  // Rows [begin, end), and of these the columns whose position in the product's input is not negative.
   SparseMatrix block(int begin, int end, std::span<const int> place_of_column) const {
     SparseMatrix block;
     const int order = static_cast<int>(vectors_.size());
@@ -74,7 +74,7 @@ class RandomMatrix {
 
     std::vector<double> row(order, 0.0);
     std::vector<char> filled(order, 0);
-    std::vector<std::pair<int, int>> entries;  // place, column
+    std::vector<std::pair<int, int>> entries;  // position, column
     for (int i = begin; i < end; ++i) {
       entries.clear();
       for (const auto& [k, own_value] : vectors_with_[i]) {

@@ -1,5 +1,5 @@
-// Plain: with the vectors that every processor of its kind has, as the baseline's flags say. Tuned: with the
-// widest of this processor up to 256 bits.
+// Plain: vectors that every processor of this architecture has, as in the baseline flags. Tuned: the widest
+// of this processor up to 256 bits.
 #pragma once
 
 #include "benchmark.hpp"
@@ -8,10 +8,10 @@
 namespace scope::npb {
 
 inline Parameter vector_variant() {
-  return method("variant", "plain,tuned", "vectors of 128 bits, or of 256 where all processors have them");
+  return method("variant", "plain,tuned", "128-bit vectors, or 256-bit where all processors have them");
 }
 
-// The same on every process, because they send each other numbers in the order of their lanes. Collective.
+// The same on every process, because messages contain numbers in lane order. Collective.
 inline Width width_of(const Parameters& parameters, const Communicator& communicator) {
   int width = static_cast<int>(parameters.choice("variant") == "tuned" ? widest_vectors() : Width::bits_128);
   MPI_Allreduce(MPI_IN_PLACE, &width, 1, MPI_INT, MPI_MIN, communicator.handle());

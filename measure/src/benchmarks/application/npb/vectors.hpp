@@ -1,5 +1,5 @@
-// Arithmetic on several doubles at once, by vectors of the compiler: the formulas are written once for a type
-// `Real` that is a double or a vector of 2 or 4 of them.
+// Arithmetic on several doubles at once, by vector types of the compiler: formulas are written once for a
+// type `Real` that is a double or a vector of 2 or 4 of them.
 #pragma once
 
 #include <cmath>
@@ -7,9 +7,9 @@
 #include <cstring>
 #include <utility>
 
-// Whatever takes or makes vectors is compiled into `in_lanes`, for the processor that it is for; large
-// functions and lambdas have to be told so. Sanitisers take minutes for what is so large:
-// they see the narrow vectors alone.
+// All code that takes or makes vectors is inlined into `in_lanes`, which is compiled for the target
+// processor; large functions and lambdas need an attribute for that. Sanitisers take minutes for code of this
+// size: they only see the narrow vectors.
 #if defined(__SANITIZE_ADDRESS__)
 #define SCOPE_INLINE
 #define SCOPE_WHOLE
@@ -35,7 +35,8 @@ constexpr int most_lanes = 4;
 template <class Real>
 constexpr int lanes_of = static_cast<int>(sizeof(Real) / sizeof(double));
 
-// Calls `action` with 0 ... count-1 as constants. Spelt out: a sequence of integers would take longer to compile.
+// Calls `action` with 0 ... count-1 as constants. Written out: an integer sequence would take longer to
+// compile.
 template <int count, class Action>
 SCOPE_INLINE inline void each(Action&& action) {
   static_assert(count <= 5);
@@ -89,14 +90,14 @@ SCOPE_INLINE inline Real square_root(const Real& of) {
   }
 }
 
-// Stands for so many lanes where a function is to be told by an argument.
+// Passes a number of lanes as a function argument.
 template <int lanes>
 struct Lanes {
   static constexpr int count = lanes;
   using Real = typename Vector<lanes>::Type;
 };
 
-// Calls `action(Lanes, at)` for begin ... end-1: in runs of `widest` lanes, the rest one by one.
+// Calls `action(Lanes, at)` for begin ... end-1: in runs of `widest` lanes, the remainder one by one.
 template <int widest, class Action>
 SCOPE_INLINE inline void in_runs(int begin, int end, Action&& action) {
   int at = begin;
@@ -114,7 +115,7 @@ inline Width widest_vectors() {
   return Width::bits_128;
 }
 
-// What stands in `job` is compiled as a whole for each width, whatever the flags of the build.
+// The contents of `job` are compiled as a whole for each width, whatever the build flags.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 template <class Job>
 SCOPE_WHOLE [[gnu::target("avx2,fma"), gnu::noinline]] void by_256_bits(Job& job) {
