@@ -1,4 +1,4 @@
-// The BLAS and LAPACK that were found when the program was built. They are loaded when a benchmark first asks
+// The BLAS and LAPACK that `scope build` found. They are loaded when a benchmark first asks
 // for a routine, so that a host without them lacks those benchmarks only, and no other one pays for them.
 #pragma once
 
@@ -19,8 +19,11 @@ using MatrixMultiply = void(const char* transpose_a, const char* transpose_b, co
 
 namespace blas {
 
-// Why this build has no BLAS; empty when it has one.
+// Why there is no BLAS; empty when there is one.
 std::string absent();
+
+// Makes its names known to libraries that are loaded later.
+void make_global();
 
 // Throws Unavailable when the library is not on this host or lacks the routine (`dgemm`, `dgetrf`, ...).
 void* address(const std::string& routine);
