@@ -148,8 +148,8 @@ def compile_in(directory: Path, project: Project) -> None:
     for earlier in (directory / "CMakeFiles", directory / PRODUCTS, *directory.glob("environment-*")):
         shutil.rmtree(earlier, ignore_errors=True)
     (directory / "CMakeCache.txt").unlink(missing_ok=True)
-    # The wrapper writes this folder into every program. CMake, told of it, removes it when it installs: the path may
-    # belong to somebody else one day.
+    # The wrapper writes this folder into every program. CMake is told, and removes the path when it
+    # installs: the folder may belong to somebody else one day.
     folder = identity.library_folder(project.mpi)
     configure = [
         *(cmake, "-S", str(project.sources), "-B", str(directory), "-G", "Ninja"),
