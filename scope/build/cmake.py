@@ -18,6 +18,7 @@ import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from scope.build import identity
@@ -54,7 +55,7 @@ class Project:
     links: Mapping[str, str] = field(default_factory=dict)
     """Names beside the products, and the libraries of this environment to which they lead."""
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """What tells this build from any other."""
         digest = hashlib.sha256()
