@@ -9,7 +9,8 @@
 namespace scope::scalapack {
 namespace {
 
-constexpr const char* mpi_name = SCOPE_SCALAPACK_MPI_NAME;  // under which the library imports MPI, set by the build
+constexpr const char* mpi_name =
+    SCOPE_SCALAPACK_MPI_NAME;  // under which the library imports MPI, set by the build
 
 const std::string& library() {
   static const std::string path = beside_program("scalapack");
