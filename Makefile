@@ -6,6 +6,7 @@
 PYTHON ?= python3
 PYTEST_OPTIONS ?=
 PIP = .venv/bin/pip --disable-pip-version-check --quiet
+NEW_CMAKE_AND_NINJA = printf '3.25\n%s\n' "$$(cmake --version 2>/dev/null | grep -om1 '[0-9.]*')" | sort -VC && ninja --version >/dev/null 2>&1
 
 .PHONY: run test check clean
 
@@ -21,9 +22,12 @@ check: .venv/development
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/product: requirements/product.txt pyproject.toml | .venv/bin/python
-	$(PIP) install -r requirements/product.txt
+# pip would translate every module on one processor, those of the packages' own tests, too.
+.venv/product: requirements/product.txt requirements/build.txt pyproject.toml | .venv/bin/python
+	$(PIP) install --no-compile -r requirements/product.txt
+	$(NEW_CMAKE_AND_NINJA) || $(PIP) install --no-compile -r requirements/build.txt
 	$(PIP) install --no-deps --editable .
+	-.venv/bin/python -m compileall -qq -j 0 -x /tests/ .venv/lib
 	touch $@
 
 .venv/development: requirements/development.txt .venv/product

@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Writes a source whose functions have the names that a library leaves open and a BLAS has behind a prefix, and jump there.
 execute_process(COMMAND ${NM} -D --undefined-only ${ASKING} OUTPUT_VARIABLE open COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${NM} -D --defined-only ${BLAS} OUTPUT_VARIABLE defined COMMAND_ERROR_IS_FATAL ANY)

@@ -2,10 +2,9 @@
 
     generate.py ROUTINES HEADER FOLDER
 
-ROUTINES is routines.txt; HEADER what the preprocessor makes of `#include <mpi.h>`, and its macros; FOLDER takes
+ROUTINES is routines.txt; HEADER is `#include <mpi.h>` after the preprocessor, with its macros; FOLDER receives
 routines.hpp (their numbers and names), next.hpp (pointers to MPI's own), entries_c.cpp and entries_fortran.cpp
-(what programs call).
-Needs the standard library only.
+(the entries that programs call). Needs only the standard library.
 """
 
 from __future__ import annotations
@@ -44,22 +43,22 @@ BYTES = {
     "status": "",  # what arrived
     "started": "",  # of what is started
 }
-"""How the bytes of a call come from its arguments; docs/method/monitor.md says what each means."""
+"""Expressions for the bytes of a call; docs/method/monitor.md explains each."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """What a wrapper does around MPI's own routine.
+    """The code of a wrapper around MPI's own routine.
 
     {comm}, {request}, {window}, {file}, {type}, {message} stand for the argument of that type, {new} for the
-    handle that is made, {raw:name} for what the program passed, {first:…} for the first index,
-    {bytes} for the rule. Any other word that is an argument's name is its value as in C.
+    new handle, {raw:name} for the program's own argument, {first:…} for the first index, {bytes} for the
+    rule. Any other word that is an argument's name is its value as in C.
     """
 
     before: str = ""
     after: str = "call.local();"
     passes: str = ""
-    """What MPI gets in place of the status."""
+    """The argument that MPI receives in place of the status."""
 
 
 def _receives(after: str) -> Template:
@@ -146,7 +145,7 @@ KINDS = {
 }
 KINDS["testsome"] = KINDS["waitsome"]
 LIFETIME = {"begin", "begin_session", "end", "end_session", "abort", "control"}
-"""Kinds that are no calls to be counted."""
+"""Kinds that are not counted as calls."""
 
 HANDLES = {
     "MPI_Comm": "Comm",
@@ -169,7 +168,7 @@ class Argument:
 
     @property
     def declaration(self) -> str:
-        """As it stands in C."""
+        """The declaration in C."""
         return f"{self.type} {self.name}{self.array}" if self.name else self.type
 
     @property
@@ -269,7 +268,7 @@ bool know_next();
 
 
 class Language:
-    """How a template's placeholders are written in C."""
+    """The placeholders of a template in C."""
 
     first = "0"
     """The first index of completed requests; it may name the {requests}, their {count} and one {index}."""
@@ -278,15 +277,15 @@ class Language:
         self.routine = routine
 
     def raw(self, argument: Argument) -> str:
-        """Return what the program passed, as the type that C has."""
+        """Return the program's argument, converted to the type in C."""
         return argument.name
 
     def program(self, argument: Argument) -> str:
-        """Return what the program passed, as its own type."""
+        """Return the program's argument, in its own type."""
         return argument.name
 
     def requests(self, argument: Argument) -> str:
-        """Return the handles of requests that a wait is for."""
+        """Return the request handles of a wait."""
         return argument.name if argument.type.endswith("*") or argument.array else f"&{argument.name}"
 
     def fill(self, text: str) -> str:
@@ -362,20 +361,20 @@ def has_fortran(routine: Routine) -> bool:
 
 
 class Fortran(Language):
-    """How they are written where every argument is an address, and handles are integers."""
+    """The placeholders in Fortran entries, where every argument is an address and handles are integers."""
 
     first = "first_index({requests}_f, {count}, {index})"
 
     def raw(self, argument: Argument) -> str:
-        """Return what the program passed, as the type that C has."""
+        """Return the program's argument, converted to the type in C."""
         return f"status_of({argument.name}_f)"
 
     def program(self, argument: Argument) -> str:
-        """Return what the program passed."""
+        """Return the program's argument."""
         return f"{argument.name}_f"
 
     def requests(self, argument: Argument) -> str:
-        """Return the handles of requests that a wait is for."""
+        """Return the request handles of a wait."""
         return f"FortranRequests{{{argument.name}_f}}"
 
     def values(self, text: str) -> str:
@@ -424,12 +423,12 @@ def fortran_parameters(routine: Routine) -> tuple[list[str], bool]:
 
 
 def texts(routine: Routine) -> int:
-    """Return of how many arguments Fortran passes a hidden length."""
+    """Return the number of arguments whose hidden length Fortran passes."""
     return sum("char" in one.type for one in routine.arguments)
 
 
 def fortran_entry(routine: Routine) -> str:
-    """Return the entries that Fortran programs call: one that counts, and those that only note who called."""
+    """Return the entries that Fortran programs call: one that counts, and those that only record the caller."""
     template, language = KINDS[routine.kind], Fortran(routine)
     names, has_error = fortran_parameters(routine)
     lengths = [f"length{i}" for i in range(texts(routine))]
@@ -467,7 +466,7 @@ def fortran_entry(routine: Routine) -> str:
     given = ", ".join([*names, *["error"] * has_error, *lengths])
     given = f", {given}" if given else ""
     base = routine.name.removesuffix("_c").lower()
-    # Where cheap calls that concern nobody else come from is not worth an entry more.
+    # The call site of cheap local calls is not worth another entry.
     form = "_LARGE" if routine.name.endswith("_c") else "_LOCAL" if routine.kind == "local" else ""
     return (
         f"[[gnu::noinline]] static {returns} fortran_{routine.name}({inner}) {{\n{body}\n}}\n"

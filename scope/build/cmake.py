@@ -1,4 +1,8 @@
-"""CMake projects that come with Scope, compiled once per MPI, compiler, flags and sources, and kept in a cache."""
+"""CMake projects that come with Scope, compiled once per MPI, compiler, flags and sources, and kept in a cache.
+
+A build knows no path of the libraries that it loads. Each environment (a clone, a virtual environment) gets the
+products beside links to its own libraries: docs/decisions/0013.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,13 @@ import shlex
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
+from scope.build import identity
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import MpiInstallation
 
@@ -23,8 +29,14 @@ BUILD_TYPE = "Baseline"
 PATIENCE_S = 600
 SHARED = ("json", "timer")
 """Folders of sources beside each project's own, which all of them compile."""
+PRODUCTS = "products"
+"""The folder of what a build is made for, free of its environment's paths."""
 FINISHED = "finished"
 """A file that says that all of a build is there."""
+MPI_LINK = "mpi"
+"""Beside the products of an environment: leads to the folder of its MPI library."""
+NAME_LINKS = "mpi-name"
+"""Beside them: a folder with another name of the MPI library, where one is needed."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +54,15 @@ class Project:
     """Of libraries and the like, beyond compiler, flags, MPI and sources."""
     definitions: tuple[str, ...] = ()
     """`-DNAME=value` for CMake."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Names beside the products, and the libraries of this environment to which they lead."""
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """What tells this build from any other."""
         digest = hashlib.sha256()
         environment = [os.environ.get(name, "") for name in ("CXX", "CXXFLAGS", "LDFLAGS")]
-        installation = [self.mpi.name, self.mpi.version, self.mpi.compiler]
-        for fact in (compiler_version(self.mpi), BUILD_TYPE, *environment, *installation, *self.facts):
+        for fact in (BUILD_TYPE, *environment, *identity.facts(self.mpi), *self.facts):
             digest.update(fact.encode() + b"\0")
         beside = self.sources.parent
         for folder in (self.sources, *(beside / name for name in SHARED), *self.further_sources):
@@ -81,43 +94,81 @@ def cache_directory() -> Path:
 
 
 def compiled(project: Project, products: Sequence[str]) -> Path:
-    """Return the folder with a project's products, compiled now if these very ones are not in the cache.
+    """Return a folder with a project's products for this environment, compiled now if they are not in the cache.
 
     Raises as `compile_in` does.
     """
     directory = project.directory
     with locked(directory):
-        if not kept(project, products):
+        if not _complete(directory, products):
             compile_in(directory, project)
             (directory / FINISHED).touch()
-    return directory
+        return linked(directory, project)
 
 
 def kept(project: Project, products: Sequence[str]) -> bool:
     """Say whether the cache has all products of this very project."""
-    return all((project.directory / name).is_file() for name in (FINISHED, *products))
+    return _complete(project.directory, products)
+
+
+def _complete(directory: Path, products: Sequence[str]) -> bool:
+    return (directory / FINISHED).is_file() and all((directory / PRODUCTS / name).is_file() for name in products)
+
+
+def linked(directory: Path, project: Project) -> Path:
+    """Return the folder where a build's products stand beside links to the libraries of this environment."""
+    folder = identity.library_folder(project.mpi)
+    links = {**project.links, **({MPI_LINK: str(folder)} if folder else {})}
+    known = "\0".join(f"{name}={path}" for name, path in sorted(links.items()))
+    environment = directory / f"environment-{hashlib.sha256(known.encode()).hexdigest()[:16]}"
+    products = list((directory / PRODUCTS).iterdir())
+    if all((environment / product.name).is_file() for product in products):
+        return environment
+    # Under a name of its own first: either all of it is there or nothing.
+    fresh = directory / "environment.new"
+    for unfinished in (fresh, environment):
+        shutil.rmtree(unfinished, ignore_errors=True)
+    fresh.mkdir()
+    for name, path in links.items():
+        (fresh / name).symlink_to(path)
+    for product in products:
+        # No symbolic link: the loader looks for libraries where the program itself stands.
+        try:
+            (fresh / product.name).hardlink_to(product)
+        except OSError:
+            shutil.copy2(product, fresh)
+    fresh.rename(environment)
+    return environment
 
 
 def compile_in(directory: Path, project: Project) -> None:
-    """Configure and build the project's targets; the log stays beside them.
+    """Configure and build the project's targets into `PRODUCTS`; the log stays beside it.
 
     Raises ScopeError with the first error and the log's path when it does not compile, UsageError when CMake
     or Ninja is missing.
     """
     cmake, ninja = tool("cmake"), tool("ninja")
     log = directory / "build.log"
-    shutil.rmtree(directory / "CMakeFiles", ignore_errors=True)
+    for earlier in (directory / "CMakeFiles", directory / PRODUCTS, *directory.glob("environment-*")):
+        shutil.rmtree(earlier, ignore_errors=True)
     (directory / "CMakeCache.txt").unlink(missing_ok=True)
+    # The wrapper writes this folder into every program. CMake is told, and removes the path when it
+    # installs: the folder may belong to somebody else one day.
+    folder = identity.library_folder(project.mpi)
     configure = [
         *(cmake, "-S", str(project.sources), "-B", str(directory), "-G", "Ninja"),
         *(f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}", f"-DCMAKE_CXX_COMPILER={project.mpi.compiler}"),
         *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
+        f"-DCMAKE_INSTALL_RPATH=$ORIGIN/{MPI_LINK};$ORIGIN/{NAME_LINKS}",
+        *([f"-DCMAKE_BUILD_RPATH={folder}"] if folder else []),
         *project.definitions,
     ]
+    make = [cmake, "--build", str(directory), "--target", *project.targets]
+    install = [cmake, "--install", str(directory), "--prefix", str(directory / PRODUCTS)]
     what = f"{project.name} for {project.mpi.name} {project.mpi.version}"
     try:
         with log.open("w") as output:
-            for command in (configure, [cmake, "--build", str(directory), "--target", *project.targets]):
+            for command in (configure, make, install):
                 output.write(f"$ {' '.join(command)}\n")
                 output.flush()
                 subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=True, timeout=PATIENCE_S)

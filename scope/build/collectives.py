@@ -28,21 +28,17 @@ def build(mpi: MpiInstallation) -> CollectivesBuild:
     Raises ScopeError with the first error and the log's path when they do not compile, UsageError when CMake
     or Ninja is missing.
     """
-    return _in(cmake.compiled(_project(mpi), PRODUCTS))
+    directory = cmake.compiled(_project(mpi), PRODUCTS)
+    return CollectivesBuild(*(directory / name for name in PRODUCTS))
 
 
 def built(mpi: MpiInstallation) -> CollectivesBuild | None:
     """Return what `build` would find in the cache; None where it would compile."""
-    project = _project(mpi)
-    return _in(project.directory) if cmake.kept(project, PRODUCTS) else None
+    return build(mpi) if cmake.kept(_project(mpi), PRODUCTS) else None
 
 
 def _project(mpi: MpiInstallation) -> cmake.Project:
     return cmake.Project(LIBRARY, source_directory(), mpi, targets=(LIBRARY, ESTIMATOR))
-
-
-def _in(directory: Path) -> CollectivesBuild:
-    return CollectivesBuild(*(directory / name for name in PRODUCTS))
 
 
 def source_directory() -> Path:

@@ -23,8 +23,7 @@ def build(mpi: MpiInstallation) -> Path:
 
 def built(mpi: MpiInstallation) -> Path | None:
     """Return what `build` would find in the cache; None where it would compile."""
-    project = _project(mpi)
-    return project.directory / PRODUCT if cmake.kept(project, [PRODUCT]) else None
+    return build(mpi) if cmake.kept(_project(mpi), [PRODUCT]) else None
 
 
 def source_directory() -> Path:

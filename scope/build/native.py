@@ -28,29 +28,28 @@ def build(mpi: MpiInstallation) -> NativeBuild:
     or Ninja is missing.
     """
     project = _project(mpi, source_directory())
+    directory = project.directory
     algebra = blas.find(mpi.compiler)
     solver = scalapack.find(mpi)
-    fingerprint = project.fingerprint
-    directory = cmake.cache_directory() / "build" / fingerprint
     with cmake.locked(directory):
-        if (known := _known(directory)) is not None:
-            # The library may choose other kernels on this host than where the program was compiled.
-            return known.model_copy(update={"mpi": mpi, "blas": algebra, "scalapack": solver})
-        cmake.compile_in(directory, project)
+        made = _known(directory)
+        if made is None:
+            cmake.compile_in(directory, project)
+            made = NativeBuild(
+                fingerprint=project.fingerprint,
+                program=str(directory / cmake.PRODUCTS / PROGRAM),
+                compiler=cmake.compiler_version(mpi),
+                flags=cmake.flags(directory),
+                mpi=mpi,
+                built_unix_s=time.time(),
+            )
+            write_json(directory / "build.json", made)
+        program = cmake.linked(directory, project) / PROGRAM
         if solver is not None and solver.mpi_name:
-            scalapack.link_mpi_name(directory / PROGRAM, solver)
-        made = NativeBuild(
-            fingerprint=fingerprint,
-            program=str(directory / PROGRAM),
-            compiler=cmake.compiler_version(mpi),
-            flags=cmake.flags(directory),
-            mpi=mpi,
-            blas=algebra,
-            scalapack=solver,
-            built_unix_s=time.time(),
-        )
-        write_json(directory / "build.json", made)
-        return made
+            scalapack.link_mpi_name(program, solver)
+    # Whoever compiled it may have had the same libraries elsewhere, with kernels for another processor.
+    here = {"program": str(program), "mpi": mpi, "blas": algebra, "scalapack": solver}
+    return made.model_copy(update=here)
 
 
 def source_directory() -> Path:
@@ -80,7 +79,8 @@ def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
     algebra = blas.find(mpi.compiler)
     libraries = fabrics.find(mpi.compiler)
     solver = scalapack.find(mpi)
-    facts = (algebra.library, algebra.prefix, algebra.version) if algebra else ()
+    facts = (algebra.name, algebra.prefix, algebra.version) if algebra else ()
+    links = {"blas": algebra.library if algebra else "", "scalapack": solver.library if solver else ""}
     extra = extra_benchmarks()
     return cmake.Project(
         name=PROGRAM,
@@ -101,12 +101,13 @@ def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
             *(definition for fabric in libraries for definition in fabric.definitions),
             f"-D{EXTRA_BENCHMARKS}={extra or ''}",
         ),
+        links={name: library for name, library in links.items() if library},
     )
 
 
 def _known(directory: Path) -> NativeBuild | None:
     """Return the finished build of this folder, if there is one."""
-    program, record = directory / PROGRAM, directory / "build.json"
+    program, record = directory / cmake.PRODUCTS / PROGRAM, directory / "build.json"
     if not (os.access(program, os.X_OK) and record.is_file()):
         return None
     try:

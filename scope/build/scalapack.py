@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from scope.build import libraries
+from scope.build.cmake import NAME_LINKS
 from scope.machine.machine import MpiInstallation, Scalapack
 from scope.mpi import registry
 
@@ -47,9 +48,10 @@ def advice(mpi: MpiInstallation) -> str:
 
 def link_mpi_name(program: Path, found: Scalapack) -> None:
     """Put a link beside the program that leads from the name ScaLAPACK asks for to the MPI of the program."""
-    folder = program.parent / "mpi-name"
-    folder.mkdir(exist_ok=True)
-    link = folder / found.mpi_name
+    link = program.parent / NAME_LINKS / found.mpi_name
+    if link.exists():
+        return
+    link.parent.mkdir(exist_ok=True)
     link.unlink(missing_ok=True)
     mapped = re.search(r"libmpi(?:ch)?\.so\S* => (\S+)", libraries.ask(["ldd", str(program)]))
     if mapped:

@@ -42,7 +42,7 @@ examples:
 
 
 def help_text() -> str:
-    """Return what `scope --help` prints."""
+    """Return the text of `scope --help`."""
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
     return (

@@ -1,4 +1,4 @@
-"""`scope campaign`: a study, many runs of a program, and what they show together."""
+"""`scope campaign`: a study, many runs of a program, and their joint analysis."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def command(
 
 
 def show(result: CampaignResult, json: bool) -> None:
-    """Print what a campaign, a placement study or a soak shows."""
+    """Print the analysis of a campaign, a placement study or a soak."""
     if json:
         _print_json(result)
         return

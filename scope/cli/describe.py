@@ -37,7 +37,7 @@ def command(
 
 
 def _declaration(benchmark: Benchmark) -> str:
-    """Return what the benchmark declares, as Markdown."""
+    """Return the declaration of the benchmark, as Markdown."""
     parameters = [
         f"| {each.name} | {_allowed(each)} | {each.default} | {each.meaning} |" for each in benchmark.parameters
     ]

@@ -1,4 +1,4 @@
-"""`scope doctor`: what this machine has and lacks for measuring."""
+"""`scope doctor`: checks of this machine for measuring."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A report of mpiP (*.mpiP).")],
     output: Output = None,
 ) -> None:
-    """Make a monitored run of a profile by another tool, and show what it says.
+    """Import a profile of another tool as a monitored run, and show it.
 
     Quantities that the other tool does not count stay unknown. mpiP: https://github.com/LLNL/mpiP
     """

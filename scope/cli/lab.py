@@ -33,7 +33,7 @@ def up(
     name: Name,
     check: Annotated[bool, typer.Option(help="Measure every kind of link.")] = True,
 ) -> None:
-    """Bring a lab up, until `scope lab down`, and measure every kind of link."""
+    """Bring a lab up until `scope lab down`, and measure every kind of link."""
     from scope.cli.progress import link_progress
     from scope.engine import lab
 

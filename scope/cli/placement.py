@@ -1,4 +1,4 @@
-"""`scope placement`: what it costs a program that its processes share a node."""
+"""`scope placement`: the cost of sharing a node."""
 
 from __future__ import annotations
 

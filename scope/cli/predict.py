@@ -1,4 +1,4 @@
-"""`scope predict`: what an algorithm would take, and how wrong such predictions were."""
+"""`scope predict`: the predicted time of an algorithm, and the error of such predictions."""
 
 from __future__ import annotations
 

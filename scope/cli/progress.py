@@ -68,7 +68,7 @@ def campaign_progress(head: Head) -> Iterator[CampaignListener]:
 
 @contextmanager
 def stage_progress() -> Iterator[Callable[[str], None]]:
-    """Yield what shows the current stage of a discovery on a terminal."""
+    """Yield a receiver that shows the current stage of a discovery on a terminal."""
     if not sys.stderr.isatty():
         yield lambda _stage: None
         return
@@ -116,17 +116,17 @@ class PlainLines(Listener):
         self.pace = pace
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
-        """Print what is started."""
+        """Print the launch that starts."""
         _print(f"{_started(launch, self.launches, attempt, cases)}, about {duration(self.pace.left_s)} left")
 
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
-        """Print only what went wrong."""
+        """Print only failures."""
         self.pace.pass_case(case)
         if status not in QUIET:
             _print(f"launch {launch.number}: {_name(case)}: {status}")
 
     def launch_ended(self, launch: Launch, failure: str) -> None:
-        """Print only what went wrong."""
+        """Print only failures."""
         self.pace.pass_launch()
         if failure:
             _print(f"launch {launch.number}: {failure}")
@@ -142,18 +142,18 @@ class Bar(Listener):
         self.task: TaskID = progress.add_task("starting", total=pace.planned_s, left="")
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
-        """Show what is started."""
+        """Show the launch that starts."""
         self.progress.update(self.task, description=_started(launch, self.launches, attempt, cases))
 
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
-        """Move on; print what went wrong above the bar."""
+        """Advance the bar; print failures above it."""
         self.pace.pass_case(case)
         self._move()
         if status not in QUIET:
             self._print(launch, f"{_name(case)}: {status}")
 
     def launch_ended(self, launch: Launch, failure: str) -> None:
-        """Move on; print what went wrong above the bar."""
+        """Advance the bar; print failures above it."""
         self.pace.pass_launch()
         self._move()
         if failure:

@@ -74,7 +74,7 @@ def _show_run(run: Path, patterns: list[str], every: bool, json: bool, hpl: bool
 
 
 def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
-    """Print what a monitored program did."""
+    """Print the profile of a monitored program."""
     from scope.cli.monitor import show_profile
     from scope.errors import UsageError
     from scope.report.profile import contents
@@ -88,7 +88,7 @@ def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
 
 
 def _show_applications(run: Path, patterns: list[str]) -> None:
-    """Print what applications are made of, their times on each number of ranks, and how those grow."""
+    """Print the operations and messages of applications, their times on each number of ranks, and the scaling."""
     from scope.errors import UsageError
     from scope.report.run import applications, contents
     from scope.report.terminal.console import console

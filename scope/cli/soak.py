@@ -36,7 +36,7 @@ def command(
     resume: Resume = None,
     json: Json = False,
 ) -> None:
-    """Repeat a program and count what goes wrong: errors, wrong results, drift of its time, memory leaks.
+    """Repeat a program and count its failures: errors, wrong results, drift of its time, memory leaks.
 
     Ctrl-C ends the soak early with a valid result; --resume goes on for the rest of its duration.
     """

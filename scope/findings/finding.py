@@ -1,4 +1,4 @@
-"""What a finding is."""
+"""The type of a finding."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Evidence(Strict):
     """One number that supports a finding."""
 
     what: str
-    """What the number is: a case's label and metric, or a fact about the machine."""
+    """The meaning of the number: a case's label and metric, or a fact about the machine."""
     value: float | str
     unit: str = ""
 
@@ -28,11 +28,11 @@ class Finding(Strict):
     title: str
     """One sentence with the figure in it."""
     where: dict[str, str | int | float]
-    """Host, pair, layer, benchmark, message_bytes: whatever locates it."""
+    """The location: host, pair, layer, benchmark, message_bytes."""
     evidence: list[Evidence]
     advice: str
     lost: float | None = None
-    """Share of the performance lost, where it can be told; findings of one severity are sorted by it."""
+    """Share of the performance lost, where known; findings of one severity are sorted by it."""
 
 
 class Findings(Strict):

@@ -1,4 +1,4 @@
-"""What models are derived from: the results of a run, its machine, its launches and what its benchmarks mean."""
+"""The sources of models: the results of a run, its machine, its launches and its catalog."""
 
 from __future__ import annotations
 

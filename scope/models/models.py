@@ -16,7 +16,7 @@ from scope.strict import Strict
 
 
 class Models(Strict):
-    """Fits, ladders, speed-ups, predictions and what else a run's models say."""
+    """Fits, ladders, speed-ups, predictions and other models of a run."""
 
     format: int
     fits: list[Fit]

@@ -13,6 +13,7 @@ from scope.machine.machine import MpiInstallation
 CMAKE = """cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES CXX)
 add_library(scope-monitor SHARED small.cpp)
+install(TARGETS scope-monitor DESTINATION .)
 """
 
 

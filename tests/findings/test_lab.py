@@ -48,11 +48,11 @@ def test_links_off_their_rate_are_told_with_the_reason(golden_context: Context) 
     assert "computing power" not in other.advice
 
 
-def test_a_link_that_was_harmed_on_request_is_told_as_such(golden_context: Context) -> None:
+def test_a_link_with_an_injected_fault_is_reported_as_such(golden_context: Context) -> None:
     context = in_lab(golden_context, ("ports of a", -0.8, 0.97))
     assert context.machine.lab is not None
-    harmed = context.machine.lab.model_copy(update={"faults": ["a1 slow (5 Mbit/s)"]})
-    machine = context.machine.model_copy(update={"lab": harmed})
+    faulty = context.machine.lab.model_copy(update={"faults": ["a1 slow (5 Mbit/s)"]})
+    machine = context.machine.model_copy(update={"lab": faulty})
     (found,) = emulation_unfaithful.find(replace(context, machine=machine))
     assert "Faults were injected: a1 slow (5 Mbit/s)" in found.advice
 

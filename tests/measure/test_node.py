@@ -77,7 +77,7 @@ def test_every_wrong_result_is_noticed(fault: str, measure: Measure) -> None:
     ("case", "reason"),
     [
         ("node.disk file_bytes=10 block_bytes=100 cache=cached", "file_bytes must be at least block_bytes"),
-        ("node.disk file_bytes=8192 block_bytes=100 cache=direct", "whole multiples of 4096 B"),
+        ("node.disk file_bytes=8192 block_bytes=100 cache=direct", "must be a multiple of 4096 B"),
         ("node.disk file_bytes=17592186044416", "no space for 17592186044416 B"),
     ],
 )

@@ -3,19 +3,23 @@
 #include <dlfcn.h>
 
 #include "benchmark.hpp"
+#include "blas/beside_program.hpp"
 
 namespace scope::blas {
 namespace {
 
-// Both set by the build: a path, or nothing, and the prefix of every symbol name.
-constexpr const char* library = SCOPE_BLAS_LIBRARY;
-constexpr const char* prefix = SCOPE_BLAS_PREFIX;
+constexpr const char* prefix = SCOPE_BLAS_PREFIX;  // of every symbol name, set by the build
+
+const std::string& library() {
+  static const std::string path = beside_program("blas");
+  return path;
+}
 
 void* loaded() {
-  static void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  static void* const handle = dlopen(library().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = dlerror();
-    throw Unavailable(reason != nullptr ? reason : std::string(library) + " cannot be loaded");
+    throw Unavailable(reason != nullptr ? reason : library() + " cannot be loaded");
   }
   return handle;
 }
@@ -23,14 +27,17 @@ void* loaded() {
 }  // namespace
 
 std::string absent() {
-  return *library != '\0' ? ""
-                          : "no BLAS was found when the program was built; scope doctor says how to get one";
+  return !library().empty() ? "" : "no BLAS was found; scope doctor says how to get one";
+}
+
+void make_global() {
+  if (dlopen(library().c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) loaded();  // throws the reason
 }
 
 void* address(const std::string& routine) {
   if (!absent().empty()) throw Unavailable(absent());
   void* found = dlsym(loaded(), (prefix + routine + "_").c_str());
-  if (found == nullptr) throw Unavailable(std::string(library) + " has no " + routine);
+  if (found == nullptr) throw Unavailable(library() + " has no " + routine);
   return found;
 }
 

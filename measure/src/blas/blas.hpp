@@ -19,8 +19,11 @@ using MatrixMultiply = void(const char* transpose_a, const char* transpose_b, co
 
 namespace blas {
 
-// Why this build has no BLAS; empty when it has one.
+// Why there is no BLAS; empty when there is one.
 std::string absent();
+
+// Makes its names known to libraries that are loaded later.
+void make_global();
 
 // Throws Unavailable when the library is not on this host or lacks the routine (`dgemm`, `dgetrf`, ...).
 void* address(const std::string& routine);

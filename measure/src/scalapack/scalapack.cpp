@@ -2,20 +2,24 @@
 
 #include <dlfcn.h>
 
+#include "blas/beside_program.hpp"
+#include "blas/blas.hpp"
 #include "unavailable.hpp"
 
 namespace scope::scalapack {
 namespace {
 
-// All set by the build: a path, or nothing; the names under which the library imports BLAS symbols, leading
-// to Scope's own; the name under which it imports MPI.
-constexpr const char* library = SCOPE_SCALAPACK_LIBRARY;
-constexpr const char* blas_names = SCOPE_BLAS_NAMES_LIBRARY;
-constexpr const char* mpi_name = SCOPE_SCALAPACK_MPI_NAME;
+constexpr const char* mpi_name =
+    SCOPE_SCALAPACK_MPI_NAME;  // under which the library imports MPI, set by the build
+
+const std::string& library() {
+  static const std::string path = beside_program("scalapack");
+  return path;
+}
 
 [[noreturn]] void fail() {
   const char* reason = dlerror();
-  throw Unavailable(reason != nullptr ? reason : std::string(library) + " cannot be loaded");
+  throw Unavailable(reason != nullptr ? reason : library() + " cannot be loaded");
 }
 
 void* open(const char* path, int visibility) {
@@ -29,9 +33,12 @@ void* loaded() {
     // MPICH's library has two names. The second is a link beside this program to the library already in the
     // process: the loader recognises it and does not load a second MPI.
     if (*mpi_name != '\0') open(mpi_name, RTLD_LOCAL);
-    // RTLD_GLOBAL, so that its symbols precede those of the BLAS to which ScaLAPACK was linked.
-    if (*blas_names != '\0') open(blas_names, RTLD_GLOBAL);
-    return open(library, RTLD_LOCAL);
+    // Global, so that its symbols precede those of the BLAS to which ScaLAPACK was linked.
+    if (const std::string names = beside_program("libblas-names.so"); !names.empty()) {
+      blas::make_global();
+      open(names.c_str(), RTLD_GLOBAL);
+    }
+    return open(library().c_str(), RTLD_LOCAL);
   }();
   return handle;
 }
@@ -39,7 +46,7 @@ void* loaded() {
 void* address(const std::string& name) {
   if (!absent().empty()) throw Unavailable(absent());
   void* const found = dlsym(loaded(), name.c_str());
-  if (found == nullptr) throw Unavailable(std::string(library) + " has no " + name);
+  if (found == nullptr) throw Unavailable(library() + " has no " + name);
   return found;
 }
 
@@ -51,9 +58,7 @@ Function* function(const std::string& name) {
 }  // namespace
 
 std::string absent() {
-  return *library != '\0' ? ""
-                          : "no ScaLAPACK for this MPI was found when the program was built; scope doctor "
-                            "says how to get one";
+  return !library().empty() ? "" : "no ScaLAPACK for this MPI was found; scope doctor says how to get one";
 }
 
 Routine::Routine(const std::string& name) : address_(address(name + "_")) {}

@@ -1,4 +1,4 @@
-"""What findings about a campaign are derived from."""
+"""The sources of findings about a campaign."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scope.campaign.folder import Head
 
 @dataclass(frozen=True)
 class Facts:
-    """A campaign: what was requested and what its runs show."""
+    """A campaign: the request and the analysis of its runs."""
 
     head: Head
     analysis: Analysis

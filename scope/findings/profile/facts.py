@@ -1,4 +1,4 @@
-"""What findings about a monitored program are derived from."""
+"""The sources of findings about a monitored program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What findings about a run are derived from, and how they cite it."""
+"""The sources of findings about a run, and how findings cite them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Context:
         return self.catalog[case.benchmark]
 
     def calls(self, case: Case, *routines: str) -> bool:
-        """Return whether a case's benchmark stands for one of the MPI routines, however it calls it."""
+        """Return whether a case's benchmark represents one of the MPI routines, in any way of calling."""
         return any(one.routine in routines for one in self.benchmark(case).routines)
 
     def shares_processors(self, case: Case) -> bool:

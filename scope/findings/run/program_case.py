@@ -39,7 +39,7 @@ class ProgramCase:
 
     @property
     def name(self) -> str:
-        """What people call it, without the ranks: `Cannon's algorithm, matrix order 360`."""
+        """The name for people, without the ranks: `Cannon's algorithm, matrix order 360`."""
         return self.context.catalog.described(self.total.benchmark, self.total.parameters)
 
     def seconds(self, metric: str) -> float:

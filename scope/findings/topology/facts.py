@@ -1,4 +1,4 @@
-"""What findings about a topology are derived from."""
+"""The sources of findings about a topology."""
 
 from __future__ import annotations
 

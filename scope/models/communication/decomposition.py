@@ -1,4 +1,4 @@
-"""A matrix of pairs taken apart: what belongs to a host, to a single pair, to the way between two groups.
+"""Decomposition of a matrix of pairs into effects of hosts, of single pairs and of paths between groups.
 
 The logarithm of a pair's time is taken as m + a_i + a_j + c [i and j in different groups] + e_ij (Tukey 1977,
 Exploratory Data Analysis, ch. 11: median polish). Medians make a slow host no burden for the pairs of the others.
@@ -17,7 +17,7 @@ from scope.samples.samples import Floats, Integers
 from scope.statistics.estimate import Estimate
 
 FEWEST = 4
-"""With fewer processes a slow one cannot be told from its pairs."""
+"""With fewer processes a slow process cannot be distinguished from slow pairs."""
 FEWEST_LAUNCHES = 4
 SMALLEST_EXCESS = 0.05
 FALSE_ALARMS = 0.01
@@ -25,7 +25,7 @@ FALSE_ALARMS = 0.01
 THRESHOLD = 3.5
 """Robust z score (Iglewicz & Hoaglin 1993, How to Detect and Handle Outliers, sec. 3)."""
 LEAST_SPREAD = 0.01
-"""Equals that agree to this share are equal; their spread is not taken to be smaller."""
+"""Lower bound of the relative spread among peers."""
 ROUNDS = 20
 
 
@@ -40,7 +40,7 @@ class Outlier:
 
 @dataclass(frozen=True)
 class Decomposition:
-    """What was found slow in a matrix; all empty when the pairs are equal."""
+    """Slow hosts, pairs and paths of a matrix; all empty when the pairs are equal."""
 
     hosts: list[Outlier]
     pairs: list[Outlier]

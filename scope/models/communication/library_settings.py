@@ -1,4 +1,4 @@
-"""Which of the library's own settings lies where a curve breaks."""
+"""The library's own settings near the breakpoints of a curve."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _named(
 
 
 def _collective(benchmark: Benchmark) -> str:
-    """Return what libraries call the collective that a benchmark stands for; empty where it is none."""
+    """Return the libraries' name of a benchmark's collective; empty for other benchmarks."""
     found = (match[1].lower() for one in benchmark.routines if (match := _COLLECTIVE.fullmatch(one.routine)))
     return next(found, "")
 
@@ -107,7 +107,7 @@ def _of_ucx(environment: Mapping[str, str]) -> dict[str, int]:
 
 
 def _rank(name: str, collective: str, transport: str, between_hosts: bool) -> int | None:
-    """Return how likely a setting is what broke a curve, 0 first; None where it is about something else."""
+    """Return how likely a setting caused a breakpoint, 0 first; None where it concerns something else."""
     if _UNLIKELY.search(name):
         return None
     if collective and re.search(rf"_{collective}_(?!scatter)", name, re.IGNORECASE):

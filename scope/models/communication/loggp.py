@@ -16,7 +16,7 @@ from scope.models.fitting.model import make_fit
 
 FEWEST_SIZES = 3
 PART_OF = {"send_overhead_s": "o_s_s", "receive_overhead_s": "o_r_s", "wire_latency_s": "L_s"}
-"""The observed times and what they are called in the model."""
+"""The observed times and their names in the model."""
 WHOLE = "half_round_trip_s"
 
 
@@ -76,7 +76,7 @@ def _first_step(whole: Curve) -> float:
 
 
 def _intercept(part: Curve, whole: Curve, up_to: float, name: str) -> FittedParameter | None:
-    """Return what a part of the half round trip is for an empty message.
+    """Return a part of the half round trip for an empty message.
 
     Its line over the sizes is weighted by the noise of the whole, of which it is a part; where there are but two
     sizes, or the line falls, it is taken as constant.

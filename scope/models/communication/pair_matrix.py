@@ -32,7 +32,7 @@ class Slow(Strict):
 
 
 class PairMatrix(Strict):
-    """The ping-pong of every pair of processes, and what stands out in it."""
+    """The ping-pong of every pair of processes, and its outliers."""
 
     benchmark: str
     message_bytes: int

@@ -1,4 +1,4 @@
-"""What a product by panels sends between groups of hosts: its own messages, counted by sender and receiver.
+"""The traffic of a product by panels between groups of hosts: its own messages, by sender and receiver.
 
 C = A B in blocks on r x c processes: for each block of inner indices the processes that have these columns of A
 broadcast them along their rows of the grid, those that have these rows of B along their columns (van de Geijn and
@@ -31,7 +31,7 @@ class Grid:
     rows: int
     columns: int
     order: str = "rows"
-    """Along what successive ranks follow each other: `rows` or `columns`."""
+    """The direction of successive ranks: `rows` or `columns`."""
 
     @property
     def ranks(self) -> int:
@@ -39,7 +39,7 @@ class Grid:
         return self.rows * self.columns
 
     def rank(self, row: int, column: int) -> int:
-        """Return who stands there."""
+        """Return the rank at this position."""
         return row * self.columns + column if self.order == "rows" else row + column * self.rows
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Product:
-    """One product: what its parameters and number of processes say."""
+    """One product, from its parameters and number of processes."""
 
     n: int
     block: int
@@ -64,7 +64,7 @@ class Product:
 
 
 def product_of(benchmark: str, parameters: Mapping[str, Value], ranks: int) -> Product:
-    """Return the product that a case is; the grid as the native program chooses it where none was asked for."""
+    """Return the product of a case; without a requested grid, the native program's choice."""
     rows, columns = (int(parameters[name]) for name in ("grid_rows", "grid_columns"))
     if not rows:
         rows = ranks // columns if columns else squarest(ranks)
@@ -84,7 +84,7 @@ def squarest(ranks: int) -> int:
 
 
 def grids(ranks: int) -> Iterator[Grid]:
-    """Yield every grid of so many processes."""
+    """Yield every grid of this number of processes."""
     for rows in (rows for rows in range(1, ranks + 1) if ranks % rows == 0):
         for order in ("rows", "columns"):
             yield Grid(rows, ranks // rows, order)
@@ -114,7 +114,7 @@ def _shares(items: int, block: int, parts: int) -> NDArray[np.int64]:
 
 
 def _edges(kind: str, size: int, root: int) -> Iterator[tuple[int, int]]:
-    """Yield who sends to whom in a broadcast among so many; each but the root receives once."""
+    """Yield sender and receiver of each message in a broadcast; each rank but the root receives once."""
     for place in range(1, size):
         parent = place - 1
         if kind == "binomial":
@@ -126,13 +126,13 @@ def _edges(kind: str, size: int, root: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Crossing:
-    """What leaves and enters a group of hosts."""
+    """The bytes that leave and enter a group of hosts."""
 
     group: str
     out_bytes: float
     in_bytes: float
     bytes_per_s: float | None
-    """What its uplink carries in one direction; None where that never limits."""
+    """Bandwidth of its uplink in one direction; None where it is never a limit."""
     duplex: str = "full"
 
     @property

@@ -1,4 +1,4 @@
-"""Several straight lines over message sizes: what a library with several protocols looks like."""
+"""Several straight lines over message sizes, as for a library with several protocols."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ DOUBLES = {"avx512f": 8, "avx2": 4, "avx": 4, "sse2": 2, "asimd": 2}
 
 
 class LinpackRates(Strict):
-    """What the runs of LINPACK on one number of processes say together; rates in flop/s."""
+    """The joint results of LINPACK runs on one number of processes; rates in flop/s."""
 
     case: Case
     """That has R_max."""
@@ -56,7 +56,7 @@ class LinpackRates(Strict):
     theoretical_flops_per_s: float | None
     """R_peak: cores, nominal clock and operations per cycle; None where one of them is not known."""
     theoretical_basis: str
-    """What was assumed, or what is not known."""
+    """Assumptions and unknowns."""
     theoretical_share: float | None
     """R_max over R_peak."""
 

@@ -1,4 +1,4 @@
-"""What models are fitted to: times over a swept parameter, process counts or both, all else held fixed."""
+"""The data of a fit: times over a swept parameter, process counts or both, all else fixed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scope.statistics.summary import Summary
 Swept = Literal["message_bytes", "vector_length", "intensity"]
 """Parameters of benchmarks over which models are fitted."""
 TOLERANCE = 0.02
-"""A model that is right within this share of the time is not wrong: no machine is exactly a straight line."""
+"""Model errors below this share of the time are tolerated: no machine is exactly a straight line."""
 UNKNOWN_NOISE = 0.05
 """Relative noise of a point that was measured too seldom to know."""
 
@@ -44,7 +44,7 @@ class Curve:
     launches_s: Floats | None
     """Medians of each launch, shape (points, launches); None unless all points have the same six or more."""
     beside: dict[str, Curve] = field(default_factory=dict)
-    """What else was taken of the same cases, by metric; of observed times only."""
+    """Other metrics of the same cases; for observed times only."""
 
     @property
     def x(self) -> Floats:
@@ -57,7 +57,7 @@ class Curve:
         return self.swept
 
     def points(self, fitted_s: Floats) -> list[Point]:
-        """Put what a model says beside what was measured."""
+        """Compare fitted values with measured ones."""
         two = self.variable == "message_bytes_and_ranks"
         return [
             Point(
@@ -108,7 +108,7 @@ def curves(summaries: list[Summary], catalog: Catalog) -> list[Curve]:
 
 
 def _observed(headlines: list[Summary], catalog: Catalog) -> list[Curve]:
-    """Return the curves of observed times over message sizes, with what was taken of the same cases."""
+    """Return the curves of observed times over message sizes, with other metrics of the same cases."""
     observed = {(s.benchmark, s.metric) for s in headlines if s.definition == "observed"}
     of_them = [s for s in headlines if s.benchmark in {benchmark for benchmark, _ in observed}]
     cases: dict[tuple[object, ...], list[Curve]] = {}
@@ -123,7 +123,7 @@ def _observed(headlines: list[Summary], catalog: Catalog) -> list[Curve]:
 
 
 def _over(summaries: list[Summary], name: Swept, and_ranks: bool = False) -> list[list[Summary]]:
-    """Group what has a parameter by everything else (but the ranks, where they vary too)."""
+    """Group summaries with a parameter by everything else (except the ranks, where they vary too)."""
 
     def key(summary: Summary) -> tuple[object, ...]:
         return (*_case_key(summary, name, and_ranks), summary.metric, summary.definition)
@@ -137,7 +137,7 @@ def _without_ranks(summary: Summary) -> tuple[object, ...]:
 
 
 def _case_key(summary: Summary, name: Swept | None, and_ranks: bool = False) -> tuple[object, ...]:
-    """Return what all points of a curve over a parameter (and over the ranks) have in common."""
+    """Return the common part of all points of a curve over a parameter (and over the ranks)."""
     parameters = tuple(sorted((k, str(v)) for k, v in summary.parameters.items() if k != name))
     ranks = None if and_ranks else summary.ranks
     return (summary.benchmark, parameters, ranks, summary.transport, summary.placement, summary.origin)

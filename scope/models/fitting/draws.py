@@ -1,4 +1,4 @@
-"""What the median of a summary might have been: draws that carry its uncertainty through a model."""
+"""Bootstrap draws of a summary's median, which carry its uncertainty through a model."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from scope.statistics.estimate import Estimate
 from scope.strict import Strict
 
 Variable = Literal["message_bytes", "vector_length", "intensity", "ranks", "message_bytes_and_ranks"]
-"""What varies along a curve: a parameter of the benchmark, the number of ranks, or both."""
+"""The variable of a curve: a parameter of the benchmark, the number of ranks, or both."""
 
 
 class FittedParameter(Estimate):
@@ -22,7 +22,7 @@ class FittedParameter(Estimate):
 
 
 class Point(Strict):
-    """One measured point beside what the model says."""
+    """One measured point beside its fitted value."""
 
     x: float
     measured: float

@@ -1,4 +1,4 @@
-"""What a model is, where the models are found, and how the data choose among them."""
+"""The type of a model, the search for models, and the choice among them by the data."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def make_fit(
     reason: str = "",
     left_out: list[str] | None = None,
 ) -> Fit:
-    """Put a fit together; parameters that could not be told are left out; `reason` rejects it."""
+    """Build a fit; undetermined parameters are left out; `reason` rejects it."""
     return Fit(
         model=model.name,
         equation=model.equation,

@@ -7,7 +7,7 @@ import numpy as np
 from scope.samples.samples import Floats
 
 FEWEST_POINTS = 2
-"""Points that a piece must have: what its line needs. What a piece costs is the criterion's business."""
+"""Points that a line needs; the criterion determines the penalty of a segment."""
 MOST_SEGMENTS = 6
 
 

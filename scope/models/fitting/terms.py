@@ -34,7 +34,7 @@ FEWEST_COUNTS_WITH_SIZES, FEWEST_SIZES = 2, 3
 
 @dataclass(eq=False)
 class CostModel:
-    """What all models of collectives share: a sum of costs over process counts, or over sizes and counts."""
+    """The common part of models of collectives: a sum of costs over process counts, or over sizes and counts."""
 
     name: str
     equation: str

@@ -1,4 +1,4 @@
-"""The ladder: what each layer retains of the layer below, from the physical limit up to the application.
+"""The ladder: the share that each layer retains of the layer below, from the physical limit to the application.
 
 Which benchmark stands on which rung is declared by the benchmarks (`rungs` in benchmarks.json). Each rung is held
 against the best one of the layer below.
@@ -69,7 +69,7 @@ class Ladder(Strict):
 
 @dataclass(frozen=True)
 class Step:
-    """A rung before it is held against the layer below."""
+    """A rung before its comparison with the layer below."""
 
     layer: Layer
     name: str
@@ -128,7 +128,7 @@ def _bandwidth(path: Path, exchange: Exchange, measurements: Measurements) -> La
 
 
 def _library(path: Path, exchange: Exchange, unit: str, measurements: Measurements) -> list[Summary]:
-    """Return what the MPI library does on a path."""
+    """Return the rung of the MPI library on a path."""
     found = measurements.standing(EXCHANGES[exchange], "mpi", unit)
     return [on.summary for on in found if path.carries(on.summary)]
 
@@ -156,7 +156,7 @@ def _better(one: Summary, other: Summary) -> bool:
 def _frames(
     path: Path, exchange: Exchange, unit: str, message_bytes: int, measurements: Measurements
 ) -> Iterator[Step]:
-    """Yield raw frames where they were measured (root only): what the wire gives before any protocol."""
+    """Yield raw frames where they were measured (root only): the rate of the wire without a protocol."""
     if path.inside:
         return
     for on in measurements.standing(EXCHANGES[exchange], "frames", unit):
@@ -246,7 +246,7 @@ def _program_step(level: Program, largest: Summary, measurements: Measurements) 
 
 
 def _or_missing(layer: Layer, pattern: Pattern, steps: list[Step], measurements: Measurements) -> list[Step]:
-    """Return the steps; without any, one that names what every baseline run would have measured."""
+    """Return the steps; without any, one that names the benchmarks of every baseline run."""
     expected = [
         place
         for place in measurements.catalog.standing(pattern, layer)
@@ -300,7 +300,7 @@ def _wire_time(path: Path, message_bytes: int) -> Step:
 
 
 def _programs(measurements: Measurements) -> Iterator[Ladder]:
-    """Yield for each program what it computes on p processes, against p times what it does on one."""
+    """Yield for each program its computing rate on p processes, against p times that of one."""
     catalog = measurements.catalog
     for level in PROGRAM_LEVELS:
         for place in catalog.standing("arithmetic", level):
@@ -343,7 +343,7 @@ def _against_one_process(level: Program, chosen: Summary, one: Summary, measurem
 
 
 def _node(measurements: Measurements) -> Iterator[Ladder]:
-    """Yield what benchmarks reach of a node's limits in one process: arithmetic, then memory."""
+    """Yield the shares of a node's limits that its benchmarks reach in one process: arithmetic, then memory."""
     yield from filter(None, [_inside_a_node("arithmetic", "flop/s", "flops_per_s", measurements)])
     yield from filter(None, [_inside_a_node("memory", "B/s", "bandwidth_bytes_per_s", measurements)])
 
@@ -437,7 +437,7 @@ def _best(steps: list[Step], higher_is_better: bool) -> Estimate | None:
 
 
 def _share(this: Estimate | None, below: Estimate | None, higher_is_better: bool) -> Estimate | None:
-    """Return what is retained of the layer below: a share below 1 where this layer is worse."""
+    """Return the share retained of the layer below: below 1 where this layer is worse."""
     if this is None or below is None:
         return None
     return ratio(this, below) if higher_is_better else ratio(below, this)

@@ -30,7 +30,7 @@ class LimitPoint(Strict):
 
 
 class Limit(Strict):
-    """What bounds the messages of a protocol: a line in its curves that no measurement crosses."""
+    """The upper bound of a protocol's messages: a line in its curves that no measurement crosses."""
 
     name: str
     """For example `TCP/IP frames of 1500 B at 1 Gbit/s over eth0`."""

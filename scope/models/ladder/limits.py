@@ -1,4 +1,4 @@
-"""What a wire can carry at most: the arithmetic of frames (Melas 2000, appendix A, generalised)."""
+"""The limit of a wire: the arithmetic of frames (Melas 2000, appendix A, generalised)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TCP_HEADER_BYTES = 20
 TCP_TIMESTAMPS_BYTES = 12
 """The timestamps option with its padding, which Linux sends by default."""
 DATAGRAM_BYTES = 16
-"""What Scope's own UDP datagrams and raw frames carry to number themselves (`network.latency`, Rules)."""
+"""The header of Scope's own UDP datagrams and raw frames (`network.latency`, Rules)."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Protocol:
-    """What the layers above the frame put into each packet."""
+    """The headers of the layers above the frame, in each packet."""
 
     name: str
     header_bytes: int

@@ -1,4 +1,4 @@
-"""What a message or a collective costs according to the measured lower levels, with its uncertainty."""
+"""The cost of a message or a collective according to the measured lower levels, with its uncertainty."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scope.statistics.summary import Summary
 
 SEED = 11
 MESSAGE = "MPI_Send"
-"""The routine whose benchmark says what a message costs."""
+"""The routine whose benchmark measures the cost of a message."""
 
 
 class NotMeasuredError(Exception):
@@ -63,18 +63,18 @@ class MeasuredCosts:
         self._curves: dict[tuple[object, ...], SizeCurve | None] = {}
 
     def between_hosts(self, ranks: int) -> bool:
-        """Return whether so many processes stand on several hosts of a cluster made of the measured ones."""
+        """Return whether this number of processes needs several hosts of a cluster made of the measured ones."""
         several = any(not path.inside for path in self._paths)
         return several and self.host_room is not None and ranks > self.host_room
 
     def beyond_a_host(self, ranks: int) -> str:
-        """Say what is assumed where processes outnumber a host's processors, and no other host was measured."""
+        """Return the assumption where processes outnumber a host's processors and no other host was measured."""
         if self.host_room is None or ranks <= self.host_room or self.between_hosts(ranks):
             return ""
         return f"more ranks than the {self.host_room} processors of a host: as if it had enough"
 
     def messages(self, step: Messages, outside: bool) -> tuple[Floats, str, str]:
-        """Return the draws of the time in s, its origin, and what of it is extrapolated."""
+        """Return the draws of the time in s, its origin, and the extrapolated part."""
         curve = self._ping_pong(outside)
         return step.count * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
 

@@ -41,7 +41,7 @@ class OneProcess:
         return [] if rates is None else [int(size) for size in rates[0]]
 
     def time(self, work: Work, problem: Problem) -> tuple[Floats, str]:
-        """Return the draws of the time of some work in s, and what of it is extrapolated.
+        """Return the draws of the time of some work in s, and the extrapolated part.
 
         Rates are interpolated over the logarithm of the size, and kept beyond the smallest and the largest.
         """

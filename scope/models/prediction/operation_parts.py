@@ -1,4 +1,4 @@
-"""Where the time of a program's operation goes, beside what the ping-pong would take for the same messages.
+"""The parts of an operation's time, beside the time of the ping-pong for the same messages.
 
 The share of the ping-pong's rate that an operation retains is the time of its messages over its own: each at the
 pace of the ping-pong, one after another as the operation declares (Melas 2000, section 7.5: 29 to 63 %). Further
@@ -38,13 +38,13 @@ class OperationParts(Strict):
     subject: Case
     time_s: Estimate
     messages_s: Estimate
-    """What its messages would take one after another, each at the pace of the ping-pong."""
+    """The time of its messages one after another, each at the pace of the ping-pong."""
     retained: Estimate
     """Share of the ping-pong's figure that the operation delivers: the messages' time over its own."""
     first_touch_s: float | None
     """Fresh buffers cost so much more than used ones; None where those were not measured."""
     packing_s: float | None
-    """Columns cost so much more than rows, which lie together; None where that cannot be told."""
+    """Additional cost of columns over contiguous rows; None where it is unknown."""
     rest_s: float
     """Contention, copies, the library's algorithm; first touch and packing too where they are not known."""
 
@@ -77,7 +77,7 @@ def _ping_pongs(measurements: Measurements) -> dict[tuple[str, Kind], SizeCurve]
 
 
 def _messages(one: Case, ping_pong: SizeCurve, measurements: Measurements) -> Estimate:
-    """Return what the declared messages of an operation take, each as a ping-pong's."""
+    """Return the time of an operation's declared messages, each at the pace of the ping-pong."""
     names = numbers(one.parameters) | {"p": float(one.ranks)}
     total = sum(
         evaluate(step.count, names) * ping_pong.at(evaluate(step.bytes, names))

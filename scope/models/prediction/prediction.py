@@ -37,18 +37,18 @@ COMMUNICATION: tuple[Phase, ...] = ("distribute", "exchange", "collect")
 
 
 class PredictedPoint(Strict):
-    """What the phase formulas say of one case, beside what was measured where it was."""
+    """The phase formulas of one case, beside its measurement if there is one."""
 
     size: int
     ranks: int
     grid: dict[str, Value]
-    """Extents of the process grid; 0: as the algorithm chooses by itself."""
+    """Extents of the process grid; 0: the algorithm's choice."""
     compute_s: Estimate
     communicate_s: Estimate
     """Distribution, exchange and collection, the root's handling of them included."""
     total_s: Estimate
     speedup: Estimate
-    """Against what one process takes."""
+    """Relative to one process."""
     role: Literal["input", "validated", "predicted"]
     """Input: the one process from which the rates are taken; validated: measured, and no input; else predicted."""
     measured_compute_s: float | None = None
@@ -59,16 +59,16 @@ class PredictedPoint(Strict):
     oversubscribed: bool = False
     """More processes than processors: their waiting for one is not predicted, and the error is not counted."""
     beyond: list[str] = []
-    """What was extrapolated: sizes or messages outside what the lower levels measured."""
+    """Extrapolations: sizes or messages outside the measured range of the lower levels."""
 
 
 class Prediction(Strict):
-    """An algorithm's phase formulas with what the lower levels say, held against all that was measured."""
+    """An algorithm's phase formulas with the measured lower levels, compared with all measured cases."""
 
     subject: Case
     """The case without size and grid; its `ranks` is the largest number."""
     origin: Literal["simulated"] = "simulated"
-    """Of what is predicted; what it is held against was measured."""
+    """Origin of the prediction; the compared times were measured."""
     source: str
     parameters_from: list[str]
     """The measurements that the formulas are evaluated with."""
@@ -100,7 +100,7 @@ def _costs_with_a_file() -> dict[str, Costs]:
 
 @dataclass(frozen=True)
 class Seconds:
-    """What the formulas say, each of the shape (1 + draws,)."""
+    """The results of the formulas, each of the shape (1 + draws,)."""
 
     phases_s: dict[Phase, Floats]
     hidden_s: Floats
@@ -116,7 +116,7 @@ class Seconds:
 
     @property
     def communicate_s(self) -> Floats:
-        """What is seen of communication."""
+        """The visible part of communication."""
         shown = sum((self.phases_s[phase] for phase in COMMUNICATION), np.zeros(1 + DRAWS))
         return np.asarray(shown + np.maximum(self.hidden_s - self.compute_s, 0.0), dtype=np.float64)
 
@@ -166,7 +166,7 @@ class Predictor:
         return Seconds(phases, hidden, _once(names), _once(beyond))
 
     def point(self, problem: Problem, outside: bool | None = None) -> PredictedPoint:
-        """Return the prediction of one case; raises NotMeasuredError or UsageError for what cannot be."""
+        """Return the prediction of one case; raises NotMeasuredError or UsageError where it is impossible."""
         if reason := self._costs.refuses(problem):
             raise UsageError(f"{self._costs.benchmark}: {reason}")
         seconds = self.seconds(problem, outside)
@@ -242,14 +242,14 @@ def _prediction(group: list[Summary], costs: Costs, measurements: Measurements) 
 
 
 def problem_of(one: Case, catalog: Catalog) -> Problem:
-    """Return what a measured case computes."""
+    """Return the problem of a measured case."""
     sizes = catalog.of_role(one.benchmark, one.parameters, "size")
     parameters = {name: value for name, value in one.parameters.items() if name not in sizes}
     return Problem(catalog.size(one.benchmark, one.parameters) or 0, one.ranks, parameters)
 
 
 def _beside(point: PredictedPoint, total: Summary, measurements: Measurements) -> PredictedPoint:
-    """Put what was measured beside what is predicted."""
+    """Compare measured times with predicted ones."""
     phases = {
         s.metric: s.median
         for s in measurements.summaries

@@ -33,7 +33,7 @@ def _rows(growth: Growth, fits: list[Fit], origin: Origin) -> list[Row]:
         and growth.parameters.items() <= fit.subject.parameters.items()
     ]
     chosen = [fit for fit in found if fit.chosen]
-    # Where no law fits, the figures are told all the same; any fit has the points.
+    # Where no law fits, the figures are shown nevertheless; any fit has the points.
     undecided = {_case(fit): fit for fit in found if _case(fit) not in map(_case, chosen)}
     return [_row(growth, fit, origin) for fit in (*chosen, *undecided.values())]
 

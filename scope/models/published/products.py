@@ -52,7 +52,7 @@ class Measured:
 
 
 def measured(summaries: Sequence[Summary], samples: Samples, topology: Topology) -> list[Measured]:
-    """Return every product of a run that has a time, with what it sent from group to group."""
+    """Return every product of a run that has a time, with the bytes sent from group to group."""
     launches = {one.batch: one for one in samples.launches}
     cases = samples.by_case()
     found = []
@@ -105,7 +105,7 @@ class _Here:
         return self.sizes.get(published, published)
 
     def get(self, product: MatrixProduct, arrangement: Arrangement, block: int) -> Measured | None:
-        """Return the product with the block size that stands for a published one."""
+        """Return the product with the counterpart of a published block size."""
         wanted = {
             **product.parameters,
             "n": self.size(self.reference.product_size),

@@ -51,7 +51,7 @@ def _words(rate: Rate) -> str:
 
 
 def _here(rate: Rate, ours: Summary | None) -> str:
-    """Say what differs from the published experiment."""
+    """Return the differences from the published experiment in words."""
     if ours is None:
         return "not measured here"
     remarks = [f"transport {ours.transport}"]

@@ -19,7 +19,7 @@ class Scale(Strict):
     launches: int = Field(ge=1)
     cases: list[str]
     sizes: dict[int, int] = {}
-    """The size, or block, that stands for each published one; empty: the published ones themselves."""
+    """The counterpart of each published size or block; empty: the published ones themselves."""
 
 
 class Column(Strict):
@@ -82,7 +82,7 @@ class Growth(Strict):
 
 
 class RateNetwork(Strict):
-    """A network that applications were run on, and the transport that stands for it here."""
+    """A network that applications were run on, and the corresponding transport here."""
 
     name: str
     """As the source calls it."""
@@ -103,7 +103,7 @@ class Rate(Strict):
 
 
 class Share(Strict):
-    """What an application computes, or how long its messages take on a network."""
+    """The computation of an application, or the time of its messages on a network."""
 
     words: str
     quantity: Literal["operations", "computation", "communication"]
@@ -141,7 +141,7 @@ class MatrixProduct(Strict):
     parameters: dict[str, Value] = {}
     transport: str = "default"
     published: bool = False
-    """Whether it is what the source measured."""
+    """Whether the source measured this one."""
 
 
 class Arrangement(Strict):
@@ -162,7 +162,7 @@ class BlockRate(Strict):
 
 
 class StudyScale(Strict):
-    """The extent of the study that stands for a published one."""
+    """The extent of the counterpart of a published study."""
 
     arguments: str
     """Of the program."""
@@ -176,7 +176,7 @@ class Network(Strict):
     name: str
     """As the source calls it."""
     words: str
-    """What stands for it here."""
+    """Its counterpart here."""
     lab: str | None = None
     """The emulated cluster; None: this machine."""
     transport: Literal["default", "tcp"] = "default"
@@ -217,7 +217,7 @@ class StudyFigure(Strict):
 
 
 class StudyOf(Strict):
-    """A published study of a program, and what stands for it here."""
+    """A published study of a program, and its counterpart here."""
 
     kind: Literal["campaign", "placement"]
     program: str
@@ -245,7 +245,7 @@ class Reference(Strict):
     """Rows of the table: size, ranks, and the columns by key; a ratio may be left to be computed."""
     figure: list[Single] = []
     lab: str | None = None
-    """The emulated cluster that it is reproduced on; None: wherever it is asked for."""
+    """The emulated cluster on which it is reproduced; None: any cluster."""
     hosts: list[str] = []
     """Its hosts in the order of the ranks; empty: in their own order."""
     payload_bytes: int = 0
@@ -266,7 +266,7 @@ class Reference(Strict):
     block: list[BlockRate] = []
 
     def scale(self, full: bool) -> Scale:
-        """Return what to run."""
+        """Return the cases to run."""
         return self.full if full else self.fitting
 
 

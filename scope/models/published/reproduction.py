@@ -47,17 +47,17 @@ class Known:
     measurements: Measurements
     speedups: list[Speedup]
     sizes: Mapping[int, int]
-    """The size that stands for each published one."""
+    """The counterpart of each published size."""
     _predictors: dict[str, Predictor] = field(default_factory=dict)
 
     def here(self, size: int) -> int:
-        """Return the size that stands for a published one."""
+        """Return the counterpart of a published size."""
         return self.sizes.get(size, size)
 
     def summary(
         self, benchmark: str, parameters: Mapping[str, Value], size: int, ranks: int, metric: str = "time_s"
     ) -> Summary | None:
-        """Return what was measured at a published point; on one process parallel parameters have no effect."""
+        """Return the measurement at a published point; on one process parallel parameters have no effect."""
         catalog = self.measurements.catalog
         if benchmark not in catalog:
             return None
@@ -102,7 +102,7 @@ class Known:
             return None
 
     def over(self, ranks: int) -> bool:
-        """Return whether so many processes were oversubscribed."""
+        """Return whether this number of processes was oversubscribed."""
         return any(batch[0] == ranks for batch in self.measurements.oversubscribed)
 
     @property

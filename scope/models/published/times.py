@@ -60,7 +60,7 @@ def _median(metrics: dict[str, Summary], name: str) -> float | None:
 
 
 def _operations(one: Share, times: Times) -> Row:
-    """Return the operations of the published class: rate times time, which must agree whatever the machine."""
+    """Return the operations of the published class: rate times time, which must agree on any machine."""
     metrics = next((times[ranks] for ranks in sorted(times)), {})
     rate, time = _median(metrics, "mops_per_s"), _median(metrics, "time_s")
     same = bool(metrics) and metrics["time_s"].parameters["class"] == one.problem

@@ -1,1 +1,1 @@
-"""What more processes give: speed-up, serial share, where the time goes."""
+"""The effect of more processes: speed-up, serial share, parts of the time."""

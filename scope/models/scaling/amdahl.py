@@ -1,4 +1,4 @@
-"""Amdahl's law with communication: what is serial, what is parallel, and what each further process costs.
+"""Amdahl's law with communication: the serial part, the parallel part, and the cost of each further process.
 
 T(n) = T_ser + T_par / n + alpha (n - 1), after Melas 2000, eq. 7.2. Its alpha n is read as the cost of the others:
 one process has nobody to talk to. The speed-up is T(1) / T(n) with T(1) = T_ser + T_par.
@@ -28,11 +28,11 @@ class Amdahl(Strict):
     serial_s: Estimate
     parallel_s: Estimate
     per_process_s: Estimate
-    """alpha: what each further process costs."""
+    """alpha: the cost of each further process."""
     serial_share: Estimate
     """T_ser / (T_ser + T_par)."""
     critical_ranks: Estimate | None
-    """Where the time is shortest, sqrt(T_par / alpha); None where it cannot be told, and `reason` says why."""
+    """The number with the shortest time, sqrt(T_par / alpha); None where unknown, for the `reason` given."""
     reason: str
     relative_error: float | None
     """Median absolute relative residual; None where there are no more points than costs: nothing tests the law."""

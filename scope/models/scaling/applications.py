@@ -1,4 +1,4 @@
-"""What applications compute and send, and how their computation is divided among processes.
+"""Operations and messages of applications, and the division of their computation among processes.
 
 Operations, messages, bytes and memory do not depend on the machine: NetFinity's table 2 and more. Times do:
 computation is held against a0 / p, communication and idle time stand beside it for each number of processes.
@@ -24,7 +24,7 @@ FEWEST_COUNTS = 2
 COMPUTE, COMMUNICATE, IDLE, MEMORY = "compute_s", "communicate_s", "idle_s", "memory_bytes"
 """The metrics that applications have in common; without the first two one is left out."""
 OPERATIONS = "Mop/s"
-"""Unit of a rate that counts what a suite calls an operation."""
+"""Unit of a rate that counts a suite's own operations."""
 SEED = 13
 
 Metrics = dict[str, Summary]
@@ -49,7 +49,7 @@ class ApplicationPoint(Strict):
 
 
 class Application(Strict):
-    """What an application computes and sends, and its law of computation a0 / p (Tessera, NetFinity, sec. 3.1)."""
+    """Operations and messages of an application, and its law a0 / p (Tessera, NetFinity, sec. 3.1)."""
 
     subject: Case
     """Its `ranks` is the largest number of processes."""

@@ -1,4 +1,4 @@
-"""What each process of an algorithm or an application did with its time."""
+"""The phases of each process of an algorithm or application."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PHASES = (*(f"{phase}_s" for phase in get_args(Phase)), "idle_s")
 
 
 class PhasesByRank(Strict):
-    """What each process of an algorithm did with its time."""
+    """The phases of each process of an algorithm."""
 
     subject: Case
     origin: Origin

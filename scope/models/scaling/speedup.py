@@ -1,4 +1,4 @@
-"""What more processes give an algorithm or application: speed-up, efficiency, how many are worth while."""
+"""The effect of more processes: speed-up, efficiency, the most cost-effective number."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SpeedupPoint(Strict):
 
     ranks: int
     grid: dict[str, Value]
-    """Extents of the process grid, the fastest that was measured; 0: as the algorithm chooses by itself."""
+    """Extents of the fastest measured process grid; 0: the algorithm's choice."""
     time_s: Estimate
     speedup: Estimate | None
     """Against the same method on one process; None where that was not measured."""
@@ -43,7 +43,7 @@ class SpeedupPoint(Strict):
 
 
 class Speedup(Strict):
-    """What more processes give a program at one size."""
+    """The effect of more processes on a program at one size."""
 
     subject: Case
     """The case without the grid; its `ranks` is the largest number."""
@@ -122,7 +122,7 @@ def best_sequential(one: Summary, times: Iterable[Summary], measurements: Measur
 
 
 def place(case: Case) -> tuple[bool, str]:
-    """Tell apart what stands apart by choice; how processes are bound follows from their number."""
+    """Distinguish deliberate placements; the binding of processes follows from their number."""
     return case.placement.one_per_host, case.placement.group
 
 

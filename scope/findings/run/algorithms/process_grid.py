@@ -66,7 +66,7 @@ def _slower(cases: list[ProgramCase], code: str, varied: tuple[str, ...], words:
 
 
 def _others(case: ProgramCase, varied: tuple[str, ...]) -> tuple[object, ...]:
-    """Return what cases have in common that differ in nothing else."""
+    """Return the common part of comparable cases."""
     total = case.total
     fixed = tuple(sorted((k, str(v)) for k, v in total.parameters.items() if k not in (*varied, *GRID)))
     grid = () if varied == GRID else grid_of(case)

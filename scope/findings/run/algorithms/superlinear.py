@@ -15,7 +15,7 @@ from scope.statistics.summary import Summary
 LESS = 0.97
 """All processes together certainly compute less than one where their sum is below this share of its time."""
 MEMORY = {"node.memory_latency": ("access_s", 1), "node.stream": ("bandwidth_bytes_per_s", 3)}
-"""What shows the caches: metric and number of arrays."""
+"""The benchmark metric that shows the caches, and its number of arrays."""
 
 
 def find(context: Context) -> list[Finding]:
@@ -105,7 +105,7 @@ def _why(
 
 
 def _memory(context: Context, one: Speedup, point: SpeedupPoint) -> list[Evidence]:
-    """Return the working sets, and what the node's memory does with sets of that size."""
+    """Return the working sets, and the node's memory bandwidth for sets of that size."""
     costs = all_costs(context.catalog).get(one.subject.benchmark)
     if costs is None or not costs.touched_bytes(one.size):
         return []

@@ -8,7 +8,7 @@ from scope.findings.run.context import Context
 from scope.findings.run.program_case import ProgramCase, application_cases
 
 ALL_TO_ALL = {"application.npb_is": "keys", "application.npb_ft": "transpose"}
-"""The applications all of whose exchanges are all-to-alls, and what these carry."""
+"""The applications whose exchanges are all all-to-alls, and their data."""
 
 
 def find(context: Context) -> list[Finding]:

@@ -19,7 +19,7 @@ SHORT_BYTES = 4096
 MUCH = 0.25
 """Share of the whole time above which receiving is worth a line."""
 SLOW = 2.0
-"""A receive that takes so many times the ping-pong needs another explanation than latency."""
+"""A receive that takes this multiple of the ping-pong needs another explanation than latency."""
 
 
 def find(context: Context) -> list[Finding]:

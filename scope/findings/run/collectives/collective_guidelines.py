@@ -68,13 +68,13 @@ def _calls(left: str, right: str) -> Pairs:
 
 
 def but_for(s: Summary, parameter: str) -> tuple[object, ...]:
-    """Return what summaries have in common that differ in one parameter only."""
+    """Return the common part of summaries that differ only in one parameter."""
     parameters = tuple(sorted((name, str(value)) for name, value in s.parameters.items() if name != parameter))
     return (s.benchmark, parameters, s.ranks, s.transport, s.placement, s.origin, s.metric)
 
 
 def but_for_the_ranks(s: Summary) -> tuple[object, ...]:
-    """Return what summaries have in common that differ in the number of processes only."""
+    """Return the common part of summaries that differ only in the number of processes."""
     parameters = tuple(sorted((name, str(value)) for name, value in s.parameters.items()))
     return (s.benchmark, parameters, s.transport, s.placement, s.origin, s.metric)
 

@@ -11,7 +11,7 @@ from scope.topology.topology import Group, Topology
 ONCE = ("MPI_Bcast", "MPI_Reduce", "MPI_Allreduce")
 """Collectives whose payload has to cross every trunk once (and back at the same time)."""
 SLOW_SHARE = 0.5
-"""A trunk is slow if it carries less than this share of what one host below it can send."""
+"""A trunk is slow if it carries less than this share of the rate of one host below it."""
 TOO_OFTEN = 1.5
 BETTER = "collectives"
 
@@ -93,7 +93,7 @@ def _inside(topology: Topology, group: Group, hosts: list[str]) -> list[str]:
 
 
 def _own_rate(topology: Topology, group: Group) -> float:
-    """Return what one host of a group can send."""
+    """Return the sending rate of one host of a group."""
     return max(topology.group_of[host].bandwidth_bytes_per_s for host in topology.members(group))
 
 

@@ -1,4 +1,4 @@
-"""Performance guidelines: what must not be slower than what.
+"""Performance guidelines: pairs of operations of which the first must not be slower.
 
 After Träff, Gropp & Thakur 2010, "Self-consistent MPI performance guidelines" (IEEE TPDS 21 (5), 698-709): a call
 must not be slower than a program that does the same with other calls.
@@ -68,7 +68,7 @@ Pairs = Callable[[Calls], Iterator[Comparison]]
 
 @dataclass(frozen=True)
 class Guideline:
-    """What must not be slower than what, in words, and the pairs to compare."""
+    """A guideline in words, and the pairs to compare."""
 
     name: str
     left: str

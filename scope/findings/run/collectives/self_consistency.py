@@ -40,7 +40,7 @@ class Violation:
 
     @property
     def left(self) -> Summary:
-        """What is too slow."""
+        """The operation that is too slow."""
         return self.comparison.left
 
     @property

@@ -8,7 +8,7 @@ from scope.findings.run.context import Context, one_of_each_case
 from scope.statistics.summary import Summary
 
 NOISE = "node.noise"
-"""It measures what makes other cases noisy."""
+"""It measures the cause of other cases' noise."""
 WIDE = 0.1
 """Half width of the final interval over the median above which a figure cannot be trusted."""
 

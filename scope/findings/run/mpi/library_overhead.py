@@ -1,4 +1,4 @@
-"""What the MPI library adds to the latency of the transport below it."""
+"""The overhead of the MPI library over the latency of the transport below it."""
 
 from __future__ import annotations
 

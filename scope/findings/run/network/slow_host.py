@@ -99,7 +99,7 @@ def _excesses(context: Context, group: list[str]) -> list[dict[str, float]]:
 
 
 def _own_work(context: Context, one: CaseSamples) -> list[tuple[Times, Floats]]:
-    """Return the work of each rank by itself: node benchmarks, and the computing phase of programs.
+    """Return the local work of each rank: node benchmarks, and the computing phase of programs.
 
     The time of an exchange says nothing about the host that waits.
     """

@@ -19,7 +19,7 @@ REACHED = 0.95
 FEWER = 0.75
 """Share of the cores that must suffice; with proportional bandwidth they would reach this share only."""
 SHARED = 0.5
-"""Share of its own bandwidth below which a core among all of them is starved."""
+"""With all cores busy, a core below this share of its own bandwidth is starved."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Scaling:
         return None
 
     def per_core(self) -> Estimate | None:
-        """Return the share of its own bandwidth that a core among all gets; None where one was not measured."""
+        """Return the share of its own bandwidth that a core gets with all cores busy; None if not measured."""
         one = self.points[0]
         return share(self.whole, one).scaled(1 / self.whole.ranks) if one.ranks == 1 else None
 

@@ -1,1 +1,1 @@
-"""Findings about operations of a program: what its messages cost beyond the ping-pong."""
+"""Findings about operations of a program: the cost of its messages beyond the ping-pong."""

@@ -12,7 +12,7 @@ from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 
 DOMINATES = 2.0
-"""With fresh buffers the operation certainly takes so many times as long: most of the time is the first touch."""
+"""Factor by which fresh buffers slow the operation; above it, first touch is most of the time."""
 
 
 def find(context: Context) -> list[Finding]:

@@ -1,1 +1,1 @@
-"""What the algorithms cost, phase by phase (Melas 2000, appendix F, corrected): one file per algorithm."""
+"""The costs of the algorithms, phase by phase (Melas 2000, appendix F, corrected): one file per algorithm."""

@@ -1,4 +1,4 @@
-"""What all matrix products have in common."""
+"""The common part of all matrix products."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def units(phase: Phase, size: float) -> float:
 
 
 class Product:
-    """What one process takes for a product of N x N matrices, and on which grids it runs."""
+    """The time of one process for a product of N x N matrices, and the possible grids."""
 
     def units(self, phase: Phase, size: float, problem: Problem) -> float:  # noqa: ARG002 - of the protocol
         """Return N^3 or N^2."""
@@ -31,7 +31,7 @@ class Product:
 
 
 def root(problem: Problem, phases: tuple[Phase, ...]) -> Iterator[Work]:
-    """Yield what the root does with whole matrices, however many processes there are."""
+    """Yield the root's work on whole matrices, which does not depend on the number of processes."""
     for phase in phases:
         yield Work(phase, units(phase, problem.size), problem.size)
 

@@ -55,7 +55,7 @@ class Sort:
         yield Collective("exchange", "MPI_Bcast", 1, SAMPLE_BYTES * (ranks - 1), ranks)
         yield Messages("exchange", ranks - 1, ITEM_BYTES)
         yield Messages("exchange", ranks - 1, ITEM_BYTES * mine / ranks)
-        # What each process gets comes into fresh memory, as what one process scatters to itself does.
+        # Each process receives into fresh memory, like one process that scatters to itself.
         yield Work("exchange", mine, mine, rate_of="distribute")
         yield from self._last_stage(problem, mine)
         yield Messages("collect", ranks - 1, ITEM_BYTES)

@@ -39,7 +39,7 @@ class Messages:
 
 @dataclass(frozen=True)
 class Collective:
-    """A collective of the library, so many times."""
+    """A collective of the library, repeated."""
 
     phase: Phase
     routine: str
@@ -56,7 +56,7 @@ Step = Work | Messages | Collective
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be predicted."""
+    """The problem to predict."""
 
     size: int
     ranks: int
@@ -80,7 +80,7 @@ class Costs(Protocol):
     """The costs of an algorithm: one file of this package that has an instance named `COSTS`."""
 
     name: str
-    """What people call it."""
+    """The name for people."""
     benchmark: str
     source: str
 
@@ -110,5 +110,5 @@ def refuse_grid(problem: Problem) -> str:
 
 
 def ceil_log2(count: int) -> int:
-    """Return the steps of a binomial tree among so many processes."""
+    """Return the steps of a binomial tree among this number of processes."""
     return (count - 1).bit_length()
