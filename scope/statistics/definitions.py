@@ -98,9 +98,10 @@ def times_under(definition: Definition, times: Times) -> Floats | None:
 
 
 def grain(definition: Definition, times: Times, clock_step_s: float) -> float:
-    """Return the step in which times under a definition come, in s per operation."""
+    """Return the largest step in which times under a definition come, in s per operation."""
     hops = 2 if definition == "half_round_trip" else 1
-    return clock_step_s / times.operations / hops
+    fewest = int(times.operations.min()) if times.repetitions else 1
+    return clock_step_s / fewest / hops
 
 
 def observed(name: str, series: list[Times]) -> tuple[Times, Floats] | None:
