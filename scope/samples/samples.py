@@ -76,11 +76,12 @@ class Times:
     """Each over all ranks, where some are not kept; shape (repetitions,)."""
 
     def largest_observed(self, name: str) -> Floats | None:
-        """Return a quantity's largest value over all ranks, shape (repetitions,); None where it was not observed."""
+        """Return a quantity's largest value over all ranks, shape (repetitions,); None where there is none."""
         kept = self.observed.get(name)
         if kept is None or not kept.size:
             return None
-        return self.observed_maximum.get(name, kept.max(axis=0))
+        largest: Floats = kept.max(axis=0)
+        return self.observed_maximum.get(name, largest)
 
     @property
     def repetitions(self) -> int:

@@ -5,8 +5,8 @@ Each repetition gives one time per operation, in seconds:
 half_round_trip  elapsed time on rank 0 / 2 (Melas 2000, eq. 6.7)
 local            elapsed time on the rank that took longest
 global           last exit of any rank minus the first entry of any rank, on the synchronised clock (Hunold &
-                 Carpen-Amarie 2016, IEEE TPDS 27 (12), 3617-3630, sec. 4). Ranks leave the wait for an agreed start
-                 some 50 ns after it, which is no part of the operation
+                 Carpen-Amarie 2016, IEEE TPDS 27 (12), 3617-3630, sec. 4). Ranks leave the wait for an agreed
+                 start some 50 ns after it, which is no part of the operation
 max_rank         largest elapsed time of any rank, processes synchronised before each repetition
 mean_rank        the mean over the ranks of the same
 streaming        largest elapsed time of any rank over a loop of operations back to back

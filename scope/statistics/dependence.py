@@ -65,13 +65,13 @@ def serial_dependence(launches: list[Floats]) -> SerialDependence | None:
 
 
 def variance_inflation(launches: list[Floats], median: float) -> float:
-    """Return how many samples are worth one independent sample, for the median of all launches together; at least 1.
+    """Return how many samples are worth one independent sample, for the median of all together; at least 1.
 
     The inflation of the variance of the share of samples below the median, 1 + 2 sum rho_k, with rho_k the
     autocorrelation of the signs about it, which no distribution or outlier distorts. The sum ends before the first
-    pair of neighbouring lags that is not positive (initial positive sequence; Geyer 1992, Statistical Science 7 (4),
-    473-483, sec. 3.3). Signs that add up to nothing have autocorrelations that are too low by about 1 / n each, which
-    is made up for.
+    pair of neighbouring lags that is not positive (initial positive sequence; Geyer 1992, Statistical Science
+    7 (4), 473-483, sec. 3.3). Signs that add up to nothing have autocorrelations that are too low by about 1 / n
+    each, which is made up for.
     """
     signs = [np.sign(launch - median) for launch in launches]
     count = sum(launch.size for launch in launches)

@@ -88,7 +88,7 @@ def test_visits_together_are_worth_one_visit_of_their_length() -> None:
 
 def test_the_visits_of_a_launch_share_its_budget() -> None:
     twice = launch(2, "one", "other", "one", "other")
-    (one, other) = twice.positions
+    one = next(iter(twice.positions))
     given = with_budgets(twice, {one: 0.4}, {})
     assert [case.budget_s for case in given.cases] == [0.2, GIVEN_S, 0.2, GIVEN_S]
 

@@ -1,4 +1,4 @@
-"""Several visits of a launch to a case are one case: their times are joined, whatever each visit decided for itself."""
+"""Several visits of a launch to a case are one case: their times are joined, whatever each visit decided."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from scope.errors import UsageError
-from scope.models.derive import derive
 from scope.machine.machine import Machine
+from scope.models.derive import derive
 from scope.rundirectory import RunDirectory, read_json
 from scope.samples.reader import read
 from scope.samples.samples import CaseSamples
@@ -24,7 +24,7 @@ PER_REPETITION = ("minimum_s", "minimum_rank", "maximum_s", "maximum_rank", "mea
 
 
 def part(series: dict[str, Any], where: slice, operations: int) -> dict[str, Any]:
-    """Return some repetitions of a series as a visit would have measured them with so many times the operations."""
+    """Return some repetitions of a series as a visit with so many times the operations would have them."""
     rows = {key: [row[where] for row in series[key]] for key in ("elapsed_s", "entry_s") if key in series}
     rows["elapsed_s"] = [[operations * value for value in row] for row in rows["elapsed_s"]]
     begin, end, _ = where.indices(len(series["elapsed_s"][0]))
@@ -41,7 +41,7 @@ def part(series: dict[str, Any], where: slice, operations: int) -> dict[str, Any
 
 
 def visits_of(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Divide a record into visits; each loops over another number of operations where the record times nothing else."""
+    """Divide a record into visits; where nothing but times was kept, each has another number of operations."""
     plain = all("observed" not in series and "entry_s" not in series for series in record["series"])
     found = []
     for number in range(VISITS):
@@ -88,9 +88,10 @@ def change(run: Path, benchmark: str, visit: int, **keys: Any) -> None:
     records = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
     launch = next(one["launch"] for one in records if one.get("benchmark") == benchmark)
     for record in records:
-        if record.get("benchmark") == benchmark and record["launch"] == launch:
-            if record["position"] // 1000 == visit:
-                record |= keys
+        if (record.get("benchmark"), record["launch"]) == (benchmark, launch) and record[
+            "position"
+        ] // 1000 == visit:
+            record |= keys
     rewrite(run, records)
 
 
@@ -112,7 +113,9 @@ def test_divided_cases_have_the_summaries_and_models_of_whole_ones(golden_copy: 
         assert one.median == pytest.approx(other.median, rel=1e-9)
         assert one.launch_medians == pytest.approx(other.launch_medians, rel=1e-9)
     machine = read_json(RunDirectory(golden_copy).machine, Machine)
-    before, after = (derive(one, machine, samples, catalog()) for one, samples in ((expected, whole), (found, apart)))
+    before, after = (
+        derive(one, machine, samples, catalog()) for one, samples in ((expected, whole), (found, apart))
+    )
     assert [one.phases_s for one in after.phases] == [one.phases_s for one in before.phases]
     assert len(after.fits) == len(before.fits)
 
@@ -211,5 +214,7 @@ def test_visits_that_cannot_be_joined_are_named(golden_copy: Path) -> None:
     odd = next(one for one in records if one.get("benchmark") == "mpi.comms2" and one["position"] >= 1000)
     odd["series"][0]["ranks_kept"] = [0, 5]
     rewrite(golden_copy, records)
-    with pytest.raises(UsageError, match=r"samples\.jsonl: launch \d+: .*: ranks_kept: must be the same in all visits"):
+    with pytest.raises(
+        UsageError, match=r"samples\.jsonl: launch \d+: .*: ranks_kept: must be the same in all visits"
+    ):
         read(golden_copy, catalog())
