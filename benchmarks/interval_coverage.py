@@ -1,8 +1,8 @@
-"""How often do the intervals that Scope prints hold the truth? Promised are 95 %.
+"""How often the intervals that Scope prints hold the truth; promised are 95 %.
 
 Simulated times of known truth go through the functions of the product: one launch, a few launches together, the
-medians of launches, and ratios of two cases. Samples are independent, depend on their predecessors (AR(1)), come from
-a machine that changes between two states, or from launches that differ, independently or as a machine that drifts.
+medians of launches, and ratios of two cases. Samples are independent, depend on their predecessors (AR(1)), come
+from a machine that changes between two states, or from launches that differ, independently or as a machine drifts.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def covered(launches: Floats, truth: Floats) -> float:
 
 
 def within_a_launch(random: np.random.Generator) -> Iterator[tuple[str, float]]:
-    """The interval of one launch, on which sampling stops."""
+    """Yield the coverage of the interval of one launch, on which sampling stops."""
     for count in (30, 100, 1000):
         independent = NOISE * random.normal(size=(TRIALS, 1, count))
         yield f"one launch of {count} repetitions, independent", covered(independent, np.zeros(TRIALS))
@@ -95,17 +95,19 @@ def within_a_launch(random: np.random.Generator) -> Iterator[tuple[str, float]]:
 
 
 def few_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
-    """The interval of fewer than six launches, which speaks of these launches only."""
+    """Yield that of fewer than six launches, which speaks of these launches only."""
     for count in (2, 4):
         levels = LAUNCH * random.normal(size=(TRIALS, count))
         for coefficient in (0.0, 0.8):
             noise = autoregressive(random, TRIALS * count, 100, coefficient).reshape(TRIALS, count, 100)
-            name = f"{count} launches that differ, AR(1) {coefficient} within; truth: these launches"
-            yield name, covered(levels[:, :, None] + NOISE * noise, median_of_mixture(levels))
+            name = f"{count} launches that differ, AR(1) {coefficient} within"
+            samples = levels[:, :, None] + NOISE * noise
+            yield f"{name}; truth: these launches", covered(samples, median_of_mixture(levels))
+            yield f"{name}; truth: all launches", covered(samples, np.zeros(TRIALS))
 
 
 def over_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
-    """The interval over the medians of at least six launches, of which neighbours may be alike."""
+    """Yield that of the medians of at least six launches, of which neighbours may be alike."""
     for count in (6, 12):
         for correlation in (0.0, 0.3, 0.5, 0.8):
             drift = LAUNCH * autoregressive(random, TRIALS, count * STEPS, correlation ** (1 / STEPS))
@@ -120,7 +122,7 @@ def over_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
 
 
 def ratios(random: np.random.Generator) -> Iterator[tuple[str, float]]:
-    """The interval of a ratio of two cases, by the bootstrap."""
+    """Yield that of the ratio of two cases, by the bootstrap."""
     for count in (6, 12):
         hits = 0
         for _ in range(TRIALS):

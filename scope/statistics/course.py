@@ -20,7 +20,10 @@ from scope.strict import Strict
 
 FEWEST_VISITS = 3
 """Of a case: its typical time must be known."""
-VISITS_IN_A_BIN = 20
+FEWEST_IN_A_BIN, MOST_IN_A_BIN = 5, 20
+"""Visits whose median is one moment of the course."""
+BINS = 40
+"""Of a short run; a long one has more."""
 FEWEST_BINS = 8
 SMALLEST_STEP = 0.15
 """Logarithm of the factor between two states; less is the difference between launches."""
@@ -156,10 +159,10 @@ def _relative_to_case(levels: _Levels) -> Floats:
 
 def _states(levels: _Levels) -> tuple[list[State], list[Period]]:
     count = levels.case.size
-    bins = np.arange(count) // VISITS_IN_A_BIN
-    if count < FEWEST_BINS * VISITS_IN_A_BIN:
+    size = min(max(count // BINS, FEWEST_IN_A_BIN), MOST_IN_A_BIN)
+    if count < FEWEST_BINS * size:
         return [], []
-    bins = np.minimum(bins, count // VISITS_IN_A_BIN - 1)  # the rest belongs to the last one
+    bins = np.minimum(np.arange(count) // size, count // size - 1)  # the rest belongs to the last one
     course = _course(levels, bins)
     noise = max(1.4826 * float(np.median(np.abs(np.diff(course)))) / 2**0.5, 1e-4)
     segment = _segments(course, PENALTY * noise**2 * float(np.log(course.size)))
