@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from scope.samples.samples import Floats
-from scope.statistics.dependence import between_launch_share, serial_dependence
+from scope.statistics.dependence import between_launch_share, serial_dependence, variance_inflation
 from scope.statistics.order_statistics import Interval, median_interval, quantiles, sanitised
 
 LAUNCHES_FOR_INTERVAL = 6
@@ -57,8 +57,8 @@ def describe(launches: list[Floats], grain: float = 0.0) -> Figures:
     the same value was read: the interval reaches that much further on both sides.
 
     With at least six launches they are the unit: the median is that of the launch medians, and so is its
-    interval. With fewer, both are those of all samples together, and the interval says nothing about what
-    another launch would give.
+    interval. With fewer, both are those of all samples together; the interval allows for the dependence of
+    successive samples, and says nothing about what another launch would give.
     """
     launches = [launch for launch in launches if launch.size]
     if not launches:
@@ -66,10 +66,11 @@ def describe(launches: list[Floats], grain: float = 0.0) -> Figures:
     values = np.concatenate(launches)
     medians = np.array([np.median(launch) for launch in launches])
     unit = medians if medians.size >= LAUNCHES_FOR_INTERVAL else values
-    interval = median_interval(unit)
+    median = float(np.median(unit))
+    inflation = 1.0 if unit is medians else variance_inflation(launches, median)
+    interval = median_interval(unit, inflation=inflation)
     if interval is not None:
         interval = replace(interval, low=interval.low - grain / 2, high=interval.high + grain / 2)
-    median = float(np.median(unit))
     mean = float(values.mean())
     clean = sanitised(values)
     p01, p05, p25, p75, p95, p99 = quantiles(values, [0.01, 0.05, 0.25, 0.75, 0.95, 0.99])

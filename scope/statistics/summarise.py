@@ -160,7 +160,7 @@ def _summary(
 def _collect(launches: list[CaseSamples], take: Taking) -> Collected:
     """Take the values of all launches that have them, without warm-up and invalid ones; count the latter."""
     all_taken = [taken for case in launches if (taken := take(case)) is not None]
-    after_warmup = sum(taken.series.repetitions - taken.series.warmup for taken in all_taken)
+    after_warmup = sum(int(np.count_nonzero(~taken.series.warmup)) for taken in all_taken)
     invalid = sum(taken.series.invalid for taken in all_taken)
     figures = describe(
         [taken.values[taken.series.counted] for taken in all_taken],
