@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+
 import pytest
 
 from scope.machine.machine import NativeBuild
