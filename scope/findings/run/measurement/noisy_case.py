@@ -30,6 +30,8 @@ def _finding(name: str, noisy: list[Summary], count: int) -> Finding:
     spread = f"up to ±{units.share(wide)} over all launches" if wide is not None else "no interval at all"
     return Finding(
         code="noisy-case",
+        about="measurement",
+        cause="wide intervals",
         severity="warning" if wide is None or wide > WIDE else "information",
         title=f"{name}: {len(noisy)} of {count} cases did not reach the target precision ({spread})",
         where={"benchmark": name, "layer": name.split(".")[0]},
