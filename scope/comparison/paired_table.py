@@ -36,7 +36,7 @@ def _cases(comparison: PairedComparison) -> Table:
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
     grid.add_column("verdict", no_wrap=True)
     for name in ("change [interval]", "rounds", "detectable", "A", "B"):
-        grid.add_column(name, no_wrap=True, justify="right")
+        grid.add_column(Text(name), no_wrap=True, justify="right")
     grid.add_column("case")
     for case in comparison.cases:
         grid.add_row(

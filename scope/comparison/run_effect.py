@@ -45,7 +45,8 @@ def estimated(log_ratios: Floats, errors: Floats, freedom: Sequence[int], alike:
     """Return the effect of the runs, from one log ratio with its standard error for each case.
 
     The factor is the median of the cases, if three quarters of them agree with it. `alike`: nothing is known to
-    differ between the runs; the scatter of the cases is then no change that somebody made, and counts as chance.
+    differ between the runs. What most cases do is then no change that somebody made: the median is the factor in any
+    case, and the scatter of the cases counts as chance.
     """
     if log_ratios.size < FEWEST_CASES:
         return RunEffect()
@@ -53,7 +54,7 @@ def estimated(log_ratios: Floats, errors: Floats, freedom: Sequence[int], alike:
     low, high = (float(value) for value in np.quantile(log_ratios, [0.25, 0.75]))
     close = max(CLOSE, CLOSE_TO_LARGE * abs(middle))
     agreeing = np.abs(log_ratios - middle) <= np.maximum(close, CERTAIN * errors)
-    shift = middle if agreeing.mean() >= SHARE_THAT_AGREES else 0.0
+    shift = middle if alike or agreeing.mean() >= SHARE_THAT_AGREES else 0.0
     spread = _spread(log_ratios - middle, errors, freedom) if alike else 0.0
     return RunEffect(shift, low, high, int(agreeing.sum()), spread)
 

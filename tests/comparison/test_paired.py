@@ -54,6 +54,17 @@ def test_the_p_is_the_one_of_all_signs():
     assert together(dict.fromkeys(range(12), 1.0), 1).p == 1.0
 
 
+def test_the_detectable_change_is_found_in_nine_of_ten_and_one_odd_round_does_not_hide_it():
+    random = np.random.default_rng(6)
+    clean = [rounds(random, 20, 0.0, noise=0.05) for _ in range(30)]
+    typical = float(np.median([together(each, 1).detectable for each in clean]))
+    odd = float(np.median([together(each | {5: 500.0}, 1).detectable for each in clean]))
+    assert odd < 2 * typical
+    found = [verdict(rounds(random, 20, typical, noise=0.05)) for _ in range(60)]
+    assert 45 <= found.count("worse") <= 60
+    assert [verdict(rounds(random, 20, typical / 3, noise=0.05)) for _ in range(60)].count("worse") <= 20
+
+
 def test_few_rounds_are_no_verdict_and_more_cases_need_more_rounds():
     large = {number: 2.0 + number / 100 for number in range(LOOKS[0])}
     assert verdict(large) == "worse"

@@ -25,8 +25,8 @@ from scope.report.wording import count, direction, sentence
 
 WIDTH = 100
 _LADDER_LINES = 27
-_FINDING_LINES = 14
-_TRUST_LINES = 4
+_FINDING_LINES = 12
+_TRUST_LINES = 3
 """Together about one screen."""
 _LAYER_COLUMNS = 12
 _BAR_COLUMNS = 36

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
@@ -10,7 +12,8 @@ from scope.findings.run.rungs import Loss, losses
 from scope.findings.settings import setting
 from scope.models.ladder.ladder import Rung
 from scope.models.prediction.operation_parts import BUFFERS, FRESH, LAYOUT, STRIDED, USED, OperationParts
-from scope.plan.case import key
+from scope.plan.case import Key, key
+from scope.statistics.summary import Summary
 
 TOLERATED = 0.7
 """Share of the library's bandwidth; less is worth a line."""
@@ -135,12 +138,27 @@ def _benchmark(context: Context, rung: Rung) -> str:
 
 
 def _with_used_buffers(context: Context, rung: Rung) -> float | None:
-    """Return the rate of the same operation with used buffers, which separates memory from messages."""
+    """Return the rate of the same operation with used buffers, which separates memory from messages.
+
+    Where that was not measured on the same path, the cost of a fresh byte on another path tells it.
+    """
     times = {one.key: one for one in context.measurements.headlines if one.unit == "s" and one.work}
     fresh = next((one for one in times.values() if one.label == rung.name), None)
-    if fresh is None or fresh.parameters.get(BUFFERS) != FRESH:
+    if fresh is None or fresh.work is None or fresh.parameters.get(BUFFERS) != FRESH:
         return None
-    used = times.get(key(fresh.benchmark, fresh.parameters | {BUFFERS: USED}, fresh.batch))
-    if used is None or used.work is None:
-        return None
-    return used.estimate.as_rate(used.work.bytes / used.ranks).value
+    used = _used(fresh, times)
+    if used is not None and used.work is not None:
+        return used.estimate.as_rate(used.work.bytes / used.ranks).value
+    costs_s = [
+        ((one.median or 0.0) - (other.median or 0.0)) / one.work.bytes
+        for one in times.values()
+        if one.benchmark == fresh.benchmark and one.ranks == fresh.ranks and one.work is not None
+        if one.parameters.get(BUFFERS) == FRESH and one.work.bytes > 0
+        if (other := _used(one, times)) is not None
+    ]
+    left_s = (fresh.median or 0.0) - median(costs_s) * fresh.work.bytes if costs_s else 0.0
+    return fresh.work.bytes / fresh.ranks / left_s if left_s > 0 else None
+
+
+def _used(fresh: Summary, times: dict[Key, Summary]) -> Summary | None:
+    return times.get(key(fresh.benchmark, fresh.parameters | {BUFFERS: USED}, fresh.batch))
