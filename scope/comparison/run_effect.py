@@ -45,8 +45,8 @@ def estimated(log_ratios: Floats, errors: Floats, freedom: Sequence[int], alike:
     """Return the effect of the runs, from one log ratio with its standard error for each case.
 
     The factor is the median of the cases, if three quarters of them agree with it. `alike`: nothing is known to
-    differ between the runs. What most cases do is then no change that somebody made: the median is the factor in any
-    case, and the scatter of the cases counts as chance.
+    differ between the runs. What most cases do is then no change that somebody made: the median is always the
+    factor, and the scatter of the cases counts as chance.
     """
     if log_ratios.size < FEWEST_CASES:
         return RunEffect()
