@@ -1,8 +1,8 @@
 """How often do the intervals that Scope prints hold the truth? Promised are 95 %.
 
 Simulated times of known truth go through the functions of the product: one launch, a few launches together, the
-medians of launches, and ratios of two cases. Samples are independent, depend on their predecessors (AR(1)), come from
-a machine that changes between two states, or from launches that differ, independently or as a machine that drifts.
+medians of launches, and ratios of two cases. Samples are independent, depend on their predecessors (AR(1)), come
+from a machine that changes between two states, or from launches that differ, independently or as a machine that drifts.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def covered(launches: Floats, truth: Floats) -> float:
 
 
 def within_a_launch(random: np.random.Generator) -> Iterator[tuple[str, float]]:
-    """The interval of one launch, on which sampling stops."""
+    """Judge the interval of one launch, on which sampling stops."""
     for count in (30, 100, 1000):
         independent = NOISE * random.normal(size=(TRIALS, 1, count))
         yield f"one launch of {count} repetitions, independent", covered(independent, np.zeros(TRIALS))
@@ -95,7 +95,7 @@ def within_a_launch(random: np.random.Generator) -> Iterator[tuple[str, float]]:
 
 
 def few_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
-    """The interval of fewer than six launches, which speaks of these launches only."""
+    """Judge the interval of fewer than six launches, which speaks of these launches only."""
     for count in (2, 4):
         levels = LAUNCH * random.normal(size=(TRIALS, count))
         for coefficient in (0.0, 0.8):
