@@ -2,7 +2,8 @@
 
 Simulated times of known truth go through the functions of the product: one launch, a few launches together, the
 medians of launches, and ratios of two cases. Samples are independent, depend on their predecessors (AR(1)), come
-from a machine that changes between two states, or from launches that differ, independently or as a machine that drifts.
+from a machine that changes between two states, or from launches that differ, independently or as a machine that
+drifts.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def few_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
 
 
 def over_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
-    """The interval over the medians of at least six launches, of which neighbours may be alike."""
+    """Judge the interval over the medians of at least six launches, of which neighbours may be alike."""
     for count in (6, 12):
         for correlation in (0.0, 0.3, 0.5, 0.8):
             drift = LAUNCH * autoregressive(random, TRIALS, count * STEPS, correlation ** (1 / STEPS))
@@ -120,7 +121,7 @@ def over_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
 
 
 def ratios(random: np.random.Generator) -> Iterator[tuple[str, float]]:
-    """The interval of a ratio of two cases, by the bootstrap."""
+    """Judge the interval of a ratio of two cases, by the bootstrap."""
     for count in (6, 12):
         hits = 0
         for _ in range(TRIALS):
