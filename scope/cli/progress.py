@@ -15,6 +15,7 @@ from scope.campaign.folder import Head
 from scope.campaign.record import RunRecord
 from scope.launch.supervision.supervisor import Listener
 from scope.plan import plan as planning
+from scope.plan.case import Key
 from scope.plan.plan import Launch, Plan, PlannedCase
 
 QUIET = {"ok", "unavailable"}
@@ -91,9 +92,9 @@ class Pace:
         self.passed_s = 0.0
         self.started_s = time.monotonic()
 
-    def pass_case(self, case: PlannedCase) -> None:
-        """Count a case as done."""
-        self.passed_s += case.budget_s + planning.CASE_OVERHEAD_S
+    def pass_visit(self, launch: Launch, case: PlannedCase) -> None:
+        """Count a visit to a case as done."""
+        self.passed_s += launch.expected_s(case)
 
     def pass_launch(self) -> None:
         """Count the start of a launch as done."""
@@ -108,12 +109,27 @@ class Pace:
         return left_s * (spent_s + 10.0) / (self.passed_s + 10.0)
 
 
+class Failures:
+    """The failures so far: a case that fails in each visit of a launch is reported once."""
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[int, Key, str]] = set()
+
+    def is_new(self, launch: Launch, case: PlannedCase, status: str) -> bool:
+        """Take in a visit; return whether it is a failure that was not reported yet."""
+        failure = (launch.number, launch.key(case), status)
+        known = status in QUIET or failure in self._seen
+        self._seen.add(failure)
+        return not known
+
+
 class PlainLines(Listener):
     """One line per launch, for logs and pipes."""
 
     def __init__(self, launches: int, pace: Pace) -> None:
         self.launches = launches
         self.pace = pace
+        self.failures = Failures()
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
         """Print the launch that starts."""
@@ -121,8 +137,8 @@ class PlainLines(Listener):
 
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Print only failures."""
-        self.pace.pass_case(case)
-        if status not in QUIET:
+        self.pace.pass_visit(launch, case)
+        if self.failures.is_new(launch, case, status):
             _print(f"launch {launch.number}: {_name(case)}: {status}")
 
     def launch_ended(self, launch: Launch, failure: str) -> None:
@@ -139,6 +155,7 @@ class Bar(Listener):
         self.progress = progress
         self.launches = launches
         self.pace = pace
+        self.failures = Failures()
         self.task: TaskID = progress.add_task("starting", total=pace.planned_s, left="")
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
@@ -147,9 +164,9 @@ class Bar(Listener):
 
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Advance the bar; print failures above it."""
-        self.pace.pass_case(case)
+        self.pace.pass_visit(launch, case)
         self._move()
-        if status not in QUIET:
+        if self.failures.is_new(launch, case, status):
             self._print(launch, f"{_name(case)}: {status}")
 
     def launch_ended(self, launch: Launch, failure: str) -> None:

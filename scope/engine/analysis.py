@@ -11,6 +11,7 @@ from scope.findings.read import context_of
 from scope.findings.run import find_all
 from scope.profiles.monitored_run import is_monitored
 from scope.rundirectory import FORMAT, RunDirectory, write_json
+from scope.statistics.course import course_of
 from scope.statistics.summary import Summaries
 
 Kind = Literal["run", "monitored", "campaign"]
@@ -28,7 +29,8 @@ def analyze(run: Path) -> None:
     """
     directory = RunDirectory(run)
     context = context_of(run)
-    write_json(directory.statistics, Summaries(format=FORMAT, summaries=context.summaries))
+    course = course_of(context.samples)
+    write_json(directory.statistics, Summaries(format=FORMAT, summaries=context.summaries, course=course))
     write_json(directory.models, context.models)
     write_json(directory.findings, Findings(format=FORMAT, findings=find_all(context)))
 

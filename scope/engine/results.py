@@ -48,10 +48,12 @@ class LaunchTimes:
     """Seconds per operation under the definition of time; shape (repetitions,)."""
     valid: Booleans
     """False where the measurement itself marked a repetition invalid; shape (repetitions,)."""
-    warmup: int
-    """Number of leading repetitions that are warm-up."""
-    operations: int
-    """Operations behind each elapsed time."""
+    warmup: Booleans
+    """True for the repetitions that are warm-up; shape (repetitions,)."""
+    visit: Integers
+    """The visit of the launch to the case in which each repetition was taken, from 0; shape (repetitions,)."""
+    operations: Integers
+    """Operations behind each elapsed time; shape (repetitions,)."""
     ranks: Integers
     """Ranks whose raw times were kept; shape (ranks,)."""
     elapsed_s: Floats
@@ -62,7 +64,7 @@ class LaunchTimes:
     @property
     def counted(self) -> Booleans:
         """Which repetitions are results, neither warm-up nor invalid; shape (repetitions,)."""
-        return self.valid & (np.arange(self.time_s.size) >= self.warmup)
+        return self.valid & ~self.warmup
 
 
 @dataclass(frozen=True)
@@ -91,13 +93,14 @@ class CaseTimes:
         return _frame(
             {
                 "launch": each.launch,
+                "visit": int(each.visit[number]),
                 "repetition": number,
                 "time_s": float(time_s),
-                "warmup": number < each.warmup,
-                "valid": bool(valid),
+                "warmup": bool(each.warmup[number]),
+                "valid": bool(each.valid[number]),
             }
             for each in self.launches
-            for number, (time_s, valid) in enumerate(zip(each.time_s, each.valid, strict=True))
+            for number, time_s in enumerate(each.time_s)
         )
 
 
@@ -267,6 +270,7 @@ def _launch_times(one: CaseSamples, definition: Definition) -> LaunchTimes | Non
         time_s=time_s,
         valid=times.valid,
         warmup=times.warmup,
+        visit=times.visit,
         operations=times.operations,
         ranks=times.ranks_kept,
         elapsed_s=times.elapsed_s,

@@ -111,7 +111,7 @@ def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup
     """Measure a plan and, where the experiment asks for it, its refinement; then analyse."""
     well = measure(directory, plan, setup, planning.total_s(experiment))
     if experiment.refine:
-        well = measure(directory, _with_refined_sizes(directory, plan, experiment.launches), setup)
+        well = measure(directory, _with_refined_sizes(directory, plan, experiment), setup)
     analysis.explain(directory.path)
     return Outcome(directory, well)
 
@@ -128,7 +128,7 @@ def _for_lab(experiment: Experiment) -> Experiment:
     return experiment.model_copy(update={"launcher": launcher, "sampling": sampling})
 
 
-def _with_refined_sizes(directory: RunDirectory, plan: Plan, launches: int) -> Plan:
+def _with_refined_sizes(directory: RunDirectory, plan: Plan, experiment: Experiment) -> Plan:
     """Return the plan with further message sizes around the breakpoints found so far, and write it."""
     analysis.analyze(directory.path)
     gaps = [
@@ -145,6 +145,6 @@ def _with_refined_sizes(directory: RunDirectory, plan: Plan, launches: int) -> P
         if fit.chosen and fit.variable == "message_bytes"
         for point in fit.breakpoints
     ]
-    plan = refined(plan, gaps, launches)
+    plan = refined(plan, gaps, experiment.launches, planning.visits_of(experiment))
     write_text(directory.plan, planning.write(plan))
     return plan

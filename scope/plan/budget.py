@@ -10,42 +10,118 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import sqrt
+from math import hypot, sqrt
 from statistics import median, stdev
 
 from scope.plan.case import Key
-from scope.plan.plan import CASE_OVERHEAD_S, LONGEST_BUDGET_S, SHORTEST_BUDGET_S, START_S, Launch, PlannedCase
+from scope.plan.plan import (
+    CASE_OVERHEAD_S,
+    LONGEST_BUDGET_S,
+    SHORTEST_BUDGET_S,
+    START_S,
+    Launch,
+    PlannedCase,
+    with_budget,
+)
 
 SHARE_OF_SPREAD = 0.5
 """An interval within a launch this much narrower than launches differ hardly adds to the figure's."""
 FEWEST_LAUNCHES = 2
 ROOM = 3.0
 """A case that became tight gets so many times what that took: it ends by itself."""
+DEAR = 2.0
+"""A case that takes so many times its budget, most of it for preparation, is not visited more than once."""
+
+
+@dataclass(frozen=True)
+class SeenVisit:
+    """The result of one visit to a case."""
+
+    duration_s: float
+    """Preparation and verification included."""
+    median_s: float | None
+    """Of one operation on the first rank that was kept."""
+    relative_interval: float | None
+    converged: bool
+    """Whether it ended before its budget."""
 
 
 @dataclass
 class Seen:
     """The results of the launches so far for a case."""
 
-    durations_s: list[float] = field(default_factory=list)
-    medians_s: list[float] = field(default_factory=list)
-    """Of the first rank that was kept; only their spread is used."""
-    relative_interval: float | None = None
-    converged: bool = False
-    """Whether the last launch ended before its budget."""
+    visits: dict[int, list[SeenVisit]] = field(default_factory=dict)
+    """By launch, in the order in which they took place."""
+
+    def add(self, launch: int, visit: SeenVisit) -> None:
+        """Take in a visit."""
+        self.visits.setdefault(launch, []).append(visit)
+
+    @property
+    def last(self) -> list[SeenVisit]:
+        """The visits of the last launch."""
+        return self.visits[list(self.visits)[-1]]
+
+    @property
+    def durations_s(self) -> list[float]:
+        """How long each launch took for it."""
+        return [sum(visit.duration_s for visit in visits) for visits in self.visits.values()]
 
     @property
     def duration_s(self) -> float:
-        """How long a launch takes for it, preparation and verification included."""
+        """How long a launch takes for it."""
         return median(self.durations_s)
+
+    @property
+    def medians_s(self) -> list[float]:
+        """The time of an operation in each launch that has one; only their spread is used."""
+        found = (
+            [visit.median_s for visit in visits if visit.median_s is not None] for visits in self.visits.values()
+        )
+        return [median(medians) for medians in found if medians]
+
+    @property
+    def relative_interval(self) -> float | None:
+        """Of the last launch."""
+        return interval_of_visits([visit.relative_interval for visit in self.last])
+
+    @property
+    def converged(self) -> bool:
+        """Whether every visit of the last launch ended before its budget."""
+        return all(visit.converged for visit in self.last)
 
     @property
     def spread(self) -> float:
         """Standard deviation between launches over their mean."""
-        if len(self.medians_s) < FEWEST_LAUNCHES:
+        medians = self.medians_s
+        if len(medians) < FEWEST_LAUNCHES:
             return 0.0
-        mean = sum(self.medians_s) / len(self.medians_s)
-        return stdev(self.medians_s) / mean if mean > 0 else 0.0
+        mean = sum(medians) / len(medians)
+        return stdev(medians) / mean if mean > 0 else 0.0
+
+
+def interval_of_visits(relative_intervals: Sequence[float | None]) -> float | None:
+    """Return the interval of the mean of independent visits; None where a visit had too few repetitions."""
+    known = [interval for interval in relative_intervals if interval is not None]
+    if not known or len(known) < len(relative_intervals):
+        return None
+    return hypot(*known) / len(known)
+
+
+def one_visit_is_enough(seen: Seen | None, launch: Launch, case: Key) -> bool:
+    """Return whether a launch visits a case once although its plan lists several visits.
+
+    The first launch of a case, which has the budget of the plan, shows that its preparation takes longer than
+    sampling, or that a visit's share of the budget does not hold one operation.
+    """
+    first = min(seen.visits, default=launch.number) if seen else launch.number
+    if seen is None or first >= launch.number:
+        return False
+    visits = seen.visits[first]
+    budget_s = launch.budget_s(case)
+    dear = sum(visit.duration_s for visit in visits) > DEAR * budget_s
+    longest_s = max((visit.median_s for visit in visits if visit.median_s is not None), default=0.0)
+    return dear or longest_s > budget_s / len(launch.positions[case])
 
 
 @dataclass(frozen=True)
@@ -70,29 +146,30 @@ class Need:
 def divided(
     launches: Sequence[Launch], seen: Mapping[Key, Seen], given_s: Mapping[Key, float], left_s: float
 ) -> dict[Key, float]:
-    """Return budgets in s by case that fill the time left with the launches still to come.
+    """Return budgets in s by case and launch that fill the time left with the launches still to come.
 
     `given_s` are the budgets of the last launches, where they are not those of the plan. A case that nobody has
     seen keeps what the plan gave it and has no entry.
     """
-    cases = [(launch.key(case), case) for launch in launches for case in launch.cases]
+    cases = [(name, launch) for launch in launches for name in launch.positions]
     needs = {
-        name: _need(seen[name], given_s.get(name, case.budget_s), float(case.sampling.get("precision", 0.0)))
-        for name, case in cases
+        name: _need(seen[name], given_s.get(name, launch.budget_s(name)), launch.precision(name) or 0.0)
+        for name, launch in cases
         if name in seen
     }
-    new_s = sum(case.budget_s + CASE_OVERHEAD_S for name, case in cases if name not in seen)
+    new_s = sum(launch.budget_s(name) + CASE_OVERHEAD_S for name, launch in cases if name not in seen)
     asking = [needs[name] for name, _ in cases if name in needs]
     scale = _scale(asking, left_s - START_S * len(launches) - new_s)
     return {name: need.budget_s(scale) for name, need in needs.items()}
 
 
-def with_budgets(launch: Launch, budgets: Mapping[Key, float]) -> Launch:
-    """Return the launch with these budgets for its cases."""
+def with_budgets(launch: Launch, budgets: Mapping[Key, float], seen: Mapping[Key, Seen]) -> Launch:
+    """Return the launch with these budgets for its cases, each divided by the visits to it."""
 
     def changed(case: PlannedCase) -> PlannedCase:
-        budget_s = budgets.get(launch.key(case), case.budget_s)
-        return replace(case, sampling={**case.sampling, "budget_s": float(f"{budget_s:.3g}")})
+        name = launch.key(case)
+        visits = 1 if one_visit_is_enough(seen.get(name), launch, name) else len(launch.positions[name])
+        return with_budget(case, budgets.get(name, launch.budget_s(name)) / visits)
 
     return replace(launch, cases=tuple(changed(case) for case in launch.cases))
 

@@ -31,7 +31,9 @@ class Sampling(Strict):
     precision: float = Field(0.02, gt=0, lt=1)
     """Target half width of the 95 % interval of the median, over the median."""
     budget_s: float | None = Field(None, gt=0, le=3600)
-    """Seconds per case; None divides the experiment's time over its cases."""
+    """Seconds per case and launch; None divides the experiment's time over its cases."""
+    visits: int | None = Field(None, ge=1, le=100)
+    """Of a launch to each case; None: 3 to the cases of a module from the second launch on, else 1."""
     minimum_repetitions: int | None = Field(None, ge=1, le=10**7)
     maximum_repetitions: int | None = Field(None, ge=1, le=10**7)
     synchronization: Literal["window", "dissemination"] | None = None

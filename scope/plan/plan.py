@@ -3,6 +3,9 @@
 A launch is one start of the native program and runs a batch: all cases of one number of ranks, transport and
 placement. Every batch is launched several times, since a launch is a random factor of its own; the order of the
 cases in a launch and of the launches is shuffled with a seed that the plan keeps.
+
+A launch visits each case several times, between visits to the others, since a burst of a few milliseconds says
+little of the seconds around it. The first launch of a batch visits each case once and shows how long it takes.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from scope.catalog.benchmark import MODULES, Benchmark, Module
@@ -37,11 +41,13 @@ CASE_OVERHEAD_S = 0.03
 """Assumed cost of preparing, warming up and verifying a case beside its budget."""
 SHORTEST_BUDGET_S, LONGEST_BUDGET_S = 0.02, 2.0
 """A case needs some time to say anything, and gains little from much."""
+VISITS = 3
+"""Visits of a launch to each case of a module."""
 
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """One benchmark with its parameters, and how it is sampled."""
+    """One benchmark with its parameters, and how one visit samples it."""
 
     benchmark: str
     parameters: dict[str, Value]
@@ -67,13 +73,40 @@ class PlannedCase:
 
 @dataclass(frozen=True)
 class Launch:
-    """One start of the native program; a case's position is its index."""
+    """One start of the native program; the position of a visit to a case is its index."""
 
     number: int
     ranks: int
     transport: str
     placement: Placement
     cases: tuple[PlannedCase, ...]
+    """One for each visit."""
+
+    @cached_property
+    def positions(self) -> dict[Key, list[int]]:
+        """The positions of the visits to each case."""
+        found: dict[Key, list[int]] = {}
+        for position, case in enumerate(self.cases):
+            found.setdefault(self.key(case), []).append(position)
+        return found
+
+    def count(self, positions: Iterable[int]) -> int:
+        """Return how many different cases are visited at these positions."""
+        return len({self.key(self.cases[position]) for position in positions})
+
+    def budget_s(self, case: Key) -> float:
+        """Return the seconds of sampling of all visits to one of its cases."""
+        return sum(self.cases[position].budget_s for position in self.positions[case])
+
+    def precision(self, case: Key) -> float | None:
+        """Return the target precision of one of its cases; None where the plan has none."""
+        positions = self.positions.get(case)
+        asked = self.cases[positions[0]].sampling.get("precision") if positions else None
+        return float(asked) if asked is not None else None
+
+    def expected_s(self, visit: PlannedCase) -> float:
+        """Return how long one visit takes if it uses its whole budget."""
+        return visit.budget_s + CASE_OVERHEAD_S / len(self.positions[self.key(visit)])
 
     @property
     def batch(self) -> Batch:
@@ -122,7 +155,7 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
         raise UsageError(f"{where}: nothing to run: {reasons}")
     seed = experiment.seed if experiment.seed is not None else random.SystemRandom().randrange(2**31)
     ordered = {batch: list(cases.values()) for batch, cases in batches.items()}
-    launches = shuffled(_with_budget(ordered, experiment), experiment.launches, seed)
+    launches = shuffled(_with_budget(ordered, experiment), experiment.launches, seed, visits_of(experiment))
     return Plan(seed, experiment.module, launches, tuple(dict.fromkeys(skipped)))
 
 
@@ -183,7 +216,17 @@ def total_s(experiment: Experiment) -> float | None:
 
 def expected_s(plan: Plan) -> float:
     """Return how long the plan takes if every case uses its whole budget."""
-    return sum(START_S + sum(case.budget_s + CASE_OVERHEAD_S for case in each.cases) for each in plan.launches)
+    return sum(START_S + sum(map(each.expected_s, each.cases)) for each in plan.launches)
+
+
+def visits_of(experiment: Experiment) -> tuple[int, int]:
+    """Return how often the first launch of a batch visits each case, and how often each later one.
+
+    Cases that are asked for one by one are visited once, unless the experiment says otherwise: so few lie close
+    together in any order.
+    """
+    asked = experiment.sampling.visits
+    return (asked, asked) if asked is not None else (1, 1 if experiment.case else VISITS)
 
 
 def _asked(
@@ -283,7 +326,7 @@ def _asked_text(point: Combination) -> str:
 
 
 def _sampling(sampling: Sampling) -> dict[str, Value | float]:
-    return sampling.model_dump(exclude_none=True)
+    return sampling.model_dump(exclude_none=True, exclude={"visits"})
 
 
 def _with_budget(
@@ -296,28 +339,38 @@ def _with_budget(
     runs = sum(len(cases) for cases in batches.values()) * experiment.launches
     starts_s = START_S * len(batches) * experiment.launches
     share_s = (time_s - starts_s) / runs - CASE_OVERHEAD_S
-    budget_s = float(f"{min(max(share_s, SHORTEST_BUDGET_S), LONGEST_BUDGET_S):.3g}")
-    return {
-        batch: [replace(case, sampling={**case.sampling, "budget_s": budget_s}) for case in cases]
-        for batch, cases in batches.items()
-    }
+    budget_s = min(max(share_s, SHORTEST_BUDGET_S), LONGEST_BUDGET_S)
+    return {batch: [with_budget(case, budget_s) for case in cases] for batch, cases in batches.items()}
 
 
-def shuffled(batches: dict[Batch, list[PlannedCase]], repetitions: int, seed: int) -> tuple[Launch, ...]:
+def shuffled(
+    batches: dict[Batch, list[PlannedCase]], repetitions: int, seed: int, visits: tuple[int, int]
+) -> tuple[Launch, ...]:
     """Return every batch `repetitions` times, cases shuffled inside it and launches shuffled in rounds.
 
-    A round holds each batch once, so that slow drift of the machine meets all batches alike.
+    A round holds each batch once, so that slow drift of the machine meets all batches alike. `visits`: how often
+    the first launch of a batch visits each case, and each later one; every pass over the cases has its own order,
+    and the visits share the budget of the case.
     """
     chance = random.Random(seed)
     launches: list[Launch] = []
-    for _ in range(repetitions):
+    for repetition in range(repetitions):
         turn = sorted(batches)
         chance.shuffle(turn)
+        passes = visits[min(repetition, 1)]
         for ranks, transport, placement in turn:
-            cases = list(batches[ranks, transport, placement])
-            chance.shuffle(cases)
-            launches.append(Launch(len(launches) + 1, ranks, transport, placement, tuple(cases)))
+            order: list[PlannedCase] = []
+            visit = [with_budget(case, case.budget_s / passes) for case in batches[ranks, transport, placement]]
+            for _ in range(passes):
+                chance.shuffle(visit)
+                order += visit
+            launches.append(Launch(len(launches) + 1, ranks, transport, placement, tuple(order)))
     return tuple(launches)
+
+
+def with_budget(case: PlannedCase, budget_s: float) -> PlannedCase:
+    """Return the case with so many seconds of sampling, to three digits."""
+    return replace(case, sampling={**case.sampling, "budget_s": float(f"{budget_s:.3g}")})
 
 
 def extended(plan: Plan, further: Iterable[Launch]) -> Plan:

@@ -12,16 +12,17 @@ from scope.catalog.catalog import Catalog
 from scope.errors import UsageError
 from scope.format1 import upgrade
 from scope.plan.case import Batch
+from scope.plan.plan import Launch
 from scope.plan.plan import read as read_plan
 from scope.rundirectory import FORMAT, Run, RunDirectory, explain, format_of, read_json, refuse_future
 from scope.samples.records import CaseRecord, EndRecord, LaunchRecord, Origin, Record
-from scope.samples.samples import CaseSamples, CutLine, Samples, SamplesKey, join
+from scope.samples.samples import CaseSamples, CutLine, Samples, SamplesKey, join, joined
 
 _RECORD: TypeAdapter[LaunchRecord | CaseRecord | EndRecord] = TypeAdapter(Record)
 
 
 def read(run_directory: Path, catalog: Catalog) -> Samples:
-    """Read the samples of a run and join each case to the launch in which it ran; the catalog labels the cases.
+    """Read the samples of a run; join each case to its launch, and its visits; the catalog labels the cases.
 
     Raises UsageError with one line that names file, line, key, value and what is allowed: for a record that is
     not as `records.py` says, for a future format, for a case of an unknown launch or an undeclared benchmark.
@@ -33,7 +34,7 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     ends: list[EndRecord] = []
     cases: list[CaseSamples] = []
     cut_line = None
-    planned = _planned_batches(run.plan)
+    planned = _planned(run.plan)
     for number, line, ended in _lines(run.samples):
         where = f"{run.samples}:{number}"
         record = _parse(where, line, may_be_cut=not ended, old=old)
@@ -49,7 +50,7 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     return Samples(
         launches=list(launches.values()),
         ends=ends,
-        cases=_last_that_was_ok(cases),
+        cases=_joined(_last_that_was_ok(cases), planned, run.samples),
         failures=[case for case in cases if not case.ok],
         cut_line=cut_line,
     )
@@ -86,16 +87,16 @@ def _parse(where: str, line: bytes, may_be_cut: bool, old: bool) -> LaunchRecord
         raise UsageError(f"{where}: {explain(error) if isinstance(error, ValidationError) else error}") from error
 
 
-def _planned_batches(plan: Path) -> dict[int, Batch]:
-    """Return the batch of each launch as planned, for launches that died before they wrote a line."""
-    return {launch.number: launch.batch for launch in read_plan(plan).launches} if plan.exists() else {}
+def _planned(plan: Path) -> dict[int, Launch]:
+    """Return the planned launches by number; none where the run has no plan."""
+    return {launch.number: launch for launch in read_plan(plan).launches} if plan.exists() else {}
 
 
 def _join(
     where: str,
     record: CaseRecord,
     launches: dict[tuple[int, int], LaunchRecord],
-    planned: dict[int, Batch],
+    planned: dict[int, Launch],
     catalog: Catalog,
 ) -> CaseSamples:
     launch = launches.get((record.launch, record.attempt))
@@ -111,7 +112,7 @@ def _batch(
     record: CaseRecord,
     launch: LaunchRecord | None,
     launches: dict[tuple[int, int], LaunchRecord],
-    planned: dict[int, Batch],
+    planned: dict[int, Launch],
 ) -> tuple[Batch, Origin]:
     """Return the batch and the origin of a case: as planned where its launch ended before it wrote a line."""
     if launch is not None:
@@ -126,16 +127,31 @@ def _batch(
         if number == record.launch:
             return (record.ranks, other.transport, other.placement), origin
     if record.launch in planned:
-        _, transport, placement = planned[record.launch]
-        return (record.ranks, transport, placement), origin
+        died = planned[record.launch]  # before it wrote a line
+        return (record.ranks, died.transport, died.placement), origin
     raise UsageError(f"{where}: launch = {record.launch}: neither the samples nor the plan has this launch")
 
 
 def _last_that_was_ok(cases: list[CaseSamples]) -> list[CaseSamples]:
-    """Keep one of each case and launch: the last attempt that was ok, else the last."""
-    kept: dict[tuple[int, SamplesKey], CaseSamples] = {}
+    """Keep one record of each visit: that of the last attempt that was ok, else the last."""
+    kept: dict[tuple[int, int, SamplesKey], CaseSamples] = {}
     for case in cases:
-        key = (case.launch, case.key)
+        key = (case.launch, case.visits[0].position, case.key)
         if case.ok or key not in kept or not kept[key].ok:
             kept[key] = case
     return list(kept.values())
+
+
+def _joined(cases: list[CaseSamples], planned: dict[int, Launch], file: Path) -> list[CaseSamples]:
+    """Join the visits of each launch to each case."""
+    visits: dict[tuple[int, SamplesKey], list[CaseSamples]] = {}
+    for case in cases:
+        visits.setdefault((case.launch, case.key), []).append(case)
+    found = []
+    for (number, _), several in visits.items():
+        launch = planned.get(number)
+        try:
+            found.append(joined(several, launch.precision(several[0].case.key) if launch else None))
+        except ValueError as error:
+            raise UsageError(f"{file}: launch {number}: {several[0].case.label}: {error}") from error
+    return found

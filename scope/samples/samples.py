@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scope.catalog.catalog import Catalog
+from scope.plan.budget import interval_of_visits
 from scope.plan.case import Batch, Case, Key
 from scope.samples.records import (
     CaseRecord,
@@ -40,6 +42,12 @@ class ExtremeTimes:
     """Relative to the agreed start, as the exits."""
     latest_exit_s: Floats
 
+    @classmethod
+    def of_visits(cls, visits: Sequence[ExtremeTimes]) -> ExtremeTimes:
+        """Put the extremes of a case's visits one after another."""
+        names = (one.name for one in fields(cls))
+        return cls(**{name: np.concatenate([getattr(one, name) for one in visits]) for name in names})
+
 
 @dataclass(frozen=True)
 class Times:
@@ -47,10 +55,12 @@ class Times:
 
     cadence: str
     synchronization: str
-    operations: int
-    """Operations behind each elapsed time."""
-    warmup: int
-    """Leading repetitions that are warm-up."""
+    operations: Integers
+    """Operations behind each elapsed time; shape (repetitions,)."""
+    warmup: Booleans
+    """Which repetitions are warm-up; shape (repetitions,)."""
+    visit: Integers
+    """The visit in which each repetition was taken, from 0; shape (repetitions,)."""
     ranks_kept: Integers
     """Shape (kept ranks,)."""
     elapsed_s: Floats
@@ -66,11 +76,12 @@ class Times:
     """Each over all ranks, where some are not kept; shape (repetitions,)."""
 
     def largest_observed(self, name: str) -> Floats | None:
-        """Return a quantity's largest value over all ranks, shape (repetitions,); None where it was not observed."""
+        """Return a quantity's largest value over all ranks, shape (repetitions,); None where there is none."""
         kept = self.observed.get(name)
         if kept is None or not kept.size:
             return None
-        return self.observed_maximum.get(name, kept.max(axis=0))
+        largest: Floats = kept.max(axis=0)
+        return self.observed_maximum.get(name, largest)
 
     @property
     def repetitions(self) -> int:
@@ -80,12 +91,12 @@ class Times:
     @property
     def counted(self) -> Booleans:
         """Which repetitions are results: neither warm-up nor invalid; shape (repetitions,)."""
-        return self.valid & (np.arange(self.repetitions) >= self.warmup)
+        return self.valid & ~self.warmup
 
     @property
     def invalid(self) -> int:
         """How many repetitions after the warm-up were marked invalid."""
-        return int(np.count_nonzero(~self.valid[self.warmup :]))
+        return int(np.count_nonzero(~self.valid & ~self.warmup))
 
     @classmethod
     def from_record(cls, series: Series) -> Times:
@@ -108,8 +119,9 @@ class Times:
         return cls(
             cadence=series.cadence,
             synchronization=series.synchronization,
-            operations=series.operations,
-            warmup=series.warmup,
+            operations=np.full(repetitions, series.operations, dtype=np.int64),
+            warmup=np.arange(repetitions) < series.warmup,
+            visit=np.zeros(repetitions, dtype=np.int64),
             ranks_kept=np.array(series.ranks_kept, dtype=np.int64),
             elapsed_s=elapsed,
             entry_s=None if series.entry_s is None else _rows("entry_s", series.entry_s, *shape),
@@ -117,6 +129,43 @@ class Times:
             observed=observed,
             extremes=_extremes(series, repetitions),
             observed_maximum=maximum,
+        )
+
+    @classmethod
+    def of_visits(cls, visits: Sequence[tuple[int, Times]]) -> Times:
+        """Put the times of a case's visits, each with its number, one after another.
+
+        ValueError names what differs where the visits cannot be joined.
+        """
+        parts = [times for _, times in visits]
+        first = parts[0]
+        for times in parts:
+            if times.synchronization != first.synchronization:
+                allowed = f"must be {first.synchronization} as in the first visit"
+                raise ValueError(f"synchronization = {times.synchronization}: {allowed}")
+            if not np.array_equal(times.ranks_kept, first.ranks_kept):
+                raise ValueError("ranks_kept: must be the same in all visits of a launch")
+        entries = [times.entry_s for times in parts if times.entry_s is not None]
+        extremes = [times.extremes for times in parts if times.extremes is not None]
+        return replace(
+            first,
+            operations=np.concatenate([times.operations for times in parts]),
+            warmup=np.concatenate([times.warmup for times in parts]),
+            visit=np.concatenate([np.full(times.repetitions, number) for number, times in visits]),
+            elapsed_s=np.hstack([times.elapsed_s for times in parts]),
+            entry_s=np.hstack(entries) if len(entries) == len(parts) else None,
+            valid=np.concatenate([times.valid for times in parts]),
+            observed={
+                name: np.hstack([times.observed[name] for times in parts])
+                for name in first.observed
+                if all(name in times.observed for times in parts)
+            },
+            extremes=ExtremeTimes.of_visits(extremes) if len(extremes) == len(parts) else None,
+            observed_maximum={
+                name: np.concatenate([times.observed_maximum[name] for times in parts])
+                for name in first.observed_maximum
+                if all(name in times.observed_maximum for times in parts)
+            },
         )
 
 
@@ -165,21 +214,32 @@ SamplesKey = tuple[Key, Origin]
 
 
 @dataclass(frozen=True)
+class Visit:
+    """One visit of a launch to a case, between its visits to others."""
+
+    position: int
+    """In the launch's shuffled order."""
+    started_unix_s: float
+    duration_s: float
+    """Preparation, warm-up and verification included."""
+
+
+@dataclass(frozen=True)
 class CaseSamples:
-    """One case in one launch: what was chosen, how it ended, and its times."""
+    """One case in one launch: what was chosen, how it ended, and the times of all its visits."""
 
     case: Case
     origin: Origin
     launch: int
     attempt: int
-    position: int
+    visits: list[Visit]
+    """In the order in which they took place."""
     status: Status
     reason: str
     stopped: str
     """Why sampling ended: `precision`, `budget`, `repetitions` or empty."""
     relative_interval: float | None
-    started_unix_s: float
-    duration_s: float
+    """Half width of the median's 95 % interval over the median when sampling ended."""
     verification: Verification | None
     work: Work | None
     times: list[Times]
@@ -219,9 +279,9 @@ class Samples:
     launches: list[LaunchRecord]
     ends: list[EndRecord]
     cases: list[CaseSamples]
-    """One for each case of each launch: the last attempt that was ok, else the last one."""
+    """One for each case of each launch: of each visit the last attempt that was ok, else the last one."""
     failures: list[CaseSamples] = field(default_factory=list)
-    """Every attempt that was not ok, repeated with success later or not."""
+    """Every visit of every attempt that was not ok, repeated with success later or not."""
     cut_line: CutLine | None = None
 
     def by_case(self) -> dict[SamplesKey, list[CaseSamples]]:
@@ -245,17 +305,68 @@ def join(
         origin=origin,
         launch=record.launch,
         attempt=record.attempt,
-        position=record.position,
+        visits=[Visit(record.position, record.started_unix_s, record.duration_s)],
         status=record.status,
         reason=record.reason,
         stopped=record.stopped,
         relative_interval=record.relative_interval,
-        started_unix_s=record.started_unix_s,
-        duration_s=record.duration_s,
         verification=record.verification,
         work=record.work,
         times=[Times.from_record(series) for series in record.series],
         rank_states=record.rank_states,
         synchronization=launch.clock_synchronization if launch else None,
         clock_step_s=launch.clock.resolution_s if launch else 0.0,
+    )
+
+
+def joined(visits: Sequence[CaseSamples], precision: float | None) -> CaseSamples:
+    """Join the visits of one launch to a case.
+
+    A case of which one visit failed has failed, for the reason of that visit. Visits that ended with their budgets
+    have converged where their intervals together reach the `precision`. ValueError names what differs where the
+    visits cannot be joined.
+    """
+    if len(visits) == 1:
+        return visits[0]
+    ordered = sorted(visits, key=lambda one: (one.visits[0].started_unix_s, one.visits[0].position))
+    decisive = next((one for one in ordered if not one.ok), ordered[-1])
+    cadences = dict.fromkeys(times.cadence for one in ordered for times in one.times)
+    interval = interval_of_visits([one.relative_interval for one in ordered])
+    return replace(
+        decisive,
+        visits=[visit for one in ordered for visit in one.visits],
+        stopped=_why_all_stopped([one.stopped for one in ordered], interval, precision),
+        relative_interval=interval,
+        verification=_verification_of_all([one.verification for one in ordered if one.ok or one is decisive]),
+        work=next((one.work for one in ordered if one.work is not None), None),
+        times=[
+            Times.of_visits(
+                [
+                    (number, times)
+                    for number, one in enumerate(ordered)
+                    for times in one.times
+                    if times.cadence == cadence
+                ]
+            )
+            for cadence in cadences
+        ],
+    )
+
+
+def _why_all_stopped(reasons: list[str], interval: float | None, precision: float | None) -> str:
+    if interval is not None and precision is not None and interval <= precision:
+        return "precision"
+    return next((reason for reason in ("budget", "repetitions", "precision") if reason in reasons), "")
+
+
+def _verification_of_all(verifications: list[Verification | None]) -> Verification | None:
+    """Add up the visits' verifications; None where one was not verified."""
+    known = [one for one in verifications if one is not None]
+    if not known or len(known) < len(verifications):
+        return None
+    return Verification(
+        passed=all(one.passed for one in known),
+        checks=sum(one.checks for one in known),
+        cost_s=sum(one.cost_s for one in known),
+        message=next((one.message for one in known if not one.passed), known[0].message),
     )

@@ -20,6 +20,8 @@ DRAWS = 400
 RESAMPLES = 4000
 """Where a draw costs next to nothing."""
 CONFIDENCE = 0.95
+LARGEST_ERROR = 10.0
+"""A median with a larger relative error is not known at all, and its draws would exceed every number."""
 
 
 def seeded(name: str) -> np.random.Generator:
@@ -38,7 +40,7 @@ def medians(
     if values.size >= LAUNCHES_FOR_INTERVAL:
         drawn = np.median(random.choice(values, (count, values.size)), axis=1)
     else:
-        drawn = median * np.exp(random.normal(0.0, error, count))
+        drawn = median * np.exp(random.normal(0.0, min(error, LARGEST_ERROR), count))
     return np.concatenate([[median], drawn])
 
 

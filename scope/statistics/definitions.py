@@ -5,8 +5,8 @@ Each repetition gives one time per operation, in seconds:
 half_round_trip  elapsed time on rank 0 / 2 (Melas 2000, eq. 6.7)
 local            elapsed time on the rank that took longest
 global           last exit of any rank minus the first entry of any rank, on the synchronised clock (Hunold &
-                 Carpen-Amarie 2016, IEEE TPDS 27 (12), 3617-3630, sec. 4). Ranks leave the wait for an agreed start
-                 some 50 ns after it, which is no part of the operation
+                 Carpen-Amarie 2016, IEEE TPDS 27 (12), 3617-3630, sec. 4). Ranks leave the wait for an agreed
+                 start some 50 ns after it, which is no part of the operation
 max_rank         largest elapsed time of any rank, processes synchronised before each repetition
 mean_rank        the mean over the ranks of the same
 streaming        largest elapsed time of any rank over a loop of operations back to back
@@ -98,9 +98,10 @@ def times_under(definition: Definition, times: Times) -> Floats | None:
 
 
 def grain(definition: Definition, times: Times, clock_step_s: float) -> float:
-    """Return the step in which times under a definition come, in s per operation."""
+    """Return the largest step in which times under a definition come, in s per operation."""
     hops = 2 if definition == "half_round_trip" else 1
-    return clock_step_s / times.operations / hops
+    fewest = int(times.operations.min()) if times.repetitions else 1
+    return clock_step_s / fewest / hops
 
 
 def observed(name: str, series: list[Times]) -> tuple[Times, Floats] | None:

@@ -7,8 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from scope.samples.samples import Floats
-from scope.statistics.dependence import between_launch_share, serial_dependence
+from scope.samples.samples import Floats, Integers
+from scope.statistics.dependence import between_launch_share, serial_dependence, variance_inflation
+from scope.statistics.modality import between_modes
 from scope.statistics.order_statistics import Interval, median_interval, quantiles, sanitised
 
 LAUNCHES_FOR_INTERVAL = 6
@@ -42,6 +43,8 @@ class Figures:
     autocorrelated: bool = False
     between_launch_share: float | None = None
     relative_interval: float | None = None
+    between_modes: bool = False
+    state_medians: tuple[float | None, ...] = ()
     p01: float | None = None
     """Not a field of a summary: the 99th percentile of a rate is derived from it."""
 
@@ -50,26 +53,30 @@ class Figures:
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "p01"}
 
 
-def describe(launches: list[Floats], grain: float = 0.0) -> Figures:
+def describe(launches: list[Floats], grain: float = 0.0, states: list[Integers] | None = None) -> Figures:
     """Describe the values of each launch, given in the order in which they were taken.
 
     Values come in steps of `grain`. A median of rounded values is itself only known to half a step, however often
     the same value was read: the interval reaches that much further on both sides.
 
     With at least six launches they are the unit: the median is that of the launch medians, and so is its
-    interval. With fewer, both are those of all samples together, and the interval says nothing about what
-    another launch would give.
+    interval. With fewer, both are those of all samples together; the interval allows for the dependence of
+    successive samples, and says nothing about what another launch would give.
+
+    `states`: of the machine during each value, from 0; the median of each state is then given beside the others.
     """
+    state = np.concatenate(states) if states else np.zeros(0, dtype=np.int64)
     launches = [launch for launch in launches if launch.size]
     if not launches:
         return Figures()
     values = np.concatenate(launches)
     medians = np.array([np.median(launch) for launch in launches])
     unit = medians if medians.size >= LAUNCHES_FOR_INTERVAL else values
-    interval = median_interval(unit)
+    median = float(np.median(unit))
+    inflation = 1.0 if unit is medians else variance_inflation(launches, median)
+    interval = median_interval(unit, inflation=inflation)
     if interval is not None:
         interval = replace(interval, low=interval.low - grain / 2, high=interval.high + grain / 2)
-    median = float(np.median(unit))
     mean = float(values.mean())
     clean = sanitised(values)
     p01, p05, p25, p75, p95, p99 = quantiles(values, [0.01, 0.05, 0.25, 0.75, 0.95, 0.99])
@@ -98,6 +105,8 @@ def describe(launches: list[Floats], grain: float = 0.0) -> Figures:
         autocorrelated=dependence is not None and dependence.significant,
         between_launch_share=between_launch_share(launches),
         relative_interval=(interval.high - interval.low) / 2 / median if interval and median > 0 else None,
+        between_modes=between_modes(unit) or between_modes(values),
+        state_medians=_medians_by_state(values, state),
         p01=p01,
     )
 
@@ -117,6 +126,7 @@ def as_rate(time: Figures, work: float) -> Figures:
         median=over(time.median),
         ci_low=over(time.ci_high),
         ci_high=over(time.ci_low),
+        state_medians=tuple(over(seconds) for seconds in time.state_medians),
         launch_medians=tuple(work / seconds for seconds in time.launch_medians if seconds > 0),
         mean=over(time.mean),
         minimum=over(time.maximum),
@@ -129,6 +139,12 @@ def as_rate(time: Figures, work: float) -> Figures:
         maximum=over(time.minimum),
         sanitised_mean=over(time.sanitised_mean),
     )
+
+
+def _medians_by_state(values: Floats, state: Integers) -> tuple[float | None, ...]:
+    """Return the median of the values of each state; None for a state without any."""
+    groups = [values[state == number] for number in range(int(state.max(initial=-1)) + 1)]
+    return tuple(float(np.median(group)) if group.size else None for group in groups)
 
 
 def _basis(by_launches: bool, interval: Interval | None) -> Literal["launches", "samples", "none"]:

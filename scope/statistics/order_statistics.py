@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from scope.samples.samples import Floats
 
@@ -20,7 +20,7 @@ class Interval:
     low: float
     high: float
     coverage: float
-    """The confidence that it reaches, exactly."""
+    """The confidence that it reaches: exactly for independent values."""
 
 
 @cache
@@ -36,11 +36,21 @@ def median_ranks(n: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
     return rank, float(1 - 2 * binom.cdf(rank - 1, n, 0.5))
 
 
-def median_interval(values: Floats, confidence: float = CONFIDENCE) -> Interval | None:
-    """Return the order-statistics interval of the median of independent values; None for fewer than two."""
+def median_interval(values: Floats, confidence: float = CONFIDENCE, inflation: float = 1.0) -> Interval | None:
+    """Return the order-statistics interval of the median; None for fewer than two values.
+
+    Of dependent values `inflation` are worth one independent value: the ranks are that much further, by its
+    square root, from the middle, and the coverage is that of the normal approximation.
+    """
     if values.size < 2:
         return None
-    rank, coverage = median_ranks(int(values.size), confidence)
+    count = int(values.size)
+    rank, coverage = median_ranks(count, confidence)
+    if inflation > 1.0:
+        middle = (count + 1) / 2
+        rank = max(int(middle - (middle - rank) * inflation**0.5), 1)
+        reached = float(2 * norm.cdf((middle - rank) / (count * inflation / 4) ** 0.5) - 1)
+        coverage = max(reached, confidence) if rank > 1 else reached
     ordered = np.sort(values)
     return Interval(float(ordered[rank - 1]), float(ordered[-rank]), coverage)
 

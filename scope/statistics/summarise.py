@@ -15,6 +15,7 @@ from scope.catalog.catalog import read as read_catalog
 from scope.rundirectory import OutdatedError, RunDirectory, read_json
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import CaseSamples, Floats, Samples, Times
+from scope.statistics.course import Course, course_of
 from scope.statistics.definitions import comparable, grain, observed, series_of, times_under
 from scope.statistics.figures import Figures, as_rate, describe
 from scope.statistics.summary import Summaries, Summary
@@ -40,6 +41,7 @@ class Collected:
 
     figures: Figures
     invalid_share: float
+    launches_dependent: bool
 
 
 def read_summaries(run: Path) -> list[Summary]:
@@ -58,15 +60,16 @@ def summarise(samples: Samples, catalog: Catalog) -> list[Summary]:
     Rates are derived from the times. A rate of work that a case does not do (the bandwidth of an empty message)
     has no summary. Raises UsageError for a case of an undeclared benchmark.
     """
+    course = course_of(samples)
     summaries: list[Summary] = []
     for launches in samples.by_case().values():
         ordered = sorted(launches, key=lambda one: one.launch)
-        for metric_summaries in _summarise_case(ordered, catalog[launches[0].case.benchmark].metrics):
+        for metric_summaries in _summarise_case(ordered, catalog[launches[0].case.benchmark].metrics, course):
             summaries.extend(metric_summaries)
     return summaries
 
 
-def _summarise_case(launches: list[CaseSamples], metrics: list[Metric]) -> list[list[Summary]]:
+def _summarise_case(launches: list[CaseSamples], metrics: list[Metric], course: Course) -> list[list[Summary]]:
     reason = _why_invalid(launches)
     right = [case for case in launches if _is_right(case)]
     usable = right or [case for case in launches if case.times]
@@ -74,7 +77,7 @@ def _summarise_case(launches: list[CaseSamples], metrics: list[Metric]) -> list[
 
     def collected(key: str, take: Taking) -> Collected:
         if key not in cache:
-            cache[key] = _collect(usable, take)
+            cache[key] = _collect(usable, take, course)
         return cache[key]
 
     return [_summarise_metric(metric, launches, usable, reason, collected) for metric in metrics]
@@ -151,22 +154,26 @@ def _summary(
             "work": work,
             "steps": work.steps if work is not None and metric.quantity == "time_per_step" else 1.0,
             "invalid_share": collected.invalid_share,
+            "launches_dependent": collected.launches_dependent,
             "converged_share": float(np.mean([case.stopped == "precision" for case in launches])),
             **figures.as_dict(),
         }
     )
 
 
-def _collect(launches: list[CaseSamples], take: Taking) -> Collected:
+def _collect(launches: list[CaseSamples], take: Taking, course: Course) -> Collected:
     """Take the values of all launches that have them, without warm-up and invalid ones; count the latter."""
-    all_taken = [taken for case in launches if (taken := take(case)) is not None]
-    after_warmup = sum(taken.series.repetitions - taken.series.warmup for taken in all_taken)
+    found = [(case, taken) for case in launches if (taken := take(case)) is not None]
+    all_taken = [taken for _, taken in found]
+    states = [np.array(course.states_of(case))[taken.series.visit[taken.series.counted]] for case, taken in found]
+    after_warmup = sum(int(np.count_nonzero(~taken.series.warmup)) for taken in all_taken)
     invalid = sum(taken.series.invalid for taken in all_taken)
     figures = describe(
         [taken.values[taken.series.counted] for taken in all_taken],
         max((taken.grain for taken in all_taken), default=0.0),
+        states if len(course.states) > 1 else None,
     )
-    return Collected(figures, invalid / after_warmup if after_warmup else 0.0)
+    return Collected(figures, invalid / after_warmup if after_warmup else 0.0, course.launches_dependent)
 
 
 def _is_right(case: CaseSamples) -> bool:

@@ -9,8 +9,12 @@ from scope.catalog.benchmark import Definition
 from scope.plan.case import Case
 from scope.samples.records import Origin, Work
 from scope.samples.samples import SamplesKey
+from scope.statistics.course import Course
 from scope.statistics.estimate import Estimate
 from scope.strict import Strict
+
+STATES_DIFFER = 1.1
+"""Medians of two states closer than this factor are those of a case that the states do not concern."""
 
 
 class Summary(Case):
@@ -67,6 +71,18 @@ class Summary(Case):
     """Share of launches in which the interval reached the target precision."""
     relative_interval: float | None
     """Half width of the interval over the median."""
+    between_modes: bool = False
+    """Whether the median lies in a gap between two modes: a value that was hardly ever measured."""
+    state_medians: list[float | None] = []
+    """The median in each state of the machine; None where the case was not measured in it."""
+    launches_dependent: bool = False
+    """Whether successive launches of the run were alike: the interval then holds for the time of the run only."""
+
+    @property
+    def state_mixture(self) -> bool:
+        """Whether the figures mix states of the machine in which they differ."""
+        known = [median for median in self.state_medians if median]
+        return len(known) > 1 and max(known) > STATES_DIFFER * min(known)
 
     @property
     def samples_key(self) -> SamplesKey:
@@ -101,3 +117,5 @@ class Summaries(Strict):
 
     format: int
     summaries: list[Summary]
+    course: Course | None = None
+    """None in files of before it was recorded."""

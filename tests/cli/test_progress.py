@@ -12,8 +12,9 @@ from scope.plan import plan as planning
 from scope.plan.placement import Placement
 from scope.plan.plan import Launch, PlannedCase
 
-CASE = PlannedCase("mpi.latency", {"message_bytes": 8}, {"budget_s": 0.97})
-LAUNCH = Launch(2, 2, "tcp", Placement(), (CASE,) * 10)
+CASES = tuple(PlannedCase("mpi.latency", {"message_bytes": 8 << i}, {"budget_s": 0.97}) for i in range(10))
+CASE = CASES[0]
+LAUNCH = Launch(2, 2, "tcp", Placement(), CASES)
 
 
 def test_the_remaining_time_falls_with_every_case(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,11 +23,11 @@ def test_the_remaining_time_falls_with_every_case(monkeypatch: pytest.MonkeyPatc
     pace = Pace(10.0)
     assert pace.left_s == pytest.approx(10.0)
     for _ in range(5):
-        pace.pass_case(CASE)
+        pace.pass_visit(LAUNCH, CASE)
         now[0] += 1.0
     assert pace.left_s == pytest.approx(5.0)
     for _ in range(5):
-        pace.pass_case(CASE)
+        pace.pass_visit(LAUNCH, CASE)
     assert pace.left_s == pytest.approx(0.0)
 
 
@@ -35,7 +36,7 @@ def test_a_run_faster_than_its_budgets_is_foreseen_shorter(monkeypatch: pytest.M
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     pace = Pace(200.0)
     for _ in range(100):
-        pace.pass_case(CASE)
+        pace.pass_visit(LAUNCH, CASE)
         now[0] += 0.1
     assert 10.0 < pace.left_s < 30.0
 
@@ -54,6 +55,15 @@ def test_a_log_gets_a_line_per_launch_and_what_went_wrong(capsys: pytest.Capture
     assert second == "launch 2: mpi.latency message_bytes=8: crashed"
     assert third == "launch 2: rank 1 died"
     assert fourth.startswith("launch 2 of 24, attempt 2: 2 ranks over tcp, 1 case, about ")
+
+
+def test_a_case_that_fails_in_every_visit_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = PlainLines(24, Pace(60.0))
+    for status in ("failed", "failed", "ok", "failed"):
+        lines.case_ended(LAUNCH, CASE, status)
+    lines.case_ended(LAUNCH, CASES[1], "failed")
+    reported = capsys.readouterr().err.splitlines()
+    assert reported == [f"launch 2: mpi.latency message_bytes={size}: failed" for size in (8, 16)]
 
 
 def test_a_terminal_gets_a_bar_that_ends_full() -> None:
@@ -82,3 +92,11 @@ def test_the_planned_time_is_the_sum_of_starts_and_budgets() -> None:
     plan = planning.Plan(1, "baseline", (LAUNCH, LAUNCH))
     each = planning.START_S + 10 * (0.97 + planning.CASE_OVERHEAD_S)
     assert planning.expected_s(plan) == pytest.approx(2 * each)
+
+
+def test_visits_do_not_lengthen_a_plan() -> None:
+    visit = PlannedCase("mpi.latency", {"message_bytes": 8}, {"budget_s": 0.3})
+    whole = PlannedCase("mpi.latency", {"message_bytes": 8}, {"budget_s": 0.9})
+    launches = [Launch(1, 2, "tcp", Placement(), cases) for cases in ((visit,) * 3, (whole,))]
+    thrice, once = (planning.expected_s(planning.Plan(1, "baseline", (launch,))) for launch in launches)
+    assert thrice == pytest.approx(once)

@@ -76,7 +76,7 @@ def built(context: Context, before_s: float) -> Context:
 
 def sorted_times(times: Times) -> Times:
     order = np.argsort(times.elapsed_s.max(axis=0))
-    order = np.concatenate([np.arange(times.warmup), order[order >= times.warmup]])
+    order = np.concatenate([np.flatnonzero(times.warmup), order[~times.warmup[order]]])
     return replace(times, elapsed_s=times.elapsed_s[:, order])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -60,6 +61,32 @@ def test_time_moves_to_the_cases_whose_intervals_are_wide(trial: Trial) -> None:
     assert {budget for _, budget in given[0]} == {"0.2"}
     # What the first launch said changes the next ones' budgets.
     assert given[1] != given[0]
+
+
+def test_a_launch_visits_each_case_several_times_and_a_resumed_one_what_is_left(trial: Trial) -> None:
+    options = {"sampling.visits": 3, "sampling.budget_s": 0.06}
+    plan = trial.plan("mpi.barrier ranks=2", "mpi.latency message_bytes=8", **options)
+    assert trial.supervise(plan)
+    records = trial.records()
+    assert [one["position"] for one in records] == list(range(6))
+    assert [heard for heard in trial.heard if heard.startswith("launch")] == ["launch 1 attempt 1 cases 2"]
+    lines = trial.run.samples.read_text().splitlines()
+    cut = [line for line in lines if json.loads(line).get("position") != 4]
+    trial.run.samples.write_text("\n".join(cut) + "\n")
+    assert trial.supervise(plan)
+    assert [one["position"] for one in trial.records()] == [0, 1, 2, 3, 5, 4]
+    text = (trial.run.launch(1, 2) / "plan.txt").read_text()
+    assert "case.position=4" in text
+    assert "sampling.budget_s=0.02" in text
+
+
+def test_a_rank_killed_in_one_visit_spares_the_case_the_others(trial: Trial) -> None:
+    trial.signal_when_sampling(LOST, rank=1, number=signal.SIGKILL)
+    plan = trial.plan("mpi.latency message_bytes=1Ki", "mpi.barrier ranks=2", **{"sampling.visits": 3})
+    assert not trial.supervise(trial.endless(plan, LOST))
+    lost = trial.record(LOST)
+    assert lost["status"] == "crashed"
+    assert [one["status"] for one in trial.records() if one["benchmark"] == KEPT] == ["ok"] * 3
 
 
 def test_a_killed_rank_costs_its_case_alone(any_trial: Trial) -> None:

@@ -20,6 +20,9 @@ from scope.launch.supervision import progress as progress_file
 from scope.launch.supervision.journal import Journal
 from scope.launch.supervision.progress import Slot, Watch
 from scope.launch.supervision.rank_states import missing_ranks, rank_states
+from scope.launch.supervision.supervisor import remaining, unfinished
+from scope.plan.placement import Placement
+from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.rundirectory import RunDirectory
 from scope.samples.records import RankState
 
@@ -221,6 +224,36 @@ def test_a_record_that_a_killed_launch_did_not_enter_is_entered(run: RunDirector
     ]
     journal.complete(before)
     assert run.journal.read_text().count("\n") == 4
+
+
+def three_visits(number: int) -> Launch:
+    one, other = (PlannedCase(name, {}, {"budget_s": 0.3}) for name in ("b", "c"))
+    return Launch(number, 2, "tcp", Placement(), (one, other) * 3)
+
+
+def test_visits_without_a_record_remain(run: RunDirectory) -> None:
+    run.samples.write_text(line(LAUNCH) + sampled(0, [4.0]) + sampled(2, [4.0]))
+    journal = Journal.rebuilt(run)
+    assert remaining(three_visits(1), journal) == [1, 3, 4, 5]
+    assert unfinished(Plan(1, "baseline", (three_visits(1),)), journal).launches[0].count(range(4)) == 2
+    (seen,) = journal.seen.values()
+    assert (seen.medians_s, seen.durations_s) == ([1.0], [1.0])
+
+
+def test_a_case_that_failed_is_not_visited_again_in_its_launch(run: RunDirectory) -> None:
+    run.samples.write_text(line(LAUNCH) + line(CASE, position=0, status="crashed"))
+    journal = Journal.rebuilt(run)
+    assert remaining(three_visits(1), journal) == [1, 3, 5]
+    assert remaining(three_visits(2), journal) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_case_that_proved_dear_is_visited_once(run: RunDirectory) -> None:
+    dear = sampled(0, [4.0]).replace('"duration_s": 0.5', '"duration_s": 50')
+    run.samples.write_text(line(LAUNCH) + dear + line(LAUNCH, launch=2))
+    journal = Journal.rebuilt(run)
+    assert remaining(three_visits(2), journal) == [0, 1, 3, 5]
+    journal.append(json.loads(sampled(2, [4.0])) | {"launch": 2})
+    assert remaining(three_visits(2), journal) == [1, 3, 5]
 
 
 def test_a_finished_run_without_a_journal_is_read_from_its_samples(run: RunDirectory) -> None:

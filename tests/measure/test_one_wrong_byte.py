@@ -1,7 +1,7 @@
 """One wrong byte in one of many thousand operations fails its case, wherever and whenever it comes.
 
-A message-passing library that flips one byte is preloaded under the native program. Each case has messages of a length of
-its own, by which the library knows its operations.
+A message-passing library that flips one byte is preloaded under the native program. Each case has messages of
+a length of its own, by which the library knows its operations.
 """
 
 from __future__ import annotations
@@ -24,12 +24,36 @@ MOVED = {
     "mpi.gather": RANKS,
     "mpi.gatherv": RANKS,
 }
-COMBINED = ("mpi.reduce", "mpi.allreduce", "mpi.scan", "mpi.exscan", "mpi.reduce_scatter_block", "mpi.reduce_scatter")
+COMBINED = (
+    "mpi.reduce",
+    "mpi.allreduce",
+    "mpi.scan",
+    "mpi.exscan",
+    "mpi.reduce_scatter_block",
+    "mpi.reduce_scatter",
+)
 AT_THE_ROOT = ("mpi.gather", "mpi.gatherv", "mpi.reduce")
 MESSAGES = [
     *("mpi.broadcast", "mpi.scatter", "mpi.scatterv", "mpi.gather", "mpi.gatherv", "mpi.allgather"),
-    *("mpi.allgatherv", "mpi.alltoall", "mpi.alltoallv", *COMBINED, "mpi.latency", "mpi.bandwidth", "mpi.comms1", "mpi.comms2"),
-    *("mpi.shift", "mpi.hot_potato", "mpi.message_rate", "mpi.overlap", "mpi.overheads", "mpi.pairs", "mpi.datatypes"),
+    *(
+        "mpi.allgatherv",
+        "mpi.alltoall",
+        "mpi.alltoallv",
+        *COMBINED,
+        "mpi.latency",
+        "mpi.bandwidth",
+        "mpi.comms1",
+        "mpi.comms2",
+    ),
+    *(
+        "mpi.shift",
+        "mpi.hot_potato",
+        "mpi.message_rate",
+        "mpi.overlap",
+        "mpi.overheads",
+        "mpi.pairs",
+        "mpi.datatypes",
+    ),
 ]
 OTHERS = [
     "operation.broadcast n=30",
@@ -74,7 +98,8 @@ def test_one_wrong_byte_fails_the_case_of_its_message(
     passed = [case.benchmark for case in ended.cases if case.status == "ok"]
     assert passed == []
     for case in ended.cases:
-        assert "rank " in case.reason and "repetition " in case.reason, case
+        assert "rank " in case.reason, case
+        assert "repetition " in case.reason, case
     assert ended.code == 1
 
 

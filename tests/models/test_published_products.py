@@ -12,7 +12,7 @@ from scope.models.published.products import counted, measured, rows
 from scope.models.published.reference import load
 from scope.models.published.reproduction import Row
 from scope.samples.records import LaunchRecord
-from scope.samples.samples import CaseSamples, Samples, Times
+from scope.samples.samples import CaseSamples, Samples, Times, Visit
 from scope.statistics.summary import Summary
 from scope.topology.declared import declared
 from tests.models.curves import noisy, summary
@@ -42,8 +42,9 @@ def times(observed: dict[str, list[float]]) -> Times:
     return Times(
         cadence="isolated",
         synchronization="dissemination",
-        operations=1,
-        warmup=1,
+        operations=np.ones(count, dtype=np.int64),
+        warmup=np.arange(count) < 1,
+        visit=np.zeros(count, dtype=np.int64),
         ranks_kept=np.arange(2),
         elapsed_s=np.ones((2, count)),
         entry_s=None,
@@ -59,13 +60,11 @@ def case_of(one: Summary, observed: dict[str, list[float]]) -> CaseSamples:
         origin=one.origin,
         launch=1,
         attempt=1,
-        position=0,
+        visits=[Visit(0, 0.0, 1.0)],
         status="ok",
         reason="",
         stopped="budget",
         relative_interval=None,
-        started_unix_s=0.0,
-        duration_s=1.0,
         verification=None,
         work=None,
         times=[times(observed)] if observed else [],

@@ -35,7 +35,7 @@ def test_the_baseline_is_every_baseline_sweep_in_every_launch(benchmarks: Catalo
         (4, "default", Placement("none")): 3,
     }
     cases = {
-        launch.batch: sorted(f"{case.benchmark} {case.settings}".strip() for case in launch.cases)
+        launch.batch: sorted({f"{case.benchmark} {case.settings}".strip() for case in launch.cases})
         for launch in plan.launches
     }
     assert cases[2, "default", Placement("core")] == [
@@ -131,15 +131,41 @@ def test_the_time_is_divided(benchmarks: Catalog) -> None:
     for time_s in (60.0, 90.0, 120.0):
         plan = make(benchmarks, time_s=time_s)
         assert planning.expected_s(plan) == pytest.approx(time_s, rel=0.02)
-    assert {case.budget_s for launch in make(benchmarks, time_s=1).launches for case in launch.cases} == {
-        planning.SHORTEST_BUDGET_S
-    }
+    shortest = make(benchmarks, time_s=1).launches
+    budgets = [launch.budget_s(case) for launch in shortest for case in launch.positions]
+    assert budgets == pytest.approx([planning.SHORTEST_BUDGET_S] * len(budgets), rel=0.01)
 
 
 def test_an_asked_budget_is_kept(benchmarks: Catalog) -> None:
     plan = make(benchmarks, **{"sampling.budget_s": 0.4, "sampling.precision": 0.05})
     line = plan.launches[0].cases[0].line()
     assert "sampling.precision=0.05 sampling.budget_s=0.4" in line
+
+
+def test_launches_visit_each_case_several_times_in_different_orders(benchmarks: Catalog) -> None:
+    plan = make(benchmarks, launches=3)
+    launches = [launch for launch in plan.launches if launch.batch == (2, "default", Placement("core"))]
+    first, *later = launches
+    assert {len(positions) for positions in first.positions.values()} == {1}
+    for launch in later:
+        count = len(first.cases)
+        passes = [launch.cases[start : start + count] for start in range(0, len(launch.cases), count)]
+        assert len(passes) == planning.VISITS
+        keys = [[launch.key(case) for case in each] for each in passes]
+        assert all(sorted(map(str, each)) == sorted(map(str, keys[0])) for each in keys)
+        assert len({tuple(each) for each in keys}) > 1
+        assert launch.count(range(len(launch.cases))) == count
+        for case in launch.positions:
+            assert launch.budget_s(case) == pytest.approx(first.budget_s(case), rel=0.01)
+
+
+def test_cases_asked_for_one_by_one_are_visited_once_unless_more_is_asked(benchmarks: Catalog) -> None:
+    plan = make(benchmarks, launches=3, case=case(message_bytes=[0, 8]))
+    assert [len(launch.cases) for launch in plan.launches] == [2, 2, 2]
+    plan = make(benchmarks, launches=2, case=case(message_bytes=[0, 8]), **{"sampling.visits": 4})
+    assert [len(launch.cases) for launch in plan.launches] == [8, 8]
+    assert "visits" not in planning.write(plan)
+    assert "visits" not in planning.write(make(benchmarks, only=["mpi.barrier"], **{"sampling.visits": 1}))
 
 
 def test_a_plan_is_read_back_as_written(benchmarks: Catalog, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from scope.statistics.figures import as_rate, describe
+from scope.statistics.order_statistics import median_interval
 
 
 def test_six_launches_are_the_unit() -> None:
@@ -30,21 +31,25 @@ def test_nothing_gives_nothing() -> None:
 
 
 def test_launches_cover_where_pooled_samples_would_not() -> None:
-    """With a launch effect, the launch interval keeps its promise; treating samples as independent breaks it."""
+    """With a launch effect, the launch interval keeps its promise; taking samples for independent breaks it."""
     random = np.random.default_rng(2)
-    trials, kept, pooled_kept = 600, 0, 0
+    trials, kept, pooled_kept, dependent_kept = 600, 0, 0, 0
     for _ in range(trials):
         launches = [np.exp(level + random.normal(0, 0.05, 40)) for level in random.normal(0, 0.05, 8)]
         figures = describe(launches)
         assert figures.ci_low is not None
         assert figures.ci_high is not None
         kept += figures.ci_low <= 1.0 <= figures.ci_high
-        pooled = describe([np.concatenate(launches)])
-        assert pooled.ci_low is not None
-        assert pooled.ci_high is not None
-        pooled_kept += pooled.ci_low <= 1.0 <= pooled.ci_high
+        pooled = median_interval(np.concatenate(launches))
+        assert pooled is not None
+        pooled_kept += pooled.low <= 1.0 <= pooled.high
+        dependent = describe([np.concatenate(launches)])
+        assert dependent.ci_low is not None
+        assert dependent.ci_high is not None
+        dependent_kept += dependent.ci_low <= 1.0 <= dependent.ci_high
     assert kept / trials > 0.95
     assert pooled_kept / trials < 0.75
+    assert dependent_kept / trials > 0.9, "the samples of a launch depend on each other"
 
 
 def test_a_rate_is_the_work_over_the_cost_never_a_mean_of_ratios() -> None:

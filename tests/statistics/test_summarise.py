@@ -182,3 +182,34 @@ def test_the_time_of_a_step_is_that_of_the_operation_over_the_steps(golden_copy:
     assert behind is not None
     assert all_behind is not None
     assert behind == pytest.approx(all_behind / 4)
+
+
+def slowed(run: Path, launches: range, factor: float) -> None:
+    """Multiply the times of node level and MPI of some launches, as if the machine were slower then."""
+    records = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
+    for record in records:
+        if record["record"] == "case" and record["launch"] in launches and record["benchmark"] != "mpi.barrier":
+            for series in record["series"]:
+                series["elapsed_s"] = [[factor * value for value in row] for row in series["elapsed_s"]]
+    (run / "samples.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def test_a_steady_machine_has_one_state(summaries: list[Summary]) -> None:
+    assert not any(one.state_mixture or one.state_medians or one.between_modes for one in summaries)
+
+
+def test_figures_that_mix_states_say_so_and_give_the_median_of_each(golden_copy: Path) -> None:
+    count = sum('"record": "launch"' in line for line in (golden_copy / "samples.jsonl").read_text().splitlines())
+    slowed(golden_copy, range(count // 2 + 1, count + 1), 2.0)
+    found = of(golden_copy)
+    latency = find(found, "mpi.latency", "latency_s", mode="standard", message_bytes=0)
+    fast_s = golden.latency_s(0)
+    assert latency.state_mixture
+    assert latency.state_medians == [pytest.approx(fast_s, rel=0.02), pytest.approx(2 * fast_s, rel=0.02)]
+    assert latency.between_modes, "three launches of each state: the median is half way between them"
+    bandwidth = find(found, "mpi.latency", "bandwidth_bytes_per_s", mode="standard", message_bytes=1024)
+    rate = 1024 / golden.latency_s(1024)
+    assert bandwidth.state_medians == [pytest.approx(rate, rel=0.02), pytest.approx(rate / 2, rel=0.02)]
+    barrier = find(found, "mpi.barrier", "time_s", ranks=4)
+    assert len(barrier.state_medians) == 2
+    assert not barrier.state_mixture, "the states do not concern it"

@@ -5,17 +5,47 @@
 #include <limits>
 
 namespace scope {
+namespace {
+
+// Geyer's initial positive sequence (Statistical Science 7, 1992, section 3.3) of the signs about the median: sums
+// of neighbouring autocorrelations until one is not positive.
+double variance_inflation(const std::vector<double>& samples, double median) {
+  const std::size_t count = samples.size();
+  std::vector<double> signs;
+  signs.reserve(count);
+  for (const double sample : samples) signs.push_back(sample > median ? 1 : sample < median ? -1 : 0);
+  const auto covariance = [&](std::size_t lag) {
+    double sum = 0;
+    for (std::size_t i = 0; i + lag < count; ++i) sum += signs[i] * signs[i + lag];
+    return sum;
+  };
+  const double variance = covariance(0);
+  if (variance <= 0) return 1;
+  double inflation = -1;
+  std::size_t lag = 0;
+  for (; lag + 1 < count / 2; lag += 2) {
+    const double pair = (covariance(lag) + covariance(lag + 1)) / variance;
+    if (pair <= 0) break;
+    inflation += 2 * pair;
+  }
+  // The signs add up to nothing, which lowers each of their autocorrelations.
+  const double share = static_cast<double>(2 * lag + 1) / static_cast<double>(count);
+  return std::max(1.0, inflation / std::max(1 - share, 0.25));
+}
+
+}  // namespace
 
 double relative_interval(std::vector<double> samples) {
   const auto count = static_cast<double>(samples.size());
   if (samples.size() < 6) return std::numeric_limits<double>::infinity();
-  std::sort(samples.begin(), samples.end());
-  const double spread = 1.96 * std::sqrt(count) / 2;
+  std::vector<double> ordered = samples;
+  std::sort(ordered.begin(), ordered.end());
+  const double median = ordered[ordered.size() / 2];
+  if (median <= 0) return std::numeric_limits<double>::infinity();
+  const double spread = 1.96 * std::sqrt(count * variance_inflation(samples, median)) / 2;
   const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(count / 2 - spread) - 1));
   const auto high = static_cast<std::size_t>(std::min(count - 1, std::ceil(count / 2 + spread)));
-  const double median = samples[samples.size() / 2];
-  if (median <= 0) return std::numeric_limits<double>::infinity();
-  return (samples[high] - samples[low]) / 2 / median;
+  return (ordered[high] - ordered[low]) / 2 / median;
 }
 
 }  // namespace scope

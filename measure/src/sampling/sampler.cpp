@@ -255,8 +255,7 @@ class Sampling {
 
   int group_size(std::size_t done) const {
     // As many as may suffice, then as many again: each decision costs the ranks a collective operation.
-    const int useful =
-        done == 0 ? policy_.minimum_repetitions + 1 : static_cast<int>(done);
+    const int useful = done == 0 ? policy_.minimum_repetitions + 1 : static_cast<int>(done);
     const int affordable = static_cast<int>(std::min(group_s / std::max(repetition_s_, 1e-9), 1e6));
     const int size = std::clamp(std::min({useful, affordable, largest_group}), 1, largest_group);
     return std::min(size, policy_.maximum_repetitions - static_cast<int>(done));
@@ -299,9 +298,9 @@ class Sampling {
   int on_these_data_ = 0;  // repetitions
   std::int64_t operations_ = 1;
   double repetition_s_ = 0;
-  double preparing_s_ = 0;           // spent on filling and verifying
-  std::vector<double> headline_;     // on the root, of every repetition; NaN where it does not count
-  std::array<Digests, 3> digests_;   // of each cadence
+  double preparing_s_ = 0;          // spent on filling and verifying
+  std::vector<double> headline_;    // on the root, of every repetition; NaN where it does not count
+  std::array<Digests, 3> digests_;  // of each cadence
   Cadence last_ = Cadence::isolated;
   Outcome outcome_;
 };

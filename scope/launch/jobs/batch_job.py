@@ -12,6 +12,7 @@ from scope.launch import schedulers
 from scope.launch.scheduler import Request, Scheduler, hostnames
 from scope.launch.schedulers.slurm import JobState
 from scope.launch.supervision.journal import Journal
+from scope.launch.supervision.supervisor import unfinished
 from scope.machine.machine import Machine
 from scope.plan import experiment as asking
 from scope.plan import plan as planning
@@ -113,8 +114,10 @@ def _request(run: RunDirectory, asked: LauncherSettings, nice: int) -> Request:
 def _progress(run: RunDirectory) -> str:
     if not run.plan.exists():
         return "nothing was measured"
-    total = sum(len(launch.cases) for launch in planning.read(run.plan).launches)
-    return f"{len(Journal.read_only(run).statuses)} of {total} cases have their records"
+    plan = planning.read(run.plan)
+    total = sum(len(launch.positions) for launch in plan.launches)
+    left = sum(len(launch.positions) for launch in unfinished(plan, Journal.read_only(run)).launches)
+    return f"{total - left} of {total} cases have their records"
 
 
 def _last_line(output: Path) -> str:

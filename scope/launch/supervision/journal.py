@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any
 
 from scope.errors import ScopeError, UsageError
-from scope.plan.budget import Seen
+from scope.plan.budget import Seen, SeenVisit
 from scope.plan.case import Key, key
 from scope.plan.placement import Placement
 from scope.rundirectory import RunDirectory
@@ -31,7 +31,7 @@ class Journal:
 
     run: RunDirectory
     statuses: dict[tuple[int, int], str] = field(default_factory=dict)
-    """Of each case by (launch, position)."""
+    """Of each visit by (launch, position)."""
     opened: dict[tuple[int, int], tuple[str, Placement]] = field(default_factory=dict)
     """Transport and placement of each (launch, attempt) that wrote its launch record."""
     ended: set[tuple[int, int]] = field(default_factory=set)
@@ -139,12 +139,14 @@ class Journal:
         if status in ("timeout", "crashed"):
             self.fatal[case] = f"{status} in launch {attempt[0]}"
         elif status == "ok" and entry.get("stopped"):
-            seen = self.seen.setdefault(case, Seen())
-            seen.durations_s.append(float(entry["duration_s"]))
-            seen.converged = entry["stopped"] != "budget"
-            seen.relative_interval = entry.get("relative_interval")
-            if entry.get("median_s") is not None:
-                seen.medians_s.append(float(entry["median_s"]))
+            median_s = entry.get("median_s")
+            visit = SeenVisit(
+                duration_s=float(entry["duration_s"]),
+                median_s=None if median_s is None else float(median_s),
+                relative_interval=entry.get("relative_interval"),
+                converged=entry["stopped"] != "budget",
+            )
+            self.seen.setdefault(case, Seen()).add(attempt[0], visit)
 
 
 def _entries(samples: Path, offset: int = 0) -> Iterator[dict[str, Any]]:

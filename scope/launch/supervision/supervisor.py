@@ -103,7 +103,7 @@ class Supervisor:
     journal: Journal = field(init=False)
     _listener: Listener = field(init=False)
     _budgets_s: dict[Key, float] = field(default_factory=dict)
-    """The last budget of each case."""
+    """The last budget of each case, of all visits of a launch."""
     _unstartable: set[Batch] = field(default_factory=set)
     """Batches whose launch did not start at all."""
 
@@ -111,7 +111,7 @@ class Supervisor:
         self.journal = Journal.rebuilt(self.run)
 
     def supervise(self, plan: Plan, listener: Listener) -> bool:
-        """Run the cases of the plan that have no record; return whether every case is well.
+        """Run what the plan has no record of; return whether every case is well.
 
         Raises InterruptedRunError when asked to stop and ScopeError when the run cannot go on, for example because
         the disk is full; the run directory is valid and resumable after either.
@@ -127,24 +127,23 @@ class Supervisor:
         return not self.journal.failed
 
     def unfinished(self, plan: Plan) -> Plan:
-        """Return the plan of the cases that have no record."""
+        """Return the plan of the visits that remain."""
         return unfinished(plan, self.journal)
 
     def remaining(self, launch: Launch) -> list[int]:
-        """Return the positions of a launch's cases that have no record yet."""
+        """Return the positions of a launch that remain to be visited."""
         return remaining(launch, self.journal)
 
     def _with_time(self, plan: Plan, launch: Launch) -> Launch:
         """Return the launch with the budgets that the records so far suggest."""
-        if self.time_s is None:
-            return launch
         self.journal.read()
+        if self.time_s is None:
+            return budget.with_budgets(launch, {}, self.journal.seen)
         spent_s = self.journal.spent_s + planning.START_S * len(self.journal.opened)
         to_come = [each for each in plan.launches if each.number >= launch.number]
         budgets = budget.divided(to_come, self.journal.seen, self._budgets_s, self.time_s - spent_s)
-        launch = budget.with_budgets(launch, budgets)
-        self._budgets_s |= {launch.key(case): case.budget_s for case in launch.cases}
-        return launch
+        self._budgets_s |= {case: budgets.get(case, launch.budget_s(case)) for case in launch.positions}
+        return budget.with_budgets(launch, budgets, self.journal.seen)
 
     def _run_launch(self, plan: Plan, launch: Launch) -> None:
         fruitless = FRUITLESS_ATTEMPTS - 1 if launch.batch in self._unstartable else 0
@@ -153,17 +152,16 @@ class Supervisor:
         while todo := self.remaining(launch):
             ending = self._attempt(plan, launch, attempt, todo)
             self._raise_if_final(ending)
-            left = self.remaining(launch)
+            left = [position for position in todo if (launch.number, position) not in self.journal.statuses]
             if left and (launch.number, attempt) in self.journal.opened:
                 self._record(launch, attempt, left[0], *self._verdict(ending), ending)
             elif len(left) == len(todo):
                 fruitless += 1
             if fruitless == FRUITLESS_ATTEMPTS:
                 self._unstartable.add(launch.batch)
-                for position in left:
-                    self._record(
-                        launch, attempt, position, "crashed", f"did not start: {ending.death.text}", ending
-                    )
+                while left := self.remaining(launch):
+                    reason = f"did not start: {ending.death.text}"
+                    self._record(launch, attempt, left[0], "crashed", reason, ending)
             attempt += 1
 
     def _attempt(self, plan: Plan, launch: Launch, attempt: int, todo: list[int]) -> Ending:
@@ -175,7 +173,7 @@ class Supervisor:
         write_text(folder / "plan.txt", planning.write_attempt(plan, self._with_time(plan, launch), todo))
         progress = folder / "progress"
         command = self.command(self._program(launch, attempt, folder, progress), launch.placement)
-        self._listener.launch_started(launch, attempt, len(todo))
+        self._listener.launch_started(launch, attempt, launch.count(todo))
         watch = Watch(progress)
         with launch_environment(command.environment) as variables:
             process = self._started(command.arguments, variables, folder)
@@ -311,10 +309,11 @@ class Supervisor:
 
     def _skip_fatal_cases(self, launch: Launch, attempt: int) -> None:
         """Record the cases that ended an earlier launch as unavailable."""
-        for position in self.remaining(launch):
-            case = launch.cases[position]
-            if earlier := self.journal.fatal.get(launch.key(case)):
-                self._record(launch, attempt, position, "unavailable", f"not repeated: {earlier}", None)
+        todo = set(self.remaining(launch))
+        for case, positions in launch.positions.items():
+            left = [position for position in positions if position in todo]
+            if left and (earlier := self.journal.fatal.get(case)):
+                self._record(launch, attempt, left[0], "unavailable", f"not repeated: {earlier}", None)
 
     def _program(self, launch: Launch, attempt: int, folder: Path, progress: Path) -> MpiProgram:
         return MpiProgram(
@@ -344,11 +343,25 @@ class Supervisor:
 
 
 def unfinished(plan: Plan, journal: Journal) -> Plan:
-    """Return the plan of the cases that have no record."""
+    """Return the plan of the visits that remain."""
     left = [replace(each, cases=tuple(each.cases[i] for i in remaining(each, journal))) for each in plan.launches]
     return replace(plan, launches=tuple(launch for launch in left if launch.cases))
 
 
 def remaining(launch: Launch, journal: Journal) -> list[int]:
-    """Return the positions of a launch's cases that have no record yet."""
-    return [i for i in range(len(launch.cases)) if (launch.number, i) not in journal.statuses]
+    """Return the positions of a launch that remain to be visited.
+
+    They have no record yet. A case that failed in this launch is not visited again, and a case for which one visit
+    is enough only once.
+    """
+    left: list[int] = []
+    for case, positions in launch.positions.items():
+        statuses = [journal.statuses.get((launch.number, position)) for position in positions]
+        done = [status for status in statuses if status is not None]
+        if any(status != "ok" for status in done):
+            continue
+        open_positions = [position for position, status in zip(positions, statuses, strict=True) if status is None]
+        if budget.one_visit_is_enough(journal.seen.get(case), launch, case):
+            open_positions = [] if done else open_positions[:1]
+        left += open_positions
+    return sorted(left)

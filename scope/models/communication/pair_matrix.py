@@ -80,7 +80,7 @@ def half_round_trips(cases: list[CaseSamples], ranks: int) -> Floats:
     times_s = np.full((len(numbers), ranks, ranks), np.nan)
     for case in cases:
         series = next(times for times in case.times if times.cadence == "isolated")
-        counted = series.elapsed_s[:, series.counted] / series.operations / 2
+        counted = (series.elapsed_s / series.operations / 2)[:, series.counted]
         if not counted.size:
             continue
         medians = np.median(counted, axis=1)

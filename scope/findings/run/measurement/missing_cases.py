@@ -26,13 +26,9 @@ def _not_reached(context: Context) -> tuple[list[str], int]:
     """Return the planned cases that have no record in their launch, and how many were planned."""
     if context.plan is None:
         return [], 0
-    seen = {(one.launch, one.position) for one in context.samples.cases}
-    planned = [
-        (launch.number, position, case.benchmark)
-        for launch in context.plan.launches
-        for position, case in enumerate(launch.cases)
-    ]
-    return [name for launch, position, name in planned if (launch, position) not in seen], len(planned)
+    seen = {(one.launch, one.case.key) for one in context.samples.cases}
+    planned = [(launch.number, key) for launch in context.plan.launches for key in launch.positions]
+    return [key[0] for number, key in planned if (number, key) not in seen], len(planned)
 
 
 def _skipped(reason: str, cases: list[str]) -> Finding:

@@ -108,7 +108,7 @@ def _own_work(context: Context, one: CaseSamples) -> list[tuple[Times, Floats]]:
     own: list[tuple[Times, Floats]] = []
     for times in one.times:
         if context.benchmark(one.case).level == "node" and times.cadence == "isolated":
-            own.append((times, times.elapsed_s))
+            own.append((times, times.elapsed_s / times.operations))
         if "compute_s" in times.observed:
             own.append((times, times.observed["compute_s"]))
     return own

@@ -1,0 +1,145 @@
+"""How often do the intervals that Scope prints hold the truth? Promised are 95 %.
+
+Simulated times of known truth go through the functions of the product: one launch, a few launches together, the
+medians of launches, and ratios of two cases. Samples are independent, depend on their predecessors (AR(1)), come
+from a machine that changes between two states, or from launches that differ, independently or as a machine that drifts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.signal import lfilter
+from scipy.stats import norm
+
+from scope.samples.samples import Floats
+from scope.statistics.bootstrap import estimate, medians
+from scope.statistics.figures import describe
+
+TRIALS = 1000
+NOISE = 0.05
+"""Standard deviation of the logarithm of a time within a launch."""
+LAUNCH = 0.05
+"""The same of the levels of launches."""
+SLOW, SLOW_SHARE, DWELL = 1.5, 0.3, 10
+"""A second state: its factor, its share of the time, and the repetitions that it lasts."""
+STEPS = 20
+"""Of the machine's drift between two launches of a case."""
+LOW, HIGH = 0.93, 0.97
+
+Draw = Callable[[np.random.Generator, int], Floats]
+
+
+def autoregressive(random: np.random.Generator, rows: int, count: int, coefficient: float) -> Floats:
+    """Return stationary AR(1) series of standard deviation 1, shape (rows, count)."""
+    shocks = random.normal(size=(rows, count)) * (1 - coefficient**2) ** 0.5
+    start = random.normal(size=(rows, 1))
+    series: Floats = lfilter([1.0], [1.0, -coefficient], shocks, axis=1, zi=coefficient * start)[0]
+    return series
+
+
+def two_states(random: np.random.Generator, rows: int, count: int) -> Floats:
+    """Return which repetitions are slow; each state lasts for a geometrically distributed time."""
+    leave = np.array([1 / (DWELL * (1 - SLOW_SHARE) / SLOW_SHARE), 1 / DWELL])
+    slow = np.empty((rows, count), dtype=np.int64)
+    slow[:, 0] = random.random(rows) < SLOW_SHARE
+    for i in range(1, count):
+        changes = random.random(rows) < leave[slow[:, i - 1]]
+        slow[:, i] = np.where(changes, 1 - slow[:, i - 1], slow[:, i - 1])
+    return slow.astype(np.float64)
+
+
+def median_of_states() -> float:
+    """Return the median of the logarithms of times that mix both states."""
+    step = np.log(SLOW)
+
+    def below(level: float) -> float:
+        fast, slow = norm.cdf(level / NOISE), norm.cdf((level - step) / NOISE)
+        return float((1 - SLOW_SHARE) * fast + SLOW_SHARE * slow - 0.5)
+
+    return float(brentq(below, -1.0, 1.0 + step))
+
+
+def median_of_mixture(levels: Floats) -> Floats:
+    """Return the median of the logarithms of times of equally long launches, for each row of levels."""
+    low, high = levels.min(axis=1), levels.max(axis=1)
+    for _ in range(60):
+        middle = (low + high) / 2
+        below = norm.cdf((middle[:, None] - levels) / NOISE).mean(axis=1) < 0.5
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return low
+
+
+def covered(launches: Floats, truth: Floats) -> float:
+    """Return the share of trials whose interval holds the truth; launches have the shape (trials, launches, n)."""
+    hits = 0
+    for trial, true in zip(launches, truth, strict=True):
+        figures = describe(list(np.exp(trial)))
+        hits += figures.ci_low is not None and figures.ci_low <= np.exp(true) <= (figures.ci_high or 0.0)
+    return hits / len(truth)
+
+
+def within_a_launch(random: np.random.Generator) -> Iterator[tuple[str, float]]:
+    """Judge the interval of one launch, on which sampling stops."""
+    for count in (30, 100, 1000):
+        independent = NOISE * random.normal(size=(TRIALS, 1, count))
+        yield f"one launch of {count} repetitions, independent", covered(independent, np.zeros(TRIALS))
+        for coefficient in (0.5, 0.8):
+            series = NOISE * autoregressive(random, TRIALS, count, coefficient)[:, None, :]
+            yield f"one launch of {count} repetitions, AR(1) {coefficient}", covered(series, np.zeros(TRIALS))
+        states = np.log(SLOW) * two_states(random, TRIALS, count) + NOISE * random.normal(size=(TRIALS, count))
+        truth = np.full(TRIALS, median_of_states())
+        yield f"one launch of {count} repetitions, two states", covered(states[:, None, :], truth)
+
+
+def few_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
+    """Judge the interval of fewer than six launches, which speaks of these launches only."""
+    for count in (2, 4):
+        levels = LAUNCH * random.normal(size=(TRIALS, count))
+        for coefficient in (0.0, 0.8):
+            noise = autoregressive(random, TRIALS * count, 100, coefficient).reshape(TRIALS, count, 100)
+            name = f"{count} launches that differ, AR(1) {coefficient} within; truth: these launches"
+            yield name, covered(levels[:, :, None] + NOISE * noise, median_of_mixture(levels))
+
+
+def over_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
+    """The interval over the medians of at least six launches, of which neighbours may be alike."""
+    for count in (6, 12):
+        for correlation in (0.0, 0.3, 0.5, 0.8):
+            drift = LAUNCH * autoregressive(random, TRIALS, count * STEPS, correlation ** (1 / STEPS))
+            if correlation == 0.0:
+                drift = LAUNCH * np.repeat(random.normal(size=(TRIALS, count)), STEPS, axis=1)
+            levels = drift[:, STEPS // 2 :: STEPS]
+            launches = levels[:, :, None] + NOISE * random.normal(size=(TRIALS, count, 30))
+            name = f"{count} launches, correlation {correlation}"
+            yield f"{name}; truth: all times", covered(launches, np.zeros(TRIALS))
+            if correlation:
+                yield f"{name}; truth: these minutes", covered(launches, np.median(drift, axis=1))
+
+
+def ratios(random: np.random.Generator) -> Iterator[tuple[str, float]]:
+    """The interval of a ratio of two cases, by the bootstrap."""
+    for count in (6, 12):
+        hits = 0
+        for _ in range(TRIALS):
+            one, other = (np.exp(LAUNCH * random.normal(size=count)) for _ in range(2))
+            drawn = [medians(each, float(np.median(each)), 0.0, random) for each in (one, other)]
+            found = estimate(drawn[0] / drawn[1])
+            hits += found.low is not None and found.low <= 1.0 <= (found.high or 0.0)
+        yield f"ratio of two cases of {count} launches", hits / TRIALS
+
+
+def main() -> None:
+    """Print a table in Markdown; shares outside 93-97 % are marked."""
+    random = np.random.default_rng(1)
+    print("| samples | coverage |\n|---|---|")
+    for study in (within_a_launch, few_launches, over_launches, ratios):
+        for name, share in study(random):
+            mark = "" if LOW <= share <= HIGH else " (!)"
+            print(f"| {name} | {100 * share:.1f} %{mark} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

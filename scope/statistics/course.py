@@ -1,0 +1,257 @@
+"""What happened to the machine along the time of a run: its states, and whether neighbouring launches are alike.
+
+Every visit to a case says how fast the machine was at that moment, compared with the other visits to that case.
+All visits together are a series over the whole run, in which a change of frequency or a neighbour on the host
+stands out although each case was seen for milliseconds only.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from scope.samples.samples import Booleans, CaseSamples, Floats, Integers, Samples
+from scope.statistics.definitions import series_of, times_under
+from scope.statistics.dependence import lag_one
+from scope.strict import Strict
+
+FEWEST_VISITS = 3
+"""Of a case: its typical time must be known."""
+VISITS_IN_A_BIN = 20
+FEWEST_BINS = 8
+SMALLEST_STEP = 0.15
+"""Logarithm of the factor between two states; less is the difference between launches."""
+CLEAR = 4.0
+"""A step exceeds the noise of the bins so many times."""
+DISTINCT = 0.5
+"""Share of the step between two states that hardly any moment lies in; otherwise the machine drifts."""
+ALIKE = 0.02
+"""Significance of the dependence of launches."""
+MOST = 0.85
+"""Share of the moments of a state that keep away from the other; the rest may belong to a change."""
+SMALLEST_SHARE = 0.02
+ROUNDS = 20
+PENALTY = 3.0
+
+
+class State(Strict):
+    """A speed of the machine."""
+
+    factor: float
+    """How many times as long as in the fastest state the typical case takes."""
+    share: float
+    """Of the visits of the run."""
+
+
+class Period(Strict):
+    """A time during which the machine stayed in one state."""
+
+    state: int
+    """Index into the states."""
+    begin_unix_s: float
+    end_unix_s: float
+
+
+class Course(Strict):
+    """The course of a run."""
+
+    states: list[State]
+    """The fastest first; one where the machine did not change, none where too little was measured to say."""
+    periods: list[Period]
+    """One after another; each ends where the next begins."""
+    launch_correlation: float | None
+    """Rank correlation of the levels of successive launches; None for too few launches."""
+    launches_dependent: bool
+    """Whether successive launches are alike: intervals over launches then hold for the time of the run only."""
+
+    @property
+    def changes(self) -> int:
+        """How often the state changed."""
+        return max(len(self.periods) - 1, 0)
+
+    def state_at(self, unix_s: float) -> int:
+        """Return the state of the machine at a time; the first or last one outside the run."""
+        for period in self.periods:
+            if unix_s < period.end_unix_s:
+                return period.state
+        return self.periods[-1].state if self.periods else 0
+
+    def states_of(self, case: CaseSamples) -> list[int]:
+        """Return the state of the machine during each visit to a case."""
+        return [self.state_at(visit.started_unix_s + visit.duration_s / 2) for visit in case.visits]
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """The visits of a run in the order of time; all arrays have the shape (visits,)."""
+
+    case: Integers
+    launch: Integers
+    unix_s: Floats
+    log_time: Floats
+
+
+def course_of(samples: Samples) -> Course:
+    """Return the course of a run: its states and the dependence of its launches."""
+    levels = _levels(samples)
+    correlation, dependent = _launch_dependence(levels)
+    states, periods = _states(levels)
+    return Course(states=states, periods=periods, launch_correlation=correlation, launches_dependent=dependent)
+
+
+def _levels(samples: Samples) -> _Levels:
+    found: list[tuple[int, int, float, float]] = []
+    for number, launches in enumerate(samples.by_case().values()):
+        own = [
+            (number, one.launch, visit.started_unix_s + visit.duration_s / 2, level)
+            for one in launches
+            if one.ok
+            for visit, level in zip(one.visits, _visit_levels(one), strict=True)
+            if level is not None
+        ]
+        if len(own) >= FEWEST_VISITS:
+            found += own
+    found.sort(key=lambda each: each[2])
+    columns = list(zip(*found, strict=True)) or [(), (), (), ()]
+    return _Levels(
+        case=np.array(columns[0], dtype=np.int64),
+        launch=np.array(columns[1], dtype=np.int64),
+        unix_s=np.array(columns[2], dtype=np.float64),
+        log_time=np.array(columns[3], dtype=np.float64),
+    )
+
+
+def _visit_levels(one: CaseSamples) -> list[float | None]:
+    """Return the logarithm of the median time of an operation in each visit; None where it has none."""
+    times = series_of("max_rank", one.times)
+    seconds = times_under("max_rank", times) if times is not None else None
+    if times is None or seconds is None:
+        return [None] * len(one.visits)
+    found: list[float | None] = []
+    for number in range(len(one.visits)):
+        counted = seconds[times.counted & (times.visit == number)]
+        typical = float(np.median(counted)) if counted.size else 0.0
+        found.append(float(np.log(typical)) if typical > 0 else None)
+    return found
+
+
+def _launch_dependence(levels: _Levels) -> tuple[float | None, bool]:
+    """Return the rank correlation of the levels of successive launches, and whether it is significant."""
+    by_launch: dict[int, list[float]] = defaultdict(list)
+    for launch, level in zip(levels.launch.tolist(), _relative_to_case(levels).tolist(), strict=True):
+        by_launch[launch].append(level)
+    series = np.array([np.median(by_launch[launch]) for launch in sorted(by_launch)])
+    found = lag_one(series)
+    return (None, False) if found is None else (found[0], float(ndtr(-found[1])) < ALIKE)
+
+
+def _relative_to_case(levels: _Levels) -> Floats:
+    typical = _medians(levels.log_time, levels.case)
+    relative: Floats = levels.log_time - typical[levels.case]
+    return relative
+
+
+def _states(levels: _Levels) -> tuple[list[State], list[Period]]:
+    count = levels.case.size
+    bins = np.arange(count) // VISITS_IN_A_BIN
+    if count < FEWEST_BINS * VISITS_IN_A_BIN:
+        return [], []
+    bins = np.minimum(bins, count // VISITS_IN_A_BIN - 1)  # the rest belongs to the last one
+    course = _course(levels, bins)
+    noise = max(1.4826 * float(np.median(np.abs(np.diff(course)))) / 2**0.5, 1e-4)
+    segment = _segments(course, PENALTY * noise**2 * float(np.log(course.size)))
+    heights = _medians(course, segment)[segment]
+    slow = _slower(heights)
+    begin, end = float(levels.unix_s[0]), float(levels.unix_s[-1])
+    step = float(np.median(heights[slow]) - np.median(heights[~slow])) if slow.any() else 0.0
+    gap = float(np.quantile(heights[slow], 1 - MOST) - np.quantile(heights[~slow], MOST)) if slow.any() else 0.0
+    shares = [float(np.mean(~slow)), float(np.mean(slow))]
+    if gap < max(SMALLEST_STEP, CLEAR * noise, DISTINCT * step) or min(shares) < SMALLEST_SHARE:
+        return [State(factor=1.0, share=1.0)], [Period(state=0, begin_unix_s=begin, end_unix_s=end)]
+    states = [State(factor=1.0, share=shares[0]), State(factor=float(np.exp(step)), share=shares[1])]
+    return states, _periods(levels.unix_s, bins, slow)
+
+
+def _course(levels: _Levels, bins: Integers) -> Floats:
+    """Return the level of each bin: what remains of the times without what is typical of each case.
+
+    A sum of a term for the case and one for the bin is fitted, by means and then by medians (Tukey 1977,
+    Exploratory Data Analysis, ch. 11): means alone would follow outliers, and medians alone may take a state for
+    the typical time of a case.
+    """
+    course = np.zeros(int(bins[-1]) + 1)
+    for round_ in range(2 * ROUNDS):
+        middle = _means if round_ < ROUNDS else _medians
+        cases = middle(levels.log_time - course[bins], levels.case)
+        course = middle(levels.log_time - cases[levels.case], bins)
+        course -= np.median(course)
+    return course
+
+
+def _means(values: Floats, group: Integers) -> Floats:
+    sizes = np.maximum(np.bincount(group), 1)
+    means: Floats = np.bincount(group, weights=values) / sizes
+    return means
+
+
+def _medians(values: Floats, group: Integers) -> Floats:
+    """Return the median of each group of values; 0 for a group without any."""
+    found = np.zeros(int(group.max()) + 1 if group.size else 0)
+    order = np.argsort(group, kind="stable")
+    ordered = group[order]
+    ends = np.flatnonzero(np.diff(ordered)) + 1
+    for part in np.split(order, ends) if order.size else []:
+        found[group[part[0]]] = np.median(values[part])
+    return found
+
+
+def _segments(values: Floats, penalty: float) -> Integers:
+    """Return the number of the segment of each value: the exact segmentation by squares with a cost per segment.
+
+    Optimal partitioning (Jackson et al. 2005, IEEE Signal Processing Letters 12 (2), 105-108).
+    """
+    count = values.size
+    sums, squares = (np.concatenate([[0.0], np.cumsum(each)]) for each in (values, values**2))
+    best = np.zeros(count + 1)
+    best[0] = -penalty
+    last = np.zeros(count + 1, dtype=np.int64)
+    for end in range(1, count + 1):
+        begin = np.arange(end)
+        total = sums[end] - sums[begin]
+        cost = best[begin] + squares[end] - squares[begin] - total**2 / (end - begin) + penalty
+        last[end] = int(np.argmin(cost))
+        best[end] = cost[last[end]]
+    starts = np.zeros(count, dtype=np.int64)
+    end = count
+    while end > 0:
+        starts[last[end]] = 1
+        end = int(last[end])
+    numbers: Integers = np.cumsum(starts) - 1
+    return numbers
+
+
+def _slower(heights: Floats) -> Booleans:
+    """Return which bins belong to the upper of two groups: the division with the least squares inside both."""
+    best: Booleans = np.zeros(heights.size, dtype=np.bool_)
+    least = float("inf")
+    for cut in np.unique(heights)[1:]:
+        slow = heights >= cut
+        inside = float(np.var(heights[slow]) * slow.sum() + np.var(heights[~slow]) * (~slow).sum())
+        if inside < least:
+            best, least = slow, inside
+    return best
+
+
+def _periods(unix_s: Floats, bins: Integers, slow: Booleans) -> list[Period]:
+    state = slow.astype(np.int64)[bins]
+    changes = np.flatnonzero(np.diff(state)) + 1
+    starts = [float(unix_s[0]), *((unix_s[changes - 1] + unix_s[changes]) / 2).tolist()]
+    ends = [*starts[1:], float(unix_s[-1])]
+    kinds = state[np.concatenate([[0], changes]).astype(np.int64)].tolist()
+    return [
+        Period(state=kind, begin_unix_s=begin, end_unix_s=end)
+        for kind, begin, end in zip(kinds, starts, ends, strict=True)
+    ]
