@@ -195,6 +195,54 @@ def autocorrelation(context: Context, random: Random, effect: float) -> Context:
     return replace(context, summaries=made)
 
 
+def bandwidth_below_layer(context: Context, random: Random, effect: float) -> Context:
+    """Let the library lose a share of the bandwidth of TCP."""
+    made = []
+    for benchmark, share, given in (
+        ("network.latency", 1.0, {"protocol": "tcp", "nodelay": "on", "wait": "polling"}),
+        ("mpi.latency", 1 - effect, {"mode": "standard", "completion": "blocking", "transport": "tcp"}),
+    ):
+        times = noisy(random, 1e-3 / share, spread=SPREAD)
+        given = {**given, "message_bytes": MIB, "work_bytes": MIB}
+        made.append(summary(times, benchmark, **given))
+        rates = [MIB / launch for launch in times]
+        made.append(summary(rates, benchmark, "bandwidth_bytes_per_s", unit="B/s", **given))
+    return with_summaries(context, made)
+
+
+def operation_below(context: Context, random: Random, effect: float) -> Context:
+    """Let a scatter to four, into used and fresh buffers alike, lose a share of the pace of the ping-pong."""
+    block = 8 * 840**2 / 4
+    time_s = 3 * line(int(block)) / (1 - effect)
+    given = {"n": 840, "layout": "rows"}
+    made = [
+        drawn(random, time_s, "operation.scatter", "time_s", "global", 4, buffers=buffers, **given)
+        for buffers in ("cold", "warm")
+    ]
+    return with_summaries(context, [*ping_pongs(random, line), *made])
+
+
+def program(random: Random, benchmark: str, compute_s: float, communicate_s: float) -> list[Summary]:
+    """Return a matrix product on 16 processes."""
+    given = {"n": 840, "variant": "plain"}
+    parts = {"compute_s": compute_s, "communicate_s": communicate_s, "exchange_s": communicate_s, "idle_s": 1e-6}
+    made = [drawn(random, value, benchmark, name, "observed", 16, **given) for name, value in parts.items()]
+    return [*made, drawn(random, compute_s + communicate_s, benchmark, "time_s", "max_rank", 16, **given)]
+
+
+def communication_outweighs(context: Context, random: Random, effect: float) -> Context:
+    """Let communication take longer than computation; healthy: exactly as long."""
+    return with_summaries(context, program(random, "algorithm.matmul_cannon", 0.1, 0.1 * (1 + effect)))
+
+
+def striped_or_cannon(context: Context, random: Random, effect: float) -> Context:
+    """Let one of the matrix products compute longer than the other; healthy: exactly as long."""
+    cannon = program(random, "algorithm.matmul_cannon", 0.1, 0.02)
+    return with_summaries(
+        context, [*cannon, *program(random, "algorithm.matmul_striped", 0.1 + 0.12 * effect, 0.02)]
+    )
+
+
 def slow_host(context: Context, random: Random, effect: float) -> Context:
     """Let one of eight hosts be slower; healthy hosts differ by 0.5 % by nature."""
     factors = {2: 1 + effect} if effect else {}
@@ -203,6 +251,12 @@ def slow_host(context: Context, random: Random, effect: float) -> Context:
 
 STUDIES = [
     Study("library-overhead", "library_overhead", "added to the latency of the transport", library_overhead),
+    Study("bandwidth-below-layer", "bandwidth_below_layer", "below the bandwidth of TCP", bandwidth_below_layer),
+    Study("operation-below-ping-pong", "operation_below_ping_pong", "below the ping-pong", operation_below),
+    Study(
+        "communication-outweighs", "communication_outweighs", "longer than computation", communication_outweighs
+    ),
+    Study("striped-or-cannon", "striped_or_cannon", "longer than the other product", striped_or_cannon),
     Study("protocol-switch", "protocol_switch", "jump, of the time behind it", protocol_switch),
     Study("self-consistency", "self_consistency", "longer than the composition", self_consistency),
     Study("local-pair-slower", "local_slower", "longer inside a host than between two", local_slower),
