@@ -141,10 +141,8 @@ class ConjugateGradient final : public Kernel {
   }
   void start() {
     std::fill(x_.begin(), x_.end(), 1.0);
-    for (Vector* history : {&zetas_, &residuals_}) {
-      history->clear();
-      history->reserve(problem_.iterations);
-    }
+    history_.clear();
+    history_.reserve(static_cast<std::size_t>(problem_.iterations) * (steps + 2));
   }
 
   void iterate() override {
@@ -160,7 +158,7 @@ class ConjugateGradient final : public Kernel {
     double sums[2] = {dot(x_, z_), dot(z_, z_)};
     exchange().sum(std::span(sums));
     zeta_ = problem_.shift + 1 / sums[0];
-    zetas_.push_back(zeta_);
+    history_.push_back(zeta_);
     const double scale = 1 / std::sqrt(sums[1]);
     for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = scale * z_[i];
   }
@@ -181,6 +179,7 @@ class ConjugateGradient final : public Kernel {
       }
       const double rho_before = rho;
       rho = summed(dot(r_, r_));
+      history_.push_back(rho);
       const double beta = rho / rho_before;
       for (std::size_t i = 0; i < p.size(); ++i) p[i] = r_[i] + beta * p[i];
     }
@@ -188,7 +187,7 @@ class ConjugateGradient final : public Kernel {
     multiply();
     for (std::size_t i = 0; i < p.size(); ++i) r_[i] = x_[i] - q_[i];
     residual_ = std::sqrt(summed(dot(r_, r_)));
-    residuals_.push_back(residual_);
+    history_.push_back(residual_);
   }
 
   double summed(double value) {
@@ -245,10 +244,9 @@ class ConjugateGradient final : public Kernel {
   std::vector<double> results() override { return {zeta_}; }
   std::vector<Published> published() const override { return {{"zeta", problem_.zeta, 1e-10}}; }
 
-  // Later iterations correct the errors of earlier ones, but not their residuals.
+  // Later steps and iterations correct the errors of earlier ones, but not their residuals.
   std::vector<std::span<const std::byte>> solution() override {
-    return {std::as_bytes(std::span(x_)), std::as_bytes(std::span(z_)), std::as_bytes(std::span(zetas_)),
-            std::as_bytes(std::span(residuals_))};
+    return {std::as_bytes(std::span(x_)), std::as_bytes(std::span(z_)), std::as_bytes(std::span(history_))};
   }
 
   // A bound of the residual after 25 steps; NPB prints it, and it is 1e-13 or less.
@@ -281,8 +279,7 @@ class ConjugateGradient final : public Kernel {
   int own_place_ = 0;
   double zeta_ = 0;
   double residual_ = 0;
-  Vector zetas_;  // of all iterations
-  Vector residuals_;
+  Vector history_;  // of the timed part: the residual of every step, residual and zeta of every iteration
   std::vector<Side> sides_;
   Partners in_column_ = Partners::none();
   Partners in_row_ = Partners::none();
