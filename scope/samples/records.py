@@ -189,7 +189,7 @@ class OverRanks(Strict):
 
 
 class Disturbances(Strict):
-    """What else the operating system did to the ranks and their hosts while the case was sampled, verification included."""
+    """What else happened to the ranks and their hosts while the case was sampled, verification included."""
 
     voluntary_switches: OverRanks
     """A rank waited inside the kernel."""

@@ -67,7 +67,7 @@ def share(of: Summary, whole: Summary) -> Estimate:
 
 
 def _scalings(context: Context) -> list[Scaling]:
-    """Return the triad from memory for each placement: by STREAM's rule, else of the largest arrays beyond every cache."""
+    """Return the triad from memory for each placement: by STREAM's rule, else of the largest arrays beyond caches."""
     caches = [cache.size_bytes for host in context.machine.hosts for cache in host.caches]
     groups: dict[Placement, list[Summary]] = defaultdict(list)
     for benchmark in (STREAM, FROM_MEMORY):
@@ -117,7 +117,12 @@ def _starved(context: Context, scaling: Scaling, each: Estimate) -> Finding:
             f"With all {whole.ranks} cores streaming, each gets {units.share(each.value, each.low, each.high)} of "
             "the memory bandwidth of a single core"
         ),
-        where={"layer": "node", "benchmark": whole.benchmark, "ranks": whole.ranks, "placement": str(whole.placement)},
+        where={
+            "layer": "node",
+            "benchmark": whole.benchmark,
+            "ranks": whole.ranks,
+            "placement": str(whole.placement),
+        },
         evidence=context.evidence(*scaling.points),
         advice="`scope run node.stream --module standard` measures every number of cores and shows how many "
         "suffice.",
