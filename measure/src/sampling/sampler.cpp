@@ -56,6 +56,7 @@ class Sampling {
         looped_repetition_s_(std::max(shortest_repetition_s, steps_per_repetition * setting.resolution_s)) {}
 
   Outcome sample() {
+    const Disturbances before = Disturbances::so_far();
     progress_.enter(Stage::warming_up);
     begin_group();
     const Times first = repeat(Cadence::isolated, 1);
@@ -71,6 +72,7 @@ class Sampling {
       sample_group(size);
       size = decide(seconds_since(start) - preparing_s_);
     }
+    outcome_.disturbances = Disturbances::so_far().since(before);
     settle_warmup();
     outcome_.work = benchmark_.work();
     return std::move(outcome_);
@@ -107,7 +109,9 @@ class Sampling {
     if (!benchmark_.repeats()) return;
     const auto start = std::chrono::steady_clock::now();
     Digests& digests = digests_[static_cast<std::size_t>(cadence)];
-    note_problem(digests.difference(benchmark_.received()), cadence);
+    auto parts = benchmark_.computed();
+    parts.insert(parts.begin(), benchmark_.received());
+    note_problem(digests.difference(parts), cadence);
     outcome_.verification.cost_s += seconds_since(start);
     preparing_s_ += seconds_since(start);
   }
@@ -149,6 +153,7 @@ class Sampling {
       elapsed_s *= static_cast<double>(fewest) / static_cast<double>(operations_);
       operations_ = fewest;
     }
+    for (auto& digests : digests_) digests.clear();  // of other numbers of operations
     repetition_s_ = elapsed_s;
   }
 
