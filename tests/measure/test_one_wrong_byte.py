@@ -137,8 +137,8 @@ def test_benchmarks_below_mpi_notice(fault: str, measure: Measure) -> None:
     expect_all_failed(measure(RANKS, plan, action="run", SCOPE_FAULT=faults))
 
 
-# Of each case a message of two processes: its bytes on the receiving rank, and where in a run one of this length comes
-# whose data are computed with. All runs receive equally many.
+# Of each case a message of two processes: its bytes on the receiving rank, and where in a run one of this length
+# comes whose data are computed with. All runs receive equally many.
 COMPUTED = {
     # First those whose lengths others have, too.
     "application.npb_ep": (96, 1, 1),
