@@ -2,7 +2,8 @@
 
 Simulated times of known truth go through the functions of the product: one launch, a few launches together, the
 medians of launches, and ratios of two cases. Samples are independent, depend on their predecessors (AR(1)), come
-from a machine that changes between two states, or from launches that differ, independently or as a machine drifts.
+from a machine that changes between two states, or from launches that differ, independently or as a machine that
+drifts.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def covered(launches: Floats, truth: Floats) -> float:
 
 
 def within_a_launch(random: np.random.Generator) -> Iterator[tuple[str, float]]:
-    """Yield the coverage of the interval of one launch, on which sampling stops."""
+    """Judge the interval of one launch, on which sampling stops."""
     for count in (30, 100, 1000):
         independent = NOISE * random.normal(size=(TRIALS, 1, count))
         yield f"one launch of {count} repetitions, independent", covered(independent, np.zeros(TRIALS))
@@ -95,7 +96,7 @@ def within_a_launch(random: np.random.Generator) -> Iterator[tuple[str, float]]:
 
 
 def few_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
-    """Yield that of fewer than six launches, which speaks of these launches only."""
+    """Judge the interval of fewer than six launches, which speaks of these launches only."""
     for count in (2, 4):
         levels = LAUNCH * random.normal(size=(TRIALS, count))
         for coefficient in (0.0, 0.8):
@@ -107,7 +108,7 @@ def few_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
 
 
 def over_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
-    """Yield that of the medians of at least six launches, of which neighbours may be alike."""
+    """Judge the interval over the medians of at least six launches, of which neighbours may be alike."""
     for count in (6, 12):
         for correlation in (0.0, 0.3, 0.5, 0.8):
             drift = LAUNCH * autoregressive(random, TRIALS, count * STEPS, correlation ** (1 / STEPS))
@@ -122,7 +123,7 @@ def over_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
 
 
 def ratios(random: np.random.Generator) -> Iterator[tuple[str, float]]:
-    """Yield that of the ratio of two cases, by the bootstrap."""
+    """Judge the interval of a ratio of two cases, by the bootstrap."""
     for count in (6, 12):
         hits = 0
         for _ in range(TRIALS):

@@ -70,9 +70,13 @@ class Benchmark {
   // timed.
   virtual Check verify(std::uint64_t seed) = 0;
 
-  // Everything that the last run received or computed on this rank. The sampler compares it after every
-  // repetition with the first of the group; tests corrupt it to see that `verify` notices.
+  // The data on this rank that `verify` checks; tests corrupt them to see that it does.
   virtual std::span<std::byte> received() { return {}; }
+
+  // Everything else that the last run received or computed on this rank: blocks behind a collected result, the
+  // solution behind a checksum, intermediate results. The sampler compares both after every repetition with those
+  // of the first repetition of the group.
+  virtual std::vector<std::span<const std::byte>> computed() { return {}; }
 
   // Whether every run since `fill` leaves the same data behind. False where errors persist to `verify`
   // instead, because what comes out of one operation goes into the next.

@@ -1,4 +1,4 @@
-"""`scope compare`: two runs, case by case."""
+"""`scope compare`: two runs, case by case; or two sides that are measured in turn."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scope.cli.output import print_json
 if TYPE_CHECKING:
     from scope.comparison.comparison import Comparison
     from scope.comparison.efficiency import Efficiencies
+    from scope.engine.options import RunOptions
 
 
 def command(
@@ -20,7 +21,8 @@ def command(
         list[str],
         typer.Argument(
             metavar="A B",
-            help="Two run directories, before and after. With --fail-on-regression a PERCENT may follow.",
+            help="Two run directories, before and after; with --measure also experiments (.toml), MPIs, or native "
+            "programs. With --fail-on-regression a PERCENT may follow.",
             show_default=False,
         ),
     ],
@@ -31,6 +33,27 @@ def command(
         bool,
         typer.Option("--across-machines", help="Compare although the machines differ; lists the differences."),
     ] = False,
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Measure both sides in turn, A B B A, until every case is decided."),
+    ] = False,
+    confirm: Annotated[
+        bool,
+        typer.Option("--confirm", help="Measure again, in turn, what is worse; report it only if it is again."),
+    ] = False,
+    time: Annotated[
+        float | None, typer.Option(help="Seconds that --measure or --confirm may take; default: 300.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Benchmarks of --measure: mpi.latency, 'mpi.*'; may be repeated."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Folder of --measure or --confirm; default: below runs/."
+        ),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every case, also those that did not change.")] = False,
     json: Json = False,
     efficiency: Annotated[
@@ -46,18 +69,36 @@ def command(
         ),
     ] = False,
 ) -> None:
-    """Compare run B with run A: the change of each case with its interval, a corrected test, and a verdict."""
+    """Compare run B with run A: the change of each case with its interval, a corrected test, and a verdict.
+
+    With --measure both sides are measured now, in turn, which is the sharper comparison: what the machine does in
+    the meantime meets both alike.
+    """
     from scope.comparison.compare import compare
     from scope.errors import UsageError
 
     paths, percent = _split_percent(runs, fail_on_regression)
     if not 0 <= threshold < 100:
         raise UsageError(f"--threshold = {threshold:g}: must be a percentage from 0 to less than 100")
+    options = _options(measure, confirm, time, only, output)
+    if measure:
+        if efficiency or confirm or html is not None or across_machines:
+            raise UsageError(
+                "--measure: must not be combined with --confirm, --efficiency, --html, --across-machines"
+            )
+        failed = _measured(paths, options, time, threshold / 100, percent / 100, json)
+        raise SystemExit(1 if fail_on_regression and failed else 0)
     shares = _efficiencies(*paths) if efficiency else None
     if shares is not None and html is None and not fail_on_regression:
         _print_efficiencies(shares, json)
         return
     comparison = compare(*paths, threshold=threshold / 100, across_machines=across_machines)
+    if confirm:
+        from scope.cli.progress import stage_progress
+        from scope.engine import interleaved
+
+        with stage_progress() as stage:
+            comparison = interleaved.confirm(comparison, options, time or interleaved.TIME_S, stage)
     if html is not None:
         from scope.comparison.page import render
         from scope.rundirectory import write_text
@@ -69,6 +110,42 @@ def command(
         _print(comparison, every, json)
     if fail_on_regression and comparison.regressions(percent / 100):
         raise SystemExit(1)
+
+
+def _options(
+    measure: bool, confirm: bool, time: float | None, only: list[str] | None, output: Path | None
+) -> RunOptions:
+    """Return what is measured; UsageError where nothing is, and an option says how."""
+    import sys
+
+    from scope.engine.options import RunOptions
+    from scope.errors import UsageError
+
+    given = {"--time": time, "--only": only, "--output": output}
+    if not (measure or confirm) and (named := [name for name, value in given.items() if value is not None]):
+        raise UsageError(f"{named[0]}: must be given with --measure or --confirm")
+    return RunOptions(only=only, output=output, command=sys.argv)
+
+
+def _measured(
+    sides: tuple[Path, Path], options: RunOptions, time: float | None, threshold: float, beyond: float, json: bool
+) -> bool:
+    """Measure both sides in turn and print the comparison; return whether one is worse by more than `beyond`."""
+    from scope.cli.output import written
+    from scope.cli.progress import stage_progress
+    from scope.comparison.paired_table import table
+    from scope.engine import interleaved
+    from scope.report.terminal.console import console
+
+    a, b = map(str, sides)
+    with stage_progress() as stage:
+        found = interleaved.compare(a, b, options, time or interleaved.TIME_S, threshold, stage)
+    if json:
+        print_json(found.comparison.model_dump() | {"counts": found.comparison.counts})
+    else:
+        console().print(table(found.comparison))
+    written(found.path / interleaved.FILE)
+    return bool(found.comparison.regressions(beyond))
 
 
 def _split_percent(runs: list[str], with_percent: bool) -> tuple[tuple[Path, Path], float]:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from scope.catalog.catalog import read as read_catalog
-from scope.comparison import effect, machines, significance
-from scope.comparison.comparison import VERDICTS, Basis, ComparedCase, Comparison, Factor, Verdict
+from scope.comparison import effect, machines, run_effect, significance
+from scope.comparison.comparison import VERDICTS, CommonChange, ComparedCase, Comparison, Factor, Verdict
 from scope.comparison.effect import Effect
-from scope.comparison.significance import Significance
+from scope.comparison.run_effect import RunEffect
+from scope.comparison.significance import Difference
 from scope.errors import UsageError
 from scope.machine.machine import Machine
 from scope.plan.case import Case, Key
 from scope.rundirectory import FORMAT, RunDirectory, read_json
-from scope.samples.reader import read as read_samples
-from scope.samples.samples import CaseSamples, Floats, SamplesKey
+from scope.samples.samples import Floats
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import Summary
-from scope.statistics.values import seconds_behind
 
-LAUNCHES_FOR_TEST = 4
-"""With so many launches on both sides, launch medians are tested; below, the samples."""
+LAUNCHES_FOR_VERDICT = 4
+"""Fewer launches, on either side, are no verdict: they do not show how launches differ."""
+
+LEVEL = 0.01
+"""The share of comparisons of equal runs that may hold a false alarm."""
 
 RESOLUTION = 2.5
 """An interval that extends beyond so many thresholds is inconclusive."""
@@ -37,23 +38,17 @@ Question = tuple[Key, str]
 class Side:
     """One of the two runs."""
 
-    path: Path
     machine: Machine
     summaries: dict[Question, Summary]
     """The headline figures."""
-    samples: Callable[[], dict[SamplesKey, list[CaseSamples]]]
-    """Reads the samples, when they are needed."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A case that both runs have, and what its interval is computed from."""
+    """A case that both runs have."""
 
     a: Summary
     b: Summary
-    basis: Basis
-    samples: Callable[[], tuple[Floats, Floats]]
-    """Reads all samples of both sides."""
 
     @property
     def medians(self) -> tuple[Floats, Floats]:
@@ -61,19 +56,42 @@ class Pair:
         return np.array(self.a.launch_medians), np.array(self.b.launch_medians)
 
     @property
-    def tested_by_launch(self) -> bool:
-        """Whether both sides have enough launches for a test of their medians."""
-        return min(self.a.launches, self.b.launches) >= LAUNCHES_FOR_TEST
+    def name(self) -> str:
+        """What tells it from all others of the comparison."""
+        return f"{self.a.spelling} {self.a.metric}"
+
+    @property
+    def fewest_launches(self) -> int:
+        """The launches of the side that has fewer."""
+        return min(len(self.a.launch_medians), len(self.b.launch_medians))
+
+    @property
+    def is_same_data(self) -> bool:
+        """Whether both sides are the same samples."""
+        a, b = self.a, self.b
+        return a.launch_medians == b.launch_medians and (a.n, a.mean) == (b.n, b.mean)
+
+    @property
+    def is_testable(self) -> bool:
+        """Whether its sides may differ, and have launches enough for a verdict."""
+        return not self.is_same_data and self.fewest_launches >= LAUNCHES_FOR_VERDICT
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a change is one."""
+
+    threshold: float
+    level: float
 
 
 def compare(
-    a: Path, b: Path, threshold: float = 0.02, level: float = 0.05, across_machines: bool = False
+    a: Path, b: Path, threshold: float = 0.02, level: float = LEVEL, across_machines: bool = False
 ) -> Comparison:
     """Compare run B with run A; a change below the share `threshold` is no difference.
 
-    `level` is the share of false alarms among the reported changes (false-discovery rate). With `across_machines`
-    two different machines are compared and their differences are named. UsageError when a
-    file is missing or wrong.
+    `level` is the share of comparisons of equal runs that may hold a false alarm. With `across_machines` two
+    different machines are compared and their differences are named. UsageError when a file is missing or wrong.
     """
     left, right = _side(a), _side(b)
     obstacles = machines.obstacles(left.machine, right.machine)
@@ -82,8 +100,11 @@ def compare(
         obstacles, factors = [], obstacles + factors
     keys = list(dict.fromkeys([*left.summaries, *right.summaries]))
     refused = {key: reason for key in keys if (reason := _incomparable(key, left, right, obstacles))}
-    pairs = [_pair(key, left, right) for key in keys if key not in refused]
-    compared = _judged(pairs, threshold, level)
+    pairs = [Pair(left.summaries[key], right.summaries[key]) for key in keys if key not in refused]
+    tested = [pair for pair in pairs if pair.is_testable]
+    run = _run_effect(tested, alike=not obstacles and not factors)
+    compared = _judged(tested, run, Rules(threshold, level))
+    compared += [_untested(pair) for pair in pairs if not pair.is_testable]
     compared += [_without(left.summaries.get(key), right.summaries.get(key), refused[key]) for key in refused]
     return Comparison(
         format=FORMAT,
@@ -93,6 +114,8 @@ def compare(
         threshold=threshold,
         factors=factors,
         obstacles=obstacles,
+        common=_common_change(run, len(tested), threshold),
+        spread=run.spread,
         cases=sorted(compared, key=_worst_first),
     )
 
@@ -105,16 +128,7 @@ def _side(path: Path) -> Side:
     if directory.samples.exists() and not directory.statistics.exists():
         raise UsageError(f"{directory.statistics}: missing; `scope analyze {path}` derives it from the samples")
     summaries = [one for one in read_summaries(path) if one.primary]
-    cache: list[dict[SamplesKey, list[CaseSamples]]] = []
-
-    def samples() -> dict[SamplesKey, list[CaseSamples]]:
-        if not cache:
-            cache.append(read_samples(path, read_catalog(directory.benchmarks)).by_case())
-        return cache[0]
-
-    return Side(
-        path, read_json(directory.machine, Machine), {(one.key, one.metric): one for one in summaries}, samples
-    )
+    return Side(read_json(directory.machine, Machine), {(one.key, one.metric): one for one in summaries})
 
 
 def _incomparable(key: Question, left: Side, right: Side, obstacles: Sequence[Factor]) -> str:
@@ -135,73 +149,56 @@ def _incomparable(key: Question, left: Side, right: Side, obstacles: Sequence[Fa
     return ""
 
 
-def _pair(key: Question, left: Side, right: Side) -> Pair:
-    a, b = left.summaries[key], right.summaries[key]
-
-    def samples() -> tuple[Floats, Floats]:
-        return _samples(a, left), _samples(b, right)
-
-    same = a.launch_medians == b.launch_medians and (a.n, a.mean) == (b.n, b.mean)
-    basis: Basis = "same data" if same else "launches" if min(a.launches, b.launches) >= 2 else "samples"
-    return Pair(a, b, basis, samples)
-
-
-def _samples(summary: Summary, side: Side) -> Floats:
-    """Return all samples of a case, thinned so that the remaining ones are nearly independent."""
-    launches = [seconds_behind(summary, case) for case in side.samples().get(summary.samples_key, [])]
-    values = np.concatenate([one for one in launches if one is not None] or [np.array([])])
-    if not values.size:
-        where = RunDirectory(side.path).samples
-        raise UsageError(f"{where}: {summary.label}: has no samples, but statistics.json has a summary of them")
-    correlation = min(max(summary.autocorrelation or 0.0, 0.0), 0.95)
-    thinned = values[:: int(np.ceil((1 + correlation) / (1 - correlation)))] if summary.autocorrelated else values
-    return 1 / thinned if summary.better == "higher" and summary.definition != "observed" else thinned
+def _run_effect(tested: Sequence[Pair], alike: bool) -> RunEffect:
+    found = [Difference.of(*pair.medians) for pair in tested]
+    return run_effect.estimated(
+        np.array([one.log_ratio for one in found]),
+        np.array([one.error for one in found]),
+        [one.freedom for one in found],
+        alike,
+    )
 
 
-def _judged(pairs: Sequence[Pair], threshold: float, level: float) -> list[ComparedCase]:
-    different = [pair for pair in pairs if pair.basis != "same data"]
-    effects = [_effect(pair) for pair in different]
-    tests = _tests(different, level)
-    corrected = significance.corrected([test.p for test in tests])
-    judged = [
-        _case(pair, effect, test, float(q), threshold, level)
-        for pair, effect, test, q in zip(different, effects, tests, corrected, strict=True)
-    ]
-    return judged + [_same(pair) for pair in pairs if pair.basis == "same data"]
+def _common_change(run: RunEffect, tested: int, threshold: float) -> CommonChange | None:
+    if abs(run.shift) <= np.log1p(threshold):
+        return None
+    ratio, low, high = (float(np.exp(value)) for value in (run.shift, run.low, run.high))
+    return CommonChange(ratio=ratio, low=low, high=high, agreeing=run.agreeing, cases=tested)
 
 
-def _effect(pair: Pair) -> Effect:
-    name = f"{pair.a.spelling} {pair.a.metric}"
-    if pair.basis == "launches":
-        return effect.of_launches(*pair.medians, name)
-    return effect.of_samples(*pair.samples(), name)
-
-
-def _tests(pairs: Sequence[Pair], level: float) -> list[Significance]:
-    by_launch = [index for index, pair in enumerate(pairs) if pair.tested_by_launch]
-    found = significance.of_launches([pairs[index].medians for index in by_launch], len(pairs), level)
-    answers = dict(zip(by_launch, found, strict=True))
+def _judged(tested: Sequence[Pair], run: RunEffect, rules: Rules) -> list[ComparedCase]:
+    p = significance.p_values([pair.medians for pair in tested], run)
     return [
-        answers[index] if index in answers else significance.of_samples(*pair.samples())
-        for index, pair in enumerate(pairs)
+        _case(pair, run, one, float(q), len(tested), rules)
+        for pair, one, q in zip(tested, p, significance.corrected(p), strict=True)
     ]
 
 
-def _case(pair: Pair, found: Effect, test: Significance, q: float, threshold: float, level: float) -> ComparedCase:
-    verdict, reason = decide(pair.a.better, found, q, threshold, level)
+def _case(pair: Pair, run: RunEffect, p: float, q: float, tests: int, rules: Rules) -> ComparedCase:
+    found = effect.of_launches(*pair.medians, pair.name)
+    beside = found.over(float(np.exp(run.shift)))
+    verdict, reason = decide(pair.a.better, beside, q, rules.threshold, rules.level)
+    seen = None
+    if verdict == "inconclusive":
+        seen = significance.detectable(Difference.of(*pair.medians), run, tests, rules.level)
+    elif verdict in ("worse", "better") and (found.ratio > 1) != (beside.ratio > 1):
+        # It changed less than all others: neither a regression nor an improvement.
+        verdict, reason = "common change", f"{beside.ratio - 1:+.1%} beside the common change"
+    elif verdict == "no difference" and abs(run.shift) > np.log1p(rules.threshold):
+        verdict, reason = "common change", ""
     return _compared(
         pair.a,
         pair.b,
         verdict=verdict,
-        reason="; ".join(part for part in (reason, "" if pair.tested_by_launch else _few_launches(pair)) if part),
+        reason=reason,
         ratio=found.ratio,
         ratio_low=found.low,
         ratio_high=found.high,
-        basis=pair.basis,
-        test=test.test,
-        p=test.p,
-        smallest_p=test.smallest_p,
+        basis="launches",
+        test=significance.TEST,
+        p=p,
         p_corrected=q,
+        detectable=seen,
     )
 
 
@@ -223,23 +220,15 @@ def decide(better: str, found: Effect, q: float, threshold: float, level: float)
     return "no difference", ""
 
 
-def _few_launches(pair: Pair) -> str:
-    fewest = min(pair.a.launches, pair.b.launches)
-    plural = "es" if fewest != 1 else ""
-    return f"tested on samples: {fewest} launch{plural} cannot show differences between launches"
-
-
-def _same(pair: Pair) -> ComparedCase:
-    return _compared(
-        pair.a,
-        pair.b,
-        verdict="no difference",
-        reason="identical samples in both runs",
-        ratio=1.0,
-        ratio_low=1.0,
-        ratio_high=1.0,
-        basis="same data",
-    )
+def _untested(pair: Pair) -> ComparedCase:
+    """Return a case that needs no test, or has too few launches for one."""
+    if pair.is_same_data:
+        reason = "identical samples in both runs"
+        one = {"ratio": 1.0, "ratio_low": 1.0, "ratio_high": 1.0}
+        return _compared(pair.a, pair.b, verdict="no difference", reason=reason, basis="same data", **one)
+    reason = f"needs {LAUNCHES_FOR_VERDICT} launches, has {pair.fewest_launches}"
+    ratio = (pair.b.median or 0.0) / pair.a.median if pair.a.median else None
+    return _compared(pair.a, pair.b, verdict="inconclusive", reason=reason, ratio=ratio)
 
 
 def _without(a: Summary | None, b: Summary | None, reason: str) -> ComparedCase:
@@ -251,7 +240,7 @@ def _compared(a: Summary | None, b: Summary | None, **found: object) -> Compared
     known = a or b
     assert known is not None
     nothing = {"ratio": None, "ratio_low": None, "ratio_high": None, "basis": "none"}
-    untested = {"test": "", "p": None, "smallest_p": None, "p_corrected": None}
+    untested = {"test": "", "p": None, "p_corrected": None, "detectable": None}
     return ComparedCase.model_validate(
         {name: getattr(known, name) for name in Case.model_fields}
         | {name: getattr(known, name) for name in ("metric", "unit", "better", "definition")}

@@ -8,11 +8,11 @@ from typing import Literal
 from scope.plan.case import Case
 from scope.strict import Strict
 
-Verdict = Literal["worse", "better", "inconclusive", "no difference", "incomparable"]
-VERDICTS: list[Verdict] = ["worse", "better", "inconclusive", "no difference", "incomparable"]
+Verdict = Literal["worse", "better", "inconclusive", "common change", "no difference", "incomparable"]
+VERDICTS: list[Verdict] = ["worse", "better", "inconclusive", "common change", "no difference", "incomparable"]
 """In reading order."""
 
-Basis = Literal["launches", "samples", "same data", "none"]
+Basis = Literal["launches", "same data", "none"]
 
 
 class Factor(Strict):
@@ -40,16 +40,16 @@ class ComparedCase(Case):
     ratio_low: float | None
     ratio_high: float | None
     basis: Basis
-    """What the interval is computed from: launch medians, or the samples of single launches."""
+    """What the interval is computed from: launch medians, or nothing where there are too few launches."""
     a_launches: int
     b_launches: int
     test: str
     """The test behind `p`; empty when there was none."""
     p: float | None
-    smallest_p: float | None
-    """The smallest p that the rank-sum test can reach with this number of launches."""
     p_corrected: float | None
     """After Benjamini and Hochberg, over all cases that were tested."""
+    detectable: float | None
+    """The smallest relative change that nine of ten such comparisons would find, where there is no verdict."""
 
     @property
     def change(self) -> float | None:
@@ -64,6 +64,19 @@ class ComparedCase(Case):
         return self.ratio - 1 if self.better == "lower" else 1 - self.ratio
 
 
+class CommonChange(Strict):
+    """One factor by which the cases changed together."""
+
+    ratio: float
+    low: float
+    high: float
+    """Half of the cases changed by factors between these."""
+    agreeing: int
+    """Cases that agree with the factor."""
+    cases: int
+    """Cases that were tested."""
+
+
 class Comparison(Strict):
     """The result of `scope compare`."""
 
@@ -71,13 +84,17 @@ class Comparison(Strict):
     a: str
     b: str
     level: float
-    """The false-discovery rate that is controlled."""
+    """The share of comparisons of equal runs that may hold a false alarm."""
     threshold: float
     """Smaller relative changes count as no difference."""
     factors: list[Factor]
     """Differences that may explain a change but do not make the runs incomparable."""
     obstacles: list[Factor]
     """Differences between the machines that make every case incomparable."""
+    common: CommonChange | None
+    """Cases are judged beside it; None where it is below the threshold."""
+    spread: float
+    """Relative scatter of unchanged cases between the runs that their launches do not show."""
     cases: list[ComparedCase]
     """Worst first."""
 

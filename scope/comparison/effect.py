@@ -18,6 +18,10 @@ class Effect:
     low: float
     high: float
 
+    def over(self, factor: float) -> Effect:
+        """Return what is left of it beside a factor that all cases share."""
+        return Effect(self.ratio / factor, self.low / factor, self.high / factor)
+
 
 def of_launches(a: Floats, b: Floats, name: str, confidence: float = 0.95) -> Effect:
     """Compare launch medians, at least two on each side; shapes (launches of A,) and (launches of B,), positive.
@@ -28,26 +32,7 @@ def of_launches(a: Floats, b: Floats, name: str, confidence: float = 0.95) -> Ef
     random = seeded(name)
     medians_a = np.median(a[random.integers(a.size, size=(RESAMPLES, a.size))], axis=1)
     medians_b = np.median(b[random.integers(b.size, size=(RESAMPLES, b.size))], axis=1)
-    return _effect(a, b, medians_b / medians_a, expanded_tail(min(a.size, b.size), confidence))
-
-
-def of_samples(a: Floats, b: Floats, name: str, confidence: float = 0.95) -> Effect:
-    """Compare the samples of single launches, which say nothing of how launches differ.
-
-    The median of a resample of n values is the value at the median of n uniform numbers, which is distributed as
-    Beta((n+1)/2, (n+1)/2); drawing that place is drawing the resample (David & Nagaraja 2003, sec. 2.1).
-    """
-    random = seeded(name)
-    return _effect(a, b, _resampled(b, random) / _resampled(a, random), (1 - confidence) / 2)
-
-
-def _resampled(values: Floats, random: np.random.Generator) -> Floats:
-    shape = (values.size + 1) / 2
-    places = (random.beta(shape, shape, RESAMPLES) * values.size).astype(int)
-    return np.asarray(np.sort(values)[np.minimum(places, values.size - 1)])
-
-
-def _effect(a: Floats, b: Floats, ratios: Floats, tail: float) -> Effect:
+    tail = expanded_tail(min(a.size, b.size), confidence)
     ratio = float(np.median(b) / np.median(a))
-    low, high = np.quantile(ratios, [tail, 1 - tail])
+    low, high = np.quantile(medians_b / medians_a, [tail, 1 - tail])
     return Effect(ratio, min(float(low), ratio), max(float(high), ratio))

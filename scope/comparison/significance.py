@@ -1,4 +1,4 @@
-"""Whether a difference is more than chance: rank sums, and permutations pooled over the cases of a comparison."""
+"""Whether differences are more than chance: permutations of launches, pooled over the cases of a comparison."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
+from scope.comparison.run_effect import RunEffect
 from scope.samples.samples import Floats
 
+TEST = "pooled permutation of launch medians"
+
 _EXACT_SPLITS = 13_000
-"""All splits are enumerated up to 8 against 8 launches; above, the normal approximation is good."""
+"""All splits are enumerated up to 8 against 8 launches."""
 
 _POOLED_SPLITS = 1000
 """Splits of one case that enter the pool."""
@@ -23,61 +26,44 @@ _POOLED_SPLITS = 1000
 _SMALLEST_ERROR = 1e-3
 """Smaller relative standard errors are rounded up to this: smaller differences are of no interest."""
 
+_POWER = 0.9
+
 
 @dataclass(frozen=True)
-class Significance:
-    """The result of a test of one case."""
+class Difference:
+    """The difference of two sides' mean logarithms, from launch medians."""
 
-    test: str
-    p: float
-    smallest_p: float
-    """The smallest p that the rank-sum test can reach with this number of values."""
+    log_ratio: float
+    error: float
+    """Its standard error from the scatter of the launches."""
+    freedom: int
+    """Degrees of freedom of that error."""
 
-
-def rank_sum(a: Floats, b: Floats) -> float:
-    """Return the two-sided p of the rank-sum test (Wilcoxon 1945; Mann & Whitney 1947), exact where small."""
-    if comb(a.size + b.size, a.size) > _EXACT_SPLITS:
-        if np.all(np.concatenate([a, b]) == a[0]):
-            return 1.0
-        return float(stats.mannwhitneyu(a, b, alternative="two-sided").pvalue)
-    ranks = stats.rankdata(np.concatenate([a, b]))
-    sums = ranks[_splits(a.size, b.size)].sum(axis=1)
-    expected = a.size * ranks.mean()
-    return float(np.mean(np.abs(sums - expected) >= abs(ranks[: a.size].sum() - expected) - 1e-9))
+    @classmethod
+    def of(cls, a: Floats, b: Floats) -> Difference:
+        """Return the difference of launch medians, at least two on each side and positive."""
+        row = np.log(np.concatenate([a, b]))
+        inside = np.arange(row.size)[None, :] < a.size
+        mean, error = _differences(row, inside)
+        return cls(float(mean[0]), float(error[0]), row.size - 2)
 
 
-def smallest_rank_sum(a: int, b: int) -> float:
-    """Return the smallest two-sided p that the rank-sum test can reach with `a` and `b` values."""
-    return min(1.0, 2 / comb(a + b, a))
-
-
-def of_launches(pairs: Sequence[tuple[Floats, Floats]], tests: int, level: float) -> list[Significance]:
+def p_values(pairs: Sequence[tuple[Floats, Floats]], run: RunEffect) -> list[float]:
     """Test launch medians, one pair for each case; shapes (launches of A,) and (launches of B,), positive.
 
-    The rank-sum test is used where it can reject after correction for `tests` tests. With few launches it cannot:
-    6 against 6 reach no less than 2/924. Then the p of a case is the share of studentised differences at least
-    as large among all relabellings of launches of all cases with as many launches: the pooled permutation of
-    Tusher, Tibshirani & Chu (2001, PNAS 98, 5116-5121) and Storey & Tibshirani (2003, PNAS 100, 9440-9445).
+    The p of a case is the share of studentised differences at least as large among all relabellings of launches of
+    all cases with as many launches: the pooled permutation of Tusher, Tibshirani & Chu (2001, PNAS 98, 5116-5121)
+    and Storey & Tibshirani (2003, PNAS 100, 9440-9445). The effect that the runs have on all their cases is not a
+    difference of a case: its factor is taken out, and its scatter is added to the case's standard error.
     """
     shapes: dict[tuple[int, int], list[int]] = defaultdict(list)
     for index, (a, b) in enumerate(pairs):
         shapes[a.size, b.size].append(index)
-    answers: dict[int, Significance] = {}
-    for (n_a, n_b), members in shapes.items():
-        smallest = smallest_rank_sum(n_a, n_b)
-        if smallest * tests <= level:
-            found = [rank_sum(*pairs[index]) for index in members]
-            test = "rank sum of launch medians"
-        else:
-            found = _pooled([pairs[index] for index in members])
-            test = "pooled permutation of launch medians"
-        answers |= {index: Significance(test, p, smallest) for index, p in zip(members, found, strict=True)}
+    answers: dict[int, float] = {}
+    for members in shapes.values():
+        found = _pooled([pairs[index] for index in members], run)
+        answers |= dict(zip(members, found, strict=True))
     return [answers[index] for index in range(len(pairs))]
-
-
-def of_samples(a: Floats, b: Floats) -> Significance:
-    """Test the samples of single launches, which do not show differences between launches."""
-    return Significance("rank sum of samples", rank_sum(a, b), smallest_rank_sum(a.size, b.size))
 
 
 def corrected(p: Sequence[float]) -> Floats:
@@ -85,25 +71,42 @@ def corrected(p: Sequence[float]) -> Floats:
     return np.asarray(stats.false_discovery_control(p)) if len(p) else np.array([])
 
 
-def _pooled(pairs: Sequence[tuple[Floats, Floats]]) -> list[float]:
+def detectable(found: Difference, run: RunEffect, tests: int, level: float) -> float:
+    """Return the smallest relative change of one case that nine of ten such comparisons would find."""
+    error = float(np.hypot(max(found.error, _SMALLEST_ERROR), run.spread))
+    return float(np.expm1(standard_errors_seen(found.freedom, level / tests) * error))
+
+
+def standard_errors_seen(freedom: int, level: float) -> float:
+    """Return the difference that a t test at this level finds nine times in ten, in standard errors."""
+    return float(special.nctdtrinc(freedom, 1 - _POWER, stats.t.isf(level / 2, freedom)))
+
+
+def _pooled(pairs: Sequence[tuple[Floats, Floats]], run: RunEffect) -> list[float]:
     """Compare each case's difference with those of all relabellings of all cases; all of one shape."""
     n_a, n_b = pairs[0][0].size, pairs[0][1].size
     values = np.log(np.array([np.concatenate(pair) for pair in pairs]))
+    values[:, n_a:] -= run.shift
     first = _splits(n_a, n_b)
     if len(first) > _POOLED_SPLITS:
         chosen = np.random.default_rng(len(first)).choice(len(first), _POOLED_SPLITS, replace=False)
         first = first[np.concatenate([[0], chosen[chosen != 0]])]
     inside = np.zeros((len(first), n_a + n_b), dtype=np.bool_)
     np.put_along_axis(inside, first, True, axis=1)
-    every = np.abs(np.stack([_studentised(row, inside) for row in values]))
-    # The first split is the one that was made: the first n_a values are A's.
+    every = np.empty((len(values), len(first)))
+    for row, case in zip(every, values, strict=True):
+        difference, error = _differences(case, inside)
+        error = np.maximum(error, _SMALLEST_ERROR)
+        row[:] = np.abs(difference / error)
+        # The first split is the one that was made: the first n_a values are A's.
+        row[0] = abs(difference[0]) / np.hypot(error[0], run.spread)
     pool = np.sort(every.ravel())
     larger = pool.size - np.searchsorted(pool, every[:, 0] * (1 - 1e-12), side="left")
     return [float(count / pool.size) for count in larger]
 
 
-def _studentised(row: Floats, inside: NDArray[np.bool_]) -> Floats:
-    """Return the difference of means over its standard error for every split; shape (splits,)."""
+def _differences(row: Floats, inside: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return the difference of means and its standard error for every split; each of shape (splits,)."""
     n_a = int(inside[0].sum())
     n_b = row.size - n_a
     mean_a = np.where(inside, row, 0).sum(axis=1) / n_a
@@ -111,7 +114,7 @@ def _studentised(row: Floats, inside: NDArray[np.bool_]) -> Floats:
     squares_a = np.where(inside, (row - mean_a[:, None]) ** 2, 0).sum(axis=1)
     squares_b = np.where(inside, 0, (row - mean_b[:, None]) ** 2).sum(axis=1)
     error = np.sqrt(squares_a / (n_a * (n_a - 1)) + squares_b / (n_b * (n_b - 1)))
-    return np.asarray((mean_b - mean_a) / np.maximum(error, _SMALLEST_ERROR))
+    return np.asarray(mean_b - mean_a), np.asarray(error)
 
 
 def _splits(n_a: int, n_b: int) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ _STYLES: dict[Verdict, str] = {
     "worse": "bold red",
     "better": "green",
     "inconclusive": "yellow",
+    "common change": "dim",
     "no difference": "dim",
     "incomparable": "dim",
 }
@@ -25,7 +26,11 @@ def table(comparison: Comparison, every: bool = False) -> RenderableType:
     """Return a table of the cases that differ or may differ, or of all; the others are counted."""
     shown = [case for case in comparison.cases if every or case.verdict in ("worse", "better", "inconclusive")]
     return Group(
-        *_heading(comparison), *([_cases(shown)] if shown else []), *_counts(comparison), *_reasons(comparison)
+        *_heading(comparison),
+        *_common(comparison),
+        *([_cases(shown)] if shown else []),
+        *_counts(comparison),
+        *_reasons(comparison),
     )
 
 
@@ -38,17 +43,36 @@ def _heading(comparison: Comparison) -> Iterator[Text]:
     yield Text()
 
 
+def common_change(comparison: Comparison) -> str:
+    """Say by how much the cases changed together; empty where they did not."""
+    common = comparison.common
+    if common is None:
+        return ""
+    middle, low, high = (f"{100 * (ratio - 1):+.1f}" for ratio in (common.ratio, common.low, common.high))
+    return (
+        f"{common.agreeing} of {common.cases} cases changed together, by {middle} % (half [{low}, {high}]): "
+        "the machine was in another state during one of the runs, or all cases share a cause. "
+        "Each case is judged beside this change. `scope compare --measure A B` tells the two apart."
+    )
+
+
+def _common(comparison: Comparison) -> Iterator[Text]:
+    if words := common_change(comparison):
+        yield Text(f"{words}\n", style="bold yellow")
+
+
 def _cases(cases: list[ComparedCase]) -> Table:
     """Return the table; columns of fixed width come first, so that labels have the rest of the line."""
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
     grid.add_column("verdict", no_wrap=True)
-    for name in ("change [95 % interval]", "A", "B", "q"):
+    for name in ("change [95 % interval]", "detectable", "A", "B", "q"):
         grid.add_column(name, no_wrap=True, justify="right")
     grid.add_column("case")
     for case in cases:
         grid.add_row(
             Text(case.verdict, style=_STYLES[case.verdict]),
             change(case),
+            "" if case.detectable is None else f"{case.detectable:.0%}",
             units.quantity(case.a_median, case.unit),
             units.quantity(case.b_median, case.unit),
             "" if case.p_corrected is None else f"{case.p_corrected:.2g}",
@@ -59,8 +83,10 @@ def _cases(cases: list[ComparedCase]) -> Table:
 
 def change(case: ComparedCase) -> str:
     """Return the change from A to B with its interval: `+5.1 % [+4.0, +6.2]`."""
-    if case.ratio is None or case.ratio_low is None or case.ratio_high is None:
+    if case.ratio is None:
         return "–"
+    if case.ratio_low is None or case.ratio_high is None:
+        return f"{100 * (case.ratio - 1):+.1f} %"
     middle, low, high = (f"{100 * (ratio - 1):+.1f}" for ratio in (case.ratio, case.ratio_low, case.ratio_high))
     return f"{middle} % [{low}, {high}]"
 
@@ -71,7 +97,8 @@ def _counts(comparison: Comparison) -> Iterator[Text]:
     yield Text(", ".join(words) + "." if words else "Neither run has a result.", style="bold")
     yield Text(
         f"Changes below {comparison.threshold:.1%} count as no difference; "
-        f"at most {comparison.level:.0%} of the reported changes are expected to be false alarms.",
+        f"at most {comparison.level:.0%} of comparisons of equal runs show a change. "
+        "Detectable: the smallest change that nine of ten such comparisons would show.",
         style="dim",
     )
 

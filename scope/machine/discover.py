@@ -25,7 +25,7 @@ RunOnEveryHost = Callable[[Sequence[str]], str]
 
 STEERING = re.compile(
     r"(OMPI|OPAL|PRTE|PMIX|MPIR|MPICH|I_MPI|HYDRA|MV2|UCX|FI|PSM[23]?|NCCL|OMP|GOMP|KMP|GOTO|OPENBLAS|MKL|BLIS"
-    r"|SCOPE(?!_JOB_END))_|(LD_PRELOAD|LD_LIBRARY_PATH|MALLOC_\w+)$"
+    r"|SCOPE(?!_JOB_END))_|(LD_PRELOAD|LD_LIBRARY_PATH|MALLOC_\w+|GLIBC_TUNABLES)$"
     r"|SLURM_(CLUSTER_NAME|JOB_PARTITION|MPI_TYPE|(CPU|MEM)_BIND\w*|DISTRIBUTION)$|(PBS|LSB)_QUEUE$"
 )
 """The variables that control a batch job; others, such as its number, change every time."""

@@ -79,7 +79,9 @@ class Host(Strict):
     turbo: bool | None
     transparent_huge_pages: str
     load: float
-    """Runnable processes (one-minute load average) before the run: volatile."""
+    """One-minute load average before the run: volatile."""
+    run_queue: float | None = None
+    """Other processes that were running or waiting for a processor just before the run: volatile."""
     boot_id: str
     """Tells whether two hosts are one kernel."""
 

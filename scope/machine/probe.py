@@ -11,8 +11,10 @@ import json
 import os
 import re
 import sys
+import time
 import zlib
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from scope.machine import links, processors
@@ -22,6 +24,8 @@ NOTEWORTHY_FLAGS = {
     *("sse2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "amx_tile", "asimd", "sve", "sve2"),
     *("constant_tsc", "nonstop_tsc", "rdtscp", "tsc_known_freq", "hypervisor"),
 }
+LOOKS, LOOK_INTERVAL_S = 11, 0.01
+"""How the run queue is read."""
 PART_LENGTH = 1000
 """Characters per line of a message in parts; launchers forward longer ones torn and mixed with other hosts'."""
 
@@ -42,8 +46,25 @@ def probe(root: Path = Path("/")) -> dict[str, Any]:
         "turbo": turbo(root),
         "transparent_huge_pages": transparent_huge_pages(root),
         "load": float((text_of(root / "proc/loadavg").split() or ["0"])[0]),
+        "run_queue": run_queue(root),
         "boot_id": text_of(root / "proc/sys/kernel/random/boot_id"),
     }
+
+
+def run_queue(root: Path) -> float | None:
+    """Return the median number of runnable processes beside this one over a tenth of a second.
+
+    The load average still counts for a minute what has ended, such as a compilation.
+    """
+    seen = []
+    for look in range(LOOKS):
+        if look:
+            time.sleep(LOOK_INTERVAL_S)
+        words = text_of(root / "proc/loadavg").split()
+        if len(words) < 4 or not words[3].partition("/")[0].isdigit():
+            return None
+        seen.append(max(int(words[3].partition("/")[0]) - 1, 0))
+    return float(median(seen))
 
 
 def processor(root: Path) -> dict[str, Any]:

@@ -181,6 +181,28 @@ class RankState(Strict):
     """Whether it had reached the point that the others waited at."""
 
 
+class OverRanks(Strict):
+    """A count of every rank."""
+
+    sum: int
+    maximum: int
+
+
+class Disturbances(Strict):
+    """What else happened to the ranks and their hosts while the case was sampled, verification included."""
+
+    voluntary_switches: OverRanks
+    """A rank waited inside the kernel."""
+    involuntary_switches: OverRanks
+    """A rank had to leave its processor to another process."""
+    major_faults: OverRanks
+    """A page had to be read from a disk."""
+    migrations: OverRanks | None = None
+    """A rank went to another processor; None where the kernel does not tell."""
+    steal_s: float
+    """Processor time that a hypervisor withheld, over all processors of the host with the most."""
+
+
 class CaseRecord(Strict):
     """All raw times of one case in one launch, or the reason why there are none."""
 
@@ -198,6 +220,8 @@ class CaseRecord(Strict):
     duration_s: float
     verification: Verification | None = None
     work: Work | None = None
+    disturbances: Disturbances | None = None
+    """None in runs of before they were recorded."""
     stopped: Literal["precision", "budget", "repetitions", ""] = ""
     """Why sampling ended."""
     relative_interval: float | None = None

@@ -139,7 +139,7 @@ def test_silhouettes_and_agreements_are_those_of_scikit_learn(seed: int) -> None
 
 
 def test_k_means_squares_are_about_the_least_of_scikit_learn() -> None:
-    for seed in range(10):
+    for seed in range(4):
         runs = np.random.default_rng(seed).normal(size=(10 * FEWEST_MEMBERS, 4))
         for count, divided in divisions(runs).items():
             centroids = np.array([runs[divided.labels == number].mean(axis=0) for number in range(count)])

@@ -49,6 +49,9 @@ def summary(number: int, medians: Any, **changes: Any) -> Summary:
             "launch_medians": [float(value) for value in medians],
             "mean": float(np.mean(values)),
             "autocorrelated": False,
+            "between_modes": False,
+            "state_medians": [],
+            "launches_dependent": False,
             "invalid_share": 0.0,
             "converged_share": 1.0,
         }

@@ -35,15 +35,91 @@ def test_the_same_run_twice_differs_nowhere(golden_run):
 def test_healthy_runs_raise_almost_no_false_alarm(tmp_path):
     """40 comparisons of 40 cases drawn twice from one truth, launches differing by 1 %."""
     random = np.random.default_rng(11)
-    alarmed = alarms = 0
+    alarmed = 0
     for number in range(40):
         a, b = (drawn(random, 40, 6, 0.01, {}) for _ in range(2))
         counts = compare(*runs(tmp_path / str(number), a, b)).counts
-        alarms += counts["better"] + counts["worse"]
         alarmed += counts["better"] + counts["worse"] > 0
-    # At most 5 % of comparisons should hold a false alarm; 6 of 40 is four standard errors above that.
-    assert alarmed <= 6
-    assert alarms <= 0.005 * 40 * 40
+    # 1 % of comparisons may hold a false alarm; 3 of 40 is four standard errors above that.
+    assert alarmed <= 3
+
+
+@pytest.mark.parametrize("factor", [0.8, 1.03, 1.4])
+def test_a_state_that_persists_through_a_run_is_one_statement(tmp_path, factor):
+    random = np.random.default_rng(16)
+    a, b = drawn(random, 40, 6, 0.01, {}), factor * drawn(random, 40, 6, 0.01, {})
+    comparison = compare(*runs(tmp_path, a, b))
+    assert comparison.counts["better"] + comparison.counts["worse"] == 0
+    assert comparison.counts["common change"] >= 30
+    assert comparison.common is not None
+    assert comparison.common.ratio == pytest.approx(factor, abs=0.01)
+    assert comparison.common.agreeing >= 38
+
+
+def test_a_case_that_changes_beside_the_others_is_found_and_judged_against_them(tmp_path):
+    random = np.random.default_rng(17)
+    a, b = drawn(random, 40, 6, 0.005, {}), 1.2 * drawn(random, 40, 6, 0.005, {3: 0.1})
+    comparison = compare(*runs(tmp_path, a, b))
+    worse = [case for case in comparison.cases if case.verdict in ("worse", "better")]
+    assert [case.parameters["message_bytes"] for case in worse] == [3]
+    assert worse[0].ratio == pytest.approx(1.32, abs=0.02)
+
+
+def test_scatter_between_runs_that_launches_do_not_show_raises_no_alarm(tmp_path):
+    """Each case of the second run differs by about 3 % from the first, in all of its launches alike."""
+    random = np.random.default_rng(18)
+    alarmed = 0
+    for number in range(20):
+        a, b = (drawn(random, 60, 6, 0.003, {}) for _ in range(2))
+        b *= np.exp(random.normal(0, 0.03, 60))[:, None]
+        comparison = compare(*runs(tmp_path / str(number), a, b))
+        assert comparison.spread == pytest.approx(0.03, rel=0.6)
+        alarmed += comparison.counts["better"] + comparison.counts["worse"] > 0
+    assert alarmed <= 2
+
+
+def test_where_a_known_factor_differs_the_scatter_of_cases_is_its_effect(tmp_path):
+    random = np.random.default_rng(19)
+    a, b = (
+        drawn(random, 40, 6, 0.005, {}),
+        drawn(random, 40, 6, 0.005, dict.fromkeys(range(0, 40, 2), 0.3)),
+    )
+    other = golden.machine()
+    other["build"]["mpi"]["version"] = "6.0.0"
+    folder = runs(tmp_path, a, b)
+    write(folder[1], [summary(number, medians) for number, medians in enumerate(b)], other)
+    comparison = compare(*folder)
+    assert comparison.spread == 0
+    assert comparison.counts["worse"] == 20
+
+
+@pytest.mark.parametrize("launches", [1, 2, 3])
+def test_fewer_than_four_launches_are_no_verdict(tmp_path, launches):
+    random = np.random.default_rng(20)
+    a, b = drawn(random, 10, 6, 0.001, {}), drawn(random, 10, launches, 0.001, dict.fromkeys(range(10), 0.5))
+    comparison = compare(*runs(tmp_path, a, b))
+    assert {(case.verdict, case.reason) for case in comparison.cases} == {
+        ("inconclusive", f"needs 4 launches, has {launches}")
+    }
+    assert all(case.ratio == pytest.approx(1.5, abs=0.02) and case.ratio_low is None for case in comparison.cases)
+
+
+def test_what_is_inconclusive_says_which_change_would_have_been_seen(tmp_path):
+    """A change of that size is then found in about nine of ten comparisons; of a third of it in few."""
+    random = np.random.default_rng(21)
+    first = compare(*runs(tmp_path / "first", drawn(random, 20, 6, 0.05, {}), drawn(random, 20, 6, 0.05, {})))
+    detectable = np.array([case.detectable for case in first.cases if case.verdict == "inconclusive"])
+    assert detectable.size >= 15
+    typical = float(np.median(detectable))
+    found = dict.fromkeys((1 / 3, 1.0), 0)
+    for share in found:
+        for number in range(20):
+            a, b = drawn(random, 20, 6, 0.05, {}), drawn(random, 20, 6, 0.05, {4: share * typical})
+            comparison = compare(*runs(tmp_path / f"{share}-{number}", a, b))
+            found[share] += any(one.verdict == "worse" and one.parameters["message_bytes"] == 4
+                                for one in comparison.cases)  # fmt: skip
+    assert found[1.0] >= 13
+    assert found[1 / 3] <= 7
 
 
 def test_a_step_of_five_percent_in_one_case_of_fifty_is_found_and_nothing_else(tmp_path):
@@ -55,13 +131,12 @@ def test_a_step_of_five_percent_in_one_case_of_fifty_is_found_and_nothing_else(t
     assert changed[0] is comparison.cases[0]
     assert changed[0].ratio == pytest.approx(1.05, abs=0.01)
     assert changed[0].ratio_low < 1.05 < changed[0].ratio_high
-    assert changed[0].smallest_p == pytest.approx(2 / 924)
 
 
-def test_an_improvement_is_better_and_a_change_of_everything_is_found(tmp_path):
+def test_an_improvement_is_better(tmp_path):
     random = np.random.default_rng(13)
-    a, b = drawn(random, 30, 6, 0.01, {}), drawn(random, 30, 6, 0.01, dict.fromkeys(range(30), -0.1))
-    assert compare(*runs(tmp_path, a, b)).counts["better"] == 30
+    a, b = drawn(random, 30, 6, 0.01, {}), drawn(random, 30, 6, 0.01, dict.fromkeys(range(6), -0.1))
+    assert compare(*runs(tmp_path, a, b)).counts["better"] == 6
 
 
 def test_a_higher_rate_is_better(tmp_path):
@@ -86,17 +161,17 @@ def test_noise_as_large_as_the_change_leaves_the_question_open(tmp_path):
 @pytest.mark.parametrize(
     ("ratio", "low", "high", "q", "verdict"),
     [
-        (1.05, 1.04, 1.06, 0.01, "worse"),
-        (0.9, 0.88, 0.92, 0.01, "better"),
+        (1.05, 1.04, 1.06, 0.005, "worse"),
+        (0.9, 0.88, 0.92, 0.005, "better"),
         (1.01, 1.005, 1.015, 0.001, "no difference"),
         (1.0, 0.99, 1.01, 0.8, "no difference"),
         (1.0, 0.9, 1.1, 0.8, "inconclusive"),
         (1.03, 0.995, 1.045, 0.2, "inconclusive"),
-        (1.05, 0.99, 1.12, 0.01, "inconclusive"),
+        (1.05, 0.99, 1.12, 0.005, "inconclusive"),
     ],
 )
 def test_the_verdict_follows_from_effect_interval_and_test(ratio, low, high, q, verdict):
-    assert decide("lower", Effect(ratio, low, high), q, threshold=0.02, level=0.05)[0] == verdict
+    assert decide("lower", Effect(ratio, low, high), q, threshold=0.02, level=0.01)[0] == verdict
 
 
 @pytest.mark.parametrize(
@@ -186,27 +261,6 @@ def test_from_samples_to_verdict_a_slower_benchmark_is_found_and_no_other(golden
               for case in comparison.cases}  # fmt: skip
     assert judged["worse"] == ["mpi.barrier"] * len(golden.BARRIER_RANKS)
     assert "better" not in judged
-
-
-def test_single_launches_are_compared_by_their_samples_and_say_so(golden_raw, tmp_path):
-    a = changed(golden_raw, tmp_path / "a", {}, launches=1)
-    b = changed(golden_raw, tmp_path / "b", {"mpi.latency": 1.25}, launches=1)
-    worse = [case for case in compare(a, b).cases if case.verdict == "worse"]
-    assert {case.benchmark for case in worse} == {"mpi.latency"}
-    assert len(worse) >= 40
-    assert {(case.basis, case.test) for case in worse} == {("samples", "rank sum of samples")}
-    assert all("1 launch cannot show" in case.reason for case in worse)
-
-
-def test_three_launches_give_the_interval_and_their_samples_the_test(golden_raw, tmp_path):
-    a = changed(golden_raw, tmp_path / "a", {}, launches=3)
-    b = changed(golden_raw, tmp_path / "b", {"mpi.latency": 1.25, "network.latency": 0.8}, launches=3, seed=78)
-    comparison = compare(a, b)
-    worse = {case.benchmark for case in comparison.cases if case.verdict == "worse"}
-    better = {case.benchmark for case in comparison.cases if case.verdict == "better"}
-    assert (worse, better) == ({"mpi.latency"}, {"network.latency"})
-    tested = [case for case in comparison.cases if case.test]
-    assert {(case.basis, case.test) for case in tested} == {("launches", "rank sum of samples")}
 
 
 def test_the_page_escapes_what_comes_from_data(tmp_path):

@@ -66,6 +66,14 @@ def cores(allowed: list[int] | None, placement: str = "core") -> Change:
     return lambda context: with_launches(context, changed)
 
 
+def built(context: Context, before_s: float) -> Context:
+    """The native program was compiled so long before the run."""
+    build = context.machine.build
+    assert build is not None
+    then = build.model_copy(update={"built_unix_s": context.run.started_unix_s - before_s})
+    return replace(context, machine=context.machine.model_copy(update={"build": then}))
+
+
 def sorted_times(times: Times) -> Times:
     order = np.argsort(times.elapsed_s.max(axis=0))
     order = np.concatenate([np.flatnonzero(times.warmup), order[~times.warmup[order]]])
@@ -185,8 +193,13 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
     ),
     "machine_busy": (
         "machine-busy",
-        [lambda c: with_host(c, load=6.0)],
-        [as_it_is, lambda c: with_host(c, load=1.0)],
+        [lambda c: with_host(c, run_queue=6.0), lambda c: built(with_host(c, load=6.0), before_s=600)],
+        [
+            as_it_is,
+            lambda c: with_host(c, run_queue=1.0),
+            lambda c: with_host(c, load=6.0, run_queue=0.0),
+            lambda c: built(with_host(c, load=6.0), before_s=5),
+        ],
     ),
     "missing_cases": ("skipped-cases", [as_it_is], [nothing_skipped]),
     "node_types": ("node-types", [other_host(model="another")], [as_it_is, other_host()]),
@@ -270,10 +283,32 @@ def test_every_kind_is_tried() -> None:
 def test_worst_first(golden_context: Context) -> None:
     order = ["error", "warning", "advice", "information"]
     found = find_all(golden_context)
-    severities = [order.index(finding.severity) for finding in found]
-    assert severities == sorted(severities)
-    advice = [finding.lost or 0.0 for finding in found if finding.severity == "advice"]
+    places = [(finding.about == "measurement", order.index(finding.severity)) for finding in found]
+    assert places == sorted(places)
+    assert {about for about, _ in places} == {False, True}
+    advice = [f.at_stake or 0.0 for f in found if f.severity == "advice" and f.about == "cluster"]
     assert advice == sorted(advice, reverse=True)
+    assert advice[0] > 0
+
+
+def test_findings_of_one_cause_are_one(golden_context: Context) -> None:
+    found = find_all(golden_context)
+    causes = [(finding.about, finding.cause) for finding in found if finding.cause]
+    assert len(causes) == len(set(causes))
+    alone = [finding for kind in run_kinds().values() for finding in kind(golden_context)]
+    titles = sorted(title for finding in found for title in (finding.title, *finding.also))
+    assert titles == sorted(finding.title for finding in alone)
+
+
+def test_what_is_at_stake_is_the_loss_times_the_time_that_programs_spend_on_it(golden_context: Context) -> None:
+    shares = {
+        finding.where.get("layer"): (finding.at_stake or 0.0) / finding.lost
+        for finding in find_all(golden_context)
+        if finding.lost and finding.about == "cluster"
+    }
+    assert shares["algorithm"] == 1
+    assert 0 < shares["mpi"] < 1
+    assert shares["mpi"] == pytest.approx(shares["operation"])
 
 
 def test_the_golden_run_s_findings(golden_context: Context) -> None:

@@ -58,7 +58,7 @@ def test_a_link_with_an_injected_fault_is_reported_as_such(golden_context: Conte
 
 
 def test_hosts_of_a_lab_have_one_load_and_nothing_to_be_bound_to(golden_context: Context) -> None:
-    host = golden_context.machine.hosts[0].model_copy(update={"load": 40.0})
+    host = golden_context.machine.hosts[0].model_copy(update={"run_queue": 40.0})
     hosts = [host.model_copy(update={"name": name}) for name in ("a1", "a2")]
     apart = [one.model_copy(update={"boot_id": one.name}) for one in hosts]
     for made, kernels in ((hosts, 1), (apart, 2)):

@@ -248,9 +248,12 @@ def test_injected_clock_offsets_and_drifts_are_found(measure: Measure) -> None:
         assert all(abs(entry) < 0.5 for entries in case.series[0].entry_s for entry in entries)
 
 
-def test_one_host_needs_no_synchronisation(measure: Measure) -> None:
+def test_clocks_of_one_host_are_taken_as_one_and_held_against_each_other(measure: Measure) -> None:
     found = measure(2, ["mpi.barrier"]).launch.clock_synchronization
-    assert (found.hosts, found.error_s) == (1, 0)
+    assert found.hosts == 1
+    assert 0 < found.error_s < 0.2
+    off = measure(2, ["mpi.barrier"], SCOPE_FAULT="clock-skew:1:0.5:0").launch.clock_synchronization
+    assert off.error_s == pytest.approx(0.5, rel=0.4)
 
 
 def test_the_fallback_clock_measures_and_says_why(measure: Measure) -> None:

@@ -1,7 +1,7 @@
-"""One wrong byte in one of many thousand operations fails its case, wherever and whenever it comes.
+"""One wrong byte in one of many operations fails its case, wherever and whenever it comes; so do lost data.
 
-A message-passing library that flips one byte is preloaded under the native program. Each case has messages of a length of
-its own, by which the library knows its operations.
+A message-passing library that goes wrong is preloaded under the native program. Each case has messages of a
+length of its own, by which the library knows its operations.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scope.machine.machine import NativeBuild
-from tests.measure.conftest import Measure
+from tests.measure.conftest import Ended, Measure
 
 RANKS = 2
 MOVED = {
@@ -24,73 +24,171 @@ MOVED = {
     "mpi.gather": RANKS,
     "mpi.gatherv": RANKS,
 }
-COMBINED = ("mpi.reduce", "mpi.allreduce", "mpi.scan", "mpi.exscan", "mpi.reduce_scatter_block", "mpi.reduce_scatter")
-AT_THE_ROOT = ("mpi.gather", "mpi.gatherv", "mpi.reduce")
+COMBINED = (
+    "mpi.reduce",
+    "mpi.allreduce",
+    "mpi.scan",
+    "mpi.exscan",
+    "mpi.reduce_scatter_block",
+    "mpi.reduce_scatter",
+)
+ONE_SIDED = [
+    f"mpi.one_sided operation={operation} epoch={epoch}"
+    for operation in ("put", "get", "accumulate")
+    for epoch in ("fence", "lock", "pscw")
+]
+AT_RANK_0 = ("mpi.gather", "mpi.gatherv", "mpi.reduce", *ONE_SIDED)
 MESSAGES = [
     *("mpi.broadcast", "mpi.scatter", "mpi.scatterv", "mpi.gather", "mpi.gatherv", "mpi.allgather"),
-    *("mpi.allgatherv", "mpi.alltoall", "mpi.alltoallv", *COMBINED, "mpi.latency", "mpi.bandwidth", "mpi.comms1", "mpi.comms2"),
-    *("mpi.shift", "mpi.hot_potato", "mpi.message_rate", "mpi.overlap", "mpi.overheads", "mpi.pairs", "mpi.datatypes"),
+    *(
+        "mpi.allgatherv",
+        "mpi.alltoall",
+        "mpi.alltoallv",
+        *COMBINED,
+        "mpi.latency",
+        "mpi.bandwidth",
+        "mpi.comms1",
+        "mpi.comms2",
+    ),
+    *(
+        "mpi.shift",
+        "mpi.hot_potato",
+        "mpi.message_rate",
+        "mpi.overlap",
+        "mpi.overheads",
+        "mpi.pairs",
+        "mpi.datatypes",
+    ),
+    *("mpi.persistent", *ONE_SIDED),
 ]
-OTHERS = [
-    "operation.broadcast n=30",
-    "operation.scatter n=30",
-    "operation.gather n=30",
-    "operation.shift n=30",
-    "algorithm.matmul_striped n=48",
-    "algorithm.matmul_cannon n=48",
-    "algorithm.summa n=48",
-    "algorithm.sort_psrs n=4096",
-    "algorithm.relaxation n=48",
-    "application.npb_ft",
-    "application.npb_mg",
-    "application.npb_cg",
-]
-SAMPLING = "sampling.budget_s=0.1 sampling.minimum_span_s=0.1"
+# So many repetitions, however busy the machine is.
+REPETITIONS = "sampling.minimum_repetitions={0} sampling.maximum_repetitions={0}"
+SAMPLING = f"sampling.budget_s=60 sampling.minimum_span_s=0 {REPETITIONS.format(40)}"
 
 
-@pytest.fixture
-def corrupting(embedded_build: NativeBuild, tmp_path: Path) -> str:
-    library = tmp_path / "corrupting.so"
+@pytest.fixture(scope="module")
+def corrupting(embedded_build: NativeBuild, tmp_path_factory: pytest.TempPathFactory) -> str:
+    library = tmp_path_factory.mktemp("corrupting") / "corrupting.so"
     source = Path(__file__).with_name("corrupting.c")
     compiler = embedded_build.mpi.compiler.replace("mpicxx", "mpicc")
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", str(source), "-o", str(library)], check=True)
     return str(library)
 
 
-@pytest.mark.parametrize(("call", "place"), [(2, 0), (13, 100), (29, 37)])
-def test_one_wrong_byte_fails_the_case_of_its_message(
-    call: int, place: int, measure: Measure, corrupting: str
-) -> None:
+def messages(what: str) -> tuple[list[str], str]:
+    """Return every case of messages, and the rules by which `what` (CALL, PLACE) goes wrong in each."""
+    call, place = what.split()
     plan, rules = [], []
     for number, name in enumerate(MESSAGES):
         # Lengths that no message of the program's own has.
-        length = 8 * (1201 + number) if name in COMBINED else 513 + 16 * number
+        length = 8 * (1201 + number) if name in (*COMBINED, *ONE_SIDED) else 513 + 16 * number
         block = " block_bytes=1" if name == "mpi.datatypes" else ""
         plan.append(f"{name} message_bytes={length}{block} {SAMPLING}")
-        rank = 0 if name in AT_THE_ROOT else RANKS - 1
+        rank = 0 if name in AT_RANK_0 else RANKS - 1
         rules.append(f"{length * MOVED.get(name, 1)}:{call}:{rank}:{place}")
-    ended = measure(RANKS, plan, action="run", LD_PRELOAD=corrupting, CORRUPT=";".join(rules))
+    return plan, ";".join(rules)
+
+
+def expect_all_failed(ended: Ended) -> None:
+    cases = [case for case in ended.cases if case.status != "unavailable"]
+    assert [(case.benchmark, case.parameters) for case in cases if case.status == "ok"] == []
+    for case in cases:
+        assert "rank " in case.reason, case
+        assert "repetition " in case.reason, case
+    assert ended.code == 1
+
+
+@pytest.mark.parametrize("what", ["2 0%", "13 100%", "29 37%"])
+def test_one_wrong_byte_fails_the_case_of_its_message(what: str, measure: Measure, corrupting: str) -> None:
+    plan, rules = messages(what)
+    ended = measure(RANKS, plan, action="run", LD_PRELOAD=corrupting, CORRUPT=rules)
     assert ended.errors.count("corrupted byte") == len(MESSAGES)
-    passed = [case.benchmark for case in ended.cases if case.status == "ok"]
-    assert passed == []
-    for case in ended.cases:
-        assert "rank " in case.reason and "repetition " in case.reason, case
-    assert ended.code == 1
+    expect_all_failed(ended)
 
 
-@pytest.mark.parametrize("case", OTHERS)
-def test_one_wrong_byte_fails_what_is_computed_from_it(case: str, measure: Measure, corrupting: str) -> None:
-    plan = [f"{case} {SAMPLING}"]
-    receiver = 0 if case.startswith("operation.gather") else RANKS - 1
-    ended = measure(RANKS, plan, action="run", LD_PRELOAD=corrupting, CORRUPT=f"0:12:{receiver}:90")
-    assert "corrupted byte" in ended.errors
-    (found,) = ended.cases
-    assert found.status == "failed"
-    assert ended.code == 1
+@pytest.mark.parametrize("what", ["1 lost", "20 lost"])
+def test_lost_data_fail_the_case_of_their_message(what: str, measure: Measure, corrupting: str) -> None:
+    plan, rules = messages(what)
+    ended = measure(RANKS, plan, action="run", LD_PRELOAD=corrupting, CORRUPT=rules)
+    assert ended.errors.count("lost ") == len(MESSAGES)
+    expect_all_failed(ended)
+
+
+@pytest.mark.parametrize("what", ["90:37%", "1:lost"])
+def test_threads_notice(what: str, measure: Measure, corrupting: str) -> None:
+    call, place = what.split(":")
+    plan = [f"mpi.threads threads=2 oversubscription=allowed message_bytes=641 {SAMPLING}"]
+    options = ["--placement=threads"]
+    ended = measure(
+        RANKS, plan, *options, action="run", LD_PRELOAD=corrupting, CORRUPT=f"641:{call}:{RANKS - 1}:{place}"
+    )
+    expect_all_failed(ended)
+
+
+STREAMS = ("network.bandwidth", "network.bidirectional", "network.message_rate", "network.bisection")
+PROTOCOLS = ("tcp", "udp", "unix", "shm", "cma")
+TRANSPORTED = [f"{name} protocol={protocol}" for name in ("network.latency", *STREAMS) for protocol in PROTOCOLS]
+
+
+@pytest.mark.parametrize("fault", ["flip-byte:{}:3", "flip-byte:{}:61", "lose-data:{}"])
+def test_benchmarks_below_mpi_notice(fault: str, measure: Measure) -> None:
+    plan = [f"{case} message_bytes=777 {SAMPLING}" for case in TRANSPORTED]
+    faults = " ".join(fault.format(protocol) for protocol in PROTOCOLS)
+    expect_all_failed(measure(RANKS, plan, action="run", SCOPE_FAULT=faults))
+
+
+# Of each case a message of two processes: its bytes on the receiving rank, and where in a run one of this length
+# comes whose data are computed with. All runs receive equally many.
+COMPUTED = {
+    # First those whose lengths others have, too.
+    "application.npb_ep": (96, 1, 1),
+    "algorithm.scalapack_band_cholesky n=320": (440, 1, 1),
+    "algorithm.scalapack_qr n=61 block=8": (3904, 1, 1),
+    "operation.broadcast n=31": (7688, 1, 1),
+    "operation.scatter n=38": (5776, 1, 1),
+    "operation.gather n=35": (9800, 1, 1),
+    "operation.shift n=37": (10952, 1, 1),
+    "algorithm.matmul_striped n=46": (8464, 1, 1),
+    "algorithm.matmul_cannon n=44": (7744, 3, 2),
+    "algorithm.summa n=52 block=8 panel=16": (3328, 3, 2),
+    "algorithm.relaxation n=93": (744, 99, 90),
+    "algorithm.sort_psrs n=5000": (10056, 1, 1),
+    "algorithm.linpack n=60 block=8": (2368, 1, 1),
+    "algorithm.scalapack_lu n=57 block=8": (2112, 1, 1),
+    "algorithm.scalapack_cholesky n=59 block=8": (2240, 1, 1),
+    "algorithm.scalapack_pdgemm n=70 block=8": (17920, 1, 1),
+    "algorithm.scalapack_inverse n=63 block=8": (3520, 1, 1),
+    "algorithm.scalapack_symmetric_eigen n=78 block=8": (6080, 1, 1),
+    "algorithm.scalapack_band_lu n=300": (1680, 1, 1),
+    "application.npb_is": (130640, 1, 1),
+    "application.npb_cg": (5600, 416, 100),
+    "application.npb_mg": (800, 30, 21),
+    "application.npb_ft": (2097152, 8, 5),
+    "application.npb_lu": (8000, 53, 30),
+    "application.npb_sp": (8800, 202, 181),
+    "application.npb_bt": (12000, 122, 60),
+}
+ONCE = f"sampling.budget_s=60 sampling.minimum_span_s=0 {REPETITIONS.format(3)}"
+
+
+@pytest.mark.parametrize(("run", "byte"), [(0, 6), (1, 5), (2, 4)])
+def test_one_wrong_byte_fails_what_is_computed_from_it(
+    run: int, byte: int, measure: Measure, corrupting: str
+) -> None:
+    plan, rules = [], []
+    for case, (length, in_run, call) in COMPUTED.items():
+        receiver = 0 if case.startswith("operation.gather") else RANKS - 1
+        # A number inside the message; of keys, which are indices, the lowest byte.
+        place = length // 20 * 8 + (byte if "npb_is" not in case else 0)
+        plan.append(f"{case} {ONCE}")
+        rules.append(f"{length}:{run * in_run + call}:{receiver}:{place}")
+    ended = measure(RANKS, plan, action="run", LD_PRELOAD=corrupting, CORRUPT=";".join(rules))
+    expect_all_failed(ended)
 
 
 def test_without_a_wrong_byte_all_pass(measure: Measure, corrupting: str) -> None:
     plan = [f"{name} message_bytes=1024 {SAMPLING}" for name in MESSAGES]
+    plan += [f"{case} message_bytes=777 {SAMPLING}" for case in TRANSPORTED]
     ended = measure(RANKS, plan, action="run", LD_PRELOAD=corrupting)
     assert [case.benchmark for case in ended.cases if case.status != "ok"] == []
     assert ended.code == 0

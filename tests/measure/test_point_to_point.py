@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from scope.machine.machine import NativeBuild
@@ -141,7 +143,11 @@ def test_threads_need_a_library_that_was_told_of_them(measure: Measure) -> None:
 
 
 def test_children_answer_or_the_library_says_no(build: NativeBuild, measure: Measure) -> None:
-    ended = measure(1, ["mpi.spawn children=1"], native=build)
+    try:
+        ended = measure(1, ["mpi.spawn children=1"], native=build)
+    except subprocess.TimeoutExpired:
+        # The launcher of Open MPI 4 waits for ever for children, once in some dozens of times on a busy host.
+        ended = measure(1, ["mpi.spawn children=1"], native=build)
     (case,) = ended.cases
     if case.status == "unavailable":
         assert "cannot start 1 more processes" in case.reason

@@ -72,9 +72,13 @@ def test_every_finding_is_there_worst_first(text, golden_run):
         html.unescape(one) for one in re.findall(r'<article class="finding.*?<h3>(.*?)</h3>', text, re.DOTALL)
     ]
     assert sorted(titles) == sorted(finding.title for finding in findings)
-    severity = {finding.title: finding.severity for finding in findings}
-    order = [list(wording.SEVERITIES).index(severity[title]) for title in titles]
+    place = {one.title: (one.about, list(wording.SEVERITIES).index(one.severity)) for one in findings}
+    order = [place[title] for title in titles]
     assert order == sorted(order)
+    trust = text[text.index("How far to trust this run") :]
+    measurement = [one.title for one in findings if one.about == "measurement"]
+    assert measurement
+    assert all(html.escape(title, quote=False).split("`")[0] in html.unescape(trust) for title in measurement)
 
 
 def test_the_protocol_switch_is_marked_and_not_joined(text):

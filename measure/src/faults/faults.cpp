@@ -12,8 +12,8 @@
 namespace scope {
 namespace {
 
-constexpr std::array kinds = {"corrupt-payload", "wrong-result",  "wrong-pivot",
-                              "sleep",           "host-per-rank", "clock-skew"};
+constexpr std::array kinds = {"corrupt-payload", "wrong-result", "wrong-pivot",   "flip-byte",
+                              "lose-data",       "sleep",        "host-per-rank", "clock-skew"};
 
 }  // namespace
 
@@ -26,16 +26,24 @@ Faults Faults::from_environment() {
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
       throw std::invalid_argument(
           "SCOPE_FAULT=" + fault + ": must be one of corrupt-payload:BENCHMARK, " +
-          "wrong-result:BENCHMARK, wrong-pivot:BENCHMARK, sleep:BENCHMARK, host-per-rank, " +
-          "clock-skew:RANK:OFFSET_S:DRIFT");
+          "wrong-result:BENCHMARK, wrong-pivot:BENCHMARK, flip-byte:TRANSPORT:NUMBER, " +
+          "lose-data:TRANSPORT, sleep:BENCHMARK, host-per-rank, clock-skew:RANK:OFFSET_S:DRIFT");
     }
   }
   return faults;
 }
 
-bool Faults::asks(std::string_view kind, std::string_view benchmark) const {
-  return std::find(faults_.begin(), faults_.end(), std::string(kind) + ":" + std::string(benchmark)) !=
+bool Faults::asks(std::string_view kind, std::string_view subject) const {
+  return std::find(faults_.begin(), faults_.end(), std::string(kind) + ":" + std::string(subject)) !=
          faults_.end();
+}
+
+std::int64_t Faults::wrong_receive(std::string_view transport) const {
+  for (const auto& fault : faults_) {
+    const auto parts = split(fault, ':');
+    if (parts.size() == 3 && parts[0] == "flip-byte" && parts[1] == transport) return std::stoll(parts[2]);
+  }
+  return 0;
 }
 
 void Faults::corrupt_if_asked(std::string_view benchmark, const Communicator& world,

@@ -3,12 +3,15 @@
 // - corrupt-payload:BENCHMARK: alters the data that the last rank received, before verification
 // - wrong-result:BENCHMARK: alters the result of rank 0, before verification
 // - wrong-pivot:BENCHMARK: a factorisation exchanges other rows than the chosen ones
+// - flip-byte:TRANSPORT:NUMBER: one byte of the receive of that number is wrong, in every case on this transport
+// - lose-data:TRANSPORT: receives on this transport end without data
 // - sleep:BENCHMARK: the last rank never arrives at a repetition
 // - host-per-rank: every rank believes that it has a host of its own
 // - clock-skew:RANK:OFFSET_S:DRIFT: that rank's clock is off and drifts
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,7 +31,9 @@ class Faults {
   void hang_if_asked(std::string_view benchmark, const Communicator& world) const;
   std::string host(int rank) const;  // the host on which this rank believes to run
   ClockSkew clock_skew(int rank) const;
-  bool asks(std::string_view kind, std::string_view benchmark) const;
+  bool asks(std::string_view kind, std::string_view subject) const;
+  // The number, from 1, of the receive that is to go wrong; 0 where none is.
+  std::int64_t wrong_receive(std::string_view transport) const;
 
  private:
   std::vector<std::string> faults_;

@@ -144,6 +144,33 @@ void write_series(Json& json, const Series& series, Definition definition, int m
   json.end();
 }
 
+// The counts of all ranks together and of the rank with the most; the steal time of the host with the most.
+void write_disturbances(Json& json, const Disturbances& mine, const Communicator& world) {
+  const std::vector<double> counts{static_cast<double>(mine.voluntary_switches),
+                                   static_cast<double>(mine.involuntary_switches),
+                                   static_cast<double>(mine.major_faults),
+                                   static_cast<double>(mine.migrations.value_or(0)),
+                                   mine.migrations ? 0.0 : 1.0,
+                                   mine.steal_s};
+  const auto sums = reduce(counts, MPI_SUM, world);
+  const auto most = reduce(counts, MPI_MAX, world);
+  const auto write = [&](const char* name, int which) {
+    json.key(name);
+    json.object();
+    json.member("sum", static_cast<std::int64_t>(sums[which]));
+    json.member("maximum", static_cast<std::int64_t>(most[which]));
+    json.end();
+  };
+  json.key("disturbances");
+  json.object();
+  write("voluntary_switches", 0);
+  write("involuntary_switches", 1);
+  write("major_faults", 2);
+  if (sums[4] == 0) write("migrations", 3);
+  json.member("steal_s", most[5]);
+  json.end();
+}
+
 void write_outcome(Json& json, const Outcome& outcome, Definition definition, int most_in_full,
                    const Communicator& world) {
   json.key("verification");
@@ -160,6 +187,7 @@ void write_outcome(Json& json, const Outcome& outcome, Definition definition, in
   json.member("messages", outcome.work.messages);
   json.member("steps", outcome.work.steps);
   json.end();
+  write_disturbances(json, outcome.disturbances, world);
   json.member("stopped", outcome.stopped);
   if (outcome.relative_interval) json.member("relative_interval", *outcome.relative_interval);
   json.key("series");

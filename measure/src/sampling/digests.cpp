@@ -39,19 +39,24 @@ std::uint64_t digest(std::span<const std::byte> block) {
 
 }  // namespace
 
-std::string Digests::difference(std::span<const std::byte> data) {
+std::string Digests::difference(std::span<const std::span<const std::byte>> parts) {
   const bool first = blocks_.empty();
-  for (std::size_t at = 0, block = 0; at < data.size(); at += block_bytes, ++block) {
-    const std::size_t count = std::min(block_bytes, data.size() - at);
-    const std::uint64_t found = digest(data.subspan(at, count));
-    if (first) {
-      blocks_.push_back(found);
-    } else if (block >= blocks_.size() || blocks_[block] != found) {
-      return sentence({"bytes ", at, " to ", at + count - 1, " of ", data.size(),
-                       " differ from those of the first repetition on the same data"});
+  std::size_t block = 0;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const auto data = parts[part];
+    for (std::size_t at = 0; at < data.size(); at += block_bytes, ++block) {
+      const std::size_t count = std::min(block_bytes, data.size() - at);
+      const std::uint64_t found = digest(data.subspan(at, count));
+      if (first) {
+        blocks_.push_back(found);
+      } else if (block >= blocks_.size() || blocks_[block] != found) {
+        return sentence({"bytes ", at, " to ", at + count - 1, " of ", data.size(),
+                         (part == 0 ? " received" : " computed"),
+                         " differ from those of the first repetition on the same data"});
+      }
     }
   }
-  return "";
+  return block == blocks_.size() ? "" : "less data than after the first repetition on the same data";
 }
 
 }  // namespace scope

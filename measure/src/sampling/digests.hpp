@@ -17,8 +17,8 @@ class Digests {
   // What comes next is new data.
   void clear() { blocks_.clear(); }
 
-  // Empty when `data` equal the first data since `clear`, else the first block that differs.
-  std::string difference(std::span<const std::byte> data);
+  // Empty when `parts` equal the first ones since `clear`, else the first block that differs.
+  std::string difference(std::span<const std::span<const std::byte>> parts);
 
  private:
   std::vector<std::uint64_t> blocks_;

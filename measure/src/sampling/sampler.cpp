@@ -56,6 +56,7 @@ class Sampling {
         looped_repetition_s_(std::max(shortest_repetition_s, steps_per_repetition * setting.resolution_s)) {}
 
   Outcome sample() {
+    const Disturbances before = Disturbances::so_far();
     progress_.enter(Stage::warming_up);
     begin_group();
     const Times first = repeat(Cadence::isolated, 1);
@@ -71,6 +72,7 @@ class Sampling {
       sample_group(size);
       size = decide(seconds_since(start) - preparing_s_);
     }
+    outcome_.disturbances = Disturbances::so_far().since(before);
     settle_warmup();
     outcome_.work = benchmark_.work();
     return std::move(outcome_);
@@ -107,7 +109,9 @@ class Sampling {
     if (!benchmark_.repeats()) return;
     const auto start = std::chrono::steady_clock::now();
     Digests& digests = digests_[static_cast<std::size_t>(cadence)];
-    note_problem(digests.difference(benchmark_.received()), cadence);
+    auto parts = benchmark_.computed();
+    parts.insert(parts.begin(), benchmark_.received());
+    note_problem(digests.difference(parts), cadence);
     outcome_.verification.cost_s += seconds_since(start);
     preparing_s_ += seconds_since(start);
   }
@@ -149,6 +153,7 @@ class Sampling {
       elapsed_s *= static_cast<double>(fewest) / static_cast<double>(operations_);
       operations_ = fewest;
     }
+    for (auto& digests : digests_) digests.clear();  // of other numbers of operations
     repetition_s_ = elapsed_s;
   }
 
@@ -255,8 +260,7 @@ class Sampling {
 
   int group_size(std::size_t done) const {
     // As many as may suffice, then as many again: each decision costs the ranks a collective operation.
-    const int useful =
-        done == 0 ? policy_.minimum_repetitions + 1 : static_cast<int>(done);
+    const int useful = done == 0 ? policy_.minimum_repetitions + 1 : static_cast<int>(done);
     const int affordable = static_cast<int>(std::min(group_s / std::max(repetition_s_, 1e-9), 1e6));
     const int size = std::clamp(std::min({useful, affordable, largest_group}), 1, largest_group);
     return std::min(size, policy_.maximum_repetitions - static_cast<int>(done));
@@ -299,9 +303,9 @@ class Sampling {
   int on_these_data_ = 0;  // repetitions
   std::int64_t operations_ = 1;
   double repetition_s_ = 0;
-  double preparing_s_ = 0;           // spent on filling and verifying
-  std::vector<double> headline_;     // on the root, of every repetition; NaN where it does not count
-  std::array<Digests, 3> digests_;   // of each cadence
+  double preparing_s_ = 0;          // spent on filling and verifying
+  std::vector<double> headline_;    // on the root, of every repetition; NaN where it does not count
+  std::array<Digests, 3> digests_;  // of each cadence
   Cadence last_ = Cadence::isolated;
   Outcome outcome_;
 };

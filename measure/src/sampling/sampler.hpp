@@ -9,6 +9,7 @@
 #include "benchmark.hpp"
 #include "faults/faults.hpp"
 #include "progress/progress.hpp"
+#include "sampling/disturbances.hpp"
 
 namespace scope {
 
@@ -49,6 +50,7 @@ struct Outcome {
   std::vector<Series> series;
   Verification verification;
   Work work;
+  Disturbances disturbances;  // of this rank, from before the first repetition to after the last
   std::string stopped;
   std::optional<double> relative_interval;
 };

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "faults/faults.hpp"
 #include "text/words.hpp"
+#include "transports/faulty.hpp"
 
 namespace scope {
 
@@ -64,7 +66,13 @@ std::unique_ptr<Transport> connect(const std::string& name, const Partner& partn
   if (protocol == protocols.end())
     throw Unavailable("protocol=" + name + ": no such protocol on this platform");
   refuse_what_it_has_not(*protocol, options);
-  return protocol->connect(partner, options);
+  auto connected = protocol->connect(partner, options);
+  // What the one half sends and the other receives goes wrong there, on request of a test.
+  const Faults faults = Faults::from_environment();
+  const std::int64_t wrong = faults.wrong_receive(name);
+  const bool lost = faults.asks("lose-data", name);
+  if (partner.leads || (wrong == 0 && !lost)) return connected;
+  return std::make_unique<FaultyTransport>(std::move(connected), options.sleeps, wrong);
 }
 
 void Transport::send(std::span<const std::byte> message) {

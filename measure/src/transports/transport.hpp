@@ -54,6 +54,8 @@ class Transport {
   virtual double buffer_bytes() const { return 0; }
 
  protected:
+  friend class FaultyTransport;
+
   // Move as much as possible at once and return the number of bytes, 0 when they would block. With
   // `may_sleep` they wait in the kernel for the first byte.
   virtual std::size_t send_some(std::span<const std::byte> rest, bool may_sleep) = 0;

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from scope.findings.finding import Evidence
 from scope.findings.run.context import Context
+from scope.findings.settings import setting
 from scope.models.ladder.ladder import Ladder, Rung
 
 
@@ -32,6 +33,14 @@ class Loss(NamedTuple):
     def evidence(self) -> list[Evidence]:
         """The figures of both rungs."""
         return [Evidence(what=one.name, value=one.value or 0.0, unit=one.unit) for one in (self.below, self.rung)]
+
+
+def selecting_the_network(context: Context, found: Loss) -> str:
+    """Return how the library's network module is selected, unless the run did so or the path has no network."""
+    case = next((one for one in context.headlines if one.label == found.rung.name), None)
+    if "memory" in found.ladder.path or (case is not None and case.transport != "default"):
+        return ""
+    return f"; {setting(context.mpi, 'network stack')}"
 
 
 def losses(context: Context, quantity: str, layers: tuple[str, ...], tolerated: float) -> Iterator[Loss]:

@@ -12,13 +12,15 @@ LAWS = {
     "logarithmic_collective": "logarithmic",
     "logarithmic_reduce": "logarithmic",
 }
+STEPS, STEP = "logarithmic_collective", "t_s_s"
+"""The model of the barrier (equation 6.15) and its cost of one step."""
 LAWS |= {"linear_broadcast": "linear", "logarithmic_broadcast": "logarithmic"}
 
 
 def rows(reference: Reference, fits: list[Fit], origin: Origin) -> list[Row]:
     """Return, for each collective and message, how much longer all processes take than half of them.
 
-    The published figure follows from its law alone: (p - 1) successive messages, or ceil(log2 p) steps.
+    The sources print a law, and for some the cost of one of its steps: that alone is published.
     """
     return [row for growth in reference.growth for row in _rows(growth, fits, origin)]
 
@@ -35,14 +37,40 @@ def _rows(growth: Growth, fits: list[Fit], origin: Origin) -> list[Row]:
     chosen = [fit for fit in found if fit.chosen]
     # Where no law fits, the figures are shown nevertheless; any fit has the points.
     undecided = {_case(fit): fit for fit in found if _case(fit) not in map(_case, chosen)}
-    return [_row(growth, fit, origin) for fit in (*chosen, *undecided.values())]
+    return [
+        row
+        for fit in (*chosen, *undecided.values())
+        for row in (_ratio(growth, fit, origin), *_step(growth, fit, found, origin))
+    ]
 
 
 def _case(fit: Fit) -> str:
     return f"{fit.subject.benchmark} {sorted(fit.subject.parameters.items())}"
 
 
-def _row(growth: Growth, fit: Fit, origin: Origin) -> Row:
+def _step(growth: Growth, fit: Fit, found: list[Fit], origin: Origin) -> list[Row]:
+    """Return the cost of one logarithmic step beside the printed one, by the model of its equation."""
+    if growth.step_s is None:
+        return []
+    logarithmic = next((one for one in found if one.model == STEPS and _case(one) == _case(fit)), None)
+    fitted = next((one for one in logarithmic.parameters if one.name == STEP), None) if logarithmic else None
+    return [
+        Row(
+            row=f"{growth.words}: cost of one step",
+            published=growth.step_s,
+            predicted=None,
+            measured=fitted.value if fitted else None,
+            unit="s",
+            limit=None,
+            origin=origin,
+            size=int(fit.subject.parameters.get("message_bytes", 0)),
+            ranks=int(max(point.x for point in fit.points)),
+            remark=logarithmic.equation if logarithmic else "no logarithmic law was fitted here",
+        )
+    ]
+
+
+def _ratio(growth: Growth, fit: Fit, origin: Origin) -> Row:
     points = sorted(fit.points, key=lambda point: point.x)
     last = points[-1]
     half = min(points, key=lambda point: abs(point.x - last.x / 2))
@@ -55,7 +83,7 @@ def _row(growth: Growth, fit: Fit, origin: Origin) -> Row:
     message = f", {size} B" if size else ""
     return Row(
         row=f"{growth.words}{message}: {most} over {fewer} processes",
-        published=_steps(growth.law, most) / _steps(growth.law, fewer),
+        published=None,
         predicted=last.fitted / half.fitted if fit.chosen else None,
         measured=last.measured / half.measured,
         unit="1",
@@ -65,7 +93,3 @@ def _row(growth: Growth, fit: Fit, origin: Origin) -> Row:
         ranks=most,
         remark=f"chosen: {chosen} in the processes, {agrees}",
     )
-
-
-def _steps(law: str, ranks: int) -> int:
-    return ranks - 1 if law == "linear" else (ranks - 1).bit_length()

@@ -79,6 +79,8 @@ class Growth(Strict):
     parameters: dict[str, Value] = {}
     transport: str = "default"
     law: Literal["linear", "logarithmic"]
+    step_s: float | None = None
+    """The printed cost of one step of ceil(log2 p), in s; None where the source prints none."""
 
 
 class RateNetwork(Strict):

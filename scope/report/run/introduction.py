@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from scope import units
-from scope.findings.finding import Finding
+from scope.findings.finding import Finding, about
 from scope.machine.machine import Host, Machine
 from scope.models.ladder.ladder import Ladder, Rung
 from scope.report.run.contents import Contents
@@ -86,11 +86,15 @@ def _layer(rung: Rung) -> str:
 def _found(findings: list[Finding]) -> str:
     if not findings:
         return "There are no findings."
-    numbers = Counter(str(finding.severity) for finding in findings)
+    cluster, measurement = about(findings, "cluster"), about(findings, "measurement")
+    numbers = Counter(str(finding.severity) for finding in cluster)
     grave = [count(numbers[one], one) for one in ("error", "warning") if numbers[one]]
-    others = len(findings) - numbers["error"] - numbers["warning"]
+    others = len(cluster) - numbers["error"] - numbers["warning"]
     listed = sentence(grave + ([f"{others} less severe"] if others else []))
-    return f"{count(len(findings), 'finding')} ({listed}); most severe: {findings[0].title.rstrip('.')}."
+    trust = f" {count(len(measurement), 'finding')} about the measurement." if measurement else ""
+    if not cluster:
+        return trust.strip()
+    return f"{count(len(cluster), 'finding')} ({listed}); most severe: {cluster[0].title.rstrip('.')}.{trust}"
 
 
 def _host_kind(host: Host) -> str:

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from scope import units
-from scope.findings.finding import Finding
+from scope.findings.finding import Finding, about
 from scope.report import wording
 from scope.report.figure import Comparison, Figure, Table, origins
 from scope.report.order import level, level_rank
@@ -143,6 +143,7 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
     """Return everything on the page but the figures."""
     used = {one.definition for one in contents.summaries}
     facts: Facts = provenance(contents, samples)
+    cluster = about(contents.findings, "cluster")
     rejected = [fit for fit in contents.models.fits if not fit.chosen]
     return {
         "contents": contents,
@@ -153,9 +154,11 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "sentences": sentences(contents),
         "ladders": contents.models.ladders,
         "origins": origins(contents.summaries),
-        "findings": contents.findings,
-        "grave": kinds([one for one in contents.findings if one.severity != "information"]),
-        "rest": kinds([one for one in contents.findings if one.severity == "information"]),
+        "findings": cluster,
+        "grave": kinds([one for one in cluster if one.severity != "information"]),
+        "rest": kinds([one for one in cluster if one.severity == "information"]),
+        "trust": kinds(about(contents.findings, "measurement")),
+        "trusts": about(contents.findings, "measurement"),
         "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
         "rejected": outcomes(rejected),
         "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in contents.models.not_fitted],

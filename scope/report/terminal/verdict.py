@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
@@ -12,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scope import units
-from scope.findings.finding import Finding
+from scope.findings.finding import Finding, about
 from scope.models.ladder.ladder import Ladder, Rung
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
@@ -20,11 +21,12 @@ from scope.report.run.introduction import subject
 from scope.report.run.ladders import best_rungs, caption, length, retained
 from scope.report.terminal.console import console as terminal_console
 from scope.report.terminal.console import draws
-from scope.report.wording import count, direction
+from scope.report.wording import count, direction, sentence
 
 WIDTH = 100
 _LADDER_LINES = 27
-_FINDING_LINES = 14
+_FINDING_LINES = 12
+_TRUST_LINES = 3
 """Together about one screen."""
 _LAYER_COLUMNS = 12
 _BAR_COLUMNS = 36
@@ -92,17 +94,28 @@ def _bar(share: float, blocks: bool) -> str:
 
 
 def told(findings: list[Finding]) -> Iterator[Text]:
-    """Yield the findings, one of each kind, as many as fit on the screen."""
+    """Yield the findings about the cluster, as many as fit on the screen, then those about the measurement."""
     if not findings:
         yield Text("There are no findings.", style="bold")
         return
-    yield Text(count(len(findings), "finding") + ", worst first", style="bold")
+    cluster, measurement = about(findings, "cluster"), about(findings, "measurement")
+    yield Text(count(len(cluster), "finding") + (", worst first" if cluster else ""), style="bold")
+    yield from _listed(cluster, _FINDING_LINES, with_advice=True)
+    if measurement:
+        yield Text()
+        yield Text(f"How far to trust this run: {_severities(measurement)}", style="bold")
+        grave = [one for one in measurement if one.severity in ("error", "warning")]
+        yield from _listed(grave, _TRUST_LINES, with_advice=False)
+
+
+def _listed(findings: list[Finding], left: int, with_advice: bool) -> Iterator[Text]:
+    """Yield findings, one of each kind, until the lines are used up."""
     kinds: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         kinds.setdefault((finding.severity, finding.code), []).append(finding)
-    shown, left = 0, _FINDING_LINES
+    shown = 0
     for alike in kinds.values():
-        lines = list(_finding(alike[0], len(alike) - 1, with_advice=shown == 0))
+        lines = list(_finding(alike[0], len(alike) - 1, with_advice=with_advice and shown == 0))
         if len(lines) > left:
             yield Text(f"  and {count(len(findings) - shown, 'more finding')} in the report", style="dim")
             return
@@ -111,10 +124,19 @@ def told(findings: list[Finding]) -> Iterator[Text]:
         yield from lines
 
 
+def _severities(findings: list[Finding]) -> str:
+    """Count what is grave: `2 warnings and 1 note`."""
+    numbers = Counter(str(one.severity) for one in findings)
+    notes = numbers["advice"] + numbers["information"]
+    words = [count(numbers[one], one) for one in ("error", "warning") if numbers[one]]
+    return sentence([*words, *([count(notes, "note")] if notes else [])])
+
+
 def _finding(finding: Finding, others: int, with_advice: bool) -> Iterator[Text]:
     """Yield the worst finding of its kind with the number of others."""
     indent = " " * (2 + _LAYER_COLUMNS)
-    title = finding.title + (f" (and {others} more of this kind)" if others else "")
+    causes = f" (and {len(finding.also)} more with this cause)" if finding.also else ""
+    title = finding.title + (causes or (f" (and {others} more of this kind)" if others else ""))
     lines = textwrap.wrap(title, WIDTH - len(indent)) or [finding.code]
     for index, line in enumerate(lines):
         lead = (f"  {finding.severity:<{_LAYER_COLUMNS}}", _STYLES[finding.severity]) if index == 0 else indent

@@ -59,6 +59,7 @@ class Block {
   double* at(int row, int column) {
     return memory_.as<double>().data() + line + (row + 1) * stride_ + column;
   }
+  std::span<const std::byte> bytes() { return memory_.bytes(); }
   int rows() const { return rows_; }
   int columns() const { return columns_; }
   Stride stride() const { return stride_; }
@@ -143,10 +144,11 @@ class Relaxation final : public Benchmark {
     return {checks, problem.empty() ? in_change : problem};
   }
 
-  // The middle row of the result on the root, of the block elsewhere.
-  std::span<std::byte> received() override {
-    double* const row = communicator_.root() ? whole_at(size_ / 2, 0) : current_->at(current_->rows() / 2, 0);
-    return std::as_writable_bytes(std::span(row, communicator_.root() ? size_ : current_->columns()));
+  // The result on the root, the block elsewhere.
+  std::span<std::byte> received() override { return communicator_.root() ? whole_.bytes() : packed_block(); }
+  // The block with its halo.
+  std::vector<std::span<const std::byte>> computed() override {
+    return {current_->bytes(), std::as_bytes(std::span(&change_, 1))};
   }
   bool loops() const override { return false; }
 
@@ -441,11 +443,26 @@ class Relaxation final : public Benchmark {
     return text;
   }
 
+  // The points of the block as they were collected.
+  std::span<std::byte> packed_block() {
+    const auto points = static_cast<std::size_t>(current_->rows()) * current_->columns();
+    return mine_.bytes().first(points * sizeof(double));
+  }
   std::string block_problem() {
-    return points_problem(first_row(), current_->rows(), first_column(), current_->columns(),
-                          [this](int row, int column) { return *current_->at(row, column); });
+    const double* const points = mine_.as<double>().data();
+    return points_problem(
+        first_row(), current_->rows(), first_column(), current_->columns(),
+        [=, this](int row, int column) { return points[row * current_->columns() + column]; });
   }
   std::string result_problem() {
+    for (int row = -1; row <= size_; ++row) {
+      const bool outside = row < 0 || row == size_;
+      for (int column = -1; column <= size_; column += outside ? 1 : size_ + 1) {
+        const double right = problem_->start(row, column);
+        if (*whole_at(row, column) != right)
+          return wrong_point(row, column, *whole_at(row, column), {right, right});
+      }
+    }
     return points_problem(0, size_, 0, size_, [this](int row, int column) { return *whole_at(row, column); });
   }
 

@@ -53,6 +53,9 @@ class BandSolve : public ScalapackCase<Real> {
   std::span<std::byte> received() override {
     return std::as_writable_bytes(std::span(b_.data(), static_cast<std::size_t>(columns_)));
   }
+  std::vector<std::span<const std::byte>> computed() override {
+    return {std::as_bytes(std::span(a_))};
+  }  // the factors
 
   static int band(const Parameters& parameters) { return static_cast<int>(parameters.integer("band")); }
 

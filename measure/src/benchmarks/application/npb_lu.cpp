@@ -269,6 +269,10 @@ class OverRelaxedFlow final : public Kernel {
     return published;
   }
 
+  std::vector<std::span<const std::byte>> solution() override {
+    return {cell_->u.bytes(), cell_->residual.bytes()};
+  }
+
   // Integral of the pressure over the faces of a box within the grid, by the trapezoidal rule.
   double surface_integral() {
     const int n = problem_.n;

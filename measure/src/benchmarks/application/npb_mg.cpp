@@ -235,6 +235,9 @@ class Multigrid final : public Kernel {
 
   std::vector<double> results() override { return {norm_}; }
   std::vector<Published> published() const override { return {{"norm of the residual", problem_.norm}}; }
+  std::vector<std::span<const std::byte>> solution() override {
+    return {finest_level().u.bytes(), finest_level().r.bytes()};
+  }
 
   double operations() const override {
     return 58.0 * std::pow(static_cast<double>(problem_.side), 3) * problem_.iterations;

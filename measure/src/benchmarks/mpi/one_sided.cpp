@@ -1,7 +1,9 @@
 // mpi.one_sided: put, get and accumulate into another process's memory, under each synchronisation mode.
 //
-// Timed: one operation with its synchronisation on rank 0's clock, until it is complete at both ends: a pair
-// of fences, a passive-target lock and unlock, or post/start and complete/wait.
+// Timed: one operation with its synchronisation (a pair of fences; a passive-target lock and unlock; post/start and
+// complete/wait) between a change of the data by their owner and the look at them by their receiver, which make the
+// data cross from one process to the other in every operation.
+#include <algorithm>
 #include <vector>
 
 #include "benchmark.hpp"
@@ -15,13 +17,19 @@ constexpr int target = 1;
 constexpr int tag = 19;
 constexpr std::int64_t line_bytes = 64;
 constexpr std::uint64_t summand = 0x0101010101010101u;
+// Operations of a repetition go to places of their own, as many as fit into this.
+constexpr std::int64_t room = std::int64_t{2} << 20;
+constexpr std::int64_t most_places = 65;
+
+std::int64_t in_lines(std::int64_t bytes) {
+  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+}
 
 // Memory of rank 1 that rank 0 may access, in whole cache lines as in programs.
 class Window {
  public:
   Window(std::int64_t bytes, MPI_Comm comm) : bytes_(bytes) {
-    const std::int64_t lines = (bytes + line_bytes - 1) / line_bytes;
-    MPI_Win_allocate(lines * line_bytes, 1, MPI_INFO_NULL, comm, &memory_, &handle_);
+    MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, comm, &memory_, &handle_);
   }
   ~Window() { MPI_Win_free(&handle_); }
   Window(const Window&) = delete;
@@ -58,76 +66,88 @@ class Partner {
   MPI_Group group_ = MPI_GROUP_NULL;
 };
 
+// Operates on the first word of every cache line.
+template <class Touch>
+void for_each_line(std::span<std::byte> lines, Touch touch) {
+  auto* const words = reinterpret_cast<volatile std::uint64_t*>(lines.data());
+  for (std::size_t at = 0; at < lines.size(); at += line_bytes) touch(words[at / sizeof(std::uint64_t)]);
+}
+
 class OneSided final : public Benchmark {
  public:
   OneSided(const Parameters& parameters, const Communicator& communicator)
-      : operation_(parameters.choice("operation")),
-        synchronization_(parameters.choice("epoch")),
+      : put_(parameters.choice("operation") == "put"),
+        get_(parameters.choice("operation") == "get"),
+        epoch_(parameters.choice("epoch")),
         origin_(communicator.root()),
+        receives_(origin_ == get_),
+        rank_(communicator.rank()),
         comm_(communicator.handle()),
         bytes_(checked(parameters)),
-        local_(bytes_),
-        window_(bytes_, communicator.handle()),
-        partner_(communicator) {
-    local_.clear();
-  }
+        stride_(in_lines(bytes_)),
+        places_(std::clamp<std::int64_t>(room / stride_, 1, most_places)),
+        contents_(stride_),
+        local_(get_ ? places_ * stride_ : stride_),
+        window_(get_ ? stride_ : places_ * stride_, communicator.handle()),
+        partner_(communicator) {}
 
   Work work() const override { return {.bytes = static_cast<double>(bytes_), .messages = 1}; }
+  std::int64_t most_operations() const override { return std::max<std::int64_t>(1, places_ - 1); }
 
-  // Data to be read or added to lie at the target, data to be written at the origin.
   void fill(std::uint64_t seed) override {
-    done_ = 0;
-    const bool source = operation_ == "put" ? origin_ : !origin_;
-    set_window([&](std::span<std::byte> bytes) {
-      if (source)
-        write_pattern(bytes, seed);
-      else
-        std::fill(bytes.begin(), bytes.end(), std::byte{0});
-    });
-    if (operation_ == "put" && origin_) write_pattern(local_.bytes(), seed);
-    if (operation_ == "get") local_.clear();
-    if (operation_ == "accumulate") {
-      for (auto& word : local_.as<std::uint64_t>()) word = summand;
-    }
+    seed_ = seed;
+    contents_.clear();
+    write_pattern(contents_.bytes().first(bytes_), seed);
   }
 
   void run(Repetition& repetition) override {
-    if (synchronization_ == "fence") {
-      MPI_Win_fence(0, window_.handle());
-      repetition.time([this] {
-        if (origin_) access();
-        MPI_Win_fence(0, window_.handle());
-      });
-    } else if (synchronization_ == "pscw") {
-      repetition.time([this] { origin_ ? start_and_complete() : post_and_wait(); });
-    } else if (origin_) {
-      repetition.time([this] {
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, window_.handle());
-        access();
-        MPI_Win_unlock(target, window_.handle());
-      });
+    MPI_Barrier(comm_);  // the last get has ended
+    used_ = repetition.calls();
+    seen_ = 0;
+    set_window([this](std::span<std::byte> bytes) { restore(bytes, get_ || !put_); });
+    restore(local_.bytes(), put_);
+    if (!put_ && !get_) {
+      for (auto& word : local_.as<std::uint64_t>()) word = summand;
     }
-    if (synchronization_ == "lock") meet();
+    MPI_Barrier(comm_);
+    if (epoch_ == "fence") {
+      repetition.time([this](std::int64_t i) { get_ ? get_between_fences(i) : write_between_fences(i); });
+    } else if (epoch_ == "pscw") {
+      repetition.time([this](std::int64_t i) { origin_ ? start_and_complete(i) : post_and_wait(i); });
+    } else {
+      repetition.time([this](std::int64_t i) { origin_ ? lock_and_unlock(i) : serve(i); });
+    }
   }
 
-  Check verify(std::uint64_t seed) override {
-    std::uint64_t operations = done_;
-    MPI_Bcast(&operations, 1, MPI_UINT64_T, 0, comm_);
-    if (operation_ == "get") {
-      return origin_ ? Check{bytes_, pattern_problem(local_.bytes(), seed)} : Check{};
+  // All operations of the last repetition.
+  Check verify(std::uint64_t) override {
+    Check check;
+    if (!receives_) return check;
+    Buffer found(used_ * stride_);
+    set_window([&](std::span<std::byte>) { std::copy_n(received().data(), found.size(), found.data()); });
+    Buffer expected(stride_);
+    for (std::int64_t number = 0; number < used_ && check.problem.empty(); ++number) {
+      restore(expected.bytes(), true);
+      if (put_) *expected.as<std::uint64_t>().data() = stamp(number);
+      if (get_) for_each_line(expected.bytes(), [&](volatile std::uint64_t& word) { word = stamp(number); });
+      for (auto& word : expected.as<std::uint64_t>().first(put_ || get_ ? 0 : bytes_ / 8)) word += summand;
+      check.checks += bytes_;
+      const std::byte* const place = found.data() + number * stride_;
+      const auto wrong = std::mismatch(place, place + stride_, expected.data()).first - place;
+      if (wrong < stride_) {
+        check.problem = sentence({"operation ", number + 1, ": byte ", wrong, " of ", bytes_, " is wrong"});
+      }
     }
-    if (origin_) return {};
-    Buffer seen(bytes_);
-    set_window([&](std::span<std::byte> bytes) { std::copy(bytes.begin(), bytes.end(), seen.data()); });
-    if (operation_ == "accumulate") {
-      for (auto& word : seen.as<std::uint64_t>()) word -= operations * summand;
-    }
-    return {bytes_, pattern_problem(seen.bytes(), seed)};
+    return check;
   }
 
   std::span<std::byte> received() override {
-    if (operation_ == "get") return origin_ ? local_.bytes() : std::span<std::byte>();
-    return origin_ ? std::span<std::byte>() : window_.bytes();
+    if (!receives_) return {};
+    return (origin_ ? local_.bytes() : window_.bytes()).first(used_ * stride_);
+  }
+  // The words that were looked at when each operation ended.
+  std::vector<std::span<const std::byte>> computed() override {
+    return {std::as_bytes(std::span(&seen_, 1))};
   }
 
  private:
@@ -138,53 +158,131 @@ class OneSided final : public Benchmark {
                                 ": integers of 8 bytes are added; must be a multiple of 8"}));
   }
 
-  // A process accesses its own window's memory only under a lock.
-  template <class Touch>
-  void set_window(Touch touch) {
-    int rank = 0;
-    MPI_Comm_rank(comm_, &rank);
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, window_.handle());
-    touch(window_.bytes());
-    MPI_Win_unlock(rank, window_.handle());
+  // The contents in every place, or zeros.
+  void restore(std::span<std::byte> places, bool filled) {
+    for (std::size_t at = 0; at < places.size(); at += stride_) {
+      filled ? std::copy_n(contents_.data(), stride_, places.data() + at)
+             : std::fill_n(places.data() + at, stride_, std::byte{0});
+    }
+  }
+  std::uint64_t stamp(std::int64_t number) const {
+    return pattern_word(seed_, ~static_cast<std::uint64_t>(number));
   }
 
-  void access() {
+  // A process accesses its own window's memory only under a lock, or between epochs.
+  template <class Touch>
+  void set_window(Touch touch) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank_, 0, window_.handle());
+    touch(window_.bytes());
+    MPI_Win_unlock(rank_, window_.handle());
+  }
+
+  // Before every operation. Of what is put one word is new: the target's copy of every line is stale anyway.
+  void change(std::int64_t number) {
+    if (put_ && origin_) *local_.as<std::uint64_t>().data() = stamp(number);
+    if (get_ && !origin_) {
+      const std::uint64_t word_of_all = stamp(number);
+      for_each_line(window_.bytes(), [=](volatile std::uint64_t& word) { word = word_of_all; });
+    }
+  }
+
+  // After every operation.
+  void look(std::int64_t number) {
+    std::uint64_t sum = 0;
+    for_each_line(received().subspan(number * stride_, stride_),
+                  [&](volatile std::uint64_t& word) { sum += word; });
+    seen_ += sum;
+  }
+
+  void access(std::int64_t number) {
     const int bytes = static_cast<int>(bytes_);
-    ++done_;
-    if (operation_ == "put") {
-      MPI_Put(local_.data(), bytes, MPI_BYTE, target, 0, bytes, MPI_BYTE, window_.handle());
-    } else if (operation_ == "get") {
-      MPI_Get(local_.data(), bytes, MPI_BYTE, target, 0, bytes, MPI_BYTE, window_.handle());
+    const MPI_Aint place = number * stride_;
+    if (put_) {
+      MPI_Put(local_.data(), bytes, MPI_BYTE, target, place, bytes, MPI_BYTE, window_.handle());
+    } else if (get_) {
+      MPI_Get(local_.data() + place, bytes, MPI_BYTE, target, 0, bytes, MPI_BYTE, window_.handle());
     } else {
-      MPI_Accumulate(local_.data(), bytes / 8, MPI_UINT64_T, target, 0, bytes / 8, MPI_UINT64_T, MPI_SUM,
+      MPI_Accumulate(local_.data(), bytes / 8, MPI_UINT64_T, target, place, bytes / 8, MPI_UINT64_T, MPI_SUM,
                      window_.handle());
     }
   }
 
-  void start_and_complete() {
-    MPI_Win_start(partner_.group(), 0, window_.handle());
-    access();
-    MPI_Win_complete(window_.handle());
-    MPI_Recv(nullptr, 0, MPI_BYTE, target, tag, comm_, MPI_STATUS_IGNORE);
+  void tell() { MPI_Send(nullptr, 0, MPI_BYTE, 1 - rank_, tag, comm_); }
+  void hear() { MPI_Recv(nullptr, 0, MPI_BYTE, 1 - rank_, tag, comm_, MPI_STATUS_IGNORE); }
+
+  void write_between_fences(std::int64_t number) {
+    change(number);
+    MPI_Win_fence(0, window_.handle());
+    if (origin_) access(number);
+    MPI_Win_fence(0, window_.handle());
+    if (origin_) return hear();
+    look(number);
+    tell();
   }
-  void post_and_wait() {
+  void get_between_fences(std::int64_t number) {
+    change(number);
+    MPI_Win_fence(0, window_.handle());
+    if (origin_) access(number);
+    MPI_Win_fence(0, window_.handle());
+    if (origin_) look(number);
+  }
+
+  void start_and_complete(std::int64_t number) {
+    change(number);
+    MPI_Win_start(partner_.group(), 0, window_.handle());
+    access(number);
+    MPI_Win_complete(window_.handle());
+    receives_ ? look(number) : hear();
+  }
+  void post_and_wait(std::int64_t number) {
+    change(number);
     MPI_Win_post(partner_.group(), 0, window_.handle());
     MPI_Win_wait(window_.handle());
-    MPI_Send(nullptr, 0, MPI_BYTE, 0, tag, comm_);
+    if (!receives_) return;
+    look(number);
+    tell();
   }
 
-  // Inside this call rank 1 lets its library make progress, and leaves when rank 0 has finished.
-  void meet() { MPI_Barrier(comm_); }
+  // The target knows of an epoch that it takes no part in only by messages.
+  void lock_and_unlock(std::int64_t number) {
+    change(number);
+    if (receives_) {
+      tell();
+      hear();
+    }
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, window_.handle());
+    access(number);
+    MPI_Win_unlock(target, window_.handle());
+    if (receives_) return look(number);
+    tell();
+    hear();
+  }
+  void serve(std::int64_t number) {
+    hear();
+    set_window([=, this](std::span<std::byte>) {
+      change(number);
+      if (receives_) look(number);
+    });
+    tell();
+  }
 
-  std::string operation_;
-  std::string synchronization_;
+  bool put_;
+  bool get_;  // neither: accumulate
+  std::string epoch_;
   bool origin_;
+  bool receives_;
+  int rank_;
   MPI_Comm comm_;
   std::int64_t bytes_;
+  std::int64_t stride_;  // from place to place, in whole cache lines
+  std::int64_t places_;
+  Buffer contents_;  // of one place
   Buffer local_;
   Window window_;
   Partner partner_;
-  std::uint64_t done_ = 0;
+  std::uint64_t seed_ = 0;
+  std::int64_t used_ = 0;   // places of the last repetition
+  std::uint64_t seen_ = 0;  // sum of all words that this rank looked at in it
 };
 
 const Registration registration{{

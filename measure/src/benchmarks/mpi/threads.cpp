@@ -101,6 +101,11 @@ class Threads final : public Benchmark {
   }
 
   std::span<std::byte> received() override { return messages_.back().bytes(); }
+  std::vector<std::span<const std::byte>> computed() override {
+    std::vector<std::span<const std::byte>> messages;
+    for (Buffer& message : messages_) messages.push_back(message.bytes());
+    return messages;
+  }
   bool loops() const override { return false; }
 
  private:

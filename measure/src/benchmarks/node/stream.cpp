@@ -1,4 +1,5 @@
-// node.stream: sustained memory bandwidth of four simple kernels.
+// node.stream, node.stream_memory: sustained memory bandwidth of four simple kernels, with arrays of any size and with
+// arrays as large as STREAM's rule demands.
 //
 // Timed: one pass over the arrays, on every rank's own clock; the slowest rank counts. Ranks start together,
 // so that they compete for the memory as programs do. After McCalpin's STREAM; bytes are counted as it counts
@@ -6,7 +7,10 @@
 #include <cmath>
 
 #include "benchmark.hpp"
+#include "memory/available.hpp"
 #include "memory/buffer.hpp"
+#include "processors/caches.hpp"
+#include "processors/processors.hpp"
 #include "text/words.hpp"
 
 namespace scope::stream {
@@ -28,17 +32,37 @@ const Kernel& find_kernel(const std::string& name) {
   throw std::invalid_argument("kernel=" + name);
 }
 
-class Stream final : public Benchmark {
+// STREAM's rule: each array, over all ranks of a host, is at least four times the last-level caches of the processors
+// that these ranks may use.
+constexpr std::int64_t arrays_over_caches = 4;
+
+// The part of such an array on each rank of this host. Collective.
+std::int64_t array_beyond_caches(const Communicator& communicator) {
+  const auto allowed = allowed_on_host(communicator);
+  std::vector<int> processors;
+  for (const auto& of_rank : allowed) processors.insert(processors.end(), of_rank.begin(), of_rank.end());
+  const std::int64_t caches = last_level_cache_bytes(processors);
+  std::int64_t smallest = caches;  // of all hosts: all ranks refuse or none
+  MPI_Allreduce(MPI_IN_PLACE, &smallest, 1, MPI_INT64_T, MPI_MIN, communicator.handle());
+  if (smallest == 0)
+    throw Unavailable("the system does not tell the size of the last-level cache (/sys/devices/system/cpu)");
+  const auto ranks = static_cast<std::int64_t>(allowed.size());
+  const std::int64_t bytes =
+      (arrays_over_caches * caches / ranks + sizeof(double)) / sizeof(double) * sizeof(double);
+  require_memory(3 * bytes, communicator);
+  return bytes;
+}
+
+class Stream : public Benchmark {
  public:
-  Stream(const Parameters& parameters, const Communicator& communicator)
-      : kernel_(find_kernel(parameters.choice("kernel"))),
-        ranks_(communicator.size()),
-        a_(parameters.integer("array_bytes")),
-        b_(parameters.integer("array_bytes")),
-        c_(parameters.integer("array_bytes")) {}
+  // `array_bytes`: on this rank.
+  Stream(const Parameters& parameters, const Communicator& communicator, std::int64_t array_bytes)
+      : kernel_(find_kernel(parameters.choice("kernel"))), a_(array_bytes), b_(array_bytes), c_(array_bytes) {
+    MPI_Allreduce(&array_bytes, &everyones_bytes_, 1, MPI_INT64_T, MPI_SUM, communicator.handle());
+  }
 
   Work work() const override {
-    const auto elements = static_cast<double>(a_.size() / sizeof(double)) * ranks_;
+    const auto elements = static_cast<double>(everyones_bytes_ / static_cast<std::int64_t>(sizeof(double)));
     return {.bytes = elements * kernel_.arrays * sizeof(double), .flops = elements * kernel_.flops};
   }
 
@@ -93,6 +117,7 @@ class Stream final : public Benchmark {
   }
 
   std::span<std::byte> received() override { return c_.bytes(); }
+  std::size_t array_bytes() const { return c_.size(); }
 
  private:
   static double a_value(std::uint64_t seed, std::size_t i) { return static_cast<double>((seed + i) % 1021); }
@@ -114,11 +139,26 @@ class Stream final : public Benchmark {
   }
 
   const Kernel& kernel_;
-  int ranks_;
+  std::int64_t everyones_bytes_ = 0;
   Buffer a_;
   Buffer b_;
   Buffer c_;
 };
+
+class StreamFromMemory final : public Stream {
+ public:
+  StreamFromMemory(const Parameters& parameters, const Communicator& communicator)
+      : Stream(parameters, communicator, array_beyond_caches(communicator)) {}
+
+  void run(Repetition& repetition) override {
+    Stream::run(repetition);
+    repetition.observe("used_array_bytes", static_cast<double>(array_bytes()));
+  }
+};
+
+Parameter kernel_parameter() {
+  return problem("kernel", "triad,copy,scale,add", "operation on each element");
+}
 
 const Registration registration{{
     .name = "node.stream",
@@ -126,9 +166,8 @@ const Registration registration{{
     .summary = "memory bandwidth of copy, scale, add and triad, from cache to memory",
     .rungs = {{Pattern::memory, "bandwidth_bytes_per_s", "*", "limit"},
               {Pattern::copy, "time_s", "kernel=copy", "limit"}},
-    .parameters = {problem("kernel", "triad,copy,scale,add", "operation on each element"),
-                   size("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40,
-                        "size of each array on each rank")},
+    .parameters = {kernel_parameter(), size("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40,
+                                            "size of each array on each rank")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1,all kernel=copy array_bytes=16Ki,256Ki,4Mi,64Mi"},
@@ -137,7 +176,23 @@ const Registration registration{{
                {"standard",
                 "nodes=types ranks=1,all kernel=copy,scale,add,triad "
                 "array_bytes=4Ki,16Ki,64Ki,256Ki,1Mi,4Mi,16Mi,64Mi"}},
-    .make = make<Stream>,
+    .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
+      return std::make_unique<Stream>(parameters, communicator, parameters.integer("array_bytes"));
+    },
+}};
+
+const Registration from_memory{{
+    .name = "node.stream_memory",
+    .title = "STREAM from memory",
+    .summary = "memory bandwidth with arrays of four times the last-level caches, as STREAM demands",
+    .parameters = {kernel_parameter()},
+    .definition = Definition::max_rank,
+    .metrics = {bytes_per_second(), flops_per_second(), seconds("time_s"),
+                condition("used_array_bytes", "B", Better::higher).labelled("array on each rank")},
+    .sweeps = {{"baseline", "nodes=types ranks=1,all kernel=triad"},
+               {"standard", "nodes=types ranks=every kernel=triad"},
+               {"standard", "nodes=types ranks=1,all kernel=copy,scale,add,triad"}},
+    .make = make<StreamFromMemory>,
 }};
 
 }  // namespace

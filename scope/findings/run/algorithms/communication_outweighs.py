@@ -52,6 +52,7 @@ def _finding(context: Context, case: ProgramCase, every_size: bool) -> Finding:
     times = f"{units.quantity(communicate, 's')} against {units.quantity(compute, 's')}"
     return Finding(
         code="communication-outweighs",
+        cause="communication of small problems",
         severity="advice" if every_size else "information",
         title=f"From {total.ranks} processes on, {case.name} communicates longer than it computes: {times}",
         where=case.where,

@@ -54,6 +54,7 @@ def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
     excess = _excess(faster, slower)
     return Finding(
         code="striped-or-cannon",
+        cause="choice of the matrix product",
         severity="information",
         title=(
             f"{faster.name} is faster than {slower.name} on {total.ranks} ranks, "

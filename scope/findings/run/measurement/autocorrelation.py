@@ -28,6 +28,7 @@ def find(context: Context) -> list[Finding]:
     return [
         Finding(
             code="autocorrelated-samples",
+            about="measurement",
             severity="warning" if pooled else "information",
             title=f"Successive samples are correlated in {len(dependent)} of {len(tested)} cases",
             where={"cases": len(dependent)},

@@ -28,6 +28,7 @@ def find(context: Context) -> list[Finding]:
     return [
         Finding(
             code="clock-error",
+            about="measurement",
             severity="warning",
             title=(
                 f"The synchronised clocks differed by up to {units.quantity(worst, 's')}, more than "

@@ -14,6 +14,7 @@ def find(context: Context) -> list[Finding]:
     return [
         Finding(
             code="cut-line",
+            about="measurement",
             severity="warning",
             title=f"Line {cut.line} of samples.jsonl ends after {cut.length} bytes: the case that was running is "
             "lost",

@@ -18,6 +18,7 @@ def find(context: Context) -> list[Finding]:
     return [
         Finding(
             code="emulation-unfaithful",
+            about="measurement",
             severity="warning",
             title=f"In the lab the {worst.link} carried {_amount(worst)} than declared: the results are those of "
             "another network",

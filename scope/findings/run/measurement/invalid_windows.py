@@ -23,6 +23,8 @@ def _finding(name: str, late: list[Summary]) -> Finding:
     worst = sorted(late, key=lambda s: -s.invalid_share)
     return Finding(
         code="late-windows",
+        about="measurement",
+        cause="late starts",
         severity="warning",
         title=f"{name}: up to {units.share(worst[0].invalid_share)} of the repetitions started late on some rank "
         f"in {len(late)} case{'s' if len(late) > 1 else ''}; they are excluded",

@@ -4,32 +4,41 @@ from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
+from scope.machine.machine import Host
 
 QUIET = 0.25
-"""Share of the processors that may be busy before the run; a load of 0.5 is always tolerated."""
+"""Share of the processors that may be busy before the run; half a process is always tolerated."""
+LOAD_FORGETS_S = 180.0
+"""After so long the one-minute load average has nothing left of a compilation."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find hosts with a load before the run; one finding for all of them."""
-    # Hosts of an emulated cluster are one kernel, and its load is that of all.
+    """Find hosts with other processes in the run queue before the run; one finding for all of them."""
+    # Hosts of an emulated cluster are one kernel, and its run queue is that of all.
     kernels = {host.boot_id or host.name: host for host in reversed(context.machine.hosts)}
-    busy = [
-        host
-        for host in reversed(kernels.values())
-        if host.load > max(0.5, QUIET * max(len(host.processor.usable), 1))
-    ]
+    queues = {host.name: _queue(host, context) for host in reversed(kernels.values())}
+    usable = {host.name: max(len(host.processor.usable), 1) for host in kernels.values()}
+    busy = {name: queue for name, queue in queues.items() if queue > max(0.5, QUIET * usable[name])}
     if not busy:
         return []
-    worst = max(busy, key=lambda host: host.load / max(len(host.processor.usable), 1))
-    names = ", ".join(host.name for host in busy)
+    worst = max(busy, key=lambda name: busy[name] / usable[name])
     return [
         Finding(
             code="machine-busy",
-            severity="warning" if worst.load >= len(worst.processor.usable) else "advice",
-            title=f"{worst.name} had a load of {worst.load:.1f} before the run began",
-            where={"host": names},
-            evidence=[Evidence(what=f"one-minute load of {host.name}", value=host.load) for host in busy],
-            advice="Repeat the run on a quiet or reserved machine (a build that has just ended still counts for a "
-            "minute); the intervals show how much it mattered.",
+            about="measurement",
+            severity="warning" if busy[worst] >= usable[worst] else "advice",
+            title=f"{busy[worst]:.3g} other processes were running on {worst} before the run began",
+            where={"host": ", ".join(busy)},
+            evidence=[Evidence(what=f"run queue of {name}", value=queue) for name, queue in busy.items()],
+            advice="Repeat the run on a quiet or reserved machine; the intervals show how much it mattered.",
         )
     ]
+
+
+def _queue(host: Host, context: Context) -> float:
+    """Return the processes beside Scope; none for an early run, whose load may be that of its own build."""
+    if host.run_queue is not None:
+        return host.run_queue
+    build = context.machine.build
+    just_built = build is not None and context.run.started_unix_s - build.built_unix_s < LOAD_FORGETS_S
+    return 0.0 if just_built else host.load

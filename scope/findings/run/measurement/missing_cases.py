@@ -36,6 +36,7 @@ def _skipped(reason: str, cases: list[str]) -> Finding:
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return Finding(
         code="skipped-cases",
+        about="measurement",
         severity="information",
         title=f"Skipped: {shown}: {reason}",
         where={"benchmark": ", ".join(sorted({name.split()[0] for name in names}))},
@@ -51,6 +52,7 @@ def _unreached(context: Context, missing: list[str], planned: int) -> Finding:
     names = sorted(set(missing))
     return Finding(
         code="unfinished-run",
+        about="measurement",
         severity="warning",
         title=f"{len(missing)} of {planned} planned cases have no samples: the run is {context.run.status}",
         where={"benchmark": ", ".join(names)},

@@ -32,6 +32,7 @@ def _finding(context: Context, host: str, launches: list[LaunchRecord]) -> Findi
     everything = len(one_of_each_case(context.summaries))
     return Finding(
         code="oversubscription",
+        about="measurement",
         severity="warning",
         title=f"{processes} processes shared {room} processors of {host} in {len(cases)} of {everything} cases",
         where={

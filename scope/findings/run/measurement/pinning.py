@@ -59,6 +59,7 @@ def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) 
     process = max(launch.processes, key=lambda p: len(p.processors))
     return Finding(
         code="no-pinning",
+        about="measurement",
         severity=severity,
         title=f"Processes of {len(launches)} launches {what} between {len(process.processors)} processors",
         where={"host": process.host, "ranks": launch.ranks, "launch": launch.launch},
@@ -80,6 +81,7 @@ def _stacked_finding(context: Context, launches: list[LaunchRecord]) -> Finding:
     where = f"processor {', '.join(map(str, cores))} of {host}"
     return Finding(
         code="shared-processor",
+        about="measurement",
         severity="warning",
         title=f"Ranks {', '.join(map(str, ranks))} were all bound to {where}",
         where={"host": host, "ranks": launches[0].ranks, "launch": launches[0].launch},

@@ -52,6 +52,7 @@ def _coarse_cases(context: Context) -> list[tuple[float, str, Clock]]:
 def _backwards(clocks: list[Clock], launches: int) -> Finding:
     return Finding(
         code="timer-not-monotonic",
+        about="measurement",
         severity="error",
         title=f"The clock {clocks[0].source} went backwards in {len(clocks)} of {launches} launches",
         where={"layer": "node"},
@@ -64,6 +65,7 @@ def _backwards(clocks: list[Clock], launches: int) -> Finding:
 def _fallback(clock: Clock) -> Finding:
     return Finding(
         code="timer-fallback",
+        about="measurement",
         severity="information",
         title=f"No register timer is available: {clock.fallback_reason}",
         where={"layer": "node"},
@@ -79,6 +81,7 @@ def _coarse(cases: list[tuple[float, str, Clock]]) -> Finding:
     share, _, clock = cases[0]
     return Finding(
         code="timer-coarse",
+        about="measurement",
         severity="warning",
         title=f"Clock resolution or overhead reaches {units.share(share)} of a repetition in {len(cases)} cases",
         where={"layer": "node"},

@@ -5,8 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Finding
 from scope.findings.run.context import Context
-from scope.findings.run.rungs import Loss, losses
-from scope.findings.settings import setting
+from scope.findings.run.rungs import Loss, losses, selecting_the_network
 
 EXPECTED = 0.9
 """Share of the network latency in that of the library; more cannot be expected."""
@@ -24,6 +23,7 @@ def _finding(context: Context, found: Loss) -> Finding:
     added = mpi_s - network_s
     return Finding(
         code="library-overhead",
+        cause="overhead of the library",
         severity="advice" if found.retained >= MUCH else "warning",
         title=(
             f"MPI adds {units.quantity(added, 's')} ({units.share(added / network_s)}) "
@@ -32,8 +32,8 @@ def _finding(context: Context, found: Loss) -> Finding:
         where=found.where,
         evidence=found.evidence,
         advice=(
-            "Compare another MPI with `scope run --mpi NAME` and `scope compare`; "
-            f"{setting(context.mpi, 'network stack')}."
+            f"Compare another MPI with `scope compare --measure`{selecting_the_network(context, found)}. "
+            f"At most {units.quantity(added, 's')} per message can be gained."
         ),
         lost=1 - found.retained,
     )

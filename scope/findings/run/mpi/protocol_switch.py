@@ -45,6 +45,9 @@ def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
     word = "longer" if jump.value > 0 else "less"
     return Finding(
         code="protocol-switch",
+        cause="protocol of the library"
+        if context.benchmark(fit.subject).level == "mpi"
+        else "buffers of the kernel",
         severity="advice" if abs(share) >= LARGE_STEP else "information",
         title=f"{fit.subject.label}: messages above {last} take {step} ({units.share(abs(share))}) {word}"
         + _named(point),

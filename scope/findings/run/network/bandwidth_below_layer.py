@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Finding
 from scope.findings.run.context import Context
-from scope.findings.run.rungs import Loss, losses
+from scope.findings.run.rungs import Loss, losses, selecting_the_network
 from scope.findings.settings import setting
 
 TOLERATED = 0.7
@@ -57,6 +57,6 @@ def _advice(context: Context, found: Loss) -> str:
         how = setting(context.mpi, "memory copies")
         return f"Messages are copied more than once, or by one core at a time; {how}."
     return (
-        "Compare larger socket buffers and another MPI (`scope run --mpi NAME`); "
-        f"{setting(context.mpi, 'network stack')}."
+        "Compare larger socket buffers and another MPI (`scope run --mpi NAME`)"
+        f"{selecting_the_network(context, found)}."
     )

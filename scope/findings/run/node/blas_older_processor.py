@@ -13,6 +13,9 @@ BITS_OF_CORE = {
     **dict.fromkeys(("skylakex", "cooperlake", "sapphirerapids"), 512),
 }
 """Vector width of the kernels that OpenBLAS has for x86-64 processors (its kernel/x86_64)."""
+CORETYPE = "OPENBLAS_CORETYPE"
+"""The variable that chooses the kernels instead of the library."""
+CAUSE = "kernels of the BLAS"
 SUGGESTED = {256: "Haswell", 512: "SkylakeX"}
 
 
@@ -26,11 +29,14 @@ def find(context: Context) -> list[Finding]:
     there = vector_bits(host)
     if used is None or there is None or used >= there:
         return []
+    told = context.machine.environment.get(CORETYPE)
+    who = f"{CORETYPE}={told} makes {blas.name} use" if told else f"{blas.name} {blas.version} chose"
     return [
         Finding(
             code="blas-older-processor",
+            cause=CAUSE,
             severity="advice",
-            title=f"{blas.name} {blas.version} chose its {blas.core} kernels with {used} bit vectors; "
+            title=f"{who} its {blas.core} kernels with {used} bit vectors; "
             f"{host.processor.model} has {there} bit vectors",
             where={"layer": "node", "host": host.name, "library": blas.library},
             evidence=[
@@ -38,11 +44,22 @@ def find(context: Context) -> list[Finding]:
                 Evidence(what="vector width of the kernels", value=used, unit="bit"),
                 Evidence(what="vector width of the processor", value=there, unit="bit"),
             ],
-            advice="The library does not recognise this processor. Compare "
-            f"`OPENBLAS_CORETYPE={SUGGESTED[there]} scope run node.matrix_multiply node.peak`, and set "
-            "the variable for your programs if that is faster, or use a newer library.",
+            advice=_advice(told, there),
         )
     ]
+
+
+def _advice(told: str | None, bits: int) -> str:
+    if told:
+        return (
+            f"The setting decides, not the library. Compare `env -u {CORETYPE} scope run node.matrix_multiply "
+            "node.peak`, and remove the variable where programs run if that is faster."
+        )
+    return (
+        f"The library does not recognise this processor. Compare `{CORETYPE}={SUGGESTED[bits]} scope run "
+        "node.matrix_multiply node.peak`, and set the variable for your programs if that is faster, or use a "
+        "newer library."
+    )
 
 
 def vector_bits(host: Host) -> int | None:

@@ -60,6 +60,7 @@ def _finding(context: Context, costs: Costs, step: Estimate, small: ProgramCase,
     )
     return Finding(
         code="cache-knee",
+        cause="size of the caches",
         severity="information",
         title=(
             f"{large.name} takes {step.value:.2f} times as long per unit of work as size {small.size}: {cause}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from math import inf
 
 from scope import units
 from scope.findings.finding import Finding
@@ -14,6 +15,7 @@ from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 
 STREAM = "node.stream"
+FROM_MEMORY = "node.stream_memory"
 REACHED = 0.95
 """Share of the bandwidth of all cores above which the memory counts as saturated."""
 FEWER = 0.75
@@ -65,20 +67,24 @@ def share(of: Summary, whole: Summary) -> Estimate:
 
 
 def _scalings(context: Context) -> list[Scaling]:
-    """Return the largest arrays of the triad, which must exceed every cache, for each placement."""
+    """Return the triad from memory for each placement: by STREAM's rule, else of the largest arrays."""
     caches = [cache.size_bytes for host in context.machine.hosts for cache in host.caches]
     groups: dict[Placement, list[Summary]] = defaultdict(list)
-    for s in context.measurements.of(STREAM, "bandwidth_bytes_per_s", {"kernel": "triad"}):
-        in_memory = 3 * int(s.parameters["array_bytes"]) > max(caches, default=0)
-        if in_memory and not context.shares_processors(s):
-            groups[s.placement].append(s)
+    for benchmark in (STREAM, FROM_MEMORY):
+        for s in context.measurements.of(benchmark, "bandwidth_bytes_per_s", {"kernel": "triad"}):
+            if _array_bytes(s) * 3 > max(caches, default=0) and not context.shares_processors(s):
+                groups[s.placement].append(s)
     scalings = []
     for group in groups.values():
-        largest = max(int(s.parameters["array_bytes"]) for s in group)
-        points = sorted((s for s in group if s.parameters["array_bytes"] == largest), key=lambda s: s.ranks)
+        largest = max(_array_bytes(s) for s in group)
+        points = sorted((s for s in group if _array_bytes(s) == largest), key=lambda s: s.ranks)
         if len(points) > 1:
             scalings.append(Scaling(points))
     return scalings
+
+
+def _array_bytes(s: Summary) -> float:
+    return float(s.parameters["array_bytes"]) if s.benchmark == STREAM else inf
 
 
 def _saturated(context: Context, scaling: Scaling, enough: Summary, each: Estimate | None) -> Finding:
@@ -92,7 +98,7 @@ def _saturated(context: Context, scaling: Scaling, enough: Summary, each: Estima
             f"{units.share(reached.value, reached.low, reached.high)} of the memory bandwidth of all cores "
             f"({written(whole)})"
         ),
-        where={"layer": "node", "benchmark": STREAM, "ranks": cores, "placement": str(whole.placement)},
+        where={"layer": "node", "benchmark": whole.benchmark, "ranks": cores, "placement": str(whole.placement)},
         evidence=context.evidence(*scaling.points),
         advice=(
             f"Programs limited by memory bandwidth gain nothing from more than {cores} of these cores: use the "
@@ -111,7 +117,12 @@ def _starved(context: Context, scaling: Scaling, each: Estimate) -> Finding:
             f"With all {whole.ranks} cores streaming, each gets {units.share(each.value, each.low, each.high)} of "
             "the memory bandwidth of a single core"
         ),
-        where={"layer": "node", "benchmark": STREAM, "ranks": whole.ranks, "placement": str(whole.placement)},
+        where={
+            "layer": "node",
+            "benchmark": whole.benchmark,
+            "ranks": whole.ranks,
+            "placement": str(whole.placement),
+        },
         evidence=context.evidence(*scaling.points),
         advice="`scope run node.stream --module standard` measures every number of cores and shows how many "
         "suffice.",

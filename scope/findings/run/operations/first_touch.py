@@ -5,6 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Finding
 from scope.findings.run.context import Context
+from scope.findings.run.operations import fresh_buffers
 from scope.models.fitting.ratios import ratio
 from scope.models.prediction.operation_parts import BUFFERS, FRESH, USED
 from scope.plan.case import key
@@ -44,6 +45,7 @@ def _finding(context: Context, excess: Estimate, fresh: Summary, used: Summary) 
     share = 1 - 1 / excess.value
     return Finding(
         code="first-touch-dominates",
+        cause=fresh_buffers.CAUSE,
         severity="advice",
         title=(
             f"{fresh.label} takes {units.quantity(fresh.median, 's')} with fresh buffers and "
@@ -56,9 +58,6 @@ def _finding(context: Context, excess: Estimate, fresh: Summary, used: Summary) 
             "layer": "operation",
         },
         evidence=context.evidence(fresh, used),
-        advice=(
-            "Allocate buffers once and reuse them. Where that is impossible, huge pages help: "
-            "`GLIBC_TUNABLES=glibc.malloc.hugetlb=1` with transparent huge pages set to madvise or always."
-        ),
+        advice=fresh_buffers.advice(context, fresh.median or 0.0, used.median or 0.0),
         lost=share,
     )

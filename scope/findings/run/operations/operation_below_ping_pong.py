@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
+from scope.findings.run.operations import fresh_buffers
 from scope.findings.run.rungs import Loss, losses
+from scope.findings.settings import setting
 from scope.models.ladder.ladder import Rung
 from scope.models.prediction.operation_parts import BUFFERS, FRESH, LAYOUT, STRIDED, USED, OperationParts
-from scope.plan.case import key
+from scope.plan.case import Key, key
+from scope.statistics.summary import Summary
 
 TOLERATED = 0.7
 """Share of the library's bandwidth; less is worth a line."""
 MUCH = 0.3
 """The thesis found 29 to 63 % (Melas 2000, sec. 7.5): less than its worst cluster."""
+MESSAGES = "messages at the pace of the ping-pong"
+FIRST_TOUCH = "first touch of fresh buffers"
+PACKING = "packing of columns"
 REST = "contention, copies, the library's algorithm"
 UNKNOWN = "causes that cases with used buffers, not measured here, would separate"
-"""Names of the rest."""
+"""Names of the parts; the last two are of the rest."""
 
 
 def find(context: Context) -> list[Finding]:
@@ -53,16 +61,20 @@ def _separated(one: OperationParts) -> bool:
 def _of_parts(context: Context, one: OperationParts) -> Finding:
     retained = units.share(one.retained.value, one.retained.low, one.retained.high)
     parts = {
-        "messages at the pace of the ping-pong": one.messages_s.value,
-        "first touch of fresh buffers": one.first_touch_s,
-        "packing of columns": one.packing_s,
+        MESSAGES: one.messages_s.value,
+        FIRST_TOUCH: one.first_touch_s,
+        PACKING: one.packing_s,
         REST if _separated(one) else UNKNOWN: one.rest_s,
     }
     known = {name: value for name, value in parts.items() if value is not None}
     largest = max(list(known)[1:], key=lambda name: known[name])
+    with_used = one.messages_s.value / max(one.time_s.value - (one.first_touch_s or 0.0), 1e-12)
+    # With used buffers it is no worse than others: then nothing but the buffers is to blame.
+    is_first_touch = largest == FIRST_TOUCH and with_used >= MUCH
     return Finding(
         code="operation-below-ping-pong",
-        severity="warning",
+        cause=fresh_buffers.CAUSE if is_first_touch else "",
+        severity="advice" if is_first_touch else "warning",
         title=f"{one.subject.label} reaches {retained} of the bandwidth of a ping-pong; most is lost to {largest}",
         where={
             "benchmark": one.subject.benchmark,
@@ -71,44 +83,82 @@ def _of_parts(context: Context, one: OperationParts) -> Finding:
             "layer": "operation",
         },
         evidence=[Evidence(what=name, value=value, unit="s") for name, value in known.items()],
-        advice=(
-            "Reuse buffers instead of allocating them anew; send rows of a matrix, which are contiguous; overlap "
-            "the messages that one process sends to many with computation."
-        ),
+        advice=_advice(context, one, largest, known[largest]),
         lost=1 - one.retained.value,
     )
+
+
+def _advice(context: Context, one: OperationParts, largest: str, lost_s: float) -> str:
+    """Return what to do about the largest part, with its gain."""
+    time_s = one.time_s.value
+    if largest == FIRST_TOUCH:
+        return fresh_buffers.advice(context, time_s, time_s - lost_s)
+    gain = f"at most {units.quantity(lost_s, 's')} of {units.quantity(time_s, 's')}"
+    if largest == PACKING:
+        return f"Send rows of a matrix, which are contiguous, or pack columns once: this gains {gain}."
+    return f"Overlap the messages that one process sends to many with computation: this gains {gain}."
 
 
 def _finding(context: Context, found: Loss) -> Finding:
     rung = found.rung
     retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
     used = _with_used_buffers(context, rung)
+    below = found.below.value or 0.0
+    is_first_touch = used is not None and used >= TOLERATED * below
+    evidence = [] if used is None else [Evidence(what=f"{rung.name} with used buffers", value=used, unit="B/s")]
+    if is_first_touch and used is not None:
+        advice = fresh_buffers.advice_for_rate(context, rung.value or 0.0, used)
+    elif used is not None:
+        advice = (
+            "Used buffers do not help: the library's algorithm or the copies take the time; "
+            f"{setting(context.mpi, 'collective algorithm')}."
+        )
+    else:
+        advice = (
+            "Measure it with used buffers, too, which tells the first touch of fresh ones from the messages: "
+            f"`scope run --module standard {_benchmark(context, rung)}`."
+        )
     return Finding(
         code="operation-below-ping-pong",
-        severity="advice" if found.retained >= MUCH else "warning",
+        cause=fresh_buffers.CAUSE if is_first_touch else "",
+        severity="advice" if is_first_touch or found.retained >= MUCH else "warning",
         title=(
             f"{rung.name} reaches {units.quantity(rung.value, 'B/s')}, {retained} of the bandwidth of the "
             f"library's messages ({found.ladder.path})"
         ),
         where=found.where,
-        evidence=[*found.evidence, *([used] if used else [])],
-        advice=(
-            "Allocate buffers once and reuse them: the first touch of fresh pages is part of the operation. Where "
-            "that is impossible, huge pages help: `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` with transparent huge "
-            "pages set to madvise or always."
-        ),
+        evidence=[*found.evidence, *evidence],
+        advice=advice,
         lost=1 - found.retained,
     )
 
 
-def _with_used_buffers(context: Context, rung: Rung) -> Evidence | None:
-    """Return the rate of the same operation with used buffers, which separates memory from messages."""
+def _benchmark(context: Context, rung: Rung) -> str:
+    return next((one.benchmark for one in context.measurements.headlines if one.label == rung.name), rung.layer)
+
+
+def _with_used_buffers(context: Context, rung: Rung) -> float | None:
+    """Return the rate of the same operation with used buffers, which separates memory from messages.
+
+    Where that was not measured on the same path, the cost of a fresh byte on another path tells it.
+    """
     times = {one.key: one for one in context.measurements.headlines if one.unit == "s" and one.work}
     fresh = next((one for one in times.values() if one.label == rung.name), None)
-    if fresh is None or fresh.parameters.get(BUFFERS) != FRESH:
+    if fresh is None or fresh.work is None or fresh.parameters.get(BUFFERS) != FRESH:
         return None
-    used = times.get(key(fresh.benchmark, fresh.parameters | {BUFFERS: USED}, fresh.batch))
-    if used is None or used.work is None:
-        return None
-    rate = used.estimate.as_rate(used.work.bytes / used.ranks)
-    return Evidence(what=used.label, value=rate.value, unit="B/s")
+    used = _used(fresh, times)
+    if used is not None and used.work is not None:
+        return used.estimate.as_rate(used.work.bytes / used.ranks).value
+    costs_s = [
+        ((one.median or 0.0) - (other.median or 0.0)) / one.work.bytes
+        for one in times.values()
+        if one.benchmark == fresh.benchmark and one.ranks == fresh.ranks and one.work is not None
+        if one.parameters.get(BUFFERS) == FRESH and one.work.bytes > 0
+        if (other := _used(one, times)) is not None
+    ]
+    left_s = (fresh.median or 0.0) - median(costs_s) * fresh.work.bytes if costs_s else 0.0
+    return fresh.work.bytes / fresh.ranks / left_s if left_s > 0 else None
+
+
+def _used(fresh: Summary, times: dict[Key, Summary]) -> Summary | None:
+    return times.get(key(fresh.benchmark, fresh.parameters | {BUFFERS: USED}, fresh.batch))

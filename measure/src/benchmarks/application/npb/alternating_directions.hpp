@@ -156,6 +156,14 @@ class AlternatingDirections : public Kernel {
     return sums.norms(flow_, exchange());
   }
   std::vector<Published> published() const override { return published_norms(problem_); }
+  std::vector<std::span<const std::byte>> solution() override {
+    std::vector<std::span<const std::byte>> fields;
+    for (Cell& cell : cells_) {
+      fields.push_back(cell.u.bytes());
+      fields.push_back(cell.residual.bytes());
+    }
+    return fields;
+  }
   int iterations() const override { return problem_.iterations; }
   std::size_t meetings() const override {
     std::size_t in_step = partition_.cells() > 1 ? 1 : 0;

@@ -32,6 +32,7 @@ class Field {
   double* at(int i, int j, int k) {
     return memory_.as<double>().data() + (k + ghost_) * plane_ + (j + ghost_) * line_ + i + ghost_;
   }
+  std::span<const std::byte> bytes() { return memory_.bytes(); }
   Stride component() const { return row_; }
   Stride along(int axis) const { return axis == 0 ? 1 : axis == 1 ? line_ : plane_; }
 

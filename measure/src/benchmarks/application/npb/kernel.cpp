@@ -69,6 +69,12 @@ std::span<std::byte> Kernel::received() {
   return std::as_writable_bytes(std::span(found_));
 }
 
+std::vector<std::span<const std::byte>> Kernel::computed() {
+  auto parts = solution();
+  parts.push_back(std::as_bytes(std::span(found_)));
+  return parts;
+}
+
 void Kernel::require(std::int64_t bytes) {
   constexpr std::int64_t bytes_per_meeting = 160;  // in Phases and its messages
   memory_bytes_ = bytes;

@@ -30,6 +30,7 @@ class Kernel : public Benchmark {
   Check verify(std::uint64_t seed) final;
   // The results on the root. Exchange handles corrupted payloads, during the run.
   std::span<std::byte> received() final;
+  std::vector<std::span<const std::byte>> computed() final;
   bool loops() const final { return false; }
 
  protected:
@@ -40,6 +41,8 @@ class Kernel : public Benchmark {
   // The results of the run, in the order of `published`, the same on every process. Collective, never timed.
   virtual std::vector<double> results() = 0;
   virtual std::vector<Published> published() const = 0;
+  // All that the run left on this process: the results show some errors only in part, or not at all.
+  virtual std::vector<std::span<const std::byte>> solution() = 0;
   // Checks other than comparisons with published numbers.
   virtual Check verify_further() { return {}; }
   // By NPB's formula.

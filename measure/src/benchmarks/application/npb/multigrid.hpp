@@ -40,6 +40,7 @@ class Field {
   double* at(int y, int z) { return values_.as<double>().data() + (z + 1) * plane() + (y + 1) * row() + 1; }
   const double* at(int y, int z) const { return const_cast<Field*>(this)->at(y, z); }
   void clear() { values_.clear(); }
+  std::span<const std::byte> bytes() { return values_.bytes(); }
 
  private:
   Extents begin_;

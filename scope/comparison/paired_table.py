@@ -1,0 +1,78 @@
+"""An interleaved comparison as a terminal shows it, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from scope import units
+from scope.comparison.paired import PairedCase, PairedComparison, PairedVerdict
+
+_STYLES: dict[PairedVerdict, str] = {
+    "worse": "bold red",
+    "better": "green",
+    "inconclusive": "yellow",
+    "no difference": "dim",
+    "incomparable": "dim",
+}
+
+
+def table(comparison: PairedComparison) -> RenderableType:
+    """Return a table of all cases and what their figures mean."""
+    return Group(*_heading(comparison), _cases(comparison), *_counts(comparison))
+
+
+def _heading(comparison: PairedComparison) -> Iterator[Text]:
+    yield Text(f"B {comparison.b}\ncompared with A {comparison.a}", style="bold")
+    for factor in comparison.factors:
+        yield Text(f"  differs: {factor.name}: {factor.a} | {factor.b}")
+    yield Text(f"{comparison.rounds} rounds, A and B in turn, in {comparison.elapsed_s:.0f} s\n")
+
+
+def _cases(comparison: PairedComparison) -> Table:
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
+    grid.add_column("verdict", no_wrap=True)
+    for name in ("change [interval]", "rounds", "detectable", "A", "B"):
+        grid.add_column(Text(name), no_wrap=True, justify="right")
+    grid.add_column("case")
+    for case in comparison.cases:
+        grid.add_row(
+            Text(case.verdict, style=_STYLES[case.verdict]),
+            _change(case),
+            _spread(case),
+            "" if case.detectable is None else f"{case.detectable:.0%}",
+            units.quantity(case.a_median, case.unit),
+            units.quantity(case.b_median, case.unit),
+            Text.assemble(f"{case.label}: {case.metric}", (f" ({case.reason})" if case.reason else "", "dim")),
+        )
+    return grid
+
+
+def _change(case: PairedCase) -> str:
+    if case.ratio is None or case.ratio_low is None or case.ratio_high is None:
+        return "–"
+    middle, low, high = (f"{100 * (ratio - 1):+.1f}" for ratio in (case.ratio, case.ratio_low, case.ratio_high))
+    return f"{middle} % [{low}, {high}]"
+
+
+def _spread(case: PairedCase) -> str:
+    """Return the smallest and the largest ratio of a round: `0.98..1.12`."""
+    if not case.rounds:
+        return "–"
+    return f"{min(case.rounds.values()):.2f}..{max(case.rounds.values()):.2f}"
+
+
+def _counts(comparison: PairedComparison) -> Iterator[Text]:
+    yield Text()
+    words = [f"{number} {verdict}" for verdict, number in comparison.counts.items() if number]
+    yield Text(", ".join(words) + "." if words else "No case has a result on both sides.", style="bold")
+    if comparison.out_of_time:
+        yield Text("The time ended before every case was decided; --time SECONDS gives more.", style="yellow")
+    yield Text(
+        f"Changes below {comparison.threshold:.1%} count as no difference; at most {comparison.level:.0%} of "
+        "comparisons of equal sides show a change. Rounds: the smallest and the largest ratio of B to A.",
+        style="dim",
+    )

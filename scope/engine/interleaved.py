@@ -1,0 +1,305 @@
+"""Measures two sides in turn, A B B A, until every case is decided or the time is over."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from scope.comparison import machines, paired
+from scope.comparison.compare import LEVEL
+from scope.comparison.comparison import Comparison, Factor
+from scope.comparison.confirm import confirmed, in_question
+from scope.comparison.paired import LOOKS, PairedCase, PairedComparison
+from scope.engine import analysis, begun_run
+from scope.engine.directories import new_directory
+from scope.engine.measurement import Setup, measure
+from scope.engine.options import RunOptions
+from scope.engine.progress import silent
+from scope.engine.sides import Side, SideCase, in_common, settled_side
+from scope.errors import UsageError
+from scope.plan import plan as planning
+from scope.plan.case import Batch, Key
+from scope.plan.plan import Launch, Plan
+from scope.rundirectory import FORMAT, RunDirectory, write_json, write_text
+from scope.samples.reader import read as read_samples
+from scope.statistics.summarise import summarise
+from scope.statistics.summary import Summary
+from scope.statistics.values import seconds_behind
+
+NAME = "compare"
+FILE = "comparison.json"
+TIME_S = 300.0
+"""For both sides together, when the caller does not say."""
+
+PairedCases = list[tuple[SideCase, SideCase]]
+Stage = Callable[[str], None]
+Rounds = dict[int, float]
+
+
+@dataclass(frozen=True)
+class Interleaved:
+    """A finished measurement of two sides."""
+
+    path: Path
+    """The folder with the run directories `a` and `b`, and the comparison."""
+    comparison: PairedComparison
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one side says of one metric of a case."""
+
+    summary: Summary
+    rounds: Rounds
+    """The median of each round that has a valid sample."""
+
+
+@dataclass
+class _Run:
+    """The growing run of one side."""
+
+    side: Side
+    directory: RunDirectory
+    setup: Setup
+    plan: Plan
+
+    def measure(self, launch: Launch) -> None:
+        """Measure one more launch."""
+        self.plan = replace(self.plan, launches=(*self.plan.launches, launch))
+        write_text(self.directory.plan, planning.write(self.plan))
+        measure(self.directory, replace(self.plan, launches=(launch,)), self.setup)
+
+
+def _ignore(_stage: str) -> None:
+    """Report no progress."""
+
+
+def compare(
+    a: str,
+    b: str,
+    options: RunOptions,
+    time_s: float = TIME_S,
+    threshold: float = 0.02,
+    stage: Stage = _ignore,
+) -> Interleaved:
+    """Measure two sides in turn and compare them round by round; `settled_side` says what names a side.
+
+    UsageError where a side cannot be measured, or the sides have no case in common.
+    """
+    sides = settled_side(a, options), settled_side(b, options)
+    return _compare_sides(sides, in_common(*sides), options, time_s, threshold, stage)
+
+
+def confirm(
+    comparison: Comparison, options: RunOptions, time_s: float = TIME_S, stage: Stage = _ignore
+) -> Comparison:
+    """Measure both runs of a comparison again, in turn, where one is worse; what is not worse again is none.
+
+    UsageError where the native program of a run is gone.
+    """
+    wanted = set(in_question(comparison))
+    if not wanted:
+        return comparison
+    sides = settled_side(comparison.a, options), settled_side(comparison.b, options)
+    pairs = [pair for pair in in_common(*sides) if pair[0].key in wanted]
+    again = _compare_sides(sides, pairs, options, time_s, comparison.threshold, stage)
+    return confirmed(comparison, again.comparison)
+
+
+def _compare_sides(
+    sides: tuple[Side, Side],
+    pairs: PairedCases,
+    options: RunOptions,
+    time_s: float,
+    threshold: float,
+    stage: Stage,
+) -> Interleaved:
+    """Measure these pairs of cases in turn until all are decided or the time is over."""
+    if not 0 < time_s < 30 * 86400:
+        raise UsageError(f"--time {time_s:g}: must be more than 0 seconds and at most 30 days")
+    began_s = time.monotonic()
+    groups = _groups(pairs, time_s)
+    path = new_directory(NAME, options.output).path
+    runs = [_begun(side, path / name, options) for side, name in zip(sides, "ab", strict=True)]
+    cases: list[PairedCase] = []
+    rounds = 0
+    slowest_s = 0.0
+    chance = random.Random(0)
+    while rounds < LOOKS[-1] and time.monotonic() - began_s + slowest_s < time_s:
+        stage(f"round {rounds + 1} of at most {LOOKS[-1]}")
+        before_s = time.monotonic()
+        for number, group in enumerate(groups):
+            launches = _launches(group, rounds * len(groups) + number + 1, chance)
+            order = (0, 1) if (rounds + number) % 2 == 0 else (1, 0)
+            for side in order:
+                runs[side].measure(launches[side])
+        rounds += 1
+        slowest_s = max(slowest_s, time.monotonic() - before_s)
+        if rounds in LOOKS:
+            cases = _judged(runs, pairs, len(groups), threshold)
+            if all(case.verdict != "inconclusive" for case in cases):
+                break
+    if rounds not in LOOKS:
+        cases = _judged(runs, pairs, len(groups), threshold)
+    comparison = PairedComparison(
+        format=FORMAT,
+        a=sides[0].name,
+        b=sides[1].name,
+        level=LEVEL,
+        confidence=paired.confidence(),
+        threshold=threshold,
+        factors=_factors(*sides),
+        rounds=rounds,
+        elapsed_s=time.monotonic() - began_s,
+        out_of_time=rounds < LOOKS[-1] and any(case.verdict == "inconclusive" for case in cases),
+        cases=paired.worst_first(cases),
+    )
+    write_json(path / FILE, comparison)
+    for run in runs:
+        analysis.analyze(run.directory.path)
+    return Interleaved(path, comparison)
+
+
+def _groups(pairs: PairedCases, time_s: float) -> list[PairedCases]:
+    """Return the pairs that share a launch on both sides, with the budget that half of the time allows."""
+    together: dict[tuple[Batch, Batch], PairedCases] = defaultdict(list)
+    for one, other in pairs:
+        together[one.batch, other.batch].append((one, other))
+    # Half of the time is left for further rounds.
+    launch_s = time_s / 2 / (2 * LOOKS[0])
+    share_s = (launch_s - planning.START_S * len(together)) / len(pairs) - planning.CASE_OVERHEAD_S
+    budget_s = float(f"{min(max(share_s, planning.SHORTEST_BUDGET_S), planning.LONGEST_BUDGET_S):.3g}")
+    return [
+        [(_with_budget(one, budget_s), _with_budget(other, budget_s)) for one, other in group]
+        for group in together.values()
+    ]
+
+
+def _with_budget(one: SideCase, budget_s: float) -> SideCase:
+    asked = one.case.sampling.get("budget_s")
+    shorter = min(budget_s, float(asked)) if asked is not None else budget_s
+    return replace(one, case=replace(one.case, sampling={**one.case.sampling, "budget_s": shorter}))
+
+
+def _launches(group: PairedCases, number: int, chance: random.Random) -> tuple[Launch, Launch]:
+    """Return a launch for each side, with its cases in the same shuffled order."""
+    order = list(group)
+    chance.shuffle(order)
+    a, b = ([pair[side] for pair in order] for side in (0, 1))
+    first, second = (Launch(number, *cases[0].batch, tuple(one.case for one in cases)) for cases in (a, b))
+    return first, second
+
+
+def _begun(side: Side, path: Path, options: RunOptions) -> _Run:
+    settled = side.settled
+    directory = new_directory(path.name, path)
+    plan = replace(side.plan, launches=())
+    begun_run.begin(directory, settled.experiment, settled.machine, side.catalog, plan, options.command)
+    margin_s = settled.experiment.launcher.time_margin_s
+    return _Run(side, directory, Setup(settled.build, settled.cluster, options.limits, margin_s, silent), plan)
+
+
+def _judged(runs: Sequence[_Run], pairs: PairedCases, launches: int, threshold: float) -> list[PairedCase]:
+    """Hold each metric of each pair of cases against each other."""
+    of_a, of_b = (_measured(run, launches) for run in runs)
+    asked = [(a, b, metric) for a, b in pairs for metric in of_a.get(a.key, {})]
+    return [_case(of_a[a.key][name], of_b.get(b.key, {}).get(name), len(asked), threshold) for a, b, name in asked]
+
+
+def _measured(run: _Run, launches: int) -> dict[Key, dict[str, Measured]]:
+    """Return what a run says of the results of each case: one metric for each time that was taken."""
+    samples = read_samples(run.directory.path, run.side.catalog)
+    cases = samples.by_case()
+    found: dict[Key, dict[str, Measured]] = defaultdict(dict)
+    taken: set[tuple[Key, str]] = set()
+    for summary in summarise(samples, run.side.catalog):
+        role = next(one.role for one in run.side.catalog[summary.benchmark].metrics if one.name == summary.metric)
+        observed = summary.definition == "observed"
+        quantity = (summary.key, summary.metric if observed else summary.definition)
+        if not summary.primary or role != "result" or quantity in taken:
+            continue
+        taken.add(quantity)
+        values: dict[int, list[float]] = defaultdict(list)
+        for case in cases[summary.samples_key]:
+            seconds = seconds_behind(summary, case)
+            values[(case.launch - 1) // launches] += [] if seconds is None else seconds.tolist()
+        medians = {number: float(np.median(each)) for number, each in sorted(values.items()) if each}
+        if summary.better == "higher" and not observed:
+            medians = {number: 1 / median for number, median in medians.items() if median > 0}
+        found[summary.key][summary.metric] = Measured(summary, medians)
+    return found
+
+
+def _case(a: Measured, b: Measured | None, cases: int, threshold: float) -> PairedCase:
+    """Judge one metric of a pair of cases."""
+    one, other = a.summary, b.summary if b is not None else a.summary
+    common = sorted(set(a.rounds) & set(b.rounds)) if b is not None else []
+    ratios = {number: b.rounds[number] / a.rounds[number] for number in common} if b is not None else {}
+    ratios = {number: ratio for number, ratio in ratios.items() if np.isfinite(ratio) and ratio > 0}
+    case = PairedCase(
+        a=one.spelling,
+        b=other.spelling,
+        metric=one.metric,
+        unit=one.unit,
+        better=one.better,
+        definition=one.definition,
+        verdict="incomparable",
+        reason=_why_incomparable(one, other, b is not None),
+        a_median=one.median,
+        b_median=other.median if b is not None else None,
+        ratio=None,
+        ratio_low=None,
+        ratio_high=None,
+        rounds=ratios,
+        p=None,
+        detectable=None,
+    )
+    if case.reason or len(ratios) < 2:
+        return case if case.reason else case.model_copy(update={"reason": "has no two rounds with results"})
+    found = paired.together(ratios, cases)
+    verdict, reason = paired.decide(found, len(ratios), one.better, cases, threshold)
+    judged = {"verdict": verdict, "reason": reason, "ratio": found.ratio, "p": found.p}
+    interval = {"ratio_low": found.low, "ratio_high": found.high}
+    seen = {"detectable": found.detectable if verdict == "inconclusive" else None}
+    return case.model_copy(update={**judged, **interval, **seen})
+
+
+def _why_incomparable(a: Summary, b: Summary, has_b: bool) -> str:
+    """Return why two summaries cannot be compared; empty when they can."""
+    if not has_b:
+        return "not in B"
+    for name, one in (("A", a), ("B", b)):
+        if not one.valid:
+            return f"no result in {name}: {one.reason}"
+    if (a.unit, a.definition) != (b.unit, b.definition):
+        return f"{a.definition} in {a.unit} in A, {b.definition} in {b.unit} in B"
+    return ""
+
+
+def _factors(a: Side, b: Side) -> list[Factor]:
+    """Return what differs between the sides: machine, build and settings."""
+    found = machines.factors(a.settled.machine, b.settled.machine)
+    left, right = (_settings(side) for side in (a, b))
+    names = list(dict.fromkeys([*left, *right]))
+    return found + [
+        Factor(name=name, a=left.get(name, "not set"), b=right.get(name, "not set"))
+        for name in names
+        if left.get(name) != right.get(name)
+    ]
+
+
+def _settings(side: Side) -> dict[str, str]:
+    """Return the settings that decide how cases are measured."""
+    experiment = side.settled.experiment
+    tables = {"launcher": experiment.launcher, "sampling": experiment.sampling}
+    return {
+        f"{table}.{key}": " ".join(value) if isinstance(value, list) else str(value)
+        for table, settings in tables.items()
+        for key, value in settings.model_dump(exclude_none=True).items()
+    }

@@ -1,0 +1,137 @@
+"""Advice is checked against the run's settings, its environment and its own evidence before it is given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scope.findings.find import one_of_each_cause, worst_first
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context
+from scope.findings.run.operations import fresh_buffers
+from scope.models.prediction.operation_parts import OperationParts
+from scope.statistics.estimate import Estimate
+from tests.findings.contexts import run_kinds, rung_summaries, with_host, with_summaries
+from tests.findings.test_algorithms import retained
+from tests.findings.test_node import with_blas
+
+
+def with_environment(context: Context, **variables: str) -> Context:
+    return replace(context, machine=context.machine.model_copy(update={"environment": variables}))
+
+
+def test_a_setting_that_chose_the_kernels_is_named_and_not_the_library(golden_context: Context) -> None:
+    old = with_blas(golden_context, "Haswell", "avx2", "avx512f")
+    (by_library,) = run_kinds()["blas_older_processor"](old)
+    assert "OPENBLAS_CORETYPE=SkylakeX" in by_library.advice
+    (by_setting,) = run_kinds()["blas_older_processor"](with_environment(old, OPENBLAS_CORETYPE="Haswell"))
+    assert by_setting.title.startswith("OPENBLAS_CORETYPE=Haswell makes OpenBLAS use")
+    assert "SkylakeX" not in by_setting.advice
+    assert "env -u OPENBLAS_CORETYPE" in by_setting.advice
+    assert by_setting.cause == by_library.cause
+
+
+@pytest.mark.parametrize(
+    ("mode", "tunables", "huge", "root"),
+    [
+        ("madvise", "", True, False),
+        ("never", "", True, True),
+        ("always", "", False, False),
+        ("madvise", "glibc.malloc.hugetlb=1", False, False),
+    ],
+)
+def test_huge_pages_are_no_advice_where_the_run_has_them(
+    mode: str, tunables: str, huge: bool, root: bool, golden_context: Context
+) -> None:
+    context = with_host(golden_context, transparent_huge_pages=mode)
+    context = with_environment(context, **({"GLIBC_TUNABLES": tunables} if tunables else {}))
+    advice = fresh_buffers.advice(context, 1e-3, 1e-4)
+    assert "1.00 ms would become 100 us" in advice
+    assert ("huge pages" in advice) == huge
+    assert ("by root" in advice) == root
+
+
+def parts(context: Context, first_touch: float, packing: float, rest: float) -> Context:
+    """Divide the time of a scatter of 1 ms; its messages alone take what is left."""
+    (one,) = (p for p in retained(0.2)(context).models.operations if p.subject.benchmark == "operation.scatter")
+    messages = 1e-3 * (1 - first_touch - packing - rest)
+
+    def estimate(value: float) -> Estimate:
+        return Estimate(value=value, low=0.95 * value, high=1.05 * value)
+
+    made = OperationParts(
+        subject=one.subject,
+        time_s=estimate(1e-3),
+        messages_s=estimate(messages),
+        retained=estimate(messages / 1e-3),
+        first_touch_s=1e-3 * first_touch,
+        packing_s=1e-3 * packing,
+        rest_s=1e-3 * rest,
+    )
+    return replace(context, models=context.models.model_copy(update={"operations": [made]}))
+
+
+@pytest.mark.parametrize(
+    ("first_touch", "packing", "rest", "words"),
+    [
+        (0.85, -0.05, 0.05, "Allocate buffers once and reuse them: 1.00 ms would become 150 us"),
+        (0.1, 0.7, 0.1, "this gains at most 700 us of 1.00 ms"),
+        (0.1, -0.1, 0.85, "Overlap the messages"),
+    ],
+)
+def test_advice_is_about_the_largest_part_and_says_its_gain(
+    first_touch: float, packing: float, rest: float, words: str, golden_context: Context
+) -> None:
+    context = parts(with_summaries(golden_context, []), first_touch, packing, rest)
+    context = replace(context, models=context.models.model_copy(update={"ladders": []}))
+    (finding,) = run_kinds()["operation_below_ping_pong"](parts(context, first_touch, packing, rest))
+    assert words in finding.advice
+    assert ("rows" in finding.advice.lower()) == (packing > 0.5)
+    assert (finding.cause == fresh_buffers.CAUSE) == (first_touch > 0.5)
+    assert finding.severity == ("advice" if first_touch > 0.5 else "warning")
+
+
+def test_a_transport_that_the_run_chose_is_not_advised(golden_context: Context) -> None:
+    """Over the transport tcp the run itself selects the module."""
+    context = with_summaries(golden_context, rung_summaries(10e-6, 14e-6))
+    (finding,) = run_kinds()["library_overhead"](context)
+    assert "TCP" in finding.title
+    assert "--mca" not in finding.advice
+    assert "At most 4.0" in finding.advice
+
+
+def finding(cause: str, lost: float, **change: object) -> Finding:
+    made = Finding(
+        code=f"code-{lost}",
+        severity="advice",
+        cause=cause,
+        title=f"lost {lost}",
+        where={},
+        evidence=[Evidence(what="lost", value=lost)],
+        advice="Mend it.",
+        lost=lost,
+    )
+    return made.model_copy(update=change)
+
+
+def test_the_worst_of_a_cause_stands_for_all_and_keeps_their_evidence() -> None:
+    ordered = worst_first(
+        [
+            finding("a", 0.2),
+            finding("", 0.3),
+            finding("a", 0.5),
+            finding("", 0.4),
+            finding("a", 0.9, about="measurement"),
+        ]
+    )
+    merged = one_of_each_cause(ordered)
+    assert [one.title for one in merged] == ["lost 0.5", "lost 0.4", "lost 0.3", "lost 0.9"]
+    assert merged[0].also == ["lost 0.2"]
+    assert [one.value for one in merged[0].evidence] == [0.5, 0.2]
+
+
+def test_what_is_at_stake_orders_findings_of_one_severity() -> None:
+    small, large = finding("", 0.9, at_stake=0.05), finding("", 0.3, at_stake=0.2)
+    warning = finding("", 0.1, severity="warning")
+    assert worst_first([small, large, warning]) == [warning, large, small]
