@@ -184,6 +184,8 @@ def _case(pair: Pair, run: RunEffect, p: float, q: float, tests: int, rules: Rul
     elif verdict in ("worse", "better") and (found.ratio > 1) != (beside.ratio > 1):
         # It changed less than all others: neither a regression nor an improvement.
         verdict, reason = "common change", f"{beside.ratio - 1:+.1%} beside the common change"
+    elif verdict in ("worse", "better") and (pair.a.launches_dependent or pair.b.launches_dependent):
+        reason = "successive launches of a run were alike: holds for these minutes, `--confirm` tells more"
     elif verdict == "no difference" and abs(run.shift) > np.log1p(rules.threshold):
         verdict, reason = "common change", ""
     return _compared(

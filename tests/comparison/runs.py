@@ -22,9 +22,7 @@ LIMITS = ("node.matrix_multiply", "node.peak", "node.stream")
 def summary(number: int, medians: Any, **changes: Any) -> Summary:
     """One latency of a made-up size with these launch medians."""
     values = sorted(float(value) for value in medians)
-    figures = {
-        name: None for name in Summary.model_fields if name not in ("converged_share", "invalid_share", "steps")
-    }
+    figures = {name: None for name, field in Summary.model_fields.items() if field.is_required()}
     given = {"benchmark": "mpi.latency", "parameters": {"message_bytes": number}, "ranks": 2}
     given |= {"transport": "default", "placement": "core"} | changes
     batch = (given["ranks"], given["transport"], Placement.parse(given["placement"]))

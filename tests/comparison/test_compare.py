@@ -139,6 +139,15 @@ def test_an_improvement_is_better(tmp_path):
     assert compare(*runs(tmp_path, a, b)).counts["better"] == 6
 
 
+def test_a_change_between_runs_of_dependent_launches_says_so(tmp_path):
+    random = np.random.default_rng(22)
+    a, b = drawn(random, 10, 6, 0.005, {}), drawn(random, 10, 6, 0.005, {2: 0.2})
+    left = write(tmp_path / "a", [summary(n, m, launches_dependent=n == 2) for n, m in enumerate(a)])
+    right = write(tmp_path / "b", [summary(n, m) for n, m in enumerate(b)])
+    (worse,) = compare(left, right).regressions(0.1)
+    assert "holds for these minutes" in worse.reason
+
+
 def test_a_higher_rate_is_better(tmp_path):
     random = np.random.default_rng(14)
     rate = {"metric": "bandwidth_bytes_per_s", "unit": "B/s", "better": "higher"}
