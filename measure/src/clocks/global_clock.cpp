@@ -74,8 +74,8 @@ void GlobalClock::learn(int points, useconds_t pause_us) {
         answer(leaders_, client, points * exchanges);
       } else if (place == distance) {
         const int reference = leaders_.rank() - distance;
-        const double affordable =
-            longest_synchronisation_s / (points * measure(leaders_, reference, fewest_exchanges).round_trip_s);
+        const double affordable = longest_synchronisation_s /
+                                  (points * measure(leaders_, reference, fewest_exchanges).round_trip_s);
         const int exchanges =
             static_cast<int>(std::clamp<double>(affordable, fewest_exchanges, exchanges_per_offset));
         MPI_Send(&exchanges, 1, MPI_INT, reference, tag, leaders_.handle());

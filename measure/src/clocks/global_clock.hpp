@@ -39,8 +39,8 @@ class GlobalClock {
   GlobalClock(const Communicator& world, const TickClock& ticks, const std::string& host,
               ClockSkew skew = {});
 
-  void synchronise();      // first model of every host's clock; collective
-  void refresh();          // a few more points, and the model anew; collective, cheap on one host
+  void synchronise();  // first model of every host's clock; collective
+  void refresh();      // a few more points, and the model anew; collective, cheap on one host
   // Largest offset left between two hosts' clocks, or between two ranks of a host, in s. Collective.
   double measure_error();
 

@@ -12,8 +12,7 @@ namespace scope {
 
 class Places {
  public:
-  explicit Places(std::int64_t bytes)
-      : bytes_(bytes), stride_(rounded(bytes)), memory_(stride_) {
+  explicit Places(std::int64_t bytes) : bytes_(bytes), stride_(rounded(bytes)), memory_(stride_) {
     memory_.clear();
   }
 

@@ -26,8 +26,7 @@ class Overlapped {
   void run(Repetition& repetition, Alone&& alone, Both&& both) {
     if (!computation_) computation_.emplace(repetition.ticks());
     const std::int64_t calls = repetition.calls();
-    const double exchange_s =
-        slowest(repetition.part_s([&](std::int64_t number) { alone(calls + number); }));
+    const double exchange_s = slowest(repetition.part_s([&](std::int64_t number) { alone(calls + number); }));
     if (steps_ == 0) steps_ = computation_->steps_for(exchange_s);
     const double computation_s = slowest(repetition.part_s([&] { computation_->run(steps_); }));
     repetition.time([&](std::int64_t number) { both(number, *computation_, steps_); });

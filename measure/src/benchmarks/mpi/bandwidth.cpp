@@ -66,7 +66,9 @@ class Bandwidth final : public Benchmark {
   }
 
   std::span<std::byte> received() override { return sender_ ? std::span<std::byte>() : arrived_.bytes(); }
-  std::int64_t most_operations() const override { return std::max<std::int64_t>(1, Places::most(bytes_) / window()); }
+  std::int64_t most_operations() const override {
+    return std::max<std::int64_t>(1, Places::most(bytes_) / window());
+  }
 
  private:
   int window() const { return static_cast<int>(requests_.size()); }

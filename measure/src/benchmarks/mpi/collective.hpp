@@ -234,7 +234,7 @@ class Collective : public Benchmark {
   Call call_ = nullptr;
   Arguments arguments_;
   bool sends_in_place_ = false;
-  std::int64_t room_ = 0;  // the most operations of any repetition so far
+  std::int64_t room_ = 0;              // the most operations of any repetition so far
   std::vector<MPI_Request> requests_;  // of the persistent call, one for each place
   Overlapped overlapped_;
 };

@@ -111,11 +111,8 @@ class Reduction final : public Collective {
     require_memory((length + room) * item_bytes, communicator);
     vector_ = Buffer(length * item_bytes);
     items_ = items;
-    Arguments arguments{.send = vector_.data(),
-                        .count = count,
-                        .type = Operator::type(),
-                        .op = Operator::op(),
-                        .root = root};
+    Arguments arguments{
+        .send = vector_.data(), .count = count, .type = Operator::type(), .op = Operator::op(), .root = root};
     if (row.takes_blocks) arguments.receives = PerRankBlocks(lengths);
     set_arguments(std::move(arguments), room * item_bytes);
   }
@@ -149,9 +146,7 @@ class Reduction final : public Collective {
     return {received_.count() * static_cast<std::int64_t>(items_), problem};
   }
 
-  std::span<std::byte> received() override {
-    return items_ > 0 ? received_.bytes() : std::span<std::byte>();
-  }
+  std::span<std::byte> received() override { return items_ > 0 ? received_.bytes() : std::span<std::byte>(); }
 
  private:
   static std::int64_t checked_elements(std::int64_t bytes) {

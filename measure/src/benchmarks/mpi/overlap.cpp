@@ -44,12 +44,12 @@ class Overlap final : public Benchmark {
       start(number);
       finish();
     };
-    overlapped_.run(repetition, alone,
-                    [this](std::int64_t number, Computation& computation, std::int64_t steps) {
-                      start(number);
-                      testing_ && steps >= tests ? compute_and_test(computation, steps) : computation.run(steps);
-                      finish();
-                    });
+    overlapped_.run(
+        repetition, alone, [this](std::int64_t number, Computation& computation, std::int64_t steps) {
+          start(number);
+          testing_&& steps >= tests ? compute_and_test(computation, steps) : computation.run(steps);
+          finish();
+        });
   }
 
   Check verify(std::uint64_t seed) override {

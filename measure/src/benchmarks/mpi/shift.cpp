@@ -57,8 +57,8 @@ class Shift final : public Benchmark {
   int bytes() const { return static_cast<int>(sent_.size()); }
 
   void shift(std::byte* place) {
-    MPI_Sendrecv(sent_.data(), bytes(), MPI_BYTE, to(), tag, place, bytes(), MPI_BYTE, from(), tag,
-                 comm_, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(sent_.data(), bytes(), MPI_BYTE, to(), tag, place, bytes(), MPI_BYTE, from(), tag, comm_,
+                 MPI_STATUS_IGNORE);
   }
   void shift_with_requests(std::byte* place) {
     std::array<MPI_Request, 2> requests;

@@ -67,7 +67,7 @@ def share(of: Summary, whole: Summary) -> Estimate:
 
 
 def _scalings(context: Context) -> list[Scaling]:
-    """Return the triad from memory for each placement: by STREAM's rule, else of the largest arrays beyond caches."""
+    """Return the triad from memory for each placement: by STREAM's rule, else of the largest arrays."""
     caches = [cache.size_bytes for host in context.machine.hosts for cache in host.caches]
     groups: dict[Placement, list[Summary]] = defaultdict(list)
     for benchmark in (STREAM, FROM_MEMORY):
