@@ -27,6 +27,8 @@ constexpr int largest_group = 64;
 // Repetitions are compared with each other, so that single ones share their data.
 constexpr int fewest_on_same_data = 4;
 constexpr double tolerated_late_share = 0.1;
+// With filling and verifying, a case lasts at most so many budgets, unless it has too few repetitions by then.
+constexpr double longest_stay = 4;
 constexpr double one_definition_s = 1;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -70,7 +72,7 @@ class Sampling {
     preparing_s_ = 0;
     while (size > 0) {
       sample_group(size);
-      size = decide(seconds_since(start) - preparing_s_);
+      size = decide(seconds_since(start));
     }
     outcome_.disturbances = Disturbances::so_far().since(before);
     settle_warmup();
@@ -267,9 +269,10 @@ class Sampling {
   }
 
   // The size of the next group, or 0 when the case is finished. The root decides for all.
-  int decide(double spent_s) {
+  int decide(double elapsed_s) {
     int next = 0;
     if (setting_.world.root()) {
+      const double spent_s = elapsed_s - preparing_s_;
       const std::vector<double> times_s = counted();
       const double interval = relative_interval(times_s);
       if (std::isfinite(interval)) outcome_.relative_interval = interval;
@@ -277,7 +280,8 @@ class Sampling {
       const bool long_enough = spent_s >= std::min(policy_.minimum_span_s, policy_.budget_s);
       if (times_s.size() >= minimum && long_enough && interval <= policy_.precision) {
         outcome_.stopped = "precision";
-      } else if (spent_s >= policy_.budget_s) {
+      } else if (spent_s >= policy_.budget_s ||
+                 (times_s.size() >= minimum && elapsed_s >= longest_stay * policy_.budget_s)) {
         outcome_.stopped = "budget";
       } else if (outcome_.series.front().size() >= static_cast<std::size_t>(policy_.maximum_repetitions)) {
         outcome_.stopped = "repetitions";
