@@ -9,7 +9,7 @@ from scope.comparison.comparison import Comparison
 from scope.comparison.efficiency import Efficiencies
 from scope.comparison.efficiency_figure import figure
 from scope.comparison.efficiency_table import share
-from scope.comparison.table import change, common_change
+from scope.comparison.table import change, common_change, detectable
 
 
 def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> str:
@@ -21,7 +21,9 @@ def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(quantity=units.quantity, change=change, common_change=common_change, share=share)
+    environment.filters.update(
+        quantity=units.quantity, change=change, common_change=common_change, detectable=detectable, share=share
+    )
     return environment.get_template("comparison.html").render(
         comparison=comparison, efficiencies=efficiencies, figure=figure(efficiencies) if efficiencies else None
     )

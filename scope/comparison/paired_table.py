@@ -10,6 +10,7 @@ from rich.text import Text
 
 from scope import units
 from scope.comparison.paired import PairedCase, PairedComparison, PairedVerdict
+from scope.comparison.table import detectable
 
 _STYLES: dict[PairedVerdict, str] = {
     "worse": "bold red",
@@ -43,7 +44,7 @@ def _cases(comparison: PairedComparison) -> Table:
             Text(case.verdict, style=_STYLES[case.verdict]),
             _change(case),
             _spread(case),
-            "" if case.detectable is None else f"{case.detectable:.0%}",
+            detectable(case.detectable),
             units.quantity(case.a_median, case.unit),
             units.quantity(case.b_median, case.unit),
             Text.assemble(f"{case.label}: {case.metric}", (f" ({case.reason})" if case.reason else "", "dim")),

@@ -12,6 +12,9 @@ from rich.text import Text
 from scope import units
 from scope.comparison.comparison import ComparedCase, Comparison, Verdict
 
+LARGEST_SHOWN = 10.0
+"""Larger detectable changes are all alike: nothing would have been seen."""
+
 _STYLES: dict[Verdict, str] = {
     "worse": "bold red",
     "better": "green",
@@ -72,13 +75,20 @@ def _cases(cases: list[ComparedCase]) -> Table:
         grid.add_row(
             Text(case.verdict, style=_STYLES[case.verdict]),
             change(case),
-            "" if case.detectable is None else f"{case.detectable:.0%}",
+            detectable(case.detectable),
             units.quantity(case.a_median, case.unit),
             units.quantity(case.b_median, case.unit),
             "" if case.p_corrected is None else f"{case.p_corrected:.2g}",
             Text.assemble(f"{case.label}: {case.metric}", (f" ({case.reason})" if case.reason else "", "dim")),
         )
     return grid
+
+
+def detectable(share: float | None) -> str:
+    """Return the smallest change that would have been seen; empty where there is a verdict."""
+    if share is None:
+        return ""
+    return f"{100 * share:.0f} %" if share < LARGEST_SHOWN else f"over {100 * LARGEST_SHOWN:.0f} %"
 
 
 def change(case: ComparedCase) -> str:
