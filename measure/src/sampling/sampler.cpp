@@ -156,7 +156,6 @@ class Sampling {
       operations_ = fewest;
     }
     for (auto& digests : digests_) digests.clear();  // of other numbers of operations
-    digests_[static_cast<std::size_t>(Cadence::streaming)].clear();  // the number may have changed since
     repetition_s_ = elapsed_s;
   }
 
