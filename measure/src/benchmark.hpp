@@ -78,8 +78,9 @@ class Benchmark {
   // of the first repetition of the group.
   virtual std::vector<std::span<const std::byte>> computed() { return {}; }
 
-  // Whether every run since `fill` leaves the same data behind. False where errors persist to `verify`
-  // instead, because what comes out of one operation goes into the next.
+  // Whether every run since `fill` leaves the same data behind, bit by bit. False where errors persist to
+  // `verify` instead, because what comes out of one operation goes into the next, or where rounding depends on
+  // the order in which messages arrive.
   virtual bool repeats() const { return true; }
 
   // For how many operations of one repetition there is room to receive.

@@ -106,9 +106,13 @@ class Sampling {
     return repetition.times();
   }
 
-  // Every repetition of a group works on the same data and must leave the same behind.
+  // Every repetition of a group works on the same data and must leave the same behind. Where that cannot be asked,
+  // every operation is verified in full, unless what comes out of one goes into the next.
   void compare(Cadence cadence) {
-    if (!benchmark_.repeats()) return;
+    if (!benchmark_.repeats()) {
+      if (!benchmark_.loops()) verify();
+      return;
+    }
     const auto start = std::chrono::steady_clock::now();
     Digests& digests = digests_[static_cast<std::size_t>(cadence)];
     auto parts = benchmark_.computed();
