@@ -54,7 +54,8 @@ class SymmetricEigen final : public ScalapackCase<Real> {
 
   std::span<std::byte> received() override { return z_.bytes(); }
   std::vector<std::span<const std::byte>> computed() override { return {std::as_bytes(std::span(values_))}; }
-  bool repeats() const override {
+  // On more processes, rounding differs from run to run.
+  bool repeats() const override { return this->communicator_.size() <= 2; }
     return false;
   }  // on more than two processes rounding differs from run to run
 
