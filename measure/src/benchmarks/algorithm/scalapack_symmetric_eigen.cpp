@@ -56,8 +56,6 @@ class SymmetricEigen final : public ScalapackCase<Real> {
   std::vector<std::span<const std::byte>> computed() override { return {std::as_bytes(std::span(values_))}; }
   // On more processes, rounding differs from run to run.
   bool repeats() const override { return this->communicator_.size() <= 2; }
-    return false;
-  }  // on more than two processes rounding differs from run to run
 
  private:
   void prepare() override {
