@@ -42,6 +42,8 @@ class Places {
 
   // Empty, or the first place that does not hold the pattern of `seed`.
   std::string pattern_problem(std::uint64_t seed);
+  // Empty, or which byte after a place was written.
+  std::string overrun(std::int64_t number);
 
  private:
   static constexpr std::int64_t line = 64;  // no two places share a cache line

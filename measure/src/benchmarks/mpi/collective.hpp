@@ -183,7 +183,8 @@ class Collective : public Benchmark {
   template <class ProblemIn>
   std::string first_problem(ProblemIn&& problem_in) {
     for (std::int64_t number = 0; number < received_.count(); ++number) {
-      const std::string problem = problem_in(received_.place(number));
+      std::string problem = problem_in(received_.place(number));
+      if (problem.empty()) problem = received_.overrun(number);
       if (problem.empty()) continue;
       return received_.count() > 1 ? sentence({"operation ", number + 1, ": ", problem}) : problem;
     }
