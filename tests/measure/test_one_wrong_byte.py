@@ -99,7 +99,7 @@ def expect_all_failed(ended: Ended) -> None:
     assert ended.code == 1
 
 
-@pytest.mark.parametrize("what", ["2 0%", "13 100%", "29 37%"])
+@pytest.mark.parametrize("what", ["2 0%", "29 100%"])
 def test_one_wrong_byte_fails_the_case_of_its_message(what: str, measure: Measure, corrupting: str) -> None:
     plan, rules = messages(what)
     ended = measure(RANKS, plan, action="run", LD_PRELOAD=corrupting, CORRUPT=rules)
@@ -131,7 +131,7 @@ PROTOCOLS = ("tcp", "udp", "unix", "shm", "cma")
 TRANSPORTED = [f"{name} protocol={protocol}" for name in ("network.latency", *STREAMS) for protocol in PROTOCOLS]
 
 
-@pytest.mark.parametrize("fault", ["flip-byte:{}:3", "flip-byte:{}:31", "lose-data:{}"])
+@pytest.mark.parametrize("fault", ["flip-byte:{}:31", "lose-data:{}"])
 def test_benchmarks_below_mpi_notice(fault: str, measure: Measure) -> None:
     plan = [f"{case} message_bytes=777 {SAMPLING}" for case in TRANSPORTED]
     faults = " ".join(fault.format(protocol) for protocol in PROTOCOLS)
@@ -171,7 +171,7 @@ COMPUTED = {
 }
 
 
-@pytest.mark.parametrize(("run", "byte"), [(0, 6), (1, 5), (2, 4)])
+@pytest.mark.parametrize(("run", "byte"), [(0, 6), (2, 4)])
 def test_one_wrong_byte_fails_what_is_computed_from_it(
     run: int, byte: int, measure: Measure, corrupting: str
 ) -> None:

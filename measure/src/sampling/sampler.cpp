@@ -200,6 +200,8 @@ class Sampling {
     const auto start = std::chrono::steady_clock::now();
     faults_.corrupt_if_asked(declaration_.name, setting_.world, benchmark_.received());
     const Check check = benchmark_.verify(seed_);
+    // Taken back: the data may go into the next operation.
+    faults_.corrupt_if_asked(declaration_.name, setting_.world, benchmark_.received());
     outcome_.verification.checks += check.checks;
     outcome_.verification.cost_s += seconds_since(start);
     preparing_s_ += seconds_since(start);
