@@ -117,7 +117,7 @@ const Registration registration{{
     .metrics = {bytes_per_second(), messages_per_second()},
     .sweeps = {{"baseline",
                 "ranks=2 placement=core,node completion=nonblocking "
-                "message_bytes=1,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+                "message_bytes=1,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi"},
                {"baseline", "ranks=2 completion=blocking message_bytes=1Ki,64Ki,1Mi"},
                {"baseline", "ranks=2 transport=tcp completion=nonblocking message_bytes=1Ki,64Ki,1Mi"},
                {"standard",
