@@ -177,7 +177,8 @@ def with_budgets(launch: Launch, budgets: Mapping[Key, float], seen: Mapping[Key
 def _need(seen: Seen, budget_s: float, precision: float) -> Need:
     wanted = max(precision, SHARE_OF_SPREAD * seen.spread)
     if seen.converged or seen.relative_interval is None or seen.relative_interval <= wanted:
-        enough_s = max(ROOM * seen.duration_s, SHORTEST_BUDGET_S)
+        # Never more than was enough: its duration holds preparation and verification, which no budget pays for.
+        enough_s = max(min(ROOM * seen.duration_s, budget_s), SHORTEST_BUDGET_S)
         return Need(seen.duration_s, 0.0, min(enough_s, LONGEST_BUDGET_S))
     after_one_second = seen.relative_interval * sqrt(budget_s)
     enough_s = min((after_one_second / wanted) ** 2, LONGEST_BUDGET_S) if wanted > 0 else LONGEST_BUDGET_S
