@@ -1,7 +1,8 @@
 """The lines of `samples.jsonl`, as the native program and the supervisor write them.
 
 A `launch` line opens every start of the native program and says where its processes ran and how good the
-clock was; a `case` line holds all raw times of one case in that launch. Times are seconds.
+clock was; a `case` line holds all raw times of one case in that launch; a `sentinel` line says how long a fixed
+workload took between two cases. Times are seconds.
 """
 
 from __future__ import annotations
@@ -231,4 +232,25 @@ class CaseRecord(Strict):
     """Of a case that was terminated: what each rank was doing."""
 
 
-Record = Annotated[LaunchRecord | CaseRecord | EndRecord, Field(discriminator="record")]
+class SentinelRecord(Strict):
+    """How long a small fixed workload took between two cases: the same work all along a run.
+
+    Launches whose ranks share processors have none.
+    """
+
+    record: Literal["sentinel"]
+    launch: int
+    attempt: int
+    started_unix_s: float
+    duration_s: float
+    """Everything on rank 0, preparation included."""
+    ranks_kept: list[int]
+    arithmetic_s: list[float]
+    """Dependent operations in registers; one value per kept rank."""
+    memory_s: list[float]
+    """Dependent loads from a buffer beyond the second-level cache; one value per kept rank."""
+    ping_pong_s: float | None = None
+    """Round trips of rank 0 with the next rank of its host; None where its host has no other."""
+
+
+Record = Annotated[LaunchRecord | CaseRecord | SentinelRecord | EndRecord, Field(discriminator="record")]

@@ -390,6 +390,30 @@ void SampleFile::write_case(const PlannedCase& item, const CaseResult& result) {
   write_journal(entry);
 }
 
+void SampleFile::write_sentinel(double started_unix_s, const SentinelTimes& times) {
+  const auto kept = ranks_to_keep(Definition::max_rank, world_.size(), options_.keep_ranks);
+  const auto of_kept = [&](double mine) {
+    std::vector<double> values;
+    for (const auto& row : gather({mine}, kept, world_)) values.push_back(row.front());
+    return values;
+  };
+  Json json = begin("sentinel");
+  json.key("started_unix_s");
+  json.moment(started_unix_s);
+  json.member("duration_s", times.duration_s);
+  json.member("ranks_kept", kept);
+  json.member("arithmetic_s", of_kept(times.arithmetic_s));
+  json.member("memory_s", of_kept(times.memory_s));
+  if (times.ping_pong_s) json.member("ping_pong_s", *times.ping_pong_s);
+  json.end();
+  samples_.append(json.text());
+
+  Json entry = begin("sentinel");
+  entry.member("duration_s", times.duration_s);
+  entry.end();
+  write_journal(entry);
+}
+
 void SampleFile::write_end(double duration_s, double clock_error_s) {
   Json json = begin("end");
   json.member("duration_s", duration_s);

@@ -1,0 +1,112 @@
+"""Something else had the processors of the ranks: another process, or the hypervisor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context
+from scope.findings.run.measurement import machine_states
+from scope.samples.records import Disturbances
+from scope.samples.samples import CaseSamples, Visit
+
+SWITCHES_PER_S = 50.0
+"""Involuntary switches of one rank: a competitor that shares its processor forces hundreds, the kernel a few."""
+FEWEST_SWITCHES = 3
+STOLEN = 0.05
+"""Share of the host's processors that a hypervisor withheld."""
+SMALLEST_STOLEN_S = 0.02
+"""The kernel counts steal time in ticks of 10 ms."""
+TOLERATED = 0.05
+"""Share of the visits that may be disturbed."""
+MOSTLY = 3.0
+"""Visits in a slow state that are disturbed so many times as often as the others explain the state."""
+
+
+@dataclass(frozen=True)
+class Taker:
+    """Who takes processors, and how a visit shows it."""
+
+    code: str
+    title: str
+    unit: str
+    """What the evidence counts."""
+    count: Callable[[Disturbances], float]
+    took: Callable[[Disturbances, float, int], bool]
+    """Whether the counts of a visit of so many seconds on a host of so many processors show it."""
+    advice: str
+
+
+TAKERS = [
+    Taker(
+        "processor-taken",
+        "Another process took a processor of the ranks",
+        "involuntary switches",
+        lambda seen: seen.involuntary_switches.maximum,
+        lambda seen, seconds, _: (
+            seen.involuntary_switches.maximum >= max(FEWEST_SWITCHES, SWITCHES_PER_S * seconds)
+        ),
+        "End other processes on the machine (`top` shows them), or leave a processor free for them.",
+    ),
+    Taker(
+        "processor-withheld",
+        "The hypervisor withheld processors from this machine",
+        "s of steal time",
+        lambda seen: seen.steal_s,
+        lambda seen, seconds, processors: seen.steal_s >= max(SMALLEST_STOLEN_S, STOLEN * seconds * processors),
+        "Other virtual machines compete for the host: measure on a dedicated one, or at another time.",
+    ),
+]
+
+
+def find(context: Context) -> list[Finding]:
+    """Find who took processors in more than 5 % of the visits; ranks that share processors tell nothing."""
+    cases = [one for one in context.samples.cases if one.ok and not context.shares_processors(one.case)]
+    seen = [(one, visit) for one in cases for visit in one.visits if visit.disturbances is not None]
+    return [finding for taker in TAKERS for finding in _taken(context, seen, taker)]
+
+
+def _taken(context: Context, seen: list[tuple[CaseSamples, Visit]], taker: Taker) -> list[Finding]:
+    processors = max((host.processor.threads for host in context.machine.hosts), default=1)
+    counts = [
+        taker.count(visit.disturbances)
+        if visit.disturbances and taker.took(visit.disturbances, visit.duration_s, processors)
+        else 0.0
+        for _, visit in seen
+    ]
+    taken = [(one, count) for (one, _), count in zip(seen, counts, strict=True) if count]
+    if len(taken) <= TOLERATED * len(seen):
+        return []
+    worst: dict[str, float] = {}
+    for one, count in sorted(taken, key=lambda each: -each[1]):
+        worst.setdefault(one.case.label, count)
+    launches = {one.launch for one, _ in taken}
+    return [
+        Finding(
+            code=taker.code,
+            about="measurement",
+            cause=machine_states.CAUSE if _explains_a_state(context, seen, counts) else "",
+            severity="warning",
+            title=f"{taker.title} in {units.share(len(taken) / len(seen))} of the visits to cases, in "
+            f"{len(launches)} of {len({one.launch for one, _ in seen})} launches",
+            where={"cases": len(worst), "launches": len(launches)},
+            evidence=[
+                Evidence(what=f"{taker.unit} in one visit to {label}", value=count)
+                for label, count in list(worst.items())[:5]
+            ],
+            advice=taker.advice,
+        )
+    ]
+
+
+def _explains_a_state(context: Context, seen: list[tuple[CaseSamples, Visit]], counts: list[float]) -> bool:
+    """Return whether visits in the slow state are disturbed much more often than those in the fast one."""
+    if len(context.course.states) < 2:
+        return False
+    states = [context.course.state_during(visit) for _, visit in seen]
+    fast, slow = (
+        [count > 0 for count, state in zip(counts, states, strict=True) if state == wanted] for wanted in (0, 1)
+    )
+    return bool(fast and slow) and sum(slow) / len(slow) > MOSTLY * sum(fast) / len(fast)
