@@ -200,6 +200,9 @@ class Disturbances(Strict):
     """A page had to be read from a disk."""
     migrations: OverRanks | None = None
     """A rank went to another processor; None where the kernel does not tell."""
+    waited_s: float | None = None
+    """That the rank with the most was ready and another process had its processor; None where the kernel does not
+    tell."""
     steal_s: float
     """Processor time that a hypervisor withheld, over all processors of the host with the most."""
 

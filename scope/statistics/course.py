@@ -31,7 +31,7 @@ SENTINELS_IN_A_BIN = 3, 5
 BINS = 40
 """Of a short run; a long one has more."""
 FEWEST_BINS = 8
-SHORTEST = 3
+SHORTEST = 2
 """Moments that a state lasts at least; what passes sooner is an interruption."""
 SMALLEST_STEP = 0.15
 """Logarithm of the factor between two states; less is the difference between launches."""
@@ -43,7 +43,7 @@ ALIKE = 0.02
 """Significance of the dependence of launches."""
 MOST = 0.85
 """Share of the moments of a state that keep away from the other; the rest may belong to a change."""
-SMALLEST_SHARE = 0.02
+SMALLEST_SHARE = 0.05
 ROUNDS = 20
 PENALTY = 3.0
 

@@ -110,16 +110,17 @@ def slow_half(factor: float) -> Change:
     return change
 
 
-def disturbed(every: int, switches: int = 0, steal_s: float = 0.0) -> Change:
-    """Every so-many-th visit of 0.1 s counts involuntary switches of a rank, or steal time."""
+def disturbed(every: int, waited_s: float = 0.0, steal_s: float = 0.0) -> Change:
+    """In every so-many-th visit of 0.1 s a rank waited for its processor, or processors were stolen."""
 
     def change(context: Context) -> Context:
         def seen(number: int, case: CaseSamples) -> CaseSamples:
             amount = 1 if number % every == 0 else 0
             counts = Disturbances(
                 voluntary_switches=OverRanks(sum=50, maximum=50),
-                involuntary_switches=OverRanks(sum=1 + amount * switches, maximum=1 + amount * switches),
+                involuntary_switches=OverRanks(sum=9, maximum=9),
                 major_faults=OverRanks(sum=0, maximum=0),
+                waited_s=amount * waited_s,
                 steal_s=amount * steal_s,
             )
             return replace(case, visits=[replace(visit, disturbances=counts) for visit in case.visits])
@@ -253,8 +254,8 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
     ),
     "processor_taken": (
         "processor-taken",
-        [disturbed(4, switches=20), disturbed(1, switches=200)],
-        [as_it_is, disturbed(40, switches=20), disturbed(4, switches=2), disturbed(4, steal_s=0.005)],
+        [disturbed(4, waited_s=0.02), disturbed(1, waited_s=0.08)],
+        [as_it_is, disturbed(40, waited_s=0.05), disturbed(4, waited_s=0.005), disturbed(4, steal_s=0.005)],
     ),
     "protocol_switch": (
         "protocol-switch",
@@ -355,8 +356,8 @@ def test_the_states_of_the_machine_are_one_finding_with_all_that_they_bring_abou
 def test_a_competitor_that_explains_the_slow_state_is_part_of_that_finding(golden_context: Context) -> None:
     context = slow_half(2.0)(golden_context)
     half = len(context.samples.launches) // 2
-    always = disturbed(1, switches=100)(context).samples.cases
-    late = [one if one.launch > half else quiet for one, quiet in zip(always, context.samples.cases, strict=True)]
+    disturbances = [disturbed(1, waited_s=waited_s)(context).samples.cases for waited_s in (0.0, 0.05)]
+    late = [one if one.launch > half else quiet for quiet, one in zip(*disturbances, strict=True)]
     (first, *others) = [one for one in find_all(with_samples(context, cases=late)) if one.about == "measurement"]
     assert first.code == "machine-states"
     assert any(title.startswith("Another process took a processor") for title in first.also)

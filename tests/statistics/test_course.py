@@ -57,7 +57,7 @@ def run(
 
 
 def with_sentinel(
-    random: np.random.Generator, samples: Samples, machine: Machine, outliers: float = 0.05
+    random: np.random.Generator, samples: Samples, machine: Machine, outliers: float = 0.02
 ) -> Samples:
     """Add the sentinel of two ranks: its arithmetic follows the machine, now and then something interrupts it."""
     found = []

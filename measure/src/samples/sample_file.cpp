@@ -144,14 +144,17 @@ void write_series(Json& json, const Series& series, Definition definition, int m
   json.end();
 }
 
-// The counts of all ranks together and of the rank with the most; the steal time of the host with the most.
+// The counts of all ranks together and of the rank with the most; waiting of the rank and steal time of the host with
+// the most.
 void write_disturbances(Json& json, const Disturbances& mine, const Communicator& world) {
   const std::vector<double> counts{static_cast<double>(mine.voluntary_switches),
                                    static_cast<double>(mine.involuntary_switches),
                                    static_cast<double>(mine.major_faults),
                                    static_cast<double>(mine.migrations.value_or(0)),
                                    mine.migrations ? 0.0 : 1.0,
-                                   mine.steal_s};
+                                   mine.steal_s,
+                                   mine.waited_s.value_or(0),
+                                   mine.waited_s ? 0.0 : 1.0};
   const auto sums = reduce(counts, MPI_SUM, world);
   const auto most = reduce(counts, MPI_MAX, world);
   const auto write = [&](const char* name, int which) {
@@ -167,6 +170,7 @@ void write_disturbances(Json& json, const Disturbances& mine, const Communicator
   write("involuntary_switches", 1);
   write("major_faults", 2);
   if (sums[4] == 0) write("migrations", 3);
+  if (sums[7] == 0) json.member("waited_s", most[6]);
   json.member("steal_s", most[5]);
   json.end();
 }

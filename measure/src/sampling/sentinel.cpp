@@ -7,11 +7,11 @@
 namespace scope {
 namespace {
 
-constexpr double sentinel_share = 0.015;
+constexpr double sentinel_share = 0.02;
 // Where even the least of the costs so far was a disturbed one.
 constexpr double longest_pause_s = 1;
-// About 2 ms: a process that competes for the processor takes its turn within that time.
-constexpr std::int64_t sentinel_steps = 1 << 20;
+// About 5 ms: a process that competes for the processor takes its turn within that time.
+constexpr std::int64_t sentinel_steps = 3 << 20;
 // Larger than second-level caches, small beside the last level.
 constexpr std::size_t chain_bytes = 4 << 20;
 constexpr std::size_t chain_line_bytes = 64;

@@ -27,7 +27,7 @@ class Sentinel {
   // `host`: of this rank. Collective.
   Sentinel(const Setting& setting, const std::string& host);
 
-  // Measures unless that would exceed 1.5 % of the time of an undisturbed machine; none then. Ranks that share
+  // Measures unless that would exceed 2 % of the time of an undisturbed machine; none then. Ranks that share
   // processors measure nothing: their times would be those of each other. Collective.
   std::optional<SentinelTimes> measure_if_due();
 

@@ -12,9 +12,10 @@ from scope.findings.run.measurement import machine_states
 from scope.samples.records import Disturbances
 from scope.samples.samples import CaseSamples, Visit
 
-SWITCHES_PER_S = 50.0
-"""Involuntary switches of one rank: a competitor that shares its processor forces hundreds, the kernel a few."""
-FEWEST_SWITCHES = 3
+WAITED = 0.1
+"""Share of a visit that a rank waited for its processor: daemons and Scope's own supervisor need less."""
+SHORTEST_WAIT_S = 2e-3
+"""A competitor's turn on a processor takes milliseconds."""
 STOLEN = 0.05
 """Share of the host's processors that a hypervisor withheld."""
 SMALLEST_STOLEN_S = 0.02
@@ -31,11 +32,11 @@ class Taker:
 
     code: str
     title: str
-    unit: str
+    what: str
     """What the evidence counts."""
-    count: Callable[[Disturbances], float]
-    took: Callable[[Disturbances, float, int], bool]
-    """Whether the counts of a visit of so many seconds on a host of so many processors show it."""
+    lost_s: Callable[[Disturbances], float | None]
+    least: Callable[[float, int], float]
+    """Seconds lost that count in a visit of so many seconds on a host of so many processors."""
     advice: str
 
 
@@ -43,19 +44,17 @@ TAKERS = [
     Taker(
         "processor-taken",
         "Another process took a processor of the ranks",
-        "involuntary switches",
-        lambda seen: seen.involuntary_switches.maximum,
-        lambda seen, seconds, _: (
-            seen.involuntary_switches.maximum >= max(FEWEST_SWITCHES, SWITCHES_PER_S * seconds)
-        ),
+        "waiting for a processor",
+        lambda seen: seen.waited_s,
+        lambda seconds, _: max(SHORTEST_WAIT_S, WAITED * seconds),
         "End other processes on the machine (`top` shows them), or leave a processor free for them.",
     ),
     Taker(
         "processor-withheld",
         "The hypervisor withheld processors from this machine",
-        "s of steal time",
+        "steal time",
         lambda seen: seen.steal_s,
-        lambda seen, seconds, processors: seen.steal_s >= max(SMALLEST_STOLEN_S, STOLEN * seconds * processors),
+        lambda seconds, processors: max(SMALLEST_STOLEN_S, STOLEN * seconds * processors),
         "Other virtual machines compete for the host: measure on a dedicated one, or at another time.",
     ),
 ]
@@ -70,43 +69,44 @@ def find(context: Context) -> list[Finding]:
 
 def _taken(context: Context, seen: list[tuple[CaseSamples, Visit]], taker: Taker) -> list[Finding]:
     processors = max((host.processor.threads for host in context.machine.hosts), default=1)
-    counts = [
-        taker.count(visit.disturbances)
-        if visit.disturbances and taker.took(visit.disturbances, visit.duration_s, processors)
+    lost = [
+        seconds
+        if visit.disturbances
+        and (seconds := taker.lost_s(visit.disturbances) or 0.0) >= taker.least(visit.duration_s, processors)
         else 0.0
         for _, visit in seen
     ]
-    taken = [(one, count) for (one, _), count in zip(seen, counts, strict=True) if count]
+    taken = [(one, seconds) for (one, _), seconds in zip(seen, lost, strict=True) if seconds]
     if len(taken) <= TOLERATED * len(seen):
         return []
     worst: dict[str, float] = {}
-    for one, count in sorted(taken, key=lambda each: -each[1]):
-        worst.setdefault(one.case.label, count)
+    for one, seconds in sorted(taken, key=lambda each: -each[1]):
+        worst.setdefault(one.case.label, seconds)
     launches = {one.launch for one, _ in taken}
     return [
         Finding(
             code=taker.code,
             about="measurement",
-            cause=machine_states.CAUSE if _explains_a_state(context, seen, counts) else "",
+            cause=machine_states.CAUSE if _explains_a_state(context, seen, lost) else "",
             severity="warning",
             title=f"{taker.title} in {units.share(len(taken) / len(seen))} of the visits to cases, in "
             f"{len(launches)} of {len({one.launch for one, _ in seen})} launches",
             where={"cases": len(worst), "launches": len(launches)},
             evidence=[
-                Evidence(what=f"{taker.unit} in one visit to {label}", value=count)
-                for label, count in list(worst.items())[:5]
+                Evidence(what=f"{taker.what} during a visit to {label}", value=seconds, unit="s")
+                for label, seconds in list(worst.items())[:5]
             ],
             advice=taker.advice,
         )
     ]
 
 
-def _explains_a_state(context: Context, seen: list[tuple[CaseSamples, Visit]], counts: list[float]) -> bool:
+def _explains_a_state(context: Context, seen: list[tuple[CaseSamples, Visit]], lost: list[float]) -> bool:
     """Return whether visits in the slow state are disturbed much more often than those in the fast one."""
     if len(context.course.states) < 2:
         return False
     states = [context.course.state_during(visit) for _, visit in seen]
     fast, slow = (
-        [count > 0 for count, state in zip(counts, states, strict=True) if state == wanted] for wanted in (0, 1)
+        [seconds > 0 for seconds, state in zip(lost, states, strict=True) if state == wanted] for wanted in (0, 1)
     )
     return bool(fast and slow) and sum(slow) / len(slow) > MOSTLY * sum(fast) / len(fast)

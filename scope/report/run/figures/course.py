@@ -40,7 +40,7 @@ def figures(contents: Contents, samples: Samples) -> Iterator[Figure]:
         caption=_caption(course, samples),
         traces=[_trace(name, points, slot) for slot, (name, points) in enumerate(drawn.items())],
         layout={
-            "xaxis": {"title": {"text": "time since the run began (s)"}},
+            "xaxis": {"title": {"text": "time since the run began (s)"}, "showgrid": False},
             "yaxis": _axis([factor for points in drawn.values() for _, factor in points]),
             "shapes": [
                 *(_line(at) for at in launches[:: math.ceil(len(launches) / MOST_LAUNCHES) or 1]),
