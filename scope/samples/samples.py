@@ -277,6 +277,15 @@ class CutLine:
 
 
 @dataclass(frozen=True)
+class DamagedLine:
+    """A line that is not as it was written, or that no version of Scope can have written; it is left out."""
+
+    line: int
+    """Its number in the file, from 1."""
+    reason: str
+
+
+@dataclass(frozen=True)
 class Samples:
     """Everything in `samples.jsonl`."""
 
@@ -289,6 +298,7 @@ class Samples:
     sentinels: list[SentinelRecord] = field(default_factory=list)
     """In the order in which they were measured; none in runs of before there was a sentinel."""
     cut_line: CutLine | None = None
+    damaged: list[DamagedLine] = field(default_factory=list)
 
     def by_case(self) -> dict[SamplesKey, list[CaseSamples]]:
         """Group the cases over their launches, in the order in which they first occur."""

@@ -11,6 +11,7 @@
 
 #include "json/json.hpp"
 #include "processors/processors.hpp"
+#include "samples/checksum.hpp"
 #include "text/words.hpp"
 
 namespace scope {
@@ -360,7 +361,7 @@ void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, 
   std::string line = json.text();
   const std::string empty = "\"processes\":[]";
   line.replace(line.rfind(empty), empty.size(), "\"processes\":[" + joined(processes, ",") + "]");
-  samples_.append(line);
+  samples_.append(with_checksum(line));
 
   Json entry = begin("launch");
   entry.member("transport", options_.transport);
@@ -381,7 +382,7 @@ void SampleFile::write_case(const PlannedCase& item, const CaseResult& result) {
   if (!result.outcome.series.empty())
     write_outcome(json, result.outcome, declaration.definition, options_.keep_ranks, world_);
   json.end();
-  samples_.append(json.text());
+  samples_.append(with_checksum(json.text()));
 
   Json entry = begin("case");
   write_identity(entry, item, world_.size());
@@ -410,7 +411,7 @@ void SampleFile::write_sentinel(double started_unix_s, const SentinelTimes& time
   json.member("memory_s", of_kept(times.memory_s));
   if (times.ping_pong_s) json.member("ping_pong_s", *times.ping_pong_s);
   json.end();
-  samples_.append(json.text());
+  samples_.append(with_checksum(json.text()));
 
   Json entry = begin("sentinel");
   entry.member("duration_s", times.duration_s);
@@ -423,7 +424,7 @@ void SampleFile::write_end(double duration_s, double clock_error_s) {
   json.member("duration_s", duration_s);
   json.member("clock_error_s", clock_error_s);
   json.end();
-  samples_.append(json.text());
+  samples_.append(with_checksum(json.text()));
 
   Json entry = begin("end");
   entry.end();
