@@ -260,7 +260,7 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
     "processor_taken": (
         "processor-taken",
         [disturbed(4, waited_s=0.02), disturbed(1, waited_s=0.08)],
-        [as_it_is, disturbed(40, waited_s=0.05), disturbed(4, waited_s=0.005), disturbed(4, steal_s=0.005)],
+        [as_it_is, disturbed(8, waited_s=0.05), disturbed(4, waited_s=0.005), disturbed(4, steal_s=0.005)],
     ),
     "protocol_switch": (
         "protocol-switch",

@@ -16,7 +16,9 @@ from scope.statistics.course import MEASURES, Course, Measure, seconds_of
 
 MOST_LAUNCHES = 80
 """Whose begins are drawn; more would hide the points."""
-TICKS = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)
+TICKS = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
+LOWEST, HIGHEST = 0.5, 10.0
+"""Of the frame, unless states are farther apart; a sentinel that waits for its processor may take any time."""
 
 Point = tuple[float, float]
 """Seconds since the begin of the run, and how many times as long as typical."""
@@ -34,14 +36,15 @@ def figures(contents: Contents, samples: Samples) -> Iterator[Figure]:
     }
     drawn = {name: points for name, points in series.items() if points}
     launches = [one.started_unix_s - begin for one in samples.launches]
+    highest = max(HIGHEST, 1.5 * max(state.factor for state in course.states)) if course.states else HIGHEST
     yield Figure(
         key="machine-states",
         title="States of the machine",
         caption=_caption(course, samples),
-        traces=[_trace(name, points, slot) for slot, (name, points) in enumerate(drawn.items())],
+        traces=[_trace(name, points, slot, highest) for slot, (name, points) in enumerate(drawn.items())],
         layout={
             "xaxis": {"title": {"text": "time since the run began (s)"}, "showgrid": False},
-            "yaxis": _axis([factor for points in drawn.values() for _, factor in points]),
+            "yaxis": _axis([factor for points in drawn.values() for _, factor in points], highest),
             "shapes": [
                 *(_line(at) for at in launches[:: math.ceil(len(launches) / MOST_LAUNCHES) or 1]),
                 *(
@@ -76,7 +79,7 @@ def _sentinel(samples: Samples, course: Course, measure: Measure, begin: float) 
 
 def _caption(course: Course, samples: Samples) -> str:
     words = "How long visits to the cases, and the sentinel, took along the run, relative to what is typical. "
-    words += "Vertical lines are launches. "
+    words += "Points beyond the frame stand at its edge. Vertical lines are launches. "
     if course.changes:
         slow = course.states[-1]
         shown_by = "typical case" if course.shown_by == "cases" else f"sentinel's {course.shown_by}"
@@ -85,7 +88,7 @@ def _caption(course: Course, samples: Samples) -> str:
         )
         words += "times as long."
     else:
-        words += "The machine did not change its state."
+        words += "No change of the machine's state was found."
     if samples.sentinels:
         spent_s = sum(one.duration_s for one in samples.sentinels)
         words += " The sentinel, a small fixed workload between the cases, was measured "
@@ -93,20 +96,21 @@ def _caption(course: Course, samples: Samples) -> str:
     return words
 
 
-def _trace(name: str, points: Sequence[Point], slot: int) -> Plot:
+def _trace(name: str, points: Sequence[Point], slot: int, highest: float) -> Plot:
     return {
         "type": "scatter",
         "mode": "markers",
         "x": [number(at) for at, _ in points],
-        "y": [number(factor) for _, factor in points],
-        "hovertemplate": f"{name}: %{{y:.3g}} times typical after %{{x:.1f}} s<extra></extra>",
+        "y": [number(min(max(factor, LOWEST), highest)) for _, factor in points],
+        "text": [f"{factor:.3g}" for _, factor in points],
+        "hovertemplate": f"{name}: %{{text}} times typical after %{{x:.1f}} s<extra></extra>",
         "name": name,
         "meta": {"slot": slot, "role": "moments"},
     }
 
 
-def _axis(factors: Sequence[float]) -> Plot:
-    low, high = min([*factors, 0.8]), max([*factors, 1.25])
+def _axis(factors: Sequence[float], highest: float) -> Plot:
+    low, high = max(min([*factors, 0.8]), LOWEST), min(max([*factors, 1.25]), highest)
     ticks = [tick for tick in TICKS if low / 1.1 <= tick <= high * 1.1]
     return {
         "title": {"text": "times typical"},
