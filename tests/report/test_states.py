@@ -72,6 +72,14 @@ def test_the_strip_shows_states_launches_and_the_sentinel(changed: Path, text: s
     assert 'id="machine-states"' in trust
 
 
+@pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine")
+def test_a_browser_draws_the_strip(changed: Path, tmp_path: Path) -> None:
+    opened = browser.opened(page.write(changed, tmp_path / "report.html"))
+    assert opened.attribute("data-errors") is None
+    strip = opened.dom[opened.dom.index('id="machine-states"') :]
+    assert 'data-drawn="yes"' in strip[: strip.index("</figure>")]
+
+
 def test_one_finding_stands_first_among_those_about_the_measurement(changed: Path) -> None:
     first = next(one for one in read_findings(changed) if one.about == "measurement")
     assert first.code == "machine-states"
