@@ -16,6 +16,7 @@ from scope.catalog.benchmark import Value
 from scope.catalog.catalog import Catalog, phrase
 from scope.plan.placement import ALL, Placement
 from scope.report.order import factors
+from scope.report.validity import mark
 from scope.report.wording import PLACEMENTS, definition, is_share
 from scope.statistics.summary import Summary
 
@@ -114,10 +115,10 @@ def origins(summaries: Iterable[Summary]) -> list[str]:
 
 
 def shown(summary: Summary) -> str:
-    """Return the median of a summary with its interval in words; shares in percent."""
-    if is_share(summary.metric):
-        return units.share(summary.median, summary.ci_low, summary.ci_high)
-    return units.interval(summary.median, summary.ci_low, summary.ci_high, summary.unit)
+    """Return the median of a summary with its interval in words, and its mark; shares in percent."""
+    bounds = summary.median, summary.ci_low, summary.ci_high
+    words = units.share(*bounds) if is_share(summary.metric) else units.interval(*bounds, summary.unit)
+    return f"{words} {mark(summary)}".rstrip()
 
 
 def label(catalog: Catalog, benchmark: str, name: str, value: Value) -> str:

@@ -17,6 +17,7 @@ from scope.plan.case import Case, Key
 from scope.plan.plan import Plan
 from scope.rundirectory import Run
 from scope.samples.samples import Samples
+from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary, headlines
 from scope.topology.topology import Topology
 
@@ -89,15 +90,23 @@ def one_of_each_case(summaries: Iterable[Summary]) -> list[Summary]:
 
 
 def excess_of(one: Summary, other: Summary) -> float:
-    """Return how much longer one takes than the other: 0.1 is 10 %."""
-    return (one.median or 0.0) / (other.median or 1.0) - 1
+    """Return how much longer one takes than the other: 0.1 is 10 %. Launch by launch where they share launches."""
+    return ratio(one.per_launch, other.per_launch).value - 1 if one.median and other.median else 0.0
 
 
 def certainly_longer(one: Summary, other: Summary, at_least: float = 0.0) -> bool:
-    """Return whether the interval of one lies above that of the other, and the medians so far apart."""
-    if one.ci_low is None or other.ci_high is None:
+    """Return whether one certainly takes longer than the other, and by at least a share of its time.
+
+    In the same launches the interval of their ratio lies above 1; in different ones their intervals are disjoint.
+    """
+    if not one.median or not other.median:
         return False
-    return one.ci_low > other.ci_high and excess_of(one, other) > at_least
+    found = ratio(one.per_launch, other.per_launch)
+    if found.paired_launches and found.low is not None:
+        longer = found.low > 1
+    else:
+        longer = one.ci_low is not None and other.ci_high is not None and one.ci_low > other.ci_high
+    return longer and found.value - 1 > at_least
 
 
 def written(summary: Summary) -> str:

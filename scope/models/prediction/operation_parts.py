@@ -13,7 +13,6 @@ from collections import defaultdict
 import numpy as np
 
 from scope.catalog.expression import evaluate
-from scope.models.fitting.ratios import ratio
 from scope.models.measurements import Measurements
 from scope.models.prediction.costs.declared import numbers
 from scope.models.prediction.measured_costs import MESSAGE, SEED, SizeCurve, curve
@@ -21,6 +20,7 @@ from scope.plan.case import Case, Key, key
 from scope.plan.placement import Kind
 from scope.statistics.bootstrap import estimate
 from scope.statistics.estimate import Estimate
+from scope.statistics.ratio import PerLaunch, ratio
 from scope.statistics.summary import Summary
 from scope.strict import Strict
 
@@ -101,7 +101,7 @@ def _apart(
         subject=fresh.case,
         time_s=fresh.estimate,
         messages_s=messages,
-        retained=ratio(messages, fresh.estimate),
+        retained=ratio(PerLaunch(messages), fresh.per_launch),
         first_touch_s=first_touch,
         packing_s=packing,
         rest_s=total - messages.value - (first_touch or 0.0) - (packing or 0.0),

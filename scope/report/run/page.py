@@ -39,6 +39,7 @@ from scope.report.run.introduction import library, machine_name, moment, sentenc
 from scope.report.run.parameters import Outcome, outcomes
 from scope.report.run.provenance import Facts, provenance
 from scope.report.run.rows import COLUMNS, Row, packed, rows
+from scope.report.validity import footnotes
 from scope.rundirectory import write_text
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
@@ -154,6 +155,7 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "sentences": sentences(contents),
         "ladders": contents.models.ladders,
         "origins": origins(contents.summaries),
+        "interval_notes": footnotes(contents.headline),
         "findings": cluster,
         "grave": kinds([one for one in cluster if one.severity != "information"]),
         "rest": kinds([one for one in cluster if one.severity == "information"]),

@@ -21,6 +21,7 @@ from scope.report.run.introduction import subject
 from scope.report.run.ladders import best_rungs, caption, length, retained
 from scope.report.terminal.console import console as terminal_console
 from scope.report.terminal.console import draws
+from scope.report.validity import of_most
 from scope.report.wording import count, direction, sentence
 
 WIDTH = 100
@@ -54,6 +55,8 @@ def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
     hidden = len(ladders) - shown
     if hidden > 0:
         yield Text(f"  and {count(hidden, 'further ladder')} in the report", style="dim")
+    if note := of_most(contents.headline):
+        yield Text(f"  {note}", style="dim")
     yield Text()
     yield from told(contents.findings)
     yield Text()

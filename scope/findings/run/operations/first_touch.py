@@ -6,10 +6,10 @@ from scope import units
 from scope.findings.finding import Finding
 from scope.findings.run.context import Context
 from scope.findings.run.operations import fresh_buffers
-from scope.models.fitting.ratios import ratio
 from scope.models.prediction.operation_parts import BUFFERS, FRESH, USED
 from scope.plan.case import key
 from scope.statistics.estimate import Estimate
+from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 
 DOMINATES = 2.0
@@ -34,7 +34,7 @@ def find(context: Context) -> list[Finding]:
         used = times.get((other, fresh.metric, fresh.origin))
         if used is None:
             continue
-        excess = ratio(fresh.estimate, used.estimate)
+        excess = ratio(fresh.per_launch, used.per_launch)
         known = worst.get(fresh.benchmark)
         if (excess.low or 0.0) > DOMINATES and (known is None or excess.value > known[0].value):
             worst[fresh.benchmark] = (excess, fresh, used)

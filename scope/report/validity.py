@@ -1,0 +1,30 @@
+"""Marks of intervals that hold for less than further launches at any time, and the footnotes that explain them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scope.statistics.summary import HoldsFor, Summary
+
+MARKS: dict[HoldsFor, str] = {"these launches": "+", "these minutes": "*"}
+NOTES: dict[HoldsFor, str] = {
+    "these launches": "fewer than six launches: the interval holds for these launches, not for others",
+    "these minutes": "successive launches were alike: the interval holds within these minutes, not at other times",
+}
+
+
+def mark(summary: Summary) -> str:
+    """Return the mark of a summary's interval; empty where the interval holds for further launches, too."""
+    return MARKS.get(summary.holds_for, "")
+
+
+def footnotes(summaries: Iterable[Summary]) -> list[str]:
+    """Return one line for each mark that some summaries have."""
+    present = {one.holds_for for one in summaries}
+    return [f"{MARKS[one]} {NOTES[one]}" for one in MARKS if one in present]
+
+
+def of_most(summaries: Iterable[Summary]) -> str:
+    """Return the note on the intervals of most summaries; empty where most hold for further launches."""
+    kinds = [one.holds_for for one in summaries]
+    return next((note for kind, note in NOTES.items() if 2 * kinds.count(kind) > len(kinds)), "")
