@@ -1,8 +1,8 @@
 """The error of the formulas themselves, from the points at which predictions were held against measurements.
 
 What the formulas omit shows in the errors of the measured points. An interval holds it beside the uncertainty of
-the parameters: on the logarithmic scale it reaches at least Student's t times the root mean square of the errors of
-*other* points (leave one out), so that no point widens its own interval.
+the parameters: on the logarithmic scale it reaches at least Student's t times the root mean square of the errors
+of *other* points (leave one out), so that no point widens its own interval.
 """
 
 from __future__ import annotations
