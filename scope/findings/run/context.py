@@ -81,6 +81,12 @@ class Context:
         ]
 
 
+def how_compared(one: Summary, other: Summary) -> Evidence:
+    """Return whether two cases were compared launch by launch, as evidence."""
+    launches = ratio(one.per_launch, other.per_launch).paired_launches if one.median and other.median else 0
+    return Evidence(what="compared in", value=f"{launches} common launches" if launches else "different launches")
+
+
 def one_of_each_case(summaries: Iterable[Summary]) -> list[Summary]:
     """Return the first summary of each case."""
     cases: dict[Key, Summary] = {}

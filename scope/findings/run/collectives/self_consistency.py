@@ -19,7 +19,7 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.collectives.collective_guidelines import COLLECTIVE_GUIDELINES, but_for
 from scope.findings.run.collectives.guideline import Calls, Comparison, Guideline, same_place, size, slowest_pair
-from scope.findings.run.context import Context
+from scope.findings.run.context import Context, how_compared
 from scope.findings.settings import setting
 from scope.statistics.summary import Summary
 
@@ -202,6 +202,7 @@ def _evidence(violation: Violation) -> list[Evidence]:
     return [
         Evidence(what=one.left.label, value=one.left.median or 0.0, unit="s"),
         Evidence(what=f"{times}{one.right.label}{then}", value=one.bound_s, unit="s"),
+        how_compared(one.left, one.right),
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context
+from scope.findings.run.context import Context, how_compared
 from scope.findings.run.operations import fresh_buffers
 from scope.models.prediction.operation_parts import BUFFERS, FRESH, USED
 from scope.plan.case import key
@@ -57,7 +57,7 @@ def _finding(context: Context, excess: Estimate, fresh: Summary, used: Summary) 
             "ranks": fresh.ranks,
             "layer": "operation",
         },
-        evidence=context.evidence(fresh, used),
+        evidence=[*context.evidence(fresh, used), how_compared(fresh, used)],
         advice=fresh_buffers.advice(context, fresh.median or 0.0, used.median or 0.0),
         lost=share,
     )
