@@ -24,6 +24,8 @@ from pathlib import Path
 from scope.build import identity
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import MpiInstallation
+from scope.private import refuse_foreign_programs
+from scope.rundirectory import expanded
 
 BUILD_TYPE = "Baseline"
 PATIENCE_S = 600
@@ -89,8 +91,16 @@ def sources_of(folder: str, name: str) -> Path:
 def cache_directory() -> Path:
     """Return $SCOPE_CACHE, else `scope` in the user's cache folder."""
     if asked := os.environ.get("SCOPE_CACHE"):
-        return Path(asked).expanduser().absolute()
+        return expanded("SCOPE_CACHE", asked).absolute()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "scope"
+
+
+def private_cache(folder: Path) -> None:
+    """Make a folder of the cache; ScopeError where another user could have put programs there."""
+    cache_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+    for each in [one for one in (*reversed(folder.parents), folder) if one.is_relative_to(cache_directory())]:
+        each.mkdir(mode=0o755, exist_ok=True)
+        refuse_foreign_programs(each)
 
 
 def compiled(project: Project, products: Sequence[str]) -> Path:
@@ -211,7 +221,7 @@ def flags(directory: Path) -> str:
 def locked(directory: Path) -> Iterator[None]:
     """Let one process at a time build in `directory`."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        private_cache(directory)
         with directory.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

@@ -13,6 +13,7 @@ from pathlib import Path
 from scope.errors import UsageError
 from scope.machine.machine import MpiInstallation
 from scope.mpi import registry
+from scope.rundirectory import expanded
 
 TIMEOUT_S = 30
 
@@ -32,7 +33,7 @@ def find(asked: str | None = None) -> MpiInstallation:
     Raises UsageError that lists the installations when there is no such one.
     """
     if asked is not None and "/" in asked:
-        return _asked_for(Path(asked).expanduser())
+        return _asked_for(expanded("mpi", asked))
     broken: list[Broken] = []
     without_launcher: list[MpiInstallation] = []
     others: list[MpiInstallation] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 from scope.build import blas, cmake, fabrics, scalapack
 from scope.errors import UsageError
 from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.rundirectory import read_json, write_json
+from scope.rundirectory import expanded, read_json, write_json
 
 PROGRAM = "scope-measure"
 EXTRA_BENCHMARKS = "SCOPE_EXTRA_BENCHMARKS"
@@ -62,7 +62,7 @@ def extra_benchmarks() -> Path | None:
     asked = os.environ.get(EXTRA_BENCHMARKS)
     if not asked:
         return None
-    folder = Path(asked).expanduser().resolve()
+    folder = expanded(EXTRA_BENCHMARKS, asked).resolve()
     if not any(folder.rglob("*.cpp")):
         raise UsageError(
             f"{EXTRA_BENCHMARKS}={asked}: must be a folder with benchmarks (.cpp, and .md beside them)"

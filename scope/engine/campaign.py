@@ -22,6 +22,7 @@ from scope.errors import ScopeError, UsageError
 from scope.findings.campaign import find_all
 from scope.findings.campaign.facts import Facts
 from scope.findings.finding import Finding, Findings
+from scope.private import refuse_foreign
 from scope.rundirectory import FORMAT, RunDirectory, write_json, write_text
 
 
@@ -68,6 +69,7 @@ def start(
 def resume(kind: Kind, path: Path, progress: CampaignProgress | None = None) -> CampaignResult:
     """Do the runs that a campaign lacks and analyse all; a finished campaign is only analysed anew."""
     folder = CampaignFolder(path.absolute())
+    refuse_foreign(folder.head)
     head = folders.read(folder, kind)
     if head.status != "finished" and head.lab != folders.lab_here():
         raise UsageError(f"{path}: was begun {f'in the lab {head.lab}' if head.lab else 'outside of any lab'}")

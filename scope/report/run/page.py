@@ -171,6 +171,7 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "skipped": contents.run.skipped,
         "failures": _cases(contents, [one for one in contents.headline if not one.valid]),
         "cut_line": samples.cut_line,
+        "damaged": samples.damaged,
     }
 
 
