@@ -94,9 +94,12 @@ def _apart(
     total = fresh.estimate.value
     used = operations.get(_changed(fresh, {BUFFERS: USED})) if BUFFERS in fresh.parameters else None
     rows = operations.get(_changed(fresh, {BUFFERS: USED, LAYOUT: CONTIGUOUS}))
-    first_touch = total - used.estimate.value if used else None
+    # Shares of the time on fresh buffers, launch by launch where the cases share launches.
+    of_used = total * ratio(used.per_launch, fresh.per_launch).value if used else None
+    of_rows = total * ratio(rows.per_launch, fresh.per_launch).value if rows else None
+    first_touch = total - of_used if of_used is not None else None
     strided = fresh.parameters.get(LAYOUT) == STRIDED
-    packing = used.estimate.value - rows.estimate.value if used and rows and strided else None
+    packing = of_used - of_rows if of_used is not None and of_rows is not None and strided else None
     return OperationParts(
         subject=fresh.case,
         time_s=fresh.estimate,
