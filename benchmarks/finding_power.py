@@ -123,6 +123,28 @@ def switch_on_a_bend(context: Context, random: Random, effect: float) -> Context
     )
 
 
+def exchange_in_uneven_launches(context: Context, random: Random, effect: float) -> Context:
+    """Let MPI_Sendrecv take longer than a send and a receive in turn, measured in the same launches."""
+    factors = np.exp(random.normal(0, LAUNCH_FACTOR, 6))
+    made = []
+    for n in SIZES:
+        for benchmark, metric, definition, time_s, given in (
+            (
+                "mpi.latency",
+                "latency_s",
+                "half_round_trip",
+                line(n),
+                {"mode": "standard", "completion": "blocking"},
+            ),
+            ("mpi.comms2", "time_s", "local", 2 * line(n) * (1 + effect), {}),
+        ):
+            times = noisy(random, time_s, spread=SPREAD)
+            launches = [factor * one for factor, one in zip(factors, times, strict=True)]
+            given = {**given, "message_bytes": n}
+            made.append(summary(launches, benchmark, metric, definition, numbers=range(1, 7), **given))
+    return with_summaries(context, made)
+
+
 def self_consistency(context: Context, random: Random, effect: float) -> Context:
     """Let MPI_Sendrecv take longer than a send and a receive in turn; healthy: exactly as long, the worst case."""
     exchanges = [
@@ -311,6 +333,12 @@ STUDIES = [
     ),
     Study("protocol-switch", "protocol_switch", "jump, in such launches, on a bending curve", switch_on_a_bend),
     Study("self-consistency", "self_consistency", "longer than the composition", self_consistency),
+    Study(
+        "self-consistency",
+        "self_consistency",
+        "longer than the composition, in launches that differ by 15 %",
+        exchange_in_uneven_launches,
+    ),
     Study("local-pair-slower", "local_slower", "longer inside a host than between two", local_slower),
     Study("odd-process-count", "odd_process_count", "longer than on 8 processes", odd_process_count),
     Study("linear-collective", "linear_collective", "of the growth is linear", linear_collective, (*EFFECTS, 1.0)),

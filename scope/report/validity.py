@@ -8,8 +8,8 @@ from scope.statistics.summary import HoldsFor, Summary
 
 MARKS: dict[HoldsFor, str] = {"these launches": "+", "these minutes": "*"}
 NOTES: dict[HoldsFor, str] = {
-    "these launches": "fewer than six launches: the interval holds for these launches, not for others",
-    "these minutes": "successive launches were alike: the interval holds within these minutes, not at other times",
+    "these launches": "fewer than six launches: intervals hold for these launches, not for others",
+    "these minutes": "successive launches were alike: intervals hold within these minutes, not at other times",
 }
 
 

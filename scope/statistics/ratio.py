@@ -11,10 +11,15 @@ from dataclasses import dataclass, field
 from math import exp, hypot, log
 
 import numpy as np
+from scipy.stats import t as student
 
+from scope.samples.samples import Floats
 from scope.statistics.estimate import Estimate
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 from scope.statistics.order_statistics import median_interval
+
+LEAST_SPREAD = 0.005
+"""Log ratios that scatter less are taken to scatter as much: a clock that repeats itself proves nothing."""
 
 
 class Ratio(Estimate):
@@ -51,8 +56,7 @@ def ratio(numerator: PerLaunch, denominator: PerLaunch) -> Ratio:
     With six or more common launches, the median of their ratios, with its order-statistics interval, exact for any
     distribution. Else the ratio of the figures, taken as independent.
     """
-    shared = sorted(numerator.launches.keys() & denominator.launches.keys())
-    each = np.array([_over(numerator.launches[launch], denominator.launches[launch]) for launch in shared])
+    each = of_launches(numerator, denominator)
     interval = median_interval(each) if each.size >= LAUNCHES_FOR_INTERVAL else None
     if interval is None or not np.isfinite(each).all():
         return _independent(numerator.estimate, denominator.estimate)
@@ -61,8 +65,24 @@ def ratio(numerator: PerLaunch, denominator: PerLaunch) -> Ratio:
         value=float(np.median(each)),
         low=interval.low / error,
         high=interval.high * error,
-        paired_launches=len(shared),
+        paired_launches=each.size,
     )
+
+
+def of_launches(numerator: PerLaunch, denominator: PerLaunch) -> Floats:
+    """Return the ratio in each launch that measured both, shape (common launches,)."""
+    shared = sorted(numerator.launches.keys() & denominator.launches.keys())
+    return np.array([_over(numerator.launches[launch], denominator.launches[launch]) for launch in shared])
+
+
+def chance(each: Floats) -> float:
+    """Return the one-sided p of Student's paired test that the ratios of at least two launches exceed 1.
+
+    No rank test of six pairs gives less than 1/64, which is too much for one comparison of many.
+    """
+    logs = np.log(each)
+    error = max(float(logs.std(ddof=1)), LEAST_SPREAD) / each.size**0.5
+    return float(student.sf(float(logs.mean()) / error, each.size - 1))
 
 
 def _over(numerator: float, denominator: float) -> float:

@@ -7,7 +7,7 @@ import pytest
 
 from scope.statistics.estimate import Estimate
 from scope.statistics.figures import describe
-from scope.statistics.ratio import PerLaunch, Ratio, ratio
+from scope.statistics.ratio import PerLaunch, Ratio, chance, ratio
 from tests.models.curves import noisy
 
 TRUTH = 0.6
@@ -91,3 +91,17 @@ def test_a_clock_that_repeats_itself_leaves_its_step_open() -> None:
     found = ratio(above, below)
     assert found.low is not None
     assert found.low == pytest.approx(TRUTH * np.exp(-np.hypot(0.05 / 3, 0.05 / 5)))
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.2])
+def test_equal_cases_exceed_each_other_as_often_as_the_chance_says(spread: float) -> None:
+    random = np.random.default_rng(45)
+    found = [chance(np.exp(random.normal(0, spread, 6))) for _ in range(2000)]
+    assert np.mean(np.array(found) < 0.05) == pytest.approx(0.05, abs=0.015)
+    assert np.mean(np.array(found) < 1 / 924) < 0.005
+
+
+def test_a_certain_excess_is_no_chance() -> None:
+    random = np.random.default_rng(46)
+    assert all(chance(1.2 * np.exp(random.normal(0, 0.02, 6))) < 1 / 924 for _ in range(50))
+    assert chance(np.full(6, 1.001)) > 1 / 924, "the step of a clock is no difference"

@@ -13,7 +13,6 @@ from math import ceil, log2
 
 import numpy as np
 from scipy.stats import false_discovery_control, mannwhitneyu
-from scipy.stats import t as student
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
@@ -21,6 +20,7 @@ from scope.findings.run.collectives.collective_guidelines import COLLECTIVE_GUID
 from scope.findings.run.collectives.guideline import Calls, Comparison, Guideline, same_place, size, slowest_pair
 from scope.findings.run.context import Context, how_compared
 from scope.findings.settings import setting
+from scope.statistics.ratio import chance
 from scope.statistics.summary import Summary
 
 EXCHANGE = "mpi.comms2"
@@ -30,8 +30,6 @@ FALSE_DISCOVERIES = 0.05
 """Share of false violations among those reported of a guideline (Benjamini & Hochberg 1995)."""
 FEWEST_LAUNCHES = 4
 """With four launches against four the smallest one-sided p of the rank test is 1/70; with six, 1/924."""
-LEAST_SPREAD = 0.005
-"""Ratios that scatter less are taken to scatter as much: a clock that repeats itself proves nothing."""
 
 
 @dataclass(frozen=True)
@@ -108,14 +106,12 @@ def _broken(guideline: Guideline, calls: Calls, uncertainty_s: float) -> list[Vi
 def _p(comparison: Comparison, uncertainty_s: float) -> float:
     """Return the one-sided p that the left side is slower.
 
-    In the same launches that of Student's paired test of the log ratios, since no rank test of six pairs gives
-    less than 1/64; in different ones that of the rank test (Mann-Whitney).
+    In common launches that of the paired test of their ratios; in different ones that of the rank test
+    (Mann-Whitney).
     """
     each = comparison.in_launches(uncertainty_s)
     if each.size >= FEWEST_LAUNCHES:
-        logs = np.log(each)
-        error = max(float(logs.std(ddof=1)), LEAST_SPREAD) / each.size**0.5
-        return float(student.sf(float(logs.mean()) / error, each.size - 1))
+        return chance(each)
     other = comparison.bound_of_launches_s + uncertainty_s
     return float(mannwhitneyu(comparison.left.launch_medians, other, alternative="greater").pvalue)
 
