@@ -39,7 +39,7 @@ def build(mpi: MpiInstallation) -> NativeBuild:
                 fingerprint=project.fingerprint,
                 program=str(directory / cmake.PRODUCTS / PROGRAM),
                 compiler=cmake.compiler_version(mpi),
-                flags=cmake.flags(directory),
+                flags=cmake.flags(project),
                 mpi=mpi,
                 built_unix_s=time.time(),
             )
@@ -92,7 +92,6 @@ def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
             *facts,
             *(scalapack.definitions(solver) if solver else ()),
             *(fact for fabric in libraries for fact in (*fabric.definitions, fabric.version)),
-            str(extra or ""),
         ),
         definitions=(
             f"-DSCOPE_BLAS_LIBRARY={algebra.library if algebra else ''}",

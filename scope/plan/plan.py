@@ -165,7 +165,8 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
 
 def write(plan: Plan) -> str:
     """Return the text of `plan.txt`."""
-    lines = [header(plan.seed, plan.module)]
+    cases = sum(len(launch.cases) for launch in plan.launches)
+    lines = [f"{header(plan.seed, plan.module)} launches={len(plan.launches)} cases={cases}"]
     for launch in plan.launches:
         lines += [launch.line(), *(case.line() for case in launch.cases)]
     return "\n".join(lines) + "\n"
@@ -188,7 +189,7 @@ def read(path: Path) -> Plan:
     if text.startswith(_FIRST_FORMAT):
         text = upgrade.plan(text)
     first, *lines = text.splitlines() or [""]
-    head = re.fullmatch(r"# scope plan format=(\d+) seed=(\d+) module=(\w+)", first)
+    head = re.fullmatch(r"# scope plan format=(\d+) seed=(\d+) module=(\w+)( launches=\d+ cases=\d+)?", first)
     if head is None:
         raise UsageError(f"{path}:1: {first[:60]!r}: must be '# scope plan format=N seed=N module=NAME'")
     refuse_future(f"{path}:1", int(head[1]))
@@ -208,6 +209,11 @@ def read(path: Path) -> Plan:
     module = next((each for each in MODULES if each == head[3]), None)
     if module is None:
         raise UsageError(f"{path}:1: module = {head[3]}: must be one of {', '.join(MODULES)}")
+    there = f" launches={len(launches)} cases={sum(len(launch.cases) for launch in launches)}"
+    if head[4] not in (None, there):
+        raise UsageError(
+            f"{path}: has{there}: must have{head[4]}, as its first line says; the file was cut or changed"
+        )
     return Plan(int(head[2]), module, tuple(launches))
 
 
@@ -253,7 +259,10 @@ def _asked(
             )
         if not matches_any(benchmark.name, experiment.only):
             continue
-        for point in sweep.expand(selection.factors, benchmark, place, binding, source):
+        factors = dict(selection.factors)
+        if experiment.ranks:
+            factors.setdefault("ranks", [str(count) for count in experiment.ranks])
+        for point in sweep.expand(factors, benchmark, place, binding, source):
             yield benchmark, point, source
     if experiment.case:
         return
