@@ -50,15 +50,20 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
 
 
 def refuse_shared(folder: Path) -> None:
-    """Raise ScopeError unless this is a folder, no link to one, of this user, and nobody else may enter it."""
+    """Raise ScopeError unless this is a folder, no link to one, of this user, in which nobody else may write.
+
+    Others may no longer enter it afterwards.
+    """
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise ScopeError(f"{folder}: is no folder; remove it")
     if found.st_uid != os.getuid():
         raise ScopeError(f"{folder}: belongs to user {found.st_uid}; must belong to user {os.getuid()}")
-    if found.st_mode & 0o077:
-        mode = stat.S_IMODE(found.st_mode)
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & OTHERS_MAY_WRITE:
         raise ScopeError(f"{folder}: mode {mode:04o}: others may have changed its files; remove it (must be 0700)")
+    if mode != stat.S_IRWXU:
+        folder.chmod(stat.S_IRWXU)
 
 
 def refuse_foreign_programs(folder: Path) -> None:
@@ -105,11 +110,12 @@ def _remove_leftovers(parent: Path, prefix: str) -> None:
 
 
 def _is_private(folder: Path) -> bool:
+    """Say whether a folder is as `temporary_folder` makes it."""
     try:
-        refuse_shared(folder)
-    except (OSError, ScopeError):
+        found = folder.lstat()
+    except OSError:
         return False
-    return True
+    return found.st_mode == stat.S_IFDIR | stat.S_IRWXU and found.st_uid == os.getuid()
 
 
 @contextmanager

@@ -19,6 +19,11 @@ from scope.strict import Strict
 
 FORMAT = 2
 """Version of the files of a run directory; a reader refuses a higher one."""
+FILES = {
+    *("run.json", "machine.json", "benchmarks.json", "plan.txt", "samples.jsonl"),
+    *("statistics.json", "models.json", "findings.json"),
+}
+"""Files of a run directory that nothing else has."""
 DERIVED = {"statistics.json", "models.json", "findings.json"}
 """Files that are not upgraded from an earlier format but derived anew."""
 
@@ -186,7 +191,8 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise UsageError(f"{path}: does not exist; a run directory has one") from error
+        hint = "; a run directory has one" if path.name in FILES and path.parent.is_dir() else ""
+        raise UsageError(f"{path}: does not exist{hint}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: byte {error.start}: not UTF-8 text") from error
     except OSError as error:

@@ -53,7 +53,9 @@ def test_a_folder_is_made_for_this_user_alone(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o755)
     assert private.private_folder(folder) == folder, "a second time"
+    assert folder.stat().st_mode & 0o777 == 0o700, "an earlier version let others in, but not write"
 
 
 def test_the_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,6 +93,9 @@ def answer(arguments: list[str]) -> int:
     except OSError as error:
         print(f"scope: the current folder: {error.strerror}; change to another one", file=sys.stderr)
         return 2
+    if name := before_nothing(arguments):
+        print(f"scope: {streams.one_line(name)}: must not be followed by an empty value", file=sys.stderr)
+        return 2
     lab, arguments = split_lab(arguments)
     if not arguments:
         print("scope --lab NAME: must be followed by a command", file=sys.stderr)
@@ -100,6 +103,17 @@ def answer(arguments: list[str]) -> int:
     if lab is not None and arguments[0] != "lab":
         return dispatch("lab", ["within", lab, "--", *arguments])
     return dispatch(arguments[0], arguments[1:])
+
+
+def before_nothing(arguments: list[str]) -> str:
+    """Return the option or word with an empty value, as in `--hosts ''` or `--hosts=`; empty without one."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    for before, word in zip(["scope", *own], own, strict=False):
+        if not word:
+            return before
+        if word.startswith("--") and word.endswith("="):
+            return word[:-1]
+    return ""
 
 
 def split_lab(arguments: list[str]) -> tuple[str | None, list[str]]:

@@ -76,18 +76,28 @@ def resume(kind: Kind, path: Path, progress: CampaignProgress | None = None) -> 
     return _carry_out(folder, head, lambda: starter(head.study, str(folder.head)), progress)
 
 
-def derive(path: Path) -> CampaignResult:
-    """Derive analysis, findings and report from the records of a campaign, and write them."""
-    from scope.report.campaign import page
-
+def results(path: Path) -> CampaignResult:
+    """Return analysis and findings of the records of a campaign; writes nothing."""
     folder = CampaignFolder(path)
     head = folders.read(folder)
     analysis = analyse(head, read(folder.records))
-    findings = find_all(Facts(head, analysis))
-    write_json(folder.analysis, analysis)
-    write_json(folder.findings, Findings(format=FORMAT, findings=findings))
-    write_text(folder.report, page.render(head, analysis, findings))
-    return CampaignResult(folder, head, analysis, findings)
+    return CampaignResult(folder, head, analysis, find_all(Facts(head, analysis)))
+
+
+def derive(path: Path) -> CampaignResult:
+    """Derive analysis, findings and report from the records of a campaign, and write them."""
+    found = results(path)
+    write_json(found.folder.analysis, found.analysis)
+    write_json(found.folder.findings, Findings(format=FORMAT, findings=found.findings))
+    draw(found, found.folder.report)
+    return found
+
+
+def draw(found: CampaignResult, output: Path) -> None:
+    """Write the report of a campaign."""
+    from scope.report.campaign import page
+
+    write_text(output, page.render(found.head, found.analysis, found.findings))
 
 
 def refuse_settings(given: Mapping[str, object]) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -248,7 +248,7 @@ def _asked(
 ) -> Iterator[tuple[Benchmark, Combination, Source]]:
     """Yield every point that the experiment, or else the module's sweeps, ask for."""
     binding = experiment.launcher.binding
-    _check_patterns(experiment.only, catalog.names, where)
+    refuse_unknown(experiment.only, catalog.names, where)
     for index, selection in enumerate(experiment.case):
         source = Source(f"{where}: case[{index}]", person=True)
         benchmark = catalog.get(selection.benchmark)
@@ -293,7 +293,8 @@ def _modules(experiment: Experiment, benchmark: Benchmark) -> tuple[Module, ...]
     return MODULES[: largest + 1]
 
 
-def _check_patterns(patterns: list[str], names: list[str], where: str) -> None:
+def refuse_unknown(patterns: Sequence[str], names: list[str], where: str) -> None:
+    """Raise UsageError for a pattern that no benchmark's name matches."""
     for pattern in patterns:
         if not any(matches(name, pattern) for name in names):
             near = did_you_mean(pattern, names)
