@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ class Journal:
     """Time of all cases together."""
     fatal: dict[Key, str] = field(default_factory=dict)
     """Cases that ended a started launch, and how."""
+    hangs: Counter[str] = field(default_factory=Counter)
+    """How often a case of each benchmark did not end."""
     _offset: int = 0
 
     @classmethod
@@ -135,6 +138,7 @@ class Journal:
         status = str(entry["status"])
         self.statuses[attempt[0], int(entry["position"])] = status
         self.spent_s += float(entry.get("duration_s") or 0.0)
+        self.hangs[str(entry["benchmark"])] += status == "timeout"
         if attempt not in self.opened:
             return
         case = key(entry["benchmark"], entry["parameters"], (int(entry["ranks"]), *self.opened[attempt]))
