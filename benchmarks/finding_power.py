@@ -33,6 +33,7 @@ from tests.models.curves import noisy, summary
 
 Random = np.random.Generator
 SPREAD = 0.02
+LAUNCH_FACTOR = 0.15
 MIB = 1 << 20
 SIZES = [0, 1, 64, 256, 1024, 4096, 16384, 65536, 262144, MIB]
 EFFECTS = [0.02, 0.03, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
@@ -94,6 +95,54 @@ def protocol_switch(context: Context, random: Random, effect: float) -> Context:
     """Let the time jump above 4 KiB by a share of itself."""
     jump_s = effect * line(16384)
     return with_summaries(context, ping_pongs(random, lambda n: line(n) + (jump_s if n > 4096 else 0.0)))
+
+
+def in_uneven_launches(context: Context, random: Random, time_s: Callable[[int], float]) -> Context:
+    """Measure the ping-pong in launches that are slower or faster throughout, by 15 %."""
+    factors = np.exp(random.normal(0, LAUNCH_FACTOR, 6))
+    made = []
+    for n in SIZES:
+        times = noisy(random, time_s(n), spread=SPREAD)
+        launches = [factor * one for factor, one in zip(factors, times, strict=True)]
+        given = {"mode": "standard", "completion": "blocking", "message_bytes": n}
+        made.append(summary(launches, "mpi.latency", numbers=range(1, 7), **given))
+    return with_summaries(context, made)
+
+
+def switch_in_uneven_launches(context: Context, random: Random, effect: float) -> Context:
+    """Let the time jump above 4 KiB by a share of itself."""
+    jump_s = effect * line(16384)
+    return in_uneven_launches(context, random, lambda n: line(n) + (jump_s if n > 4096 else 0.0))
+
+
+def switch_on_a_bend(context: Context, random: Random, effect: float) -> Context:
+    """Let the time jump above 4 KiB; healthy: a curve that bends smoothly, twice as steep behind 64 KiB."""
+    jump_s = effect * line(16384)
+    return in_uneven_launches(
+        context, random, lambda n: line(n) + n / 8e9 * n / (n + 65536) + (jump_s if n > 4096 else 0.0)
+    )
+
+
+def exchange_in_uneven_launches(context: Context, random: Random, effect: float) -> Context:
+    """Let MPI_Sendrecv take longer than a send and a receive in turn, measured in the same launches."""
+    factors = np.exp(random.normal(0, LAUNCH_FACTOR, 6))
+    made = []
+    for n in SIZES:
+        for benchmark, metric, definition, time_s, given in (
+            (
+                "mpi.latency",
+                "latency_s",
+                "half_round_trip",
+                line(n),
+                {"mode": "standard", "completion": "blocking"},
+            ),
+            ("mpi.comms2", "time_s", "local", 2 * line(n) * (1 + effect), {}),
+        ):
+            times = noisy(random, time_s, spread=SPREAD)
+            launches = [factor * one for factor, one in zip(factors, times, strict=True)]
+            given = {**given, "message_bytes": n}
+            made.append(summary(launches, benchmark, metric, definition, numbers=range(1, 7), **given))
+    return with_summaries(context, made)
 
 
 def self_consistency(context: Context, random: Random, effect: float) -> Context:
@@ -249,6 +298,24 @@ def slow_host(context: Context, random: Random, effect: float) -> Context:
     return cluster(context, 8, factors, int(random.integers(1 << 30)))
 
 
+def slow_hosts(context: Context, random: Random, effect: float) -> Context:
+    """Let three of eight hosts be slower."""
+    factors = dict.fromkeys((2, 5, 6), 1 + effect) if effect else {}
+    return cluster(context, 8, factors, int(random.integers(1 << 30)))
+
+
+def most_hosts_slow(context: Context, random: Random, effect: float) -> Context:
+    """Let five of eight hosts be slower."""
+    factors = dict.fromkeys((0, 2, 3, 5, 6), 1 + effect) if effect else {}
+    return cluster(context, 8, factors, int(random.integers(1 << 30)))
+
+
+def slow_at_times(context: Context, random: Random, effect: float) -> Context:
+    """Let one of eight hosts be slower in two of six launches."""
+    factors = {2: 1 + effect} if effect else {}
+    return cluster(context, 8, factors, int(random.integers(1 << 30)), launches_slow=2)
+
+
 STUDIES = [
     Study("library-overhead", "library_overhead", "added to the latency of the transport", library_overhead),
     Study("bandwidth-below-layer", "bandwidth_below_layer", "below the bandwidth of TCP", bandwidth_below_layer),
@@ -258,7 +325,20 @@ STUDIES = [
     ),
     Study("striped-or-cannon", "striped_or_cannon", "longer than the other product", striped_or_cannon),
     Study("protocol-switch", "protocol_switch", "jump, of the time behind it", protocol_switch),
+    Study(
+        "protocol-switch",
+        "protocol_switch",
+        "jump, in launches that differ by 15 % throughout",
+        switch_in_uneven_launches,
+    ),
+    Study("protocol-switch", "protocol_switch", "jump, in such launches, on a bending curve", switch_on_a_bend),
     Study("self-consistency", "self_consistency", "longer than the composition", self_consistency),
+    Study(
+        "self-consistency",
+        "self_consistency",
+        "longer than the composition, in launches that differ by 15 %",
+        exchange_in_uneven_launches,
+    ),
     Study("local-pair-slower", "local_slower", "longer inside a host than between two", local_slower),
     Study("odd-process-count", "odd_process_count", "longer than on 8 processes", odd_process_count),
     Study("linear-collective", "linear_collective", "of the growth is linear", linear_collective, (*EFFECTS, 1.0)),
@@ -268,6 +348,9 @@ STUDIES = [
     Study("blas-below-peak", "blas_below_peak", "below the peak", blas_below_peak),
     Study("first-touch-dominates", "first_touch", "of the time is first touch", first_touch, (*EFFECTS, 0.55)),
     Study("slow-host", "slow_host", "slower than its seven peers", slow_host),
+    Study("slow-host", "slow_host", "slower, three hosts of eight", slow_hosts),
+    Study("slow-host", "slow_host", "slower, five hosts of eight", most_hosts_slow),
+    Study("slow-host", "slow_host", "slower, in two launches of six", slow_at_times),
     Study(
         "autocorrelated-samples", "autocorrelation", "lag-1 correlation in a quarter of the cases", autocorrelation
     ),

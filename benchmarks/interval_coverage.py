@@ -17,7 +17,9 @@ from scipy.stats import norm
 
 from scope.samples.samples import Floats
 from scope.statistics.bootstrap import estimate, medians
+from scope.statistics.estimate import Estimate
 from scope.statistics.figures import describe
+from scope.statistics.ratio import PerLaunch, ratio
 
 TRIALS = 1000
 NOISE = 0.05
@@ -134,11 +136,41 @@ def ratios(random: np.random.Generator) -> Iterator[tuple[str, float]]:
         yield f"ratio of two cases of {count} launches", hits / TRIALS
 
 
+def paired_ratios(random: np.random.Generator) -> Iterator[tuple[str, float]]:
+    """Judge ratios of cases of the same launches, of a machine that is three times as slow in half of them."""
+    for count in (6, 12):
+        for tails, noise in (("normal", random.normal), ("heavy-tailed", heavy_tails(random))):
+            hits, widths = 0, []
+            for _ in range(TRIALS):
+                common = np.log(3) * random.integers(2, size=count)
+                sides = (common + NOISE * noise(size=count) for _ in range(2))
+                one, other = (in_launches(np.exp(side)) for side in sides)
+                found = ratio(one, other)
+                apart = ratio(PerLaunch(one.estimate), PerLaunch(other.estimate))
+                hits += (found.low or 0.0) <= 1.0 <= (found.high or 0.0)
+                widths.append([(each.high or 0.0) / (each.low or 1.0) for each in (found, apart)])
+            paired, independent = np.median(widths, axis=0)
+            name = f"ratio of two cases of the same {count} launches, {tails}"
+            yield f"{name}; {paired:.2f} times wide (independent: {independent:.1f})", hits / TRIALS
+
+
+def heavy_tails(random: np.random.Generator) -> Callable[..., Floats]:
+    """Return draws of Student's t with 3 degrees of freedom, scaled to a standard deviation of 1."""
+    return lambda size: random.standard_t(3, size) / 3**0.5
+
+
+def in_launches(values: Floats) -> PerLaunch:
+    """Return the figure of a case with one median for each launch."""
+    found = describe([np.array([value]) for value in values])
+    whole = Estimate(value=found.median or 0.0, low=found.ci_low, high=found.ci_high)
+    return PerLaunch(whole, dict(enumerate(found.launch_medians)))
+
+
 def main() -> None:
     """Print a table in Markdown; shares outside 93-97 % are marked."""
     random = np.random.default_rng(1)
     print("| samples | coverage |\n|---|---|")
-    for study in (within_a_launch, few_launches, over_launches, ratios):
+    for study in (within_a_launch, few_launches, over_launches, ratios, paired_ratios):
         for name, share in study(random):
             mark = "" if LOW <= share <= HIGH else " (!)"
             print(f"| {name} | {100 * share:.1f} %{mark} |", flush=True)

@@ -1,7 +1,7 @@
 """How wrong are predictions? Predicted over measured total time at every point of this machine.
 
 One process and the levels below give the parameters, every run on several processes is a test. Prints the median
-absolute error of each kind and that of all points.
+absolute error of each kind and that of all points, and how many measured medians lie in the intervals.
 usage: python benchmarks/prediction_error.py [--mpi NAME] [--launches N] [--run DIR, a run that is there]
 """
 
@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from scope.models.models import Models
+from scope.models.prediction.points import PredictedPoint
 from scope.models.prediction.prediction import Prediction
 from scope.rundirectory import RunDirectory, read_json
 
@@ -51,6 +52,8 @@ def main() -> None:
         errors += row(one)
     if errors:
         print(f"{'all':<80}{len(errors):>8}{statistics.median(errors):>9.1%}{max(errors):>9.1%}")
+        held = [inside(point) for one in found for point in counted(one)]
+        print(f"{sum(held)} of {len(held)} measured totals lie in the interval of their prediction")
 
 
 def measured(run: Path, mpi: str | None, launches: int) -> Path:
@@ -61,8 +64,17 @@ def measured(run: Path, mpi: str | None, launches: int) -> Path:
     return run
 
 
+def counted(one: Prediction) -> list[PredictedPoint]:
+    return [point for point in one.points if point.error is not None and not point.oversubscribed]
+
+
+def inside(point: PredictedPoint) -> bool:
+    measured, low, high = point.measured_total_s, point.total_s.low, point.total_s.high
+    return measured is not None and low is not None and high is not None and low <= measured.value <= high
+
+
 def row(one: Prediction) -> list[float]:
-    errors = [abs(point.error) for point in one.points if point.error is not None and not point.oversubscribed]
+    errors = [abs(point.error or 0.0) for point in counted(one)]
     name = " ".join([one.subject.benchmark, *(f"{key}={value}" for key, value in one.subject.parameters.items())])
     if errors:
         print(f"{name:<80}{len(errors):>8}{statistics.median(errors):>9.1%}{max(errors):>9.1%}")

@@ -26,38 +26,25 @@ class Factor(Strict):
     b: str
 
 
-class ComparedCase(Case):
-    """One metric of one case in both runs, under its headline definition."""
+class ComparedMetric(Strict):
+    """One metric of a case on two sides, under its headline definition."""
 
     metric: str
     unit: str
     better: Literal["lower", "higher"]
     definition: str
-    verdict: Verdict
     reason: str
     """The reason for the verdict where the figures alone do not show it."""
     a_median: float | None
     b_median: float | None
     ratio: float | None
-    """Median of B over median of A."""
+    """B over A: of the medians; of launches in turn, the pseudomedian of the rounds' ratios."""
     ratio_low: float | None
     ratio_high: float | None
-    basis: Basis
-    """What the interval is computed from: launch medians, or nothing where there are too few launches."""
-    a_launches: int
-    b_launches: int
-    test: str
-    """The test behind `p`; empty when there was none."""
     p: float | None
-    p_corrected: float | None
-    """After Benjamini and Hochberg, over all cases that were tested."""
+    """Of the test; in turn, of the signed-rank test (Wilcoxon 1945)."""
     detectable: float | None
     """The smallest relative change that nine of ten such comparisons would find, where there is no verdict."""
-
-    @property
-    def change(self) -> float | None:
-        """The relative change from A to B: 0.05 is 5 % more."""
-        return None if self.ratio is None else self.ratio - 1
 
     @property
     def loss(self) -> float:
@@ -65,6 +52,25 @@ class ComparedCase(Case):
         if self.ratio is None:
             return 0.0
         return self.ratio - 1 if self.better == "lower" else 1 - self.ratio
+
+
+class ComparedCase(Case, ComparedMetric):
+    """One metric of one case in both runs."""
+
+    verdict: Verdict
+    basis: Basis
+    """What the interval is computed from: launch medians, or nothing where there are too few launches."""
+    a_launches: int
+    b_launches: int
+    test: str
+    """The test behind `p`; empty when there was none."""
+    p_corrected: float | None
+    """After Benjamini and Hochberg, over all cases that were tested."""
+
+    @property
+    def change(self) -> float | None:
+        """The relative change from A to B: 0.05 is 5 % more."""
+        return None if self.ratio is None else self.ratio - 1
 
 
 class CommonChange(Strict):

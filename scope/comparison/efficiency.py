@@ -22,7 +22,7 @@ from scope.models.derive import read_models
 from scope.models.ladder.ladder import Ladder, Rung
 from scope.plan.placement import ALL
 from scope.rundirectory import FORMAT, RunDirectory
-from scope.statistics.estimate import Estimate
+from scope.statistics.ratio import PerLaunch, ratio
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import Summary, headlines
 from scope.strict import Strict
@@ -271,22 +271,23 @@ def _of_rung(rung: Rung, limit: Rung, path: str) -> Efficiency:
 def _found(kind: Kind, one: Summary, peak: Summary, times: int) -> _Found:
     """Return a case's share of so many times a peak."""
     rate, limit = _operations(one), _operations(peak).scaled(times)
+    share = ratio(rate, limit)
     efficiency = Efficiency(
         case=one.label,
         way=one.transport,
-        share=rate.value / limit.value,
-        low=_over(rate.low, limit.high or limit.value),
-        high=_over(rate.high, limit.low or limit.value),
-        rate=rate.value,
-        peak=limit.value,
+        share=share.value,
+        low=share.low,
+        high=share.high,
+        rate=rate.estimate.value,
+        peak=limit.estimate.value,
         unit=peak.unit,
         peak_is=f"{times} × {peak.label}" if times > 1 else peak.label,
     )
     return _Found(kind, one.benchmark, one.ranks, efficiency)
 
 
-def _operations(one: Summary) -> Estimate:
-    return one.estimate.scaled(OPERATIONS.get(one.unit, 1.0))
+def _operations(one: Summary) -> PerLaunch:
+    return one.per_launch.scaled(OPERATIONS.get(one.unit, 1.0))
 
 
 def _over(value: float | None, peak: float) -> float | None:

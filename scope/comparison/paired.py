@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from scope.comparison.compare import LEVEL, RESOLUTION
-from scope.comparison.comparison import Factor
+from scope.comparison.comparison import ComparedMetric, Factor
 from scope.comparison.significance import standard_errors_seen
 from scope.samples.samples import Floats
 from scope.strict import Strict
@@ -30,43 +30,21 @@ _EXACT_ROUNDS = 50
 """Up to so many rounds the signed-rank distribution is exact; above, the normal approximation is good."""
 
 
-class PairedCase(Strict):
+class PairedCase(ComparedMetric):
     """One metric of a case on both sides, round by round."""
 
     a: str
     """The case of side A."""
     b: str
     """The case of side B; the same as A's, unless the sides differ in what identifies a case."""
-    metric: str
-    unit: str
-    better: Literal["lower", "higher"]
-    definition: str
     verdict: PairedVerdict
-    reason: str
-    a_median: float | None
-    b_median: float | None
-    ratio: float | None
-    """B over A: the pseudomedian of the rounds' ratios (Hodges and Lehmann 1963)."""
-    ratio_low: float | None
-    ratio_high: float | None
     rounds: dict[int, float]
     """The ratio of each round that has a result on both sides."""
-    p: float | None
-    """Of the signed-rank test (Wilcoxon 1945)."""
-    detectable: float | None
-    """The smallest relative change that nine of ten such measurements would find, where there is no verdict."""
 
     @property
     def label(self) -> str:
         """The case, or both where they differ."""
         return self.a if self.a == self.b else f"{self.a} | {self.b}"
-
-    @property
-    def loss(self) -> float:
-        """How much worse B is, relative to A; negative when it is better, 0 when unknown."""
-        if self.ratio is None:
-            return 0.0
-        return self.ratio - 1 if self.better == "lower" else 1 - self.ratio
 
 
 class PairedComparison(Strict):

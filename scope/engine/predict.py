@@ -11,7 +11,8 @@ from scope.engine.results import Run
 from scope.errors import UsageError
 from scope.models.prediction.costs.steps import Problem
 from scope.models.prediction.measured_costs import NotMeasuredError
-from scope.models.prediction.prediction import PredictedPoint, Prediction, Predictor, all_costs
+from scope.models.prediction.points import PredictedPoint
+from scope.models.prediction.prediction import Prediction, Predictor, all_costs, error_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,11 @@ def predict(run: Path, options: PredictOptions) -> Predicted:
     parameters = validation.subject.parameters | rows
     most = max(point.ranks for point in validation.points if point.error is not None)
     wanted = [Problem(options.n, count, parameters) for count in options.ranks]
-    points = [_marked(point, most) for point in _points(known, benchmark, options.transport, wanted)]
+    error = error_of(known.models.predictions)
+    points = [
+        error.widened(_marked(point, most), validation.points)
+        for point in _points(known, benchmark, options.transport, wanted)
+    ]
     if not points:
         counts = ",".join(map(str, options.ranks))
         raise UsageError(f"--ranks {counts}: {options.algorithm} cannot run on any of these")

@@ -302,7 +302,7 @@ def _same(value: Value | None, asked: Value) -> bool:
 
 
 def _row(one: Summary) -> dict[str, Any]:
-    plain = one.model_dump(exclude={"parameters", "placement", "work", "launch_medians"})
+    plain = one.model_dump(exclude={"parameters", "placement", "work", "launch_medians", "launch_numbers"})
     return {"benchmark": one.benchmark, **one.parameters, "placement": str(one.placement), **plain}
 
 

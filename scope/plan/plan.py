@@ -2,7 +2,8 @@
 
 A launch is one start of the native program and runs a batch: all cases of one number of ranks, transport and
 placement. Every batch is launched several times, since a launch is a random factor of its own; the order of the
-cases in a launch and of the launches is shuffled with a seed that the plan keeps.
+cases in a launch and of the launches is shuffled with a seed that the plan keeps. What will be compared stays side
+by side.
 
 A launch visits each case several times, between visits to the others, since a burst of a few milliseconds says
 little of the seconds around it. The first launch of a batch visits each case once and shows how long it takes.
@@ -26,6 +27,7 @@ from scope.plan import sweep
 from scope.plan.case import Batch, Key
 from scope.plan.case import key as key_of
 from scope.plan.experiment import Experiment, Sampling, did_you_mean
+from scope.plan.order import Compared, compared, side_by_side
 from scope.plan.place import Place
 from scope.plan.placement import Placement
 from scope.plan.sweep import Combination, Source, Value
@@ -155,7 +157,9 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
         raise UsageError(f"{where}: nothing to run: {reasons}")
     seed = experiment.seed if experiment.seed is not None else random.SystemRandom().randrange(2**31)
     ordered = {batch: list(cases.values()) for batch, cases in batches.items()}
-    launches = shuffled(_with_budget(ordered, experiment), experiment.launches, seed, visits_of(experiment))
+    launches = shuffled(
+        _with_budget(ordered, experiment), experiment.launches, seed, visits_of(experiment), compared(catalog)
+    )
     return Plan(seed, experiment.module, launches, tuple(dict.fromkeys(skipped)))
 
 
@@ -354,13 +358,17 @@ def _with_budget(
 
 
 def shuffled(
-    batches: dict[Batch, list[PlannedCase]], repetitions: int, seed: int, visits: tuple[int, int]
+    batches: dict[Batch, list[PlannedCase]],
+    repetitions: int,
+    seed: int,
+    visits: tuple[int, int],
+    groups: Compared | None = None,
 ) -> tuple[Launch, ...]:
     """Return every batch `repetitions` times, cases shuffled inside it and launches shuffled in rounds.
 
     A round holds each batch once, so that slow drift of the machine meets all batches alike. `visits`: how often
     the first launch of a batch visits each case, and each later one; every pass over the cases has its own order,
-    and the visits share the budget of the case.
+    and the visits share the budget of the case. `groups`: of cases that stay together in every order.
     """
     chance = random.Random(seed)
     launches: list[Launch] = []
@@ -372,8 +380,7 @@ def shuffled(
             order: list[PlannedCase] = []
             visit = [with_budget(case, case.budget_s / passes) for case in batches[ranks, transport, placement]]
             for _ in range(passes):
-                chance.shuffle(visit)
-                order += visit
+                order += side_by_side(visit, groups, chance)
             launches.append(Launch(len(launches) + 1, ranks, transport, placement, tuple(order)))
     return tuple(launches)
 

@@ -16,7 +16,8 @@ from scope.catalog.benchmark import Value
 from scope.catalog.catalog import Catalog, phrase
 from scope.plan.placement import ALL, Placement
 from scope.report.order import factors
-from scope.report.wording import MIXED, PLACEMENTS, definition, is_share, marked
+from scope.report.validity import MIXED, mark
+from scope.report.wording import PLACEMENTS, definition, is_share
 from scope.statistics.summary import Summary
 
 LOWEST_SHARE = -1.0
@@ -119,12 +120,10 @@ def origins(summaries: Iterable[Summary]) -> list[str]:
 
 
 def shown(summary: Summary) -> str:
-    """Return the median of a summary with its interval in words; shares in percent; mixtures of states marked."""
-    if is_share(summary.metric):
-        text = units.share(summary.median, summary.ci_low, summary.ci_high)
-    else:
-        text = units.interval(summary.median, summary.ci_low, summary.ci_high, summary.unit)
-    return marked(text, summary.state_mixture)
+    """Return the median of a summary with its interval in words, and its mark; shares in percent."""
+    bounds = summary.median, summary.ci_low, summary.ci_high
+    words = units.share(*bounds) if is_share(summary.metric) else units.interval(*bounds, summary.unit)
+    return f"{words} {mark(summary)}".rstrip()
 
 
 def label(catalog: Catalog, benchmark: str, name: str, value: Value) -> str:

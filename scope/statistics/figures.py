@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Literal
 
@@ -28,6 +29,7 @@ class Figures:
     n: int = 0
     launches: int = 0
     launch_medians: tuple[float, ...] = ()
+    launch_numbers: tuple[int, ...] = ()
     mean: float | None = None
     coefficient_of_variation: float | None = None
     minimum: float | None = None
@@ -43,6 +45,7 @@ class Figures:
     autocorrelated: bool = False
     between_launch_share: float | None = None
     relative_interval: float | None = None
+    resolution: float = 0.0
     between_modes: bool = False
     state_medians: tuple[float | None, ...] = ()
     p01: float | None = None
@@ -53,7 +56,12 @@ class Figures:
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "p01"}
 
 
-def describe(launches: list[Floats], grain: float = 0.0, states: list[Integers] | None = None) -> Figures:
+def describe(
+    launches: list[Floats],
+    grain: float = 0.0,
+    states: list[Integers] | None = None,
+    numbers: Sequence[int] = (),
+) -> Figures:
     """Describe the values of each launch, given in the order in which they were taken.
 
     Values come in steps of `grain`. A median of rounded values is itself only known to half a step, however often
@@ -64,8 +72,10 @@ def describe(launches: list[Floats], grain: float = 0.0, states: list[Integers] 
     successive samples, and says nothing about what another launch would give.
 
     `states`: of the machine during each value, from 0; the median of each state is then given beside the others.
+    `numbers`: of the launches in their run, where they are known.
     """
     state = np.concatenate(states) if states else np.zeros(0, dtype=np.int64)
+    numbers = [number for number, launch in zip(numbers, launches, strict=False) if launch.size]
     launches = [launch for launch in launches if launch.size]
     if not launches:
         return Figures()
@@ -90,6 +100,7 @@ def describe(launches: list[Floats], grain: float = 0.0, states: list[Integers] 
         n=int(values.size),
         launches=len(launches),
         launch_medians=tuple(medians.tolist()),
+        launch_numbers=tuple(numbers),
         mean=mean,
         coefficient_of_variation=_variation(values),
         minimum=float(values.min()),
@@ -105,6 +116,7 @@ def describe(launches: list[Floats], grain: float = 0.0, states: list[Integers] 
         autocorrelated=dependence is not None and dependence.significant,
         between_launch_share=between_launch_share(launches),
         relative_interval=(interval.high - interval.low) / 2 / median if interval and median > 0 else None,
+        resolution=grain / 2 / median if median > 0 else 0.0,
         between_modes=between_modes(unit) or between_modes(values),
         state_medians=_medians_by_state(values, state),
         p01=p01,
@@ -128,6 +140,11 @@ def as_rate(time: Figures, work: float) -> Figures:
         ci_high=over(time.ci_low),
         state_medians=tuple(over(seconds) for seconds in time.state_medians),
         launch_medians=tuple(work / seconds for seconds in time.launch_medians if seconds > 0),
+        launch_numbers=tuple(
+            number
+            for number, seconds in zip(time.launch_numbers, time.launch_medians, strict=False)
+            if seconds > 0
+        ),
         mean=over(time.mean),
         minimum=over(time.maximum),
         p05=over(time.p95),

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 from scipy.stats import binom, norm
+from scipy.stats import t as student
 
 from scope.samples.samples import Floats
 
@@ -40,16 +41,17 @@ def median_interval(values: Floats, confidence: float = CONFIDENCE, inflation: f
     """Return the order-statistics interval of the median; None for fewer than two values.
 
     Of dependent values `inflation` are worth one independent value: the ranks are that much further, by its
-    square root, from the middle, and the coverage is that of the normal approximation.
+    square root, from the middle, and further by Student's t of so few independent values over the normal quantile.
     """
     if values.size < 2:
         return None
     count = int(values.size)
     rank, coverage = median_ranks(count, confidence)
     if inflation > 1.0:
-        middle = (count + 1) / 2
-        rank = max(int(middle - (middle - rank) * inflation**0.5), 1)
-        reached = float(2 * norm.cdf((middle - rank) / (count * inflation / 4) ** 0.5) - 1)
+        middle, freedom = (count + 1) / 2, max(count / inflation - 1, 1.0)
+        few = float(student.ppf((1 + confidence) / 2, freedom) / norm.ppf((1 + confidence) / 2))
+        rank = max(int(middle - (middle - rank) * inflation**0.5 * few), 1)
+        reached = float(2 * student.cdf((middle - rank) / (count * inflation / 4) ** 0.5, freedom) - 1)
         coverage = max(reached, confidence) if rank > 1 else reached
     ordered = np.sort(values)
     return Interval(float(ordered[rank - 1]), float(ordered[-rank]), coverage)

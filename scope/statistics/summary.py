@@ -11,10 +11,14 @@ from scope.samples.records import Origin, Work
 from scope.samples.samples import SamplesKey
 from scope.statistics.course import Course
 from scope.statistics.estimate import Estimate
+from scope.statistics.ratio import PerLaunch
 from scope.strict import Strict
 
 STATES_DIFFER = 1.1
 """Medians of two states closer than this factor are those of a case that the states do not concern."""
+
+
+HoldsFor = Literal["further launches", "these launches", "these minutes", "no interval"]
 
 
 class Summary(Case):
@@ -48,6 +52,8 @@ class Summary(Case):
     """Valid samples over all launches, warm-up excluded."""
     launches: int
     launch_medians: list[float]
+    launch_numbers: list[int] = []
+    """Of the same launches, in the run; empty in files of before they were recorded."""
     mean: float | None
     coefficient_of_variation: float | None
     minimum: float | None
@@ -71,6 +77,8 @@ class Summary(Case):
     """Share of launches in which the interval reached the target precision."""
     relative_interval: float | None
     """Half width of the interval over the median."""
+    resolution: float = 0.0
+    """Half a step of the clock over the median: no launch's median is known better."""
     between_modes: bool = False
     """Whether the median lies in a gap between two modes: a value that was hardly ever measured."""
     state_medians: list[float | None] = []
@@ -95,6 +103,15 @@ class Summary(Case):
         return (self.state_factor or 1.0) > STATES_DIFFER
 
     @property
+    def holds_for(self) -> HoldsFor:
+        """What the interval speaks of; `further launches` where it rests on independent ones."""
+        if self.median is None or self.interval_basis == "none":
+            return "no interval"
+        if self.interval_basis == "samples":
+            return "these launches"
+        return "these minutes" if self.launches_dependent else "further launches"
+
+    @property
     def samples_key(self) -> SamplesKey:
         """What the samples call its case: `CaseSamples.key`."""
         return self.key, self.origin
@@ -115,6 +132,12 @@ class Summary(Case):
         if self.median is None:
             raise ValueError(f"{self.metric} of {self.label}: has no median")
         return Estimate(value=self.median, low=self.ci_low, high=self.ci_high, mixes_states=self.state_mixture)
+
+    @property
+    def per_launch(self) -> PerLaunch:
+        """The same with what each launch says; raises ValueError where there is no median."""
+        launches = dict(zip(self.launch_numbers, self.launch_medians, strict=False))
+        return PerLaunch(self.estimate, launches, self.resolution)
 
 
 def headlines(summaries: Iterable[Summary]) -> list[Summary]:

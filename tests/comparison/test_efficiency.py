@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import exp, hypot, log
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,9 @@ def test_a_rate_is_held_against_as_many_processors_of_its_own_run(tmp_path: Path
     assert (row.a.share, row.b.share) == (pytest.approx(0.25), pytest.approx(0.5))
     assert row.a.peak == pytest.approx(80e9)
     assert row.a.peak_is == "4 × GEMM, matrix order 500, 1 rank"
-    # The rate's interval over the peak's, at its worst.
-    assert (row.a.low, row.a.high) == (pytest.approx(0.25 * 0.99 / 1.01), pytest.approx(0.25 * 1.01 / 0.99))
+    # The distances of independent figures add in squares.
+    below, above = exp(hypot(log(0.99), log(1.01))), exp(hypot(log(1.01), log(0.99)))
+    assert (row.a.low, row.a.high) == (pytest.approx(0.25 / below), pytest.approx(0.25 * above))
     # The best of a run's cases stands for it.
     assert "equations 1000" in row.b.case
 

@@ -78,6 +78,29 @@ def test_equal_costs_raise_few_alarms() -> None:
     assert alarms <= 3
 
 
+def in_uneven_launches(random: np.random.Generator, slower: float) -> list[Summary]:
+    """Standard and synchronous sends of six sizes, in launches that are slower or faster throughout by 30 %."""
+    factors = np.exp(random.normal(0, 0.3, 6))
+    return [
+        summary(
+            [f * one for f, one in zip(factors, noisy(random, time_s, spread=0.01), strict=True)],
+            message_bytes=n,
+            mode=mode,
+            completion="blocking",
+            numbers=range(1, 7),
+        )
+        for n in (0, 8, 64, 512, 4096, 32768)
+        for mode, time_s in (("standard", line(n) * slower), ("synchronous", line(n)))
+    ]
+
+
+def test_what_launches_share_hides_no_violation_and_makes_none() -> None:
+    random = np.random.default_rng(17)
+    found = [{v.guideline.name for v in violated(in_uneven_launches(random, 1.1))} for _ in range(20)]
+    assert sum("standard send" in names for names in found) >= 19
+    assert sum(bool(violated(in_uneven_launches(random, 1.0))) for _ in range(40)) <= 2
+
+
 def test_three_launches_are_too_few_to_tell() -> None:
     random = np.random.default_rng(1)
     pair = [

@@ -8,25 +8,37 @@ import numpy as np
 import pytest
 
 from scope.findings.run.context import Context
-from scope.findings.run.network.slow_host import find
+from scope.findings.run.network.slow_host import compare, find
 from scope.samples.records import Process
 from scope.samples.samples import CaseSamples
 from tests.findings.contexts import host_like
 
 
-def cluster(context: Context, hosts: int, factors: dict[int, float], seed: int, spread: float = 0.005) -> Context:
-    """Spread the 16 ranks of node.stream over hosts, a little unequal by nature, some slower by `factors`."""
+def cluster(
+    context: Context,
+    hosts: int,
+    factors: dict[int, float],
+    seed: int,
+    spread: float = 0.005,
+    launches_slow: int | None = None,
+) -> Context:
+    """Spread the 16 ranks of node.stream over hosts, a little unequal by nature, some slower by `factors`.
+
+    `launches_slow`: only in so many launches.
+    """
     random = np.random.default_rng(seed)
     names = [f"node{i + 1}" for i in range(hosts)]
     nature = np.exp(random.normal(0, spread, hosts))
     host_of = np.arange(16) * hosts // 16
     own = np.array([nature[h] * factors.get(h, 1.0) for h in host_of])
+    numbers = sorted({launch.launch for launch in context.samples.launches if launch.ranks == 16})
     cases: list[CaseSamples] = []
     for case in context.samples.cases:
         if (case.case.benchmark, case.case.ranks) == ("node.stream", 16):
             times = case.times[0]
             noise = np.exp(random.normal(0, 0.02, times.elapsed_s.shape))
-            elapsed = np.median(times.elapsed_s) * own[:, None] * noise
+            slow = launches_slow is None or case.launch in numbers[:launches_slow]
+            elapsed = np.median(times.elapsed_s) * (own if slow else nature[host_of])[:, None] * noise
             cases.append(replace(case, times=[replace(times, elapsed_s=elapsed)]))
     launches = [
         launch.model_copy(
@@ -58,6 +70,48 @@ def test_a_slow_host_is_named(golden_context: Context, hosts: int, slower: float
 def test_two_slow_hosts_of_eight_are_both_named(golden_context: Context) -> None:
     found = find(cluster(golden_context, 8, {2: 1.2, 5: 1.3}, seed=1))
     assert {finding.where["host"] for finding in found} == {"node3", "node6"}
+
+
+@pytest.mark.parametrize("slow", [{0, 1}, {0, 2, 5}, {1, 3, 4, 7}, {0, 1, 2, 3, 6}])
+def test_many_slow_hosts_of_eight_are_named(golden_context: Context, slow: set[int]) -> None:
+    for seed in range(5):
+        found = find(cluster(golden_context, 8, dict.fromkeys(slow, 1.2), seed))
+        assert {finding.where["host"] for finding in found} == {f"node{i + 1}" for i in slow}
+        assert all(f"than the other {8 - len(slow)} hosts" in finding.title for finding in found)
+        assert len({finding.cause for finding in found}) == 1
+
+
+def test_one_fast_host_makes_no_slow_ones(golden_context: Context) -> None:
+    assert find(cluster(golden_context, 8, {4: 0.8}, seed=1)) == []
+
+
+def test_a_host_that_is_slow_in_some_launches_is_named_with_their_share(golden_context: Context) -> None:
+    for seed in range(10):
+        (found,) = find(cluster(golden_context, 8, {2: 1.3}, seed, launches_slow=2))
+        assert found.where["host"] == "node3"
+        assert found.title.startswith("In 2 of 6 launches node3 takes")
+        assert found.lost == pytest.approx((1 - 1 / 1.3) / 3, abs=0.02)
+
+
+def test_one_slow_launch_is_no_slow_host(golden_context: Context) -> None:
+    for seed in range(10):
+        assert find(cluster(golden_context, 8, {2: 1.3}, seed, launches_slow=1)) == []
+
+
+@pytest.mark.parametrize("hosts", [8, 64])
+def test_launches_with_heavy_tails_raise_no_alarm(hosts: int) -> None:
+    """One in a hundred of such clusters may have one."""
+    random = np.random.default_rng(11)
+    names = [f"node{i}" for i in range(hosts)]
+    alarms = 0
+    for _ in range(100):
+        table = random.normal(0, 0.005, hosts) + 0.015 * random.standard_t(3, (6, hosts))
+        excesses = [
+            dict(zip(names, row, strict=True))
+            for row in (table - np.median(table, axis=1, keepdims=True)).tolist()
+        ]
+        alarms += any(one.slow_launches for one in compare(excesses, names))
+    assert alarms <= 3
 
 
 @pytest.mark.parametrize("hosts", [4, 8, 16])

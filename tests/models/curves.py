@@ -27,8 +27,10 @@ def summary(
     transport: str = "default",
     work_bytes: float = 0.0,
     unit: str = "s",
+    numbers: Sequence[int] = (),
     **parameters: Any,
 ) -> Summary:
+    """`numbers`: of the launches in their run; without them a case shares its launches with no other."""
     case = Case.of(catalog(), benchmark, parameters, (ranks, transport, Placement()))
     return Summary.model_validate(
         case.model_dump()
@@ -44,7 +46,7 @@ def summary(
             "work": Work(bytes=work_bytes, flops=0.0, messages=1.0),
             "invalid_share": 0.0,
             "converged_share": 1.0,
-            **describe(list(times)).as_dict(),
+            **describe(list(times), numbers=numbers).as_dict(),
         }
     )
 

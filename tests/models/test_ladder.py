@@ -39,7 +39,10 @@ def test_shared_memory_from_copy_to_algorithm(golden_run: Path) -> None:
     assert "arrays of 4 MiB" in rungs["limit"].name
     assert rungs["mpi"].value == pytest.approx(11e9, rel=0.02)
     assert rungs["mpi"].retained == pytest.approx(11 / 20, rel=0.03)
-    assert rungs["mpi"].note == "both buffers fit into the cache of 16 MiB"
+    apart = "measured in other launches than the layer below"
+    assert rungs["mpi"].note == f"both buffers fit into the cache of 16 MiB; {apart}"
+    assert (rungs["mpi"].paired_launches, rungs["operation"].paired_launches) == (0, 6)
+    assert apart not in rungs["operation"].note
     payload = 8 * 1080**2
     operation = payload / (1.4 * golden.broadcast_s(payload, 2) / 0.6)
     assert rungs["operation"].value == pytest.approx(operation, rel=0.02)
@@ -190,6 +193,26 @@ def test_in_memory_the_better_of_queue_and_attach_stands_under_the_library() -> 
     assert ladder.exchange == "stream"
     assert "protocol cma" in rungs["network"].name
     assert rungs["mpi"].retained == pytest.approx(0.5, rel=0.02)
+
+
+def test_rungs_of_the_same_launches_are_held_against_each_other_in_each() -> None:
+    """The machine is up to three times as slow in some launches, which says nothing of the library."""
+    machine, launches = of_two_ranks(("node1", "node1"))
+    slowness = {1: 1.0, 2: 3.0, 3: 1.1, 4: 2.9, 5: 3.1, 6: 1.0}
+
+    def slowed(one: Summary) -> Summary:
+        rates = [rate / slowness[n] for n, rate in enumerate(one.launch_medians, start=1)]
+        bounds = {"median": float(np.median(rates)), "ci_low": min(rates), "ci_high": max(rates)}
+        return one.model_copy(update={"launch_medians": rates, "launch_numbers": list(slowness), **bounds})
+
+    known = [slowed(network("network.bandwidth", "shm", 12e9)), slowed(windows(6e9))]
+    (ladder,) = build_ladders(measured(known, launches, machine))
+    mpi = by_layer(ladder)["mpi"]
+    assert mpi.paired_launches == 6
+    assert mpi.retained == pytest.approx(0.5, rel=0.02)
+    assert mpi.retained_low is not None
+    assert mpi.retained_high is not None
+    assert mpi.retained_high / mpi.retained_low < 1.05
 
 
 def test_a_cable_is_no_rung_of_a_path_inside_a_host() -> None:

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
@@ -73,6 +74,43 @@ def test_a_switch_is_found_where_it_is(switch: int) -> None:
     first, second = fit.segments
     assert first.latency_s.value == pytest.approx(1e-6, rel=0.03)
     assert second.per_byte_s.value == pytest.approx(1 / 12e9, rel=0.03)
+
+
+def common(
+    random: np.random.Generator, truth: Callable[[float], float], numbered: bool = True
+) -> Fit | NotFitted | None:
+    """A curve whose launches are each slower or faster throughout, by 15 %; single points scatter by 2 %."""
+    factors = np.exp(random.normal(0, 0.15, 6))
+    points = [
+        summary(
+            [factor * one for factor, one in zip(factors, noisy(random, truth(n), spread=0.02), strict=True)],
+            message_bytes=n,
+            numbers=range(1, 7) if numbered else (),
+        )
+        for n in SIZES
+    ]
+    return MODEL.fit(curves(points, catalog())[0])
+
+
+def jumping(n: float) -> float:
+    return eager(n) * (1.3 if n > 4096 else 1.0)
+
+
+def broken(fit: Fit | NotFitted | None) -> list[tuple[float, float]]:
+    return [(one.last_before, one.first_after) for one in fit.breakpoints] if isinstance(fit, Fit) else []
+
+
+def test_what_a_launch_does_to_all_sizes_hides_no_break() -> None:
+    random = np.random.default_rng(31)
+    found = [(4096, 8192) in broken(common(random, jumping)) for _ in range(60)]
+    assert np.mean(found) >= 0.95
+    unknown = [(4096, 8192) in broken(common(random, jumping, numbered=False)) for _ in range(20)]
+    assert np.mean(unknown) < 0.5, "without the numbers of the launches the study shows nothing"
+
+
+def test_what_a_launch_does_to_all_sizes_makes_no_break() -> None:
+    random = np.random.default_rng(32)
+    assert np.mean([bool(broken(common(random, eager))) for _ in range(100)]) <= 0.03
 
 
 def test_the_jump_s_interval_covers_the_truth() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scope.catalog.benchmark import Value
 from scope.findings.finding import Evidence
-from scope.findings.run.context import Context
+from scope.findings.run.context import Context, certainly_longer
 from scope.samples.samples import SamplesKey
 from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
@@ -48,11 +48,9 @@ class ProgramCase:
         return found.median or 0.0 if found else 0.0
 
     def certainly_exceeds(self, metric: str, other: str) -> bool:
-        """Return whether the interval of one metric lies above that of another."""
+        """Return whether one metric certainly takes longer than another."""
         one, two = self.figures.get(metric), self.figures.get(other)
-        return bool(
-            one and two and one.ci_low is not None and two.ci_high is not None and one.ci_low > two.ci_high
-        )
+        return one is not None and two is not None and certainly_longer(one, two)
 
     def evidence(self, *metrics: str) -> list[Evidence]:
         """Return the medians of metrics as evidence."""

@@ -96,6 +96,7 @@ def _at(curve: Curve, points: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Curv
         ranks=curve.ranks[points],
         flops=curve.flops[points],
         time_s=curve.time_s[points],
+        measured_s=curve.measured_s[points],
         low_s=curve.low_s[points],
         high_s=curve.high_s[points],
         sigma_s=curve.sigma_s[points],

@@ -13,7 +13,6 @@ import numpy as np
 
 from scope.machine.machine import Host, Machine
 from scope.models.fitting.draws import draw
-from scope.models.fitting.ratios import ratio
 from scope.models.measurements import Measurements
 from scope.plan.case import Case
 from scope.samples.records import Origin
@@ -21,6 +20,7 @@ from scope.samples.samples import Floats
 from scope.statistics.bootstrap import estimate
 from scope.statistics.estimate import Estimate
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
+from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 from scope.strict import Strict
 
@@ -90,7 +90,7 @@ def linpack_rates(measurements: Measurements) -> LinpackRates | None:
         n_half_reason=reason,
         product=product.case if product is not None else None,
         product_rate=product.estimate if product is not None else None,
-        efficiency=ratio(best.estimate, product.estimate) if product is not None else None,
+        efficiency=ratio(best.per_launch, product.per_launch) if product is not None else None,
         theoretical_flops_per_s=peak,
         theoretical_basis=basis,
         theoretical_share=best.estimate.value / peak if peak else None,

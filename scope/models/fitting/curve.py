@@ -37,10 +37,13 @@ class Curve:
     flops: Floats
     """Floating point operations of each point, over all ranks; 0 where none were declared."""
     time_s: Floats
+    """Beside the factor that all points of a launch share, where they were measured in the same launches."""
+    measured_s: Floats
+    """The medians as they are."""
     low_s: Floats
     high_s: Floats
     sigma_s: Floats
-    """Standard error of each median: half its own noise, half the typical noise of the curve, and `TOLERANCE`."""
+    """Standard error of each time: half its own noise, half the typical noise of the curve, and `TOLERANCE`."""
     launches_s: Floats | None
     """Medians of each launch, shape (points, launches); None unless all points have the same six or more."""
     beside: dict[str, Curve] = field(default_factory=dict)
@@ -62,7 +65,7 @@ class Curve:
         return [
             Point(
                 x=float(self.x[i]),
-                measured=float(self.time_s[i]),
+                measured=float(self.measured_s[i]),
                 measured_low=float(self.low_s[i]),
                 measured_high=float(self.high_s[i]),
                 fitted=float(fitted_s[i]),
@@ -172,7 +175,10 @@ def _curve(group: list[Summary], variable: Variable, catalog: Catalog) -> Curve:
     first = group[0]
     left_out = () if variable == "ranks" else (swept,)
     medians = np.array([s.median for s in group], dtype=np.float64)
-    noise = np.array([relative_noise(s) for s in group])
+    times, noise = medians, np.array([relative_noise(s) for s in group])
+    shared = _shared_launches(group)
+    if shared is not None and (shared > 0).all():
+        times, noise = _centred(shared)
     typical = float(np.median(noise**2))
     return Curve(
         subject=first.without(catalog, *left_out, ranks=max(s.ranks for s in group)),
@@ -182,11 +188,12 @@ def _curve(group: list[Summary], variable: Variable, catalog: Catalog) -> Curve:
         swept=np.array([_value(s, swept) for s in group]),
         ranks=np.array([s.ranks for s in group], dtype=np.float64),
         flops=np.array([s.work.flops if s.work else 0.0 for s in group]),
-        time_s=medians,
+        time_s=times,
+        measured_s=medians,
         low_s=np.array([s.median if s.ci_low is None else s.ci_low for s in group], dtype=np.float64),
         high_s=np.array([s.median if s.ci_high is None else s.ci_high for s in group], dtype=np.float64),
-        sigma_s=np.abs(medians) * np.sqrt((noise**2 + typical) / 2 + TOLERANCE**2),
-        launches_s=_launches(group),
+        sigma_s=np.abs(times) * np.sqrt((noise**2 + typical) / 2 + TOLERANCE**2),
+        launches_s=shared if shared is not None else _launches_in_turn(group),
     )
 
 
@@ -201,7 +208,31 @@ def relative_noise(summary: Summary) -> float:
     return UNKNOWN_NOISE
 
 
-def _launches(group: list[Summary]) -> Floats | None:
+def _shared_launches(group: list[Summary]) -> Floats | None:
+    """Return the medians of the launches that measured all points; None with fewer than six."""
+    each = [s.per_launch.launches for s in group]
+    shared = sorted(set[int]().union(*each).intersection(*each))
+    if len(shared) < LAUNCHES_FOR_INTERVAL:
+        return None
+    return np.array([[launches[number] for number in shared] for launches in each], dtype=np.float64)
+
+
+def _centred(launches_s: Floats) -> tuple[Floats, Floats]:
+    """Return time and relative standard error of each point, without what all points of a launch share.
+
+    A launch that is slower throughout says nothing of the shape of the curve. Its factor is the median of its
+    points over what is typical of them, which takes one degree of freedom of each launch.
+    """
+    logs = np.log(launches_s)
+    points, launches = logs.shape
+    factor = np.median(logs - np.median(logs, axis=1, keepdims=True), axis=0)
+    rest = logs - (factor - np.median(factor))
+    spread = rest.std(axis=1, ddof=1) * (points / max(points - 1, 1)) ** 0.5
+    return np.exp(np.median(rest, axis=1)), spread * float(np.sqrt(np.pi / 2 / launches))
+
+
+def _launches_in_turn(group: list[Summary]) -> Floats | None:
+    """Return the medians of launches of different numbers of processes, in the order in which they took turns."""
     counts = {len(s.launch_medians) for s in group}
     if len(counts) != 1 or counts.pop() < LAUNCHES_FOR_INTERVAL:
         return None

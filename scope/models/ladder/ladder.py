@@ -16,12 +16,12 @@ from scope import units
 from scope.catalog.benchmark import Layer, Pattern
 from scope.catalog.catalog import LIMIT, PROGRAM_LEVELS, Standing
 from scope.machine.machine import Machine
-from scope.models.fitting.ratios import ratio
 from scope.models.ladder.limits import TCP_IP_TIMESTAMPS, Frame, asymptotic_bytes_per_s, message_time_s
 from scope.models.ladder.memory_copy import fastest_copy, not_measured
 from scope.models.ladder.paths import Path, paths
 from scope.models.measurements import Measurements, On
 from scope.statistics.estimate import Estimate
+from scope.statistics.ratio import PerLaunch, Ratio, ratio
 from scope.statistics.summary import Summary
 from scope.strict import Strict
 
@@ -47,6 +47,8 @@ class Rung(Strict):
     """Share of the layer below that reaches this one; None on the lowest rung or where either is missing."""
     retained_low: float | None
     retained_high: float | None
+    paired_launches: int = 0
+    """Launches that measured this and the layer below, `retained` being the median of their shares; 0: none."""
     of_limit: float | None
     reason: str
     """Why a figure is missing; empty when it is not."""
@@ -75,7 +77,7 @@ class Step:
 
     layer: Layer
     name: str
-    figure: Estimate | None
+    figure: PerLaunch | None
     reason: str = ""
     note: str = ""
 
@@ -175,7 +177,7 @@ def _memory_limit(measurements: Measurements, message_bytes: int) -> Step:
     return Step(
         "limit",
         f"one copy by one core, arrays of {units.size(size)} ({copy.benchmark})",
-        copy.estimate.as_rate(size),
+        copy.per_launch.as_rate(size),
         note="payload: each copied byte counts once, not as read and as written",
     )
 
@@ -191,12 +193,12 @@ def _link_limit(path: Path) -> Step:
         return Step(
             "limit",
             f"{path.link.kind} at its signalling rate",
-            Estimate.exact(rate / 8),
+            _exact(rate / 8),
             note="headers not counted",
         )
     frame = Frame(mtu_bytes=path.link.mtu_bytes)
     name = f"TCP/IP frames of {path.link.mtu_bytes} B at {units.quantity(rate, 'bit/s')}"
-    return Step("limit", name, Estimate.exact(asymptotic_bytes_per_s(rate, TCP_IP_TIMESTAMPS, frame)))
+    return Step("limit", name, _exact(asymptotic_bytes_per_s(rate, TCP_IP_TIMESTAMPS, frame)))
 
 
 def _operation(path: Path, measurements: Measurements, message_bytes: int) -> list[Step]:
@@ -217,7 +219,7 @@ def _transfer(several: list[On], message_bytes: int) -> Step:
     return Step(
         "operation",
         nearest.label,
-        nearest.estimate.as_rate(_payload(nearest)),
+        nearest.per_launch.as_rate(_payload(nearest)),
         note=f"{units.quantity(_payload(nearest), 'B')} to the receiver (equation 6.1 counts the root's copy too)",
     )
 
@@ -241,7 +243,7 @@ def _program_step(level: Program, largest: Summary, measurements: Measurements) 
     return Step(
         level,
         f"communication of {largest.label}",
-        largest.estimate.as_rate(moved),
+        largest.per_launch.as_rate(moved),
         note="all bytes moved over the communication time of the slowest process, waiting excluded"
         + (f"; {shared}" if shared else ""),
     )
@@ -296,9 +298,7 @@ def _wire_time(path: Path, message_bytes: int) -> Step:
         return Step("limit", limit.name, None, limit.reason)
     frame = Frame(mtu_bytes=path.link.mtu_bytes)
     time_s = message_time_s(path.link.rate_bits_per_s, message_bytes, TCP_IP_TIMESTAMPS, frame)
-    return Step(
-        "limit", f"one frame at {units.quantity(path.link.rate_bits_per_s, 'bit/s')}", Estimate.exact(time_s)
-    )
+    return Step("limit", f"one frame at {units.quantity(path.link.rate_bits_per_s, 'bit/s')}", _exact(time_s))
 
 
 def _programs(measurements: Measurements) -> Iterator[Ladder]:
@@ -335,10 +335,10 @@ def _against_one_process(level: Program, chosen: Summary, one: Summary, measurem
         Step(
             "limit",
             f"{workers} times one process ({one.label})",
-            one.estimate.scaled(workers),
+            one.per_launch.scaled(workers),
             note=_sharing(chosen.ranks, measurements.machine),
         ),
-        Step(level, chosen.label, chosen.estimate),
+        Step(level, chosen.label, chosen.per_launch),
     ]
     rungs = _rungs(steps, chosen.unit, higher_is_better=True)
     return Ladder(path="from one process to many", quantity="flops_per_s", message_bytes=None, rungs=rungs)
@@ -358,14 +358,14 @@ def _inside_a_node(
     # What programs compute in one process has ladders of its own.
     layers = [one for one in LAYERS if one != LIMIT and (pattern == "memory" or one not in PROGRAM_LEVELS)]
     rungs = [
-        Step(layer, s.label, s.estimate)
+        Step(layer, s.label, s.per_launch)
         for layer in layers
         for s in _fastest(measurements, pattern, layer, unit).values()
         if s is not limit
     ]
     if limit is None or not rungs:
         return None
-    steps = [Step("limit", limit.label, limit.estimate), *rungs]
+    steps = [Step("limit", limit.label, limit.per_launch), *rungs]
     return Ladder(
         path="one process", quantity=quantity, message_bytes=None, rungs=_rungs(steps, unit, higher_is_better=True)
     )
@@ -404,50 +404,64 @@ def _rungs(steps: Iterable[Step], unit: str, higher_is_better: bool) -> list[Run
     rungs: list[Rung] = []
     below: list[Step] = []
     current: list[Step] = []
-    limit: Estimate | None = None
+    limit: PerLaunch | None = None
     for step in steps:
         if current and current[-1].layer != step.layer:
             below, current = current, []
         current.append(step)
         if step.layer == "limit":
             limit = step.figure
-        retained = _share(step.figure, _best(below, higher_is_better), higher_is_better)
+        best = _best(below, higher_is_better)
+        retained = _share(step.figure, best, higher_is_better)
         of_limit = _share(step.figure, limit if step.layer != "limit" else None, higher_is_better)
+        figure = step.figure.estimate if step.figure else None
         rungs.append(
             Rung(
                 layer=step.layer,
                 name=step.name,
-                value=step.figure.value if step.figure else None,
-                low=step.figure.low if step.figure else None,
-                high=step.figure.high if step.figure else None,
+                value=figure.value if figure else None,
+                low=figure.low if figure else None,
+                high=figure.high if figure else None,
                 unit=unit,
                 retained=retained.value if retained else None,
                 retained_low=retained.low if retained else None,
                 retained_high=retained.high if retained else None,
+                paired_launches=retained.paired_launches if retained else 0,
                 of_limit=of_limit.value if of_limit else None,
                 reason=step.reason,
-                note=step.note,
-                mixes_states=step.figure is not None and step.figure.mixes_states,
+                note="; ".join(filter(None, [step.note, _apart(step.figure, best, retained)])),
+                mixes_states=figure is not None and figure.mixes_states,
             )
         )
     return rungs
 
 
-def _best(steps: list[Step], higher_is_better: bool) -> Estimate | None:
+def _best(steps: list[Step], higher_is_better: bool) -> PerLaunch | None:
     figures = [step.figure for step in steps if step.figure is not None]
     choose = max if higher_is_better else min
-    return choose(figures, key=lambda figure: figure.value, default=None)
+    return choose(figures, key=lambda figure: figure.estimate.value, default=None)
 
 
-def _share(this: Estimate | None, below: Estimate | None, higher_is_better: bool) -> Estimate | None:
+def _share(this: PerLaunch | None, below: PerLaunch | None, higher_is_better: bool) -> Ratio | None:
     """Return the share retained of the layer below: below 1 where this layer is worse."""
     if this is None or below is None:
         return None
     return ratio(this, below) if higher_is_better else ratio(below, this)
 
 
+def _apart(this: PerLaunch | None, below: PerLaunch | None, retained: Ratio | None) -> str:
+    """Say where launches of different ranks, transports or placements measured a rung and the layer below."""
+    if this is None or below is None or retained is None or retained.paired_launches:
+        return ""
+    return "measured in other launches than the layer below" if this.launches and below.launches else ""
+
+
+def _exact(value: float) -> PerLaunch:
+    return PerLaunch(Estimate.exact(value))
+
+
 def _measured(layer: Layer, summary: Summary) -> Step:
-    return Step(layer, summary.label, summary.estimate)
+    return Step(layer, summary.label, summary.per_launch)
 
 
 def _with_cache_note(step: Step, message_bytes: int, machine: Machine) -> Step:

@@ -13,7 +13,6 @@ from collections import defaultdict
 import numpy as np
 
 from scope.catalog.expression import evaluate
-from scope.models.fitting.ratios import ratio
 from scope.models.measurements import Measurements
 from scope.models.prediction.costs.declared import numbers
 from scope.models.prediction.measured_costs import MESSAGE, SEED, SizeCurve, curve
@@ -21,6 +20,7 @@ from scope.plan.case import Case, Key, key
 from scope.plan.placement import Kind
 from scope.statistics.bootstrap import estimate
 from scope.statistics.estimate import Estimate
+from scope.statistics.ratio import PerLaunch, ratio
 from scope.statistics.summary import Summary
 from scope.strict import Strict
 
@@ -94,14 +94,17 @@ def _apart(
     total = fresh.estimate.value
     used = operations.get(_changed(fresh, {BUFFERS: USED})) if BUFFERS in fresh.parameters else None
     rows = operations.get(_changed(fresh, {BUFFERS: USED, LAYOUT: CONTIGUOUS}))
-    first_touch = total - used.estimate.value if used else None
+    # Shares of the time on fresh buffers, launch by launch where the cases share launches.
+    of_used = total * ratio(used.per_launch, fresh.per_launch).value if used else None
+    of_rows = total * ratio(rows.per_launch, fresh.per_launch).value if rows else None
+    first_touch = total - of_used if of_used is not None else None
     strided = fresh.parameters.get(LAYOUT) == STRIDED
-    packing = used.estimate.value - rows.estimate.value if used and rows and strided else None
+    packing = of_used - of_rows if of_used is not None and of_rows is not None and strided else None
     return OperationParts(
         subject=fresh.case,
         time_s=fresh.estimate,
         messages_s=messages,
-        retained=ratio(messages, fresh.estimate),
+        retained=ratio(PerLaunch(messages), fresh.per_launch),
         first_touch_s=first_touch,
         packing_s=packing,
         rest_s=total - messages.value - (first_touch or 0.0) - (packing or 0.0),

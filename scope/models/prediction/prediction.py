@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -17,49 +18,24 @@ from typing import Literal
 import numpy as np
 
 import scope.models.prediction.costs
-from scope.catalog.benchmark import Phase, Value
+from scope.catalog.benchmark import Phase
 from scope.catalog.catalog import PROGRAM_LEVELS, Catalog
 from scope.errors import UsageError
 from scope.models.measurements import Measurements
 from scope.models.prediction.costs.declared import Declared
 from scope.models.prediction.costs.steps import Costs, Messages, Problem, Work
 from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
+from scope.models.prediction.model_error import ModelError
 from scope.models.prediction.one_process import OneProcess
+from scope.models.prediction.points import PredictedPoint
 from scope.models.scaling.speedup import totals
 from scope.plan.case import Case
 from scope.samples.samples import Floats
 from scope.statistics.bootstrap import DRAWS, estimate
-from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 from scope.strict import Strict
 
 COMMUNICATION: tuple[Phase, ...] = ("distribute", "exchange", "collect")
-
-
-class PredictedPoint(Strict):
-    """The phase formulas of one case, beside its measurement if there is one."""
-
-    size: int
-    ranks: int
-    grid: dict[str, Value]
-    """Extents of the process grid; 0: the algorithm's choice."""
-    compute_s: Estimate
-    communicate_s: Estimate
-    """Distribution, exchange and collection, the root's handling of them included."""
-    total_s: Estimate
-    speedup: Estimate
-    """Relative to one process."""
-    role: Literal["input", "validated", "predicted"]
-    """Input: the one process from which the rates are taken; validated: measured, and no input; else predicted."""
-    measured_compute_s: float | None = None
-    measured_communicate_s: float | None = None
-    measured_total_s: Estimate | None = None
-    error: float | None = None
-    """Predicted over measured total, less one; only of validated points."""
-    oversubscribed: bool = False
-    """More processes than processors: their waiting for one is not predicted, and the error is not counted."""
-    beyond: list[str] = []
-    """Extrapolations: sizes or messages outside the measured range of the lower levels."""
 
 
 class Prediction(Strict):
@@ -197,7 +173,17 @@ def predictions(measurements: Measurements) -> list[Prediction]:
         if one.benchmark in costs and one.origin == "measured":
             groups[(one.benchmark, *_given(one, measurements), one.transport)].append(one)
     several = [groups[key] for key in sorted(groups, key=str) if any(s.ranks > 1 for s in groups[key])]
-    return [_prediction(group, costs[group[0].benchmark], measurements) for group in several]
+    found = [_prediction(group, costs[group[0].benchmark], measurements) for group in several]
+    error = error_of(found)
+    return [
+        one.model_copy(update={"points": [error.widened(point, one.points) for point in one.points]})
+        for one in found
+    ]
+
+
+def error_of(held: Iterable[Prediction]) -> ModelError:
+    """Return the error of the formulas, from all predictions of a run that have a measurement."""
+    return ModelError(point for one in held for point in one.points)
 
 
 def _given(one: Summary, measurements: Measurements) -> tuple[tuple[str, object], ...]:

@@ -9,6 +9,7 @@ from itertools import combinations
 
 from scope.models.published.reference import Linpack, Reference
 from scope.models.published.reproduction import Row
+from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 
 BENCHMARK = "algorithm.linpack"
@@ -68,7 +69,9 @@ def _rate(one: Linpack, ours: Summary | None) -> Row:
 
 
 def _ratio(words: str, above: Linpack, below: Linpack, ours: Summary | None, other: Summary | None) -> Row:
-    measured = ours.median / other.median if ours and other and ours.median and other.median else None
+    measured = (
+        ratio(ours.per_launch, other.per_launch).value if ours and other and ours.median and other.median else None
+    )
     return Row(
         row=f"R_max, {words}",
         published=above.r_max / below.r_max,

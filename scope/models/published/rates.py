@@ -9,6 +9,7 @@ from itertools import combinations
 
 from scope.models.published.reference import Rate, Reference
 from scope.models.published.reproduction import Row
+from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 
 METRIC = "mops_per_s"
@@ -83,7 +84,11 @@ def _ratio(above: Rate, below: Rate, ours: Summary | None, other: Summary | None
         and other is not None
         and (ours.ranks, ours.parameters, ours.origin) == (other.ranks, other.parameters, other.origin)
     )
-    measured = ours.median / other.median if same and ours and other and ours.median and other.median else None
+    measured = (
+        ratio(ours.per_launch, other.per_launch).value
+        if same and ours and other and ours.median and other.median
+        else None
+    )
     return Row(
         row=f"{_words(above)}, {above.network} over {below.network}",
         published=above.published / below.published,

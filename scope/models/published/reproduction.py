@@ -12,7 +12,8 @@ from scope.models.measurements import Measurements
 from scope.models.prediction.costs.steps import Problem
 from scope.models.prediction.costs.strassen import ROUNDS
 from scope.models.prediction.measured_costs import NotMeasuredError
-from scope.models.prediction.prediction import PredictedPoint, Predictor, all_costs, problem_of
+from scope.models.prediction.points import PredictedPoint
+from scope.models.prediction.prediction import Predictor, all_costs, problem_of
 from scope.models.published.reference import Column, Reference, Single
 from scope.models.scaling.speedup import Speedup
 from scope.statistics.summary import Summary

@@ -10,7 +10,6 @@ import numpy as np
 from scope.catalog.benchmark import Value
 from scope.catalog.catalog import PROGRAM_LEVELS
 from scope.models.fitting.draws import draw
-from scope.models.fitting.ratios import ratio
 from scope.models.measurements import Measurements
 from scope.models.scaling import amdahl
 from scope.models.scaling.amdahl import Amdahl
@@ -18,6 +17,7 @@ from scope.plan.case import Case
 from scope.samples.records import Origin
 from scope.samples.samples import Floats
 from scope.statistics.estimate import Estimate
+from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 from scope.strict import Strict
 
@@ -185,7 +185,7 @@ def _point(
 def _ratio(one: Summary | None, summary: Summary) -> Estimate | None:
     if one is None:
         return None
-    return Estimate.exact(1.0) if one is summary else ratio(one.estimate, summary.estimate)
+    return Estimate.exact(1.0) if one is summary else ratio(one.per_launch, summary.per_launch)
 
 
 def _effective(ranks: Floats, drawn_s: Floats) -> Estimate | None:

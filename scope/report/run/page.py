@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from scope import units
 from scope.findings.finding import Finding, about
-from scope.report import wording
+from scope.report import validity, wording
 from scope.report.figure import Comparison, Figure, Table, origins
 from scope.report.order import level, level_rank
 from scope.report.run import applications, ladders
@@ -158,6 +158,7 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "sentences": sentences(contents),
         "ladders": contents.models.ladders,
         "origins": origins(contents.summaries),
+        "interval_notes": validity.footnotes(contents.headline),
         "findings": cluster,
         "grave": kinds([one for one in cluster if one.severity != "information"]),
         "rest": kinds([one for one in cluster if one.severity == "information"]),
@@ -297,8 +298,8 @@ def environment() -> Environment:
         layers=wording.LAYERS,
         introductions=wording.INTRODUCTIONS,
         count=wording.count,
-        mixed_mark=wording.MIXED,
-        mixed_note=wording.MIXED_NOTE,
+        mixed_mark=validity.MIXED,
+        mixed_note=validity.MIXED_NOTE,
     )
     found.filters.update(
         interval=units.interval,

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from scope import units
 from scope.catalog.benchmark import Value
-from scope.models.prediction.prediction import PredictedPoint, Prediction
+from scope.models.prediction.points import PredictedPoint
+from scope.models.prediction.prediction import Prediction
 from scope.statistics.estimate import Estimate
 
 PREDICTED = ["size", "ranks", "compute", "communicate", "total", "speed-up", "efficiency", "beyond"]

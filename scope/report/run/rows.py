@@ -89,12 +89,9 @@ def remarks(one: Summary) -> str:
     """Return the remarks that a reader of the figure needs."""
     words = [] if one.valid else [one.reason]
     words += [one.origin] if one.origin != "measured" else []
-    words += ["interval from samples"] if one.valid and one.interval_basis == "samples" else []
     words += ["autocorrelated"] if one.autocorrelated else []
     words += ["mixes states of the machine"] if one.state_mixture else []
     words += ["median between two modes"] if one.between_modes else []
-    minutes = one.launches_dependent and one.interval_basis == "launches"
-    words += ["interval holds within these minutes"] if minutes else []
     words += [f"{units.share(one.invalid_share)} late"] if one.invalid_share else []
     return "; ".join(words)
 

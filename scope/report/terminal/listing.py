@@ -14,7 +14,8 @@ from scope import units
 from scope.catalog.benchmark import Value
 from scope.catalog.catalog import Catalog
 from scope.report.order import case_key, factors, varying
-from scope.report.wording import MIXED_NOTE, definition, marked
+from scope.report.validity import footnotes, mark
+from scope.report.wording import definition
 from scope.statistics.summary import Summary
 
 
@@ -36,6 +37,7 @@ def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
             "ci_low": one.ci_low,
             "ci_high": one.ci_high,
             "interval_basis": one.interval_basis,
+            "holds_for": one.holds_for,
             "n": one.n,
             "launches": one.launches,
             "origin": one.origin,
@@ -51,8 +53,8 @@ def listing(summaries: Iterable[Summary], catalog: Catalog) -> RenderableType:
     """Return one table for each benchmark, metric and definition of time."""
     ordered = sorted(summaries, key=_order)
     groups = groupby(ordered, key=lambda one: (one.benchmark, one.metric, one.definition))
-    note = [Text(MIXED_NOTE, style="dim")] if any(one.state_mixture for one in ordered) else []
-    return Group(*(part for _, group in groups for part in _part(list(group), catalog)), *note)
+    notes = [Text(note, style="dim") for note in footnotes(ordered)]
+    return Group(*(part for _, group in groups for part in _part(list(group), catalog)), *notes)
 
 
 def _order(summary: Summary) -> tuple[Any, ...]:
@@ -79,7 +81,7 @@ def _part(group: list[Summary], catalog: Catalog) -> Iterator[RenderableType]:
     for one in group:
         chosen = factors(one)
         cells = [_shown(name, chosen[name]) if name in chosen else "" for name in names]
-        figure = marked(units.interval(one.median, one.ci_low, one.ci_high, one.unit), one.state_mixture)
+        figure = f"{units.interval(one.median, one.ci_low, one.ci_high, one.unit)} {mark(one)}".rstrip()
         table.add_row("", *map(Text, cells), figure, str(one.n), str(one.launches), Text(_remark(one)))
     yield table
     yield Text("")
@@ -88,7 +90,6 @@ def _part(group: list[Summary], catalog: Catalog) -> Iterator[RenderableType]:
 def _remark(summary: Summary) -> str:
     remarks = [] if summary.valid else [f"no result: {summary.reason}"]
     remarks += [summary.origin] if summary.origin != "measured" else []
-    remarks += ["interval from samples"] if summary.interval_basis == "samples" and summary.launches > 1 else []
     return "; ".join(remarks)
 
 

@@ -21,7 +21,8 @@ from scope.report.run.introduction import subject
 from scope.report.run.ladders import best_rungs, caption, length, retained
 from scope.report.terminal.console import console as terminal_console
 from scope.report.terminal.console import draws
-from scope.report.wording import MIXED_NOTE, count, direction, marked, sentence
+from scope.report.validity import MIXED, MIXED_NOTE, of_most
+from scope.report.wording import count, direction, sentence
 
 WIDTH = 100
 _LADDER_LINES = 27
@@ -56,6 +57,8 @@ def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
     hidden = len(ladders) - shown
     if hidden > 0:
         yield Text(f"  and {count(hidden, 'further ladder')} in the report", style="dim")
+    if note := of_most(contents.headline):
+        yield Text(f"  {note}", style="dim")
     yield Text()
     yield from told(contents.findings)
     yield Text()
@@ -82,7 +85,9 @@ def _rung(ladder: Ladder, rung: Rung, blocks: bool) -> Text:
         line.append(_shorten(f"not available: {rung.reason}", WIDTH - 2 - _LAYER_COLUMNS), style="dim")
         return line
     line.append(_bar(length(ladder, rung), blocks).ljust(_BAR_COLUMNS), style="cyan")
-    figure = marked(units.interval(rung.value, rung.low, rung.high, rung.unit), rung.mixes_states)
+    figure = units.interval(rung.value, rung.low, rung.high, rung.unit) + (
+        f" {MIXED}" if rung.mixes_states else ""
+    )
     line.append(f"  {figure:<{_FIGURE_COLUMNS}}")
     line.append(retained(rung), style="bold" if rung.retained is not None else "")
     line.rstrip()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context, certainly_longer, excess_of
+from scope.findings.run.context import Context, certainly_longer, excess_of, how_compared
 from scope.findings.run.program_case import ProgramCase, algorithm_cases
 
 SMALLEST_EXCESS = 0.05
@@ -90,7 +90,11 @@ def _finding(code: str, varied: tuple[str, ...], best: ProgramCase, case: Progra
             f"{units.quantity(total.median, 's')} against {units.quantity(best.total.median, 's')}"
         ),
         where=case.where,
-        evidence=[*case.evidence(total.metric), *best.evidence(best.total.metric)],
+        evidence=[
+            *case.evidence(total.metric),
+            *best.evidence(best.total.metric),
+            how_compared(total, best.total),
+        ],
         advice=f"Use {better} at this size and number of processes; other sizes may need other values.",
         lost=excess / (1 + excess),
     )

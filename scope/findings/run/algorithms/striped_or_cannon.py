@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, certainly_longer, excess_of
+from scope.findings.run.context import Context, certainly_longer, excess_of, how_compared
 from scope.findings.run.program_case import ProgramCase, algorithm_cases
 
 STRIPED, CANNON = "algorithm.matmul_striped", "algorithm.matmul_cannon"
@@ -67,6 +67,7 @@ def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
             *_moved(slower),
             *faster.evidence("time_s", *PARTS),
             *slower.evidence("time_s", *PARTS),
+            how_compared(slower.total, faster.total),
         ],
         advice=(
             f"Use the faster one at this size and number of processes; the other takes {excess:.0%} longer. Where "

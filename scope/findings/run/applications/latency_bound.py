@@ -6,8 +6,8 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.findings.run.program_case import ProgramCase, application_cases
-from scope.models.fitting.ratios import ratio
 from scope.statistics.estimate import Estimate
+from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 
 WHY = {
@@ -32,7 +32,7 @@ def find(context: Context) -> list[Finding]:
         if total.benchmark not in WHY or ping is None or case.seconds("waits") == 0:
             continue
         waits = case.seconds("waits")
-        share = ratio(ping.estimate.scaled(waits), total.estimate)
+        share = ratio(ping.per_launch.scaled(waits), total.per_launch)
         if share.low is not None and share.low > MUCH:
             key = (total.benchmark, case.kind, total.transport, total.placement)
             if key not in bound or bound[key][0].total.ranks > total.ranks:

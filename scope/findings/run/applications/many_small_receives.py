@@ -8,8 +8,8 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.findings.run.program_case import ProgramCase, application_cases
-from scope.models.fitting.ratios import ratio
 from scope.statistics.estimate import Estimate
+from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 
 WAVES = {"application.npb_lu": "a row or a column of each plane from the neighbours before"}
@@ -34,7 +34,7 @@ def find(context: Context) -> list[Finding]:
         total = case.total
         if total.benchmark not in WAVES or not 0 < _message_bytes(case) <= SHORT_BYTES:
             continue
-        share = ratio(case.figures["exchange_s"].estimate, total.estimate)
+        share = ratio(case.figures["exchange_s"].per_launch, total.per_launch)
         if share.low is not None and share.low > MUCH:
             key = (total.benchmark, case.kind, total.transport, total.placement)
             if key not in bound or bound[key][0].total.ranks > total.ranks:

@@ -8,8 +8,8 @@ from scope import units
 from scope.findings.finding import Finding
 from scope.findings.run.context import Context
 from scope.findings.run.program_case import ProgramCase, application_cases
-from scope.models.fitting.ratios import ratio
 from scope.statistics.estimate import Estimate
+from scope.statistics.ratio import ratio
 
 LITTLE = 1.2
 """Speed-up of computation by a second core that is hardly worth having; 2 is expected."""
@@ -29,7 +29,7 @@ def find(context: Context) -> list[Finding]:
     found = []
     for pair in groups.values():
         if 1 in pair and 2 in pair and len(set(context.measurements.hosts(pair[2].total))) == 1:
-            gained = ratio(pair[1].figures["compute_s"].estimate, pair[2].figures["compute_s"].estimate)
+            gained = ratio(pair[1].figures["compute_s"].per_launch, pair[2].figures["compute_s"].per_launch)
             if gained.high is not None and gained.high < LITTLE:
                 found.append(_finding(pair[1], pair[2], gained))
     return found

@@ -41,6 +41,15 @@ class Comparison:
         both: Floats = right[:count] + then[:count]
         return both
 
+    def in_launches(self, uncertainty_s: float = 0.0) -> Floats:
+        """Return left side over bound, plus `uncertainty_s`, in each launch that measured all of them."""
+        sides = [self.left, self.right, *([self.then] if self.then else [])]
+        left, right, *then = (one.per_launch.launches for one in sides)
+        shared = sorted(left.keys() & right.keys() & (then[0].keys() if then else left.keys()))
+        bounds = [self.times * right[n] + (then[0][n] if then else 0.0) + uncertainty_s for n in shared]
+        each: Floats = np.array([left[n] for n in shared]) / np.array(bounds)
+        return each
+
 
 @dataclass(frozen=True)
 class Calls:

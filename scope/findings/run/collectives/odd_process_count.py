@@ -8,7 +8,7 @@ from math import ceil, log2
 from scope import units
 from scope.findings.finding import Finding
 from scope.findings.run.collectives.collective_guidelines import but_for_the_ranks
-from scope.findings.run.context import Context, certainly_longer, excess_of
+from scope.findings.run.context import Context, certainly_longer, excess_of, how_compared
 from scope.findings.settings import setting
 from scope.statistics.summary import Summary
 
@@ -57,7 +57,7 @@ def _finding(context: Context, odd: Summary, power: Summary) -> Finding:
             "message_bytes": int(odd.parameters.get("message_bytes", 0)),
             "layer": "mpi",
         },
-        evidence=context.evidence(odd, power),
+        evidence=[*context.evidence(odd, power), how_compared(odd, power)],
         advice=(
             f"The library's algorithm favours powers of two: run such programs on {power.ranks} or "
             f"{power.ranks // 2} processes, or {setting(context.mpi, 'collective algorithm')}."

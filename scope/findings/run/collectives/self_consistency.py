@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, log2
 
+import numpy as np
 from scipy.stats import false_discovery_control, mannwhitneyu
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.collectives.collective_guidelines import COLLECTIVE_GUIDELINES, but_for
 from scope.findings.run.collectives.guideline import Calls, Comparison, Guideline, same_place, size, slowest_pair
-from scope.findings.run.context import Context
+from scope.findings.run.context import Context, how_compared
 from scope.findings.settings import setting
+from scope.statistics.ratio import chance
 from scope.statistics.summary import Summary
 
 EXCHANGE = "mpi.comms2"
@@ -46,11 +48,14 @@ class Violation:
     @property
     def excess(self) -> float:
         """How much longer the left side takes: 0.1 is 10 %."""
+        each = self.comparison.in_launches()
+        if each.size >= FEWEST_LAUNCHES:
+            return float(np.median(each)) - 1
         return (self.left.median or 0.0) / (self.comparison.bound_s or 1.0) - 1
 
 
 def find(context: Context) -> list[Finding]:
-    """Find violations that a rank test on launches confirms, corrected for all comparisons; one per guideline.
+    """Find violations that a test on launches confirms, corrected for all comparisons; one per guideline.
 
     Launches with more processes than processors are left out. The uncertainty of the synchronised clock is added
     to the right side.
@@ -99,7 +104,14 @@ def _broken(guideline: Guideline, calls: Calls, uncertainty_s: float) -> list[Vi
 
 
 def _p(comparison: Comparison, uncertainty_s: float) -> float:
-    """Return the one-sided p of the rank test (Mann-Whitney) that the left side is slower."""
+    """Return the one-sided p that the left side is slower.
+
+    In common launches that of the paired test of their ratios; in different ones that of the rank test
+    (Mann-Whitney).
+    """
+    each = comparison.in_launches(uncertainty_s)
+    if each.size >= FEWEST_LAUNCHES:
+        return chance(each)
     other = comparison.bound_of_launches_s + uncertainty_s
     return float(mannwhitneyu(comparison.left.launch_medians, other, alternative="greater").pvalue)
 
@@ -186,6 +198,7 @@ def _evidence(violation: Violation) -> list[Evidence]:
     return [
         Evidence(what=one.left.label, value=one.left.median or 0.0, unit="s"),
         Evidence(what=f"{times}{one.right.label}{then}", value=one.bound_s, unit="s"),
+        how_compared(one.left, one.right),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Finding
 from scope.findings.run.collectives.collective_guidelines import VARIABLE, but_for
-from scope.findings.run.context import Context, certainly_longer, excess_of
+from scope.findings.run.context import Context, certainly_longer, excess_of, how_compared
 from scope.statistics.summary import Summary
 
 SMALLEST_EXCESS = 0.25
@@ -53,7 +53,7 @@ def _finding(context: Context, one: Summary, other: Summary) -> Finding:
             "message_bytes": int(one.parameters.get("message_bytes", 0)),
             "layer": "mpi",
         },
-        evidence=context.evidence(one, other),
+        evidence=[*context.evidence(one, other), how_compared(one, other)],
         advice=(
             "Distribute the data more evenly, or pad it and use the collective of equal blocks; for a few large "
             "blocks compare nonblocking sends and receives."

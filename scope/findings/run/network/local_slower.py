@@ -6,7 +6,7 @@ from scipy.stats import mannwhitneyu
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, excess_of
+from scope.findings.run.context import Context, excess_of, how_compared
 from scope.findings.settings import setting
 from scope.statistics.summary import Summary
 
@@ -50,6 +50,7 @@ def _finding(context: Context, found: list[tuple[Summary, Summary]]) -> Finding:
         where={"benchmark": local.benchmark, "layer": "mpi"},
         evidence=[
             *context.evidence(local, remote),
+            how_compared(local, remote),
             Evidence(what="excess of the local pair", value=excess),
         ],
         advice=(

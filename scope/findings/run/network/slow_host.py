@@ -1,4 +1,4 @@
-"""One host is slower than its peers."""
+"""Hosts that are slower than their peers: one or several, in all launches or in some."""
 
 from __future__ import annotations
 
@@ -11,15 +11,24 @@ import numpy as np
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
-from scope.samples.samples import CaseSamples, Floats, Times
+from scope.samples.samples import CaseSamples, Floats, Integers, Times
 
 FEWEST_EQUALS = 4
 """Among fewer hosts an outlier cannot be identified."""
 SMALLEST_LOSS = 0.03
 THRESHOLD = 3.5
 """Robust z score (Iglewicz & Hoaglin 1993, How to Detect and Handle Outliers, sec. 3)."""
+LAUNCH_THRESHOLD = 7.0
+"""The same of a host in one launch: of hundreds, some are far out by chance."""
 LEAST_SPREAD = 0.01
 """Hosts that agree to this share are equal; a smaller spread is not used."""
+SMALLEST_GAP, WIDE = 0.05, 3.0
+"""Two groups of hosts are so far apart, and so many times the width of either."""
+FEWEST_FAST = 1 / 3
+"""Share of the hosts that must be as fast as one another to be the standard of the others."""
+FEWEST_SLOW_LAUNCHES = 2
+"""Launches in which a host is slow, where it is not in all; and at least a third of them."""
+CAUSE = "hosts slower than their peers"
 
 
 @dataclass(frozen=True)
@@ -28,23 +37,29 @@ class Comparison:
 
     host: str
     excess: float
-    """Logarithm of its time over that of the typical host: the median over the launches."""
+    """Logarithm of its time over that of the typical host: the median over the launches in which it is slow."""
     score: float
-    always: bool
-    """Whether it was slower than the typical host in every launch."""
+    """Robust z score of the host; in some launches only, the least of those."""
+    slow_launches: int
+    """0: it is not slow."""
     launches: int
-    group: list[str]
+    peers: int
+    """Hosts that are not slow."""
+
+    @property
+    def lost(self) -> float:
+        """The share of the time of a job on all hosts, of all launches, that waits for it."""
+        return (1 - exp(-self.excess)) * self.slow_launches / self.launches
 
 
 def find(context: Context) -> list[Finding]:
     """Find hosts whose own work certainly takes longer than that of hosts of the same kind."""
-    found = []
-    for group in _equals(context):
-        for comparison in compare(_excesses(context, group), group):
-            lost = 1 - exp(-comparison.excess)
-            if comparison.score > THRESHOLD and comparison.always and lost > SMALLEST_LOSS:
-                found.append(_finding(context, comparison, lost))
-    return found
+    return [
+        _finding(context, comparison)
+        for group in _equals(context)
+        for comparison in compare(_excesses(context, group), group)
+        if comparison.slow_launches
+    ]
 
 
 def compare(excesses: list[dict[str, float]], group: list[str]) -> list[Comparison]:
@@ -52,20 +67,46 @@ def compare(excesses: list[dict[str, float]], group: list[str]) -> list[Comparis
     if not excesses or len(group) < FEWEST_EQUALS:
         return []
     table = np.array([[launch[host] for host in group] for launch in excesses])
+    standard = _standard(np.median(table, axis=0))
+    table = table - np.median(table[:, standard], axis=1, keepdims=True)
     typical = np.median(table, axis=0)
-    deviation = typical - np.median(typical)
-    spread = max(1.4826 * float(np.median(np.abs(deviation))), LEAST_SPREAD)
-    return [
-        Comparison(
-            host=host,
-            excess=float(typical[i]),
-            score=float(deviation[i]) / spread,
-            always=bool((table[:, i] > 0).all()),
-            launches=len(excesses),
-            group=group,
-        )
-        for i, host in enumerate(group)
-    ]
+    among_hosts = _spread(typical[standard])
+    among_launches = _spread((table - typical)[:, standard])
+    scores = table / np.hypot(among_hosts, among_launches)
+    slow = (scores > LAUNCH_THRESHOLD) & (table > SMALLEST_LOSS)
+    fewest = max(FEWEST_SLOW_LAUNCHES, len(excesses) / 3)
+    found = []
+    for i, host in enumerate(group):
+        steady = typical[i] / among_hosts > THRESHOLD and 1 - exp(-typical[i]) > SMALLEST_LOSS
+        if steady and np.count_nonzero(table[:, i] > 0) >= len(excesses) - len(excesses) // 6:
+            found.append((host, float(typical[i]), float(typical[i]) / among_hosts, len(excesses)))
+        elif np.count_nonzero(slow[:, i]) >= fewest:
+            launches = slow[:, i]
+            excess, score = np.median(table[launches, i]), scores[launches, i].min()
+            found.append((host, float(excess), float(score), int(np.count_nonzero(launches))))
+        else:
+            found.append((host, float(typical[i]), float(typical[i]) / among_hosts, 0))
+    peers = sum(not launches for *_, launches in found)
+    return [Comparison(*one, launches=len(excesses), peers=peers) for one in found]
+
+
+def _standard(typical: Floats) -> Integers:
+    """Return the hosts that the others are held against: all, or the faster of two groups that lie far apart.
+
+    Where many hosts are slow the middle of all is one of them, or between the groups.
+    """
+    order = np.argsort(typical)
+    ordered = typical[order]
+    split = int(np.argmax(np.diff(ordered))) + 1
+    fast, slow = ordered[:split], ordered[split:]
+    widest = max(float(np.ptp(fast)), float(np.ptp(slow)), LEAST_SPREAD)
+    apart = slow[0] - fast[-1] > max(SMALLEST_GAP, WIDE * widest)
+    return order[:split] if apart and split >= max(2, FEWEST_FAST * typical.size) else order
+
+
+def _spread(values: Floats) -> float:
+    """Return the robust standard deviation (MAD) about the median."""
+    return max(1.4826 * float(np.median(np.abs(values - np.median(values)))), LEAST_SPREAD)
 
 
 def _equals(context: Context) -> list[list[str]]:
@@ -126,21 +167,24 @@ def _time_per_host(times: Times, values: Floats, hosts: dict[int, str]) -> dict[
     return {host: float(np.median(medians)) for host, medians in by_host.items()}
 
 
-def _finding(context: Context, comparison: Comparison, lost: float) -> Finding:
+def _finding(context: Context, comparison: Comparison) -> Finding:
     facts = context.host(comparison.host)
     slower = exp(comparison.excess) - 1
+    often = f"{comparison.slow_launches} of {comparison.launches} launches"
+    when = "" if comparison.slow_launches == comparison.launches else f"In {often} "
     return Finding(
         code="slow-host",
+        cause=CAUSE,
         severity="warning",
         title=(
-            f"{comparison.host} takes {units.share(slower)} longer for the same work than the other "
-            f"{len(comparison.group) - 1} hosts of its kind"
+            f"{when}{comparison.host} takes {units.share(slower)} longer for the same work than the other "
+            f"{comparison.peers} hosts of its kind"
         ),
         where={"host": comparison.host, "layer": "node"},
         evidence=[
-            Evidence(what="excess over the typical host, median over launches", value=slower),
-            Evidence(what="robust z score among its peers", value=comparison.score),
-            Evidence(what="launches in which it was slower", value=comparison.launches),
+            Evidence(what=f"{comparison.host}: excess over the typical host, median over launches", value=slower),
+            Evidence(what=f"{comparison.host}: robust z score among its peers", value=comparison.score),
+            Evidence(what=f"{comparison.host}: slow launches", value=often),
             *(
                 [
                     Evidence(what=f"governor of {facts.name}", value=facts.governor or "not shown"),
@@ -153,7 +197,7 @@ def _finding(context: Context, comparison: Comparison, lost: float) -> Finding:
         advice=(
             f"Check {comparison.host} for other processes (`top`), throttling (`dmesg`, temperatures), the "
             "governor, the installed memory (`dmidecode -t memory`) and firmware settings; a job on all hosts "
-            f"loses {units.share(lost)} of its computing time waiting for it."
+            f"loses {units.share(comparison.lost)} of its computing time waiting for it."
         ),
-        lost=lost,
+        lost=comparison.lost,
     )

@@ -10,10 +10,10 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.findings.run.program_case import ProgramCase, algorithm_cases
 from scope.machine.machine import Cache
-from scope.models.fitting.ratios import ratio
 from scope.models.prediction.costs.steps import Costs
 from scope.models.prediction.prediction import all_costs, problem_of
 from scope.statistics.estimate import Estimate
+from scope.statistics.ratio import PerLaunch, ratio
 
 SMALLEST_STEP = 1.25
 
@@ -44,9 +44,9 @@ def _step(costs: Costs, small: ProgramCase, large: ProgramCase) -> Estimate:
     return ratio(_per_unit(costs, large), _per_unit(costs, small))
 
 
-def _per_unit(costs: Costs, case: ProgramCase) -> Estimate:
+def _per_unit(costs: Costs, case: ProgramCase) -> PerLaunch:
     work = costs.units("compute", case.size, problem_of(case.total, case.context.catalog))
-    return case.figures["compute_s"].estimate.scaled(1 / work)
+    return case.figures["compute_s"].per_launch.scaled(1 / work)
 
 
 def _finding(context: Context, costs: Costs, step: Estimate, small: ProgramCase, large: ProgramCase) -> Finding:

@@ -9,9 +9,9 @@ from math import inf
 from scope import units
 from scope.findings.finding import Finding
 from scope.findings.run.context import Context, written
-from scope.models.fitting.ratios import ratio
 from scope.plan.placement import Placement
 from scope.statistics.estimate import Estimate
+from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 
 STREAM = "node.stream"
@@ -63,7 +63,7 @@ def find(context: Context) -> list[Finding]:
 
 def share(of: Summary, whole: Summary) -> Estimate:
     """Return one rate over another, with its interval."""
-    return ratio(of.estimate, whole.estimate)
+    return ratio(of.per_launch, whole.per_launch)
 
 
 def _scalings(context: Context) -> list[Scaling]:

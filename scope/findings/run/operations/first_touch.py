@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context
+from scope.findings.run.context import Context, how_compared
 from scope.findings.run.operations import fresh_buffers
-from scope.models.fitting.ratios import ratio
 from scope.models.prediction.operation_parts import BUFFERS, FRESH, USED
 from scope.plan.case import key
 from scope.statistics.estimate import Estimate
+from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 
 DOMINATES = 2.0
@@ -34,7 +34,7 @@ def find(context: Context) -> list[Finding]:
         used = times.get((other, fresh.metric, fresh.origin))
         if used is None:
             continue
-        excess = ratio(fresh.estimate, used.estimate)
+        excess = ratio(fresh.per_launch, used.per_launch)
         known = worst.get(fresh.benchmark)
         if (excess.low or 0.0) > DOMINATES and (known is None or excess.value > known[0].value):
             worst[fresh.benchmark] = (excess, fresh, used)
@@ -57,7 +57,7 @@ def _finding(context: Context, excess: Estimate, fresh: Summary, used: Summary) 
             "ranks": fresh.ranks,
             "layer": "operation",
         },
-        evidence=context.evidence(fresh, used),
+        evidence=[*context.evidence(fresh, used), how_compared(fresh, used)],
         advice=fresh_buffers.advice(context, fresh.median or 0.0, used.median or 0.0),
         lost=share,
     )

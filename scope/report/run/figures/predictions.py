@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scope.catalog.catalog import Catalog
-from scope.models.prediction.prediction import PredictedPoint, Prediction
+from scope.models.prediction.points import PredictedPoint
+from scope.models.prediction.prediction import Prediction
 from scope.report.figure import Figure, Plot, Table, log_axis, number, plain, whiskers
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import MOST_SERIES, chosen_words
