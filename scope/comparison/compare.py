@@ -114,6 +114,7 @@ def compare(
         threshold=threshold,
         factors=factors,
         obstacles=obstacles,
+        optimized=machines.optimized(left.machine, right.machine),
         common=_common_change(run, len(tested), threshold),
         spread=run.spread,
         cases=sorted(compared, key=_worst_first),

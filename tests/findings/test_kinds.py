@@ -10,6 +10,7 @@ import pytest
 from scope.findings.run import find_all
 from scope.findings.run.context import Context
 from scope.plan.placement import Placement
+from scope.rundirectory import Lack, Skipped
 from scope.samples.records import LaunchRecord
 from scope.samples.samples import CutLine, Times
 from tests.findings.contexts import (
@@ -91,6 +92,14 @@ def without_failures(context: Context) -> Context:
 
 def tight(context: Context) -> Context:
     return replace(context, summaries=[s.model_copy(update={"converged_share": 0.5}) for s in context.summaries])
+
+
+def below_minimum(context: Context) -> Context:
+    skipped = [
+        Skipped(benchmark="mpi.barrier", case="ranks=4", reason="needs 4 slots, here are 2", resource="slots")
+    ]
+    lacks = [Lack(resource="slots", needed="4", found="2")]
+    return replace(context, run=context.run.model_copy(update={"skipped": skipped, "lacks": lacks}))
 
 
 def nothing_skipped(context: Context) -> Context:
@@ -201,6 +210,7 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
             lambda c: built(with_host(c, load=6.0), before_s=5),
         ],
     ),
+    "minimum_configuration": ("below-minimum-configuration", [below_minimum], [as_it_is]),
     "missing_cases": ("skipped-cases", [as_it_is], [nothing_skipped]),
     "node_types": ("node-types", [other_host(model="another")], [as_it_is, other_host()]),
     "noisy_case": ("noisy-case", [as_it_is], [tight]),
@@ -366,6 +376,15 @@ def test_an_unfinished_run_says_what_is_missing(golden_context: Context) -> None
     (unfinished,) = run_kinds()["missing_cases"](half_done(golden_context))
     assert unfinished.code == "unfinished-run"
     assert unfinished.severity == "warning"
+
+
+def test_cases_below_the_minimum_configuration_are_told_once(golden_context: Context) -> None:
+    context = below_minimum(golden_context)
+    assert run_kinds()["missing_cases"](context) == []
+    (finding,) = run_kinds()["minimum_configuration"](context)
+    assert "2 of 4 slots" in finding.title
+    assert "1 case left out" in finding.title
+    assert finding.about == "measurement"
 
 
 def with_two_threads_per_core(context: Context) -> Context:
