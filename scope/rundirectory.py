@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -17,6 +19,11 @@ from scope.strict import Strict
 
 FORMAT = 2
 """Version of the files of a run directory; a reader refuses a higher one."""
+FILES = {
+    *("run.json", "machine.json", "benchmarks.json", "plan.txt", "samples.jsonl"),
+    *("statistics.json", "models.json", "findings.json"),
+}
+"""Files of a run directory that nothing else has."""
 DERIVED = {"statistics.json", "models.json", "findings.json"}
 """Files that are not upgraded from an earlier format but derived anew."""
 
@@ -150,6 +157,14 @@ class RunDirectory:
         return self.path / "report.html"
 
 
+def expanded(where: str, path: str) -> Path:
+    """Return a path whose `~` or `~user` leads home; UsageError where there is no such user."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"{where} = {path}: there is no such user") from error
+
+
 def spelt(path: Path) -> Path:
     """Return the path as a person in this folder would write it."""
     here = Path.cwd()
@@ -194,11 +209,23 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise UsageError(f"{path}: does not exist; a run directory has one") from error
+        hint = "; a run directory has one" if path.name in FILES and path.parent.is_dir() else ""
+        raise UsageError(f"{path}: does not exist{hint}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: byte {error.start}: not UTF-8 text") from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file; UsageError naming it where it is missing, unreadable or no TOML."""
+    text = read_text(path)
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise UsageError(f"{path}: not TOML: nested too deeply") from error
+    except ValueError as error:  # also integers of thousands of digits
+        raise UsageError(f"{path}: not TOML: {error}") from error
 
 
 def read_json(path: Path, kind: type[T]) -> T:
@@ -238,6 +265,10 @@ def _parsed(path: Path) -> Any:
         return json.loads(read_text(path))
     except json.JSONDecodeError as error:
         raise UsageError(f"{path}:{error.lineno}: column {error.colno}: not JSON: {error.msg}") from error
+    except RecursionError as error:
+        raise UsageError(f"{path}: not JSON: nested too deeply") from error
+    except ValueError as error:  # integers of thousands of digits
+        raise UsageError(f"{path}: not JSON: {error}") from error
 
 
 def refuse_future(where: str, number: object) -> None:
@@ -256,6 +287,11 @@ def explain(error: ValidationError) -> str:
         return f"{key} = {_short(first['input'])}: this key is not known"
     reason = first["msg"].removeprefix("Value error, ")
     return f"{key} = {_short(first['input'])}: {_lower_first(reason)}"
+
+
+def must(message: str) -> str:
+    """Return a message of pydantic, such as "Input should be ...", in the words of all others: "must be ..."."""
+    return re.sub(r"^(Input|String|Value|List|Tuple) should", "must", message)
 
 
 def _short(value: object) -> str:

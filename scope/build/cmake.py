@@ -24,6 +24,8 @@ from pathlib import Path
 from scope.build import identity
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import MpiInstallation
+from scope.private import refuse_foreign_programs
+from scope.rundirectory import expanded
 
 BUILD_TYPE = "Baseline"
 PATIENCE_S = 600
@@ -31,6 +33,8 @@ SHARED = ("json", "timer")
 """Folders of sources beside each project's own, which all of them compile."""
 PRODUCTS = "products"
 """The folder of what a build is made for, free of its environment's paths."""
+MADE_OF = "made-of.json"
+"""Beside the objects: the digests of the sources that they were made of."""
 FINISHED = "finished"
 """A file that says that all of a build is there."""
 MPI_LINK = "mpi"
@@ -58,23 +62,42 @@ class Project:
     """Names beside the products, and the libraries of this environment to which they lead."""
 
     @cached_property
+    def contents(self) -> Mapping[Path, str]:
+        """The digest of each source file, in order."""
+        beside = self.sources.parent
+        folders = (self.sources, *(beside / name for name in SHARED), *self.further_sources)
+        files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+        return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """All that decides the objects besides the sources."""
+        environment = [os.environ.get(name, "") for name in ("CXX", "CXXFLAGS", "LDFLAGS")]
+        return BUILD_TYPE, *environment, *identity.facts(self.mpi), *self.facts
+
+    @cached_property
     def fingerprint(self) -> str:
         """What tells this build from any other."""
-        digest = hashlib.sha256()
-        environment = [os.environ.get(name, "") for name in ("CXX", "CXXFLAGS", "LDFLAGS")]
-        for fact in (BUILD_TYPE, *environment, *identity.facts(self.mpi), *self.facts):
-            digest.update(fact.encode() + b"\0")
-        beside = self.sources.parent
-        for folder in (self.sources, *(beside / name for name in SHARED), *self.further_sources):
-            for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-                name = str(path.relative_to(folder.parent))
-                digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
-        return digest.hexdigest()[:16]
+        below = (self.sources.parent, *(folder.parent for folder in self.further_sources))
+        names = [
+            str(next(path.relative_to(folder) for folder in below if path.is_relative_to(folder)))
+            for path in self.contents
+        ]
+        return _digest(*self.tools, *map(str, self.further_sources), *names, *self.contents.values())
 
     @property
     def directory(self) -> Path:
         """Where this very build stands in the cache."""
         return cache_directory() / "build" / self.fingerprint
+
+    @property
+    def objects(self) -> Path:
+        """Where the objects of these sources are kept, so that a changed line is compiled and nothing else."""
+        return cache_directory() / "objects" / _digest(self.name, str(self.sources), *self.tools)
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
 def sources_of(folder: str, name: str) -> Path:
@@ -89,8 +112,16 @@ def sources_of(folder: str, name: str) -> Path:
 def cache_directory() -> Path:
     """Return $SCOPE_CACHE, else `scope` in the user's cache folder."""
     if asked := os.environ.get("SCOPE_CACHE"):
-        return Path(asked).expanduser().absolute()
+        return expanded("SCOPE_CACHE", asked).absolute()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "scope"
+
+
+def private_cache(folder: Path) -> None:
+    """Make a folder of the cache; ScopeError where another user could have put programs there."""
+    cache_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+    for each in [one for one in (*reversed(folder.parents), folder) if one.is_relative_to(cache_directory())]:
+        each.mkdir(mode=0o755, exist_ok=True)
+        refuse_foreign_programs(each)
 
 
 def compiled(project: Project, products: Sequence[str]) -> Path:
@@ -142,32 +173,32 @@ def linked(directory: Path, project: Project) -> Path:
 
 
 def compile_in(directory: Path, project: Project) -> None:
-    """Configure and build the project's targets into `PRODUCTS`; the log stays beside it.
+    """Configure and build the project's targets into `PRODUCTS` of a folder; the log stays beside it.
 
     Raises ScopeError with the first error and the log's path when it does not compile, UsageError when CMake
     or Ninja is missing.
     """
     cmake, ninja = tool("cmake"), tool("ninja")
     log = directory / "build.log"
-    for earlier in (directory / "CMakeFiles", directory / PRODUCTS, *directory.glob("environment-*")):
+    for earlier in (directory / PRODUCTS, *directory.glob("environment-*")):
         shutil.rmtree(earlier, ignore_errors=True)
-    (directory / "CMakeCache.txt").unlink(missing_ok=True)
     # The wrapper writes this folder into every program. CMake is told, and removes the path when it
     # installs: the folder may belong to somebody else one day.
     folder = identity.library_folder(project.mpi)
     configure = [
-        *(cmake, "-S", str(project.sources), "-B", str(directory), "-G", "Ninja"),
+        *(cmake, "-S", str(project.sources), "-B", str(project.objects), "-G", "Ninja"),
         *(f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}", f"-DCMAKE_CXX_COMPILER={project.mpi.compiler}"),
         *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
         f"-DCMAKE_INSTALL_RPATH=$ORIGIN/{MPI_LINK};$ORIGIN/{NAME_LINKS}",
         *([f"-DCMAKE_BUILD_RPATH={folder}"] if folder else []),
         *project.definitions,
     ]
-    make = [cmake, "--build", str(directory), "--target", *project.targets]
-    install = [cmake, "--install", str(directory), "--prefix", str(directory / PRODUCTS)]
+    make = [cmake, "--build", str(project.objects), "--target", *project.targets]
+    install = [cmake, "--install", str(project.objects), "--prefix", str(directory / PRODUCTS)]
     what = f"{project.name} for {project.mpi.name} {project.mpi.version}"
     try:
-        with log.open("w") as output:
+        with locked(project.objects), log.open("w") as output:
+            _remove_misleading(project)
             for command in (configure, make, install):
                 output.write(f"$ {' '.join(command)}\n")
                 output.flush()
@@ -179,6 +210,20 @@ def compile_in(directory: Path, project: Project) -> None:
         raise ScopeError(f"{what}: {_first_error(log)}; log: {log}") from error
     except OSError as error:
         raise ScopeError(f"{log}: cannot be written: {error.strerror}") from error
+
+
+def _remove_misleading(project: Project) -> None:
+    """Remove objects where a file has changed without becoming newer (`cp -p`): Ninja goes by times alone."""
+    record = project.objects / MADE_OF
+    try:
+        made_of, made_ns = json.loads(record.read_text()), record.stat().st_mtime_ns
+    except (OSError, ValueError):
+        made_of, made_ns = {}, 0
+    changed = [path for path, content in project.contents.items() if made_of.get(str(path)) != content]
+    if not made_of or any(path.stat().st_mtime_ns <= made_ns for path in changed if str(path) in made_of):
+        shutil.rmtree(project.objects)
+        project.objects.mkdir(mode=0o755)
+    record.write_text(json.dumps({str(path): content for path, content in project.contents.items()}))
 
 
 def tool(name: str) -> str:
@@ -195,11 +240,11 @@ def compiler_version(mpi: MpiInstallation) -> str:
     return (answer.stdout or answer.stderr).partition("\n")[0].strip()
 
 
-def flags(directory: Path) -> str:
+def flags(project: Project) -> str:
     """Return the flags that decide the code: those that CMake gave to every source, in their order."""
-    commands = json.loads((directory / "compile_commands.json").read_text())
+    commands = json.loads((project.objects / "compile_commands.json").read_text())
     # What CMake wrote itself is no part of what is measured.
-    ours = [each for each in commands if not Path(each["file"]).is_relative_to(directory)]
+    ours = [each for each in commands if not Path(each["file"]).is_relative_to(project.objects)]
     all_words = [shlex.split(each["command"])[1:] for each in ours or commands]
     first, *others = all_words or [[]]
     shared = set(first).intersection(*others)
@@ -211,7 +256,7 @@ def flags(directory: Path) -> str:
 def locked(directory: Path) -> Iterator[None]:
     """Let one process at a time build in `directory`."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        private_cache(directory)
         with directory.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

@@ -13,8 +13,11 @@ from pathlib import Path
 from scope.errors import UsageError
 from scope.machine.machine import MpiInstallation
 from scope.mpi import registry
+from scope.rundirectory import expanded
 
 TIMEOUT_S = 30
+EMBEDDED = "embedded"
+"""The name, and the origin, of the MPI that comes as a wheel."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,9 @@ def find(asked: str | None = None) -> MpiInstallation:
     Raises UsageError that lists the installations when there is no such one.
     """
     if asked is not None and "/" in asked:
-        return _asked_for(Path(asked).expanduser())
+        return _asked_for(expanded("mpi", asked))
+    if asked == EMBEDDED and (embedded := _embedded()) is not None:
+        return _chosen(embedded, asked)  # without asking the compilers of all others
     broken: list[Broken] = []
     without_launcher: list[MpiInstallation] = []
     others: list[MpiInstallation] = []
@@ -76,6 +81,13 @@ def _identified() -> Iterator[MpiInstallation | Broken]:
             yield installation
 
 
+def _embedded() -> MpiInstallation | None:
+    """Return the MPI beside Scope; None where there is none that works."""
+    compiler = next((compiler for compiler, origin in _candidates() if origin == EMBEDDED), None)
+    found = identify(compiler, EMBEDDED) if compiler else None
+    return found if isinstance(found, MpiInstallation) and found.launcher else None
+
+
 def _chosen(installation: MpiInstallation, asked: str | None) -> MpiInstallation:
     return installation.model_copy(update={"origin": "asked"}) if asked else installation
 
@@ -116,7 +128,7 @@ def _candidates() -> Iterator[tuple[Path, str]]:
                 if os.access(compiler, os.X_OK):
                     yield compiler, "path"
     if os.access(embedded / "mpicxx", os.X_OK):
-        yield embedded / "mpicxx", "embedded"
+        yield embedded / "mpicxx", EMBEDDED
 
 
 def _ask_header(compiler: Path) -> tuple[str, str, str]:

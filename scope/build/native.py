@@ -9,7 +9,7 @@ from pathlib import Path
 from scope.build import blas, cmake, fabrics, scalapack
 from scope.errors import UsageError
 from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.rundirectory import read_json, write_json
+from scope.rundirectory import expanded, read_json, write_json
 
 PROGRAM = "scope-measure"
 EXTRA_BENCHMARKS = "SCOPE_EXTRA_BENCHMARKS"
@@ -39,7 +39,7 @@ def build(mpi: MpiInstallation) -> NativeBuild:
                 fingerprint=project.fingerprint,
                 program=str(directory / cmake.PRODUCTS / PROGRAM),
                 compiler=cmake.compiler_version(mpi),
-                flags=cmake.flags(directory),
+                flags=cmake.flags(project),
                 mpi=mpi,
                 built_unix_s=time.time(),
             )
@@ -62,7 +62,7 @@ def extra_benchmarks() -> Path | None:
     asked = os.environ.get(EXTRA_BENCHMARKS)
     if not asked:
         return None
-    folder = Path(asked).expanduser().resolve()
+    folder = expanded(EXTRA_BENCHMARKS, asked).resolve()
     if not any(folder.rglob("*.cpp")):
         raise UsageError(
             f"{EXTRA_BENCHMARKS}={asked}: must be a folder with benchmarks (.cpp, and .md beside them)"
@@ -92,7 +92,6 @@ def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
             *facts,
             *(scalapack.definitions(solver) if solver else ()),
             *(fact for fabric in libraries for fact in (*fabric.definitions, fabric.version)),
-            str(extra or ""),
         ),
         definitions=(
             f"-DSCOPE_BLAS_LIBRARY={algebra.library if algebra else ''}",

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from scope.build.cmake import cache_directory
+from scope.build.cmake import cache_directory, private_cache
 from scope.errors import ScopeError
 
 FLAGS = ("-std=c++20", "-O2")
@@ -22,12 +22,15 @@ def compiled(source: Path, compiler: Sequence[str], facts: Sequence[str] = ()) -
     """
     known = "\0".join([source.read_text(), *compiler, *FLAGS, *facts])
     path = cache_directory() / source.stem / hashlib.sha256(known.encode()).hexdigest()[:16]
+    try:
+        private_cache(path.parent)
+    except OSError as error:
+        raise ScopeError(f"{path}: cannot be written: {error.strerror}") from error
     if path.is_file():
         return path
     # Under a name of its own first: others may be compiling, or running, the same.
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         words = [*compiler, *FLAGS, "-o", str(fresh), str(source)]
         answer = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
         if answer.returncode != 0:

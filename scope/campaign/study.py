@@ -20,22 +20,24 @@ import json
 import re
 import shlex
 import shutil
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
 from scope.errors import UsageError
+from scope.names import NAME, printable
 from scope.plan.experiment import LauncherSettings
 from scope.profiles.program import LAUNCHERS
-from scope.rundirectory import explain, read_text
+from scope.rundirectory import explain, read_toml
 from scope.strict import Strict
 
-Value = bool | int | float | str
+Printable = Annotated[str, AfterValidator(printable)]
+VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Value = bool | int | float | Printable
 Placement = Literal["packed", "spread", "free"]
 """Fill hosts one after the other; spread ranks over all hosts; leave it to the launcher."""
 Transport = Literal["default", "tcp"]
@@ -84,7 +86,7 @@ class Planned(Point):
 class Study(Strict):
     """`study.toml`; unknown keys are refused."""
 
-    name: str = Field("study", pattern=r"^[\w.-]{1,60}$")
+    name: str = Field("study", pattern=f"^{NAME}$")
     program: list[str] = []
     """The words of a program whose ranks Scope starts; a string is split as by a shell."""
     command: list[str] = []
@@ -102,7 +104,7 @@ class Study(Strict):
     """Seconds after which a run is ended and counts as failed."""
     check: list[str] = []
     """A command that reads the output of a run and exits with 0 when that is correct."""
-    environment: dict[str, str] = {}
+    environment: dict[VariableName, Printable] = {}
     monitored: bool = True
     """Without the monitor only elapsed time and processor time are known."""
     interval_s: float = Field(0.1, gt=0, le=3600)
@@ -230,11 +232,7 @@ def read(file: Path, changes: Mapping[str, Any] | None = None) -> Study:
 
     Raises UsageError naming file, key, value and what is allowed.
     """
-    try:
-        asked = tomllib.loads(read_text(file))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file}: not TOML: {error}") from error
-    return made(asked, str(file), changes)
+    return made(read_toml(file), str(file), changes)
 
 
 def made(asked: Mapping[str, Any], where: str, changes: Mapping[str, Any] | None = None) -> Study:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
+from scope import units
 from scope.samples.samples import Floats
+from scope.statistics.estimate import Estimate
 from scope.strict import Strict
 
 FEWEST = 6
 MOST = 1000
 """Above this number neighbouring points are merged: all pairs of a day's runs would fill the memory."""
 CONFIDENCE = 0.95
+HOUR_S = 3600.0
 
 
 class Trend(Strict):
@@ -36,7 +39,16 @@ class Trend(Strict):
     @property
     def over_span(self) -> float:
         """Change of the series from its beginning to its end, in its unit."""
-        return self.per_hour * self.span_s / 3600
+        return self.per_hour * self.span_s / HOUR_S
+
+    @property
+    def shown(self) -> tuple[str, Estimate]:
+        """Return the change per hour; of a shorter series, which says nothing of a whole hour, over its span."""
+        if self.span_s >= HOUR_S:
+            return "per hour", Estimate(value=self.per_hour, low=self.low, high=self.high)
+        part = self.span_s / HOUR_S
+        change = Estimate(value=self.per_hour * part, low=self.low * part, high=self.high * part)
+        return f"over {units.quantity(self.span_s, 's')}", change
 
 
 def trend(what: str, unit: str, time_s: Floats, values: Floats) -> Trend | None:

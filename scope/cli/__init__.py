@@ -5,7 +5,10 @@ The table below answers `scope --help` by itself, so that help costs little more
 
 from __future__ import annotations
 
+import os
 import sys
+
+from scope.cli import streams
 
 COMMANDS = {
     "run": "measure this machine or cluster, explain the findings, write a report",
@@ -54,24 +57,63 @@ def help_text() -> str:
     )
 
 
+MEASURING = {"run", "compare", "tune", "reproduce", "lab", "monitor", "campaign", "placement", "soak"}
+"""Commands whose exit code tells of the measurement, also where its lines could not be printed."""
+TRACE = "SCOPE_TRACE"
+"""The environment variable that shows where an error arose."""
+
+
 def main() -> None:
     """Entry point: `scope COMMAND ...`."""
-    arguments = sys.argv[1:]
+    streams.install()
+    try:
+        code = answer(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = 130
+    lost = streams.lost_output()
+    if lost:
+        print(f"scope: standard output: {lost}", file=sys.stderr)
+    raise SystemExit(1 if lost and code == 0 and sys.argv[1] not in MEASURING else code)
+
+
+def answer(arguments: list[str]) -> int:
+    """Carry out a whole command line and return its exit code."""
     if not arguments or arguments[0] in ("--help", "-h", "help"):
         print(help_text(), end="")
-        raise SystemExit(0)
+        return 0
     if arguments[0] == "--version":
         from scope.version import VERSION
 
         print(f"scope {VERSION}")
-        raise SystemExit(0)
+        return 0
+    from pathlib import Path  # help does without
+
+    try:
+        Path.cwd()
+    except OSError as error:
+        print(f"scope: the current folder: {error.strerror}; change to another one", file=sys.stderr)
+        return 2
+    if name := before_nothing(arguments):
+        print(f"scope: {streams.one_line(name)}: must not be followed by an empty value", file=sys.stderr)
+        return 2
     lab, arguments = split_lab(arguments)
     if not arguments:
         print("scope --lab NAME: must be followed by a command", file=sys.stderr)
-        raise SystemExit(2)
+        return 2
     if lab is not None and arguments[0] != "lab":
-        raise SystemExit(dispatch("lab", ["within", lab, "--", *arguments]))
-    raise SystemExit(dispatch(arguments[0], arguments[1:]))
+        return dispatch("lab", ["within", lab, "--", *arguments])
+    return dispatch(arguments[0], arguments[1:])
+
+
+def before_nothing(arguments: list[str]) -> str:
+    """Return the option or word with an empty value, as in `--hosts ''` or `--hosts=`; empty without one."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    for before, word in zip(["scope", *own], own, strict=False):
+        if not word:
+            return before
+        if word.startswith("--") and word.endswith("="):
+            return word[:-1]
+    return ""
 
 
 def split_lab(arguments: list[str]) -> tuple[str | None, list[str]]:
@@ -92,7 +134,8 @@ def dispatch(name: str, arguments: list[str]) -> int:
 
         near = difflib.get_close_matches(name, COMMANDS, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        print(f"scope: unknown command {name}: must be one of {', '.join(COMMANDS)}{hint}", file=sys.stderr)
+        unknown = f"unknown command {streams.one_line(name)}"
+        print(f"scope: {unknown}: must be one of {', '.join(COMMANDS)}{hint}", file=sys.stderr)
         return 2
 
     import importlib
@@ -117,12 +160,23 @@ def dispatch(name: str, arguments: list[str]) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
     except ScopeError as problem:
-        print(f"scope {name}: {problem}", file=sys.stderr)
+        print(f"scope {name}: {streams.one_line(str(problem))}", file=sys.stderr)
         return problem.exit_code
-    except BrokenPipeError:
-        # The reader of the pipe (head, less) has closed it.
-        sys.stderr.close()
-        return 0
     except KeyboardInterrupt:
         return 130
+    except Exception as problem:
+        if os.environ.get(TRACE):
+            raise
+        print(f"scope {name}: {streams.one_line(explained(problem))}", file=sys.stderr)
+        return 1
     return 0
+
+
+def explained(problem: Exception) -> str:
+    """Return what the system refused: a file without permission, a name too long, a text nested too deeply."""
+    if isinstance(problem, OSError) and problem.strerror:
+        names = [str(name) for name in (problem.filename, problem.filename2) if name is not None]
+        return ": ".join([*(name if len(name) <= 100 else f"{name[:100]}..." for name in names), problem.strerror])
+    if isinstance(problem, RecursionError):
+        return "a file or an option is nested too deeply"
+    return f"{type(problem).__name__}: {problem} (a defect of Scope; {TRACE}=1 shows where it arose)"

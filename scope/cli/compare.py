@@ -176,7 +176,7 @@ def _split_percent(runs: list[str], with_percent: bool) -> tuple[tuple[Path, Pat
         if not 0 <= percent < 100:
             raise UsageError(f"--fail-on-regression {percent:g}: must be a percentage from 0 to less than 100")
     if len(left) != 2:
-        raise UsageError(f"scope compare: {len(left)} run directories given: must be two, A and B")
+        raise UsageError(f"{len(left)} run directories given: must be two, A and B")
     return (Path(left[0]), Path(left[1])), percent
 
 

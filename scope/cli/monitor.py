@@ -49,6 +49,9 @@ def command(
 
     options = Options(mpi=mpi, interval_s=interval, trace=trace, depth=depth)
     outcome = monitor.monitor(words, options, output, against)
+    if outcome.problem:
+        print(f"scope monitor: no profile: {outcome.problem}", file=sys.stderr)
+        raise typer.Exit(outcome.code)
     if outcome.merged is None:
         print(f"scope monitor: {_no_profile(words, outcome.code)}", file=sys.stderr)
         raise typer.Exit(outcome.code or 1)

@@ -253,10 +253,15 @@ def _on_hosts(pairs: bool, options: RunOptions, policy: QueuePolicy) -> None:
 
 
 def _show(run: Path, well: bool) -> None:
+    from scope.engine.asked_cases import without_result
     from scope.report.terminal import verdict
 
     verdict.show(run)
-    raise typer.Exit(0 if well else 1)
+    reasons = without_result(run)
+    if reasons:
+        further = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+        typer.echo(f"scope run: no result of a case that was asked for: {reasons[0]}{further}", err=True)
+    raise typer.Exit(0 if well and not reasons else 1)
 
 
 def _policy(max_jobs: int, nice: int, max_wait_s: float) -> QueuePolicy:

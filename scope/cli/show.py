@@ -43,7 +43,7 @@ def command(
         from scope.cli.campaign import show
         from scope.engine import campaign
 
-        show(campaign.derive(run.absolute()), json)
+        show(campaign.results(run.absolute()), json)
     elif applications:
         _show_applications(run, patterns or [])
     else:

@@ -15,6 +15,7 @@ from scope.plan import experiment as asking
 from scope.plan import plan as planning
 from scope.plan.experiment import Experiment
 from scope.plan.plan import Plan
+from scope.private import refuse_foreign
 from scope.rundirectory import FORMAT, Lack, Run, RunDirectory, read_json, write_json, write_text
 from scope.version import VERSION
 
@@ -68,7 +69,12 @@ def begin(
 
 
 def read(directory: RunDirectory) -> BegunRun:
-    """Read a run that was begun; UsageError names a file that is missing, damaged or of a later format."""
+    """Read a run that is to be resumed.
+
+    Raises UsageError naming a file that is missing, damaged or of a later format, and for a run of another user:
+    its experiment names programs, which would be started.
+    """
+    refuse_foreign(directory.experiment)
     run = read_json(directory.run, Run)
     return BegunRun(
         run=run,

@@ -11,6 +11,7 @@ from scope.engine.builds import native_program
 from scope.errors import UsageError
 from scope.machine.machine import NativeBuild
 from scope.plan.experiment import did_you_mean
+from scope.plan.plan import refuse_unknown
 from scope.rundirectory import read_text
 
 
@@ -35,7 +36,9 @@ def select(patterns: Sequence[str], module: str | None, mpi: str | None) -> List
     if module is not None and module not in MODULES:
         raise UsageError(f"--module {module}: must be one of {', '.join(MODULES)}")
     build = native_program(installations.find(mpi))
-    known = registry.load(build.program).matching(patterns)
+    catalog = registry.load(build.program)
+    refuse_unknown(patterns, catalog.names, "the command line")
+    known = catalog.matching(patterns)
     last = MODULES.index(module) if module in MODULES else len(MODULES)
     return Listed([each for each in known if MODULES.index(each.module) <= last], build)
 

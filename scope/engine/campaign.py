@@ -22,6 +22,7 @@ from scope.errors import ScopeError, UsageError
 from scope.findings.campaign import find_all
 from scope.findings.campaign.facts import Facts
 from scope.findings.finding import Finding, Findings
+from scope.private import refuse_foreign
 from scope.rundirectory import FORMAT, RunDirectory, write_json, write_text
 
 
@@ -68,24 +69,35 @@ def start(
 def resume(kind: Kind, path: Path, progress: CampaignProgress | None = None) -> CampaignResult:
     """Do the runs that a campaign lacks and analyse all; a finished campaign is only analysed anew."""
     folder = CampaignFolder(path.absolute())
+    refuse_foreign(folder.head)
     head = folders.read(folder, kind)
     if head.status != "finished" and head.lab != folders.lab_here():
         raise UsageError(f"{path}: was begun {f'in the lab {head.lab}' if head.lab else 'outside of any lab'}")
     return _carry_out(folder, head, lambda: starter(head.study, str(folder.head)), progress)
 
 
-def derive(path: Path) -> CampaignResult:
-    """Derive analysis, findings and report from the records of a campaign, and write them."""
-    from scope.report.campaign import page
-
+def results(path: Path) -> CampaignResult:
+    """Return analysis and findings of the records of a campaign; writes nothing."""
     folder = CampaignFolder(path)
     head = folders.read(folder)
     analysis = analyse(head, read(folder.records))
-    findings = find_all(Facts(head, analysis))
-    write_json(folder.analysis, analysis)
-    write_json(folder.findings, Findings(format=FORMAT, findings=findings))
-    write_text(folder.report, page.render(head, analysis, findings))
-    return CampaignResult(folder, head, analysis, findings)
+    return CampaignResult(folder, head, analysis, find_all(Facts(head, analysis)))
+
+
+def derive(path: Path) -> CampaignResult:
+    """Derive analysis, findings and report from the records of a campaign, and write them."""
+    found = results(path)
+    write_json(found.folder.analysis, found.analysis)
+    write_json(found.folder.findings, Findings(format=FORMAT, findings=found.findings))
+    draw(found, found.folder.report)
+    return found
+
+
+def draw(found: CampaignResult, output: Path) -> None:
+    """Write the report of a campaign."""
+    from scope.report.campaign import page
+
+    write_text(output, page.render(found.head, found.analysis, found.findings))
 
 
 def refuse_settings(given: Mapping[str, object]) -> None:

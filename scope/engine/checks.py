@@ -41,7 +41,7 @@ def _building() -> Iterator[Check]:
         solver = scalapack.find(each)
         found = scalapack.described(solver) if solver else "none"
         advice = "" if solver else scalapack.advice(each)
-        yield Check(f"ScaLAPACK, {each.name}", solver is not None, found, advice)
+        yield Check(f"ScaLAPACK, {each.name} {each.version}", solver is not None, found, advice)
     made = collectives.built(here[0]) if here else None
     advice = "" if made else "scope build --collectives compiles them"
     yield Check("collectives", True, str(made.library) if made else "not compiled for the first MPI", advice)

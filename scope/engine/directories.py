@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
+from scope.names import printable
 from scope.rundirectory import RunDirectory
 
 LATEST = "latest"
@@ -18,6 +19,10 @@ LATEST = "latest"
 def new_directory(name: str, asked: Path | None) -> RunDirectory:
     """Create the folder of a new run: the requested one, else runs/<UTC time>-<name>."""
     if asked is not None:
+        try:
+            printable(str(asked))
+        except ValueError as error:
+            raise UsageError(f"--output {str(asked)!r}: {error}") from error
         # A submitted run finds the folder of its job there.
         if asked.exists() and (
             not asked.is_dir() or any(path != RunDirectory(asked).job for path in asked.iterdir())

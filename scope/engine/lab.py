@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -27,17 +28,23 @@ class LabRow(NamedTuple):
 
     name: str
     title: str
+    """Of a lab whose state is damaged: what is wrong, and how the lab is ended."""
     hosts: int
     up: bool
 
 
 def all_labs() -> list[LabRow]:
     """Return the labs that come with Scope, and others that are up."""
-    running = {lab.state.name: lab.state for lab in emulation.all_up()}
-    presets = map(description.read, description.presets())
-    rows = [LabRow(name, lab.title, len(lab.hosts()), name in running) for name, lab in presets]
-    own = (state for name, state in running.items() if name not in description.presets())
-    return rows + [LabRow(state.name, state.description.title, len(state.hosts), True) for state in own]
+    running = emulation.all_up()
+    rows = []
+    for name, lab in map(description.read, description.presets()):
+        rows.append(LabRow(name, lab.title, len(lab.hosts()), name in running))
+    for name, found in running.items():
+        if isinstance(found, UsageError):
+            rows = [row for row in rows if row.name != name] + [LabRow(name, str(found), 0, True)]
+        elif name not in description.presets():
+            rows.append(LabRow(name, found.state.description.title, len(found.state.hosts), True))
+    return rows
 
 
 def up(name: str, check: bool, progress: LinkProgress) -> Emulation:
@@ -54,8 +61,7 @@ def up(name: str, check: bool, progress: LinkProgress) -> Emulation:
 
 def down(name: str | None) -> None:
     """End a lab, or all labs of this user, with every process inside."""
-    names = [lab.state.name for lab in emulation.all_up()] if name is None else [description.name_of(name)]
-    for each in names:
+    for each in emulation.all_up() if name is None else [description.name_of(name)]:
         emulation.down(each)
 
 
@@ -96,13 +102,17 @@ def run_scope(name: str, words: Sequence[str], progress: LinkProgress, told: Cal
 
 def run_on_host(emulated: Emulation, host: str, words: Sequence[str]) -> int:
     """Run a command on a host with this terminal, pass requests to stop on to it, and return its exit code."""
-    command = subprocess.Popen(emulated.command(words, host), env=emulated.environment)
+    terminal = os.isatty(0)
+    command = subprocess.Popen(
+        emulated.command(words, host), env=emulated.environment, start_new_session=not terminal
+    )
 
     def pass_on(number: int, _frame: object) -> None:
         signal_command(command, number)
 
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A terminal sends Ctrl-C to the command, too.
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN if terminal else pass_on)
     try:
         code = command.wait()
     finally:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scope.engine.directories import make_latest, new_directory
-from scope.errors import UsageError
+from scope.errors import ScopeError, UsageError
 from scope.findings import profile as kinds
 from scope.findings.finding import Findings
 from scope.findings.profile.facts import Facts
@@ -35,7 +35,9 @@ class MonitorOutcome:
     code: int
     """Its exit code."""
     merged: Merged | None
-    """Its profile; None where no process left one."""
+    """Its profile; None where no process left one, or where it could not be derived."""
+    problem: str = ""
+    """Why the profile could not be derived, such as a full disk."""
 
 
 def monitor(
@@ -56,8 +58,11 @@ def monitor(
     make_latest(directory)
     if not any((directory.path / PROFILES).iterdir()):
         return MonitorOutcome(directory.path, ended.code, None)
-    merged = analyze(directory.path, measured, search=against != NONE)
-    _draw(directory.path)
+    try:
+        merged = analyze(directory.path, measured, search=against != NONE)
+        _draw(directory.path)
+    except ScopeError as error:
+        return MonitorOutcome(directory.path, ended.code, None, str(error))
     return MonitorOutcome(directory.path, ended.code, merged)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from scope.engine import analysis
-from scope.rundirectory import write_text
 
 
 def write(run: Path, output: Path | None = None) -> Path:
@@ -21,7 +20,7 @@ def write(run: Path, output: Path | None = None) -> Path:
         return page.write(run, output)
     from scope.engine import campaign
 
-    report = campaign.derive(run).folder.report
-    if output is not None:
-        write_text(output, report.read_text(encoding="utf-8"))
-    return output or report
+    found = campaign.results(run)
+    target = output or found.folder.report
+    campaign.draw(found, target)
+    return target

@@ -75,6 +75,8 @@ class ActiveLab(Strict):
     """Its process number outside the lab."""
     holder_started: int
     """When it started, in clock ticks since boot: its process number may have been reused."""
+    holder_network: int
+    """The number of its network namespace."""
     rootless: bool
     """Whether the lab is in a user namespace."""
     hosts: list[UpHost]

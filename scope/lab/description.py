@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
 from scope.errors import UsageError
-from scope.rundirectory import read_text
+from scope.names import refuse_odd_name
+from scope.rundirectory import must, read_toml
 from scope.strict import Strict
 
 PRESETS = Path(__file__).parent / "presets"
+SUFFIX = ".toml"
 NAME = r"[a-z][a-z-]{0,20}"
 """Names of groups and switches: letters only, since a number follows in the name of a host."""
+SwitchName = Annotated[str, Field(pattern=f"^{NAME}$")]
 FASTEST_MBIT = 10_000.0
 SLOWEST_MBIT = 0.1
 """Limits of the kernel's token bucket: a frame of 1514 bytes must fit between two ticks and pass in a second."""
@@ -30,7 +31,7 @@ class Group(Strict):
     name: str = Field(pattern=f"^{NAME}$")
     hosts: int = Field(ge=1, le=MOST_HOSTS)
     ranks_per_host: int = Field(1, ge=1, le=64)
-    switch: str = ""
+    switch: str = Field("", pattern=f"^({NAME})?$")
     """The switch of its hosts; empty: a switch with the name of the group."""
     rate_mbit_per_s: float = Field(ge=SLOWEST_MBIT, le=FASTEST_MBIT)
     """Rate of each link of a port, in each direction."""
@@ -60,7 +61,7 @@ class Switch(Strict):
 class Trunk(Strict):
     """A link between two switches."""
 
-    between: tuple[str, str]
+    between: tuple[SwitchName, SwitchName]
     rate_mbit_per_s: float = Field(ge=SLOWEST_MBIT, le=FASTEST_MBIT)
     latency_us: float = Field(0.0, ge=0, le=1e6)
     links: int = Field(1, ge=1, le=8)
@@ -147,25 +148,27 @@ def presets() -> list[str]:
 
 
 def name_of(name_or_path: str) -> str:
-    """Return the name of a lab: that of a preset, or the stem of its file."""
-    return Path(name_or_path).stem if name_or_path.endswith(".toml") else name_or_path
+    """Return the name of a lab: that of a preset, or the stem of its file.
+
+    Raises UsageError for a name that could not be that of a folder.
+    """
+    if not name_or_path.endswith(SUFFIX):
+        return refuse_odd_name("lab", name_or_path)
+    return refuse_odd_name(f"{name_or_path}: name of the lab", Path(name_or_path).name.removesuffix(SUFFIX))
 
 
 def read(name_or_path: str) -> tuple[str, Lab]:
     """Return the name and the description of a lab; UsageError names file, key, value and what is allowed."""
-    file = Path(name_or_path) if name_or_path.endswith(".toml") else PRESETS / f"{name_or_path}.toml"
-    if file.parent == PRESETS and file.stem not in presets():
+    name = name_of(name_or_path)
+    file = Path(name_or_path) if name_or_path.endswith(SUFFIX) else PRESETS / f"{name}{SUFFIX}"
+    if file.parent == PRESETS and name not in presets():
         raise UsageError(f"lab {name_or_path}: must be one of {', '.join(presets())}, or a .toml file")
     try:
-        lab = Lab.model_validate(tomllib.loads(read_text(file)))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file}: not TOML: {error}") from error
+        lab = Lab.model_validate(read_toml(file))
     except ValidationError as error:
         raise UsageError(_explain(file, error)) from error
     _refuse_contradictions(file, lab)
-    if not re.fullmatch(r"[\w.-]+", file.stem):
-        raise UsageError(f"{file}: the file name is the name of the lab; must be letters, digits, dots and dashes")
-    return file.stem, lab
+    return name, lab
 
 
 def _explain(file: Path, error: ValidationError) -> str:
@@ -177,7 +180,7 @@ def _explain(file: Path, error: ValidationError) -> str:
         return f"{file}: {key}: unknown key; allowed here: {', '.join(allowed.model_fields)}"
     if first["type"] == "missing":
         return f"{file}: {key}: missing"
-    return f"{file}: {key} = {first['input']!r}: {first['msg'].replace('Input should', 'must')}"
+    return f"{file}: {key} = {first['input']!r}: {must(first['msg'])}"
 
 
 def _refuse_contradictions(file: Path, lab: Lab) -> None:

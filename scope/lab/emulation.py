@@ -9,29 +9,24 @@ import json
 import os
 import select
 import shutil
-import signal
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
-from scope.lab import programs, relay
+from scope.lab import folder, programs, relay
 from scope.lab.active import VARIABLE, ActiveLab, Relay, UpHost
 from scope.lab.description import Lab
 from scope.lab.wiring import COUNTERS, RelayedWire, Wiring, counters, wire
-from scope.rundirectory import read_json, write_json
+from scope.rundirectory import write_json
 
-HOLDER = Path(__file__).with_name("holder.py")
 HOLDER_LOG = "holder.log"
 TEMPORARY = "tmp"
 NEEDED = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux"}
 TIMEOUT_S = 30.0
-DEATH_S = 5.0
 
 REMOTE_SHELL = """#!/bin/sh
 # Replaces ssh inside the lab: remote-shell [options] HOST COMMAND...
@@ -74,7 +69,7 @@ class Emulation:
 
         A lab has its own temporary folder: launchers name files by process numbers, which labs count separately.
         """
-        own = {VARIABLE: str(self.folder / "state.json"), "TMPDIR": str(self.folder / TEMPORARY)}
+        own = {VARIABLE: str(self.folder / folder.STATE), "TMPDIR": str(self.folder / TEMPORARY)}
         if self.state.description.trunk:
             own[COUNTERS] = counters(self.state.description)
         return {**programs.variables(self.state.remote_shell), **os.environ, **own}
@@ -105,7 +100,7 @@ class Emulation:
 
     def kept(self, state: ActiveLab) -> Emulation:
         """Write a new state and return the lab with it."""
-        write_json(self.folder / "state.json", state)
+        write_json(self.folder / folder.STATE, state)
         return Emulation(self.folder, state)
 
 
@@ -125,43 +120,36 @@ def _parent_of(process: Path) -> int | None:
         return None
 
 
-def folder_of(name: str) -> Path:
-    """Return the folder of a lab: in the runtime directory of the user, else the temporary one."""
-    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    return Path(base) / f"scope-labs-{os.getuid()}" / name
-
-
 def find(name: str) -> Emulation | None:
-    """Return the lab of this name if it is up; leftovers of a dead one are removed."""
-    folder = folder_of(name)
-    if not (folder / "state.json").is_file():
-        return None
-    if _holder_lives(folder):
-        return Emulation(folder, read_json(folder / "state.json", ActiveLab))
-    shutil.rmtree(folder, ignore_errors=True)
+    """Return the lab of this name if it is up; leftovers of a dead one are removed.
+
+    Raises UsageError where its state is damaged.
+    """
+    state = folder.state(name)
+    if state is not None:
+        return Emulation(folder.folder_of(name), state)
+    with folder.locked(wait=False) as alone:
+        if alone and not folder.holders(name):
+            folder.remove(name)
     return None
 
 
-def _holder_lives(folder: Path) -> bool:
-    """Tell whether the process below which the lab lives still runs, also when another version wrote the state."""
-    try:
-        state = json.loads((folder / "state.json").read_text())
-        return bool(_start_of(state["holder"]) == state["holder_started"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+def all_up() -> dict[str, Emulation | UsageError]:
+    """Return every lab of this user that is up, or why its state cannot be read.
 
-
-def all_up() -> list[Emulation]:
-    """Return every lab of this user that is up; what dead ones left is removed."""
-    base = folder_of("x").parent
-    names = sorted(path.name for path in base.iterdir()) if base.is_dir() else []
-    return [lab for name in names if (lab := find(name)) is not None]
+    Leftovers of dead ones are removed.
+    """
+    found: dict[str, Emulation | UsageError | None] = {}
+    for name in folder.names():
+        try:
+            found[name] = find(name)
+        except UsageError as error:
+            found[name] = error
+    return {name: each for name, each in found.items() if each is not None}
 
 
 def up(name: str, lab: Lab) -> Emulation:
     """Bring a lab up that stays until `down`; raises UsageError when one of this name is up already."""
-    if find(name) is not None:
-        raise UsageError(f"lab {name}: is up already; scope lab down {name} ends it")
     with _built(name, lab) as (emulation, holder):
         assert holder.stdin is not None
         holder.stdin.write("stay\n")
@@ -177,18 +165,17 @@ def temporary(name: str, lab: Lab) -> Iterator[Emulation]:
         try:
             yield emulation
         finally:
-            _end(holder, emulation.state.holder)
-            shutil.rmtree(emulation.folder, ignore_errors=True)
+            _end(holder, emulation.state.name)
 
 
 def down(name: str) -> None:
-    """End a lab and everything inside; UsageError when none of this name is up."""
-    emulation = find(name)
-    if emulation is None:
+    """End a lab and everything inside, whatever its state file says; UsageError when none of this name is up."""
+    with folder.locked():
+        running = folder.holders(name)
+        folder.end_holders(name)
+        folder.remove(name)
+    if not running:
         raise UsageError(f"lab {name}: is not up; scope lab list shows the labs that are")
-    os.kill(emulation.state.holder, signal.SIGKILL)
-    _wait_for_death(emulation.state.holder)
-    shutil.rmtree(emulation.folder, ignore_errors=True)
 
 
 @contextmanager
@@ -196,35 +183,37 @@ def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[st
     """Build a lab; any failure takes everything down again."""
     if reason := refusal():
         raise UsageError(reason)
-    folder = folder_of(name)
+    with folder.locked():
+        if folder.holders(name):
+            raise UsageError(f"lab {name}: is up already; scope lab down {name} ends it")
+        here = folder.make(name)
+        (here / TEMPORARY).mkdir()
+        (here / folder.HOSTS).write_text(_hosts_file(lab))
+        rootless = needs_user_namespace()
+        holder = _start_holder(here, lab, rootless)
+        try:
+            emulation = _wired(here, name, lab, rootless, holder)
+        except BaseException:
+            _end(holder, name)
+            raise
     try:
-        shutil.rmtree(folder, ignore_errors=True)
-        (folder / TEMPORARY).mkdir(parents=True)
-        folder.chmod(0o700)
-    except OSError as error:
-        raise ScopeError(f"{folder}: cannot be created: {error.strerror}") from error
-    (folder / "hosts").write_text(_hosts_file(lab))
-    rootless = needs_user_namespace()
-    holder = _start_holder(folder, lab, rootless)
-    try:
-        emulation = _wired(folder, name, lab, rootless, holder)
         yield emulation, holder
     except BaseException:
-        _end(holder, None)
-        shutil.rmtree(folder, ignore_errors=True)
+        _end(holder, name)
         raise
 
 
-def _wired(folder: Path, name: str, lab: Lab, rootless: bool, holder: subprocess.Popen[str]) -> Emulation:
-    started, pids = _first_line(holder, folder / HOLDER_LOG)
+def _wired(here: Path, name: str, lab: Lab, rootless: bool, holder: subprocess.Popen[str]) -> Emulation:
+    started, pids = _first_line(holder, here / HOLDER_LOG)
     slots = {host.name: host.slots for host in lab.hosts()}
     hosts = [UpHost(name=host, slots=slots[host], pid=pid) for host, pid in pids.items()]
-    remote_shell = folder / "remote-shell"
+    remote_shell = here / "remote-shell"
     state = ActiveLab(
         name=name,
         description=lab,
         holder=started,
-        holder_started=_start_of(started) or 0,
+        holder_started=folder.started(started) or 0,
+        holder_network=folder.network_of(started) or 0,
         rootless=rootless,
         hosts=hosts,
         remote_shell=str(remote_shell),
@@ -233,7 +222,7 @@ def _wired(folder: Path, name: str, lab: Lab, rootless: bool, holder: subprocess
     cases = "\n".join(f"{'|'.join((host.name, *addresses[host.name]))}) pid={host.pid};;" for host in hosts)
     remote_shell.write_text(REMOTE_SHELL.format(cases=cases, name=name))
     remote_shell.chmod(0o755)
-    emulation = Emulation(folder, state)
+    emulation = Emulation(here, state)
     return lay(emulation, wire(lab, pids))
 
 
@@ -281,12 +270,12 @@ def _start_relay(emulation: Emulation, relayed: RelayedWire) -> Relay:
     return Relay(link=relayed.link, pid=int(pid), statistics=str(statistics))
 
 
-def _start_holder(folder: Path, lab: Lab, rootless: bool) -> subprocess.Popen[str]:
+def _start_holder(here: Path, lab: Lab, rootless: bool) -> subprocess.Popen[str]:
     spaces = _spaces(rootless)
     names = [host.name for host in lab.hosts()]
-    with (folder / HOLDER_LOG).open("w") as log:
+    with (here / HOLDER_LOG).open("w") as log:
         return subprocess.Popen(
-            [*spaces, sys.executable, "-I", "-S", str(HOLDER), str(folder / "hosts"), *names],
+            [*spaces, sys.executable, "-I", "-S", str(folder.HOLDER), str(here / folder.HOSTS), *names],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -352,16 +341,6 @@ def _complaint(said: str, lines: Sequence[str]) -> str:
     return (words[0] if words else "no reason given") + line
 
 
-def _start_of(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since boot; None when it does not exist."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else int(fields[19])
-
-
 def _forget(holder: subprocess.Popen[str]) -> None:
     """Leave a lab running without this process: close its pipes, do not wait for it."""
     for pipe in (holder.stdin, holder.stdout):
@@ -370,21 +349,12 @@ def _forget(holder: subprocess.Popen[str]) -> None:
     holder.returncode = 0
 
 
-def _end(holder: subprocess.Popen[str], inner: int | None) -> None:
-    """End a holder that this process started, and wait for its end."""
-    if inner is not None:
-        with suppress(ProcessLookupError):
-            os.kill(inner, signal.SIGKILL)
+def _end(holder: subprocess.Popen[str], name: str) -> None:
+    """End a holder that this process started, wait for its end, and remove the lab's folder."""
+    folder.end_holders(name)
     holder.kill()
-    holder.wait(DEATH_S)
+    holder.wait(folder.DEATH_S)
     for pipe in (holder.stdin, holder.stdout):
         if pipe is not None:
             pipe.close()
-    if inner is not None:
-        _wait_for_death(inner)
-
-
-def _wait_for_death(pid: int) -> None:
-    deadline = time.monotonic() + DEATH_S
-    while _start_of(pid) is not None and time.monotonic() < deadline:
-        time.sleep(0.01)
+    folder.remove(name)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 OPEN_MPI = re.compile(
     r"process rank (?P<rank>\d+) with PID (?P<pid>\d+) on node (?P<host>\S+) exited\s+on\s+signal (?P<signal>\d+)"
@@ -42,6 +43,19 @@ class Death:
         if self.signal == signal.SIGXFSZ:
             why = "File too large (ulimit -f)"
         return f"{path}: cannot be written: {why}"
+
+    def by_kernel(self) -> Death:
+        """Return the death of a process that the kernel killed for lack of memory."""
+        return replace(self, text=f"{self.text} by the kernel, for lack of memory")
+
+
+def kills_for_lack_of_memory() -> int:
+    """Return how often the kernel of this host killed a process for lack of memory, of control groups too."""
+    try:
+        counters = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
+        return int(counters.get("oom_kill", 0))
+    except (OSError, ValueError):
+        return 0
 
 
 def diagnose(output: str) -> Death:

@@ -7,9 +7,10 @@ one behind, and the next launcher with that number (numbers are reused, and labs
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+
+from scope.private import temporary_folder
 
 SESSION = "PRTE_MCA_prte_local_tmpdir_base"
 """The session directory of Open MPI 5 on the launcher's host. Version 4 rejects a parameter of its form."""
@@ -25,5 +26,5 @@ def launch_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str
     if any(name.startswith("PRTE_MCA_prte_") and name.endswith("tmpdir_base") for name in given):
         yield given
         return
-    with tempfile.TemporaryDirectory(prefix="scope-launch-", ignore_cleanup_errors=True) as folder:
-        yield {SESSION: folder, **given}
+    with temporary_folder("launch") as folder:
+        yield {SESSION: str(folder), **given}

@@ -131,7 +131,7 @@ def _in_allocation(asked: list[HostSlots], granted: Allocation | None, where: st
 
 
 def _host(text: str, where: str) -> HostSlots:
-    match = re.fullmatch(r"([\w.-]+)(?:(?::|\s+slots\s*=\s*)(\d+))?", text)
+    match = re.fullmatch(r"([A-Za-z0-9][\w.-]*)(?:(?::|\s+slots\s*=\s*)(\d+))?", text)
     if match is None or match[2] == "0":
         raise UsageError(f"{where}: must be a host's name, or name:slots with at least one slot")
     return HostSlots(match[1], int(match[2]) if match[2] else None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -14,8 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from scope.catalog.benchmark import Module
 from scope.errors import UsageError
 from scope.format1 import upgrade
+from scope.names import NAME
 from scope.plan import hpl
-from scope.rundirectory import FORMAT, RunDirectory, format_of, read_text
+from scope.rundirectory import FORMAT, RunDirectory, format_of, must, read_toml
 from scope.strict import Strict
 
 Binding = Literal["core", "socket", "none"]
@@ -102,7 +102,8 @@ class Selection(BaseModel):
 class Experiment(Strict):
     """`experiment.toml`."""
 
-    name: str | None = None
+    name: str | None = Field(None, pattern=f"^{NAME}$")
+    """Of the run and, where no folder is asked for, in that of its folder."""
     module: Module = "baseline"
     seed: int | None = Field(None, ge=0, lt=2**31)
     """Of the shuffles; None draws one."""
@@ -153,10 +154,7 @@ def did_you_mean(word: str, allowed: list[str]) -> str:
 def _read(file: Path) -> dict[str, Any]:
     if file.suffix == hpl.SUFFIX:
         return {"case": hpl.read(file)}
-    try:
-        table = tomllib.loads(read_text(file))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file}: not TOML: {error}") from error
+    table = read_toml(file)
     run = RunDirectory(file.parent)
     of_a_run = file == run.experiment and run.run.exists()
     return upgrade.experiment(table) if of_a_run and format_of(run.run) < FORMAT else table
@@ -189,7 +187,7 @@ def _explain(error: ValidationError, file: Path | None, given: dict[str, Any]) -
         return (
             f"{where} = {value}: must be one of {', '.join(allowed)}{did_you_mean(str(first['input']), allowed)}"
         )
-    return f"{where} = {value}: {first['msg'].replace('Input should', 'must')}"
+    return f"{where} = {value}: {must(first['msg'])}"
 
 
 def _keys_beside(location: list[int | str]) -> list[str]:

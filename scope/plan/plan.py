@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -170,7 +170,8 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
 def write(plan: Plan) -> str:
     """Return the text of `plan.txt`."""
     reasons = Counter(each.reason for each in plan.skipped)
-    lines = [header(plan.seed, plan.module)]
+    cases = sum(len(launch.cases) for launch in plan.launches)
+    lines = [f"{header(plan.seed, plan.module)} launches={len(plan.launches)} cases={cases}"]
     lines += [f"# left out: {reason}: {number}" for reason, number in reasons.items()]
     for launch in plan.launches:
         lines += [launch.line(), *(case.line() for case in launch.cases)]
@@ -194,7 +195,7 @@ def read(path: Path) -> Plan:
     if text.startswith(_FIRST_FORMAT):
         text = upgrade.plan(text)
     first, *lines = text.splitlines() or [""]
-    head = re.fullmatch(r"# scope plan format=(\d+) seed=(\d+) module=(\w+)", first)
+    head = re.fullmatch(r"# scope plan format=(\d+) seed=(\d+) module=(\w+)( launches=\d+ cases=\d+)?", first)
     if head is None:
         raise UsageError(f"{path}:1: {first[:60]!r}: must be '# scope plan format=N seed=N module=NAME'")
     refuse_future(f"{path}:1", int(head[1]))
@@ -214,6 +215,11 @@ def read(path: Path) -> Plan:
     module = next((each for each in MODULES if each == head[3]), None)
     if module is None:
         raise UsageError(f"{path}:1: module = {head[3]}: must be one of {', '.join(MODULES)}")
+    there = f" launches={len(launches)} cases={sum(len(launch.cases) for launch in launches)}"
+    if head[4] not in (None, there):
+        raise UsageError(
+            f"{path}: has{there}: must have{head[4]}, as its first line says; the file was cut or changed"
+        )
     return Plan(int(head[2]), module, tuple(launches))
 
 
@@ -259,7 +265,7 @@ def _asked(
 ) -> Iterator[tuple[Benchmark, Combination, Source]]:
     """Yield every point that the experiment, or else the module's sweeps, ask for."""
     binding = experiment.launcher.binding
-    _check_patterns(experiment.only, catalog.names, where)
+    refuse_unknown(experiment.only, catalog.names, where)
     for index, selection in enumerate(experiment.case):
         source = Source(f"{where}: case[{index}]", person=True)
         benchmark = catalog.get(selection.benchmark)
@@ -270,7 +276,10 @@ def _asked(
             )
         if not matches_any(benchmark.name, experiment.only):
             continue
-        for point in sweep.expand(selection.factors, benchmark, place, binding, source):
+        factors = dict(selection.factors)
+        if experiment.ranks:
+            factors.setdefault("ranks", [str(count) for count in experiment.ranks])
+        for point in sweep.expand(factors, benchmark, place, binding, source):
             yield benchmark, point, source
     if experiment.case:
         return
@@ -301,7 +310,8 @@ def _modules(experiment: Experiment, benchmark: Benchmark) -> tuple[Module, ...]
     return MODULES[: largest + 1]
 
 
-def _check_patterns(patterns: list[str], names: list[str], where: str) -> None:
+def refuse_unknown(patterns: Sequence[str], names: list[str], where: str) -> None:
+    """Raise UsageError for a pattern that no benchmark's name matches."""
     for pattern in patterns:
         if not any(matches(name, pattern) for name in names):
             near = did_you_mean(pattern, names)

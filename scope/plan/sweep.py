@@ -32,6 +32,7 @@ FORCED_COLLECTIVE = re.compile(r"collectives\.[a-z]+\.[a-z_]+")
 """`collectives.broadcast.flat_binomial`: the topology-aware collectives, one of them with a given algorithm."""
 NODES = (ALL, "types")
 LONGEST_RANGE = 4096
+BOUND: Kind = "core"
 EACH_COUNT_UP_TO = 16
 
 
@@ -95,6 +96,9 @@ def expand(
         where, "transport", [word for word in transports if not FORCED_COLLECTIVE.fullmatch(word)], TRANSPORTS
     )
     kinds = _choices(where, "placement", factors.get("placement", [binding]), KINDS)
+    if not source.person:
+        # A benchmark's sweep binds to cores unless the experiment says otherwise.
+        kinds = list(dict.fromkeys(binding if kind == BOUND else kind for kind in kinds))
     nodes = _choices(where, "nodes", factors.get("nodes", [ALL]), NODES)
     groups = dict.fromkeys(group for word in nodes for group in (place.groups if word == "types" else (ALL,)))
     for group, transport, kind in itertools.product(groups, transports, kinds):

@@ -161,9 +161,9 @@ def compare_with_machine(merged: Merged, run: Path) -> MachineComparison:
 
 
 def newest(folders: Sequence[Path], hosts: Sequence[str], mpi: MpiInstallation | None = None) -> Path | None:
-    """Return the newest run, below any of the folders, that measured these hosts with this MPI; None without one.
+    """Return the newest run, below any of the folders, that measured routines of this MPI on these hosts.
 
-    `mpi` None: with any.
+    None without one. `mpi` None: any MPI.
     """
     found: list[tuple[float, Path]] = []
     for folder in folders:
@@ -177,7 +177,19 @@ def newest(folders: Sequence[Path], hosts: Sequence[str], mpi: MpiInstallation |
             same = mpi is None or (used is not None and (used.name, used.version) == (mpi.name, mpi.version))
             if same and set(hosts) <= {host.name for host in machine.hosts} and not path.parent.is_symlink():
                 found.append((run.started_unix_s, path.parent))
-    return max(found)[1] if found else None
+    for _, path in sorted(found, reverse=True):
+        if _has_curves(path):
+            return path
+    return None
+
+
+def _has_curves(run: Path) -> bool:
+    """Say whether a run measured any routine, so that a program can be compared with it."""
+    try:
+        known = curves(read_summaries(run), read_catalog(RunDirectory(run).benchmarks), spread=False)
+    except UsageError:
+        return False
+    return any(known.values())
 
 
 def curves(summaries: Sequence[Summary], catalog: Catalog, spread: bool) -> dict[str, list[Curve]]:

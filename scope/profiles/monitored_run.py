@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from scope.errors import UsageError
+from scope.errors import ScopeError, UsageError
 from scope.launch.launch_environment import launch_environment
 from scope.machine import discover
 from scope.machine.machine import Machine, MpiInstallation
@@ -172,7 +172,10 @@ def run(
             "signal": -status if status < 0 else None,
         }
     )
-    write_json(folder / MONITOR, ended)
+    try:
+        write_json(folder / MONITOR, ended)
+    except ScopeError as error:
+        logger.warning("%s", error)  # the program has run: its exit code matters more
     return ended
 
 

@@ -1,4 +1,4 @@
-"""Reads `samples.jsonl`: tolerant of a last line that was cut, strict about everything else."""
+"""Reads `samples.jsonl`: a last line that was cut and lines that are damaged are named, and the others used."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from scope.catalog.catalog import Catalog
+from scope.checksum import check
 from scope.errors import UsageError
 from scope.format1 import upgrade
 from scope.plan.case import Batch
@@ -16,7 +17,7 @@ from scope.plan.plan import Launch
 from scope.plan.plan import read as read_plan
 from scope.rundirectory import FORMAT, Run, RunDirectory, explain, format_of, read_json, refuse_future
 from scope.samples.records import CaseRecord, EndRecord, LaunchRecord, Origin, Record
-from scope.samples.samples import CaseSamples, CutLine, Samples, SamplesKey, join, joined
+from scope.samples.samples import CaseSamples, CutLine, DamagedLine, Samples, SamplesKey, join, joined
 
 _RECORD: TypeAdapter[LaunchRecord | CaseRecord | EndRecord] = TypeAdapter(Record)
 
@@ -24,8 +25,9 @@ _RECORD: TypeAdapter[LaunchRecord | CaseRecord | EndRecord] = TypeAdapter(Record
 def read(run_directory: Path, catalog: Catalog) -> Samples:
     """Read the samples of a run; join each case to its launch, and its visits; the catalog labels the cases.
 
-    Raises UsageError with one line that names file, line, key, value and what is allowed: for a record that is
-    not as `records.py` says, for a future format, for a case of an unknown launch or an undeclared benchmark.
+    Damaged are lines with a wrong checksum, records that are not as `records.py` says, and cases of an unknown
+    launch or an undeclared benchmark. Raises UsageError naming file, line, key, value and what is allowed for a
+    future format, and where all lines are damaged.
     """
     run = RunDirectory(run_directory)
     read_json(run.run, Run)
@@ -34,25 +36,31 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     ends: list[EndRecord] = []
     cases: list[CaseSamples] = []
     cut_line = None
+    damaged: list[DamagedLine] = []
     planned = _planned(run.plan)
     for number, line, ended in _lines(run.samples):
-        where = f"{run.samples}:{number}"
-        record = _parse(where, line, may_be_cut=not ended, old=old)
-        if record is None:
-            cut_line = CutLine(number, len(line), line[:60].decode("utf-8", "replace"))
-        elif isinstance(record, LaunchRecord):
-            refuse_future(where, record.format)
-            launches[record.launch, record.attempt] = record
-        elif isinstance(record, EndRecord):
-            ends.append(record)
-        else:
-            cases.append(_join(where, record, launches, planned, catalog))
+        try:
+            record = _parse(f"{run.samples}:{number}", line, may_be_cut=not ended, old=old)
+            if record is None:
+                cut_line = CutLine(number, len(line), line[:60].decode("utf-8", "replace"))
+            elif isinstance(record, LaunchRecord):
+                launches[record.launch, record.attempt] = record
+            elif isinstance(record, EndRecord):
+                ends.append(record)
+            else:
+                cases.append(_join(record, launches, planned, catalog))
+        except ValueError as error:  # also pydantic's ValidationError
+            reason = explain(error) if isinstance(error, ValidationError) else str(error)
+            damaged.append(DamagedLine(number, reason))
+    if damaged and not launches and not cases:
+        raise UsageError(f"{run.samples}:{damaged[0].line}: {damaged[0].reason}")
     return Samples(
         launches=list(launches.values()),
         ends=ends,
         cases=_joined(_last_that_was_ok(cases), planned, run.samples),
         failures=[case for case in cases if not case.ok],
         cut_line=cut_line,
+        damaged=damaged,
     )
 
 
@@ -71,20 +79,24 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
 
 
 def _parse(where: str, line: bytes, may_be_cut: bool, old: bool) -> LaunchRecord | CaseRecord | EndRecord | None:
-    """Validate one line; None when it was cut."""
+    """Validate one line; None when it was cut.
+
+    Raises ValueError with the reason, UsageError for a future format.
+    """
     try:
+        check(line)
         return _RECORD.validate_python(upgrade.record(json.loads(line))) if old else _RECORD.validate_json(line)
-    except ValueError as error:  # also pydantic's ValidationError
+    except ValueError:  # also pydantic's ValidationError
         try:
             raw = json.loads(line)
-        except ValueError as not_json:
+        except (ValueError, RecursionError) as not_json:
             if may_be_cut:
                 return None
-            raise UsageError(f"{where}: not JSON, and not the last line: {not_json}") from not_json
+            raise ValueError(f"not JSON, and not the last line: {not_json}") from not_json
         # A future format may have other keys: its number is the reason to report, not the key.
         if isinstance(raw, dict) and "format" in raw:
             refuse_future(where, raw["format"])
-        raise UsageError(f"{where}: {explain(error) if isinstance(error, ValidationError) else error}") from error
+        raise
 
 
 def _planned(plan: Path) -> dict[int, Launch]:
@@ -93,22 +105,20 @@ def _planned(plan: Path) -> dict[int, Launch]:
 
 
 def _join(
-    where: str,
     record: CaseRecord,
     launches: dict[tuple[int, int], LaunchRecord],
     planned: dict[int, Launch],
     catalog: Catalog,
 ) -> CaseSamples:
     launch = launches.get((record.launch, record.attempt))
-    batch, origin = _batch(where, record, launch, launches, planned)
+    batch, origin = _batch(record, launch, launches, planned)
     try:
         return join(record, launch, batch, origin, catalog)
     except ValueError as error:
-        raise UsageError(f"{where}: {record.benchmark}: {error}") from error
+        raise ValueError(f"{record.benchmark}: {error}") from error
 
 
 def _batch(
-    where: str,
     record: CaseRecord,
     launch: LaunchRecord | None,
     launches: dict[tuple[int, int], LaunchRecord],
@@ -118,8 +128,8 @@ def _batch(
     if launch is not None:
         return (record.ranks, launch.transport, launch.placement), launch.origin
     if record.status == "ok":
-        raise UsageError(
-            f"{where}: launch = {record.launch}, attempt = {record.attempt}: "
+        raise ValueError(
+            f"launch = {record.launch}, attempt = {record.attempt}: "
             "must be a launch that has its own line before its cases"
         )
     origin: Origin = next((other.origin for other in launches.values()), "measured")
@@ -129,7 +139,7 @@ def _batch(
     if record.launch in planned:
         died = planned[record.launch]  # before it wrote a line
         return (record.ranks, died.transport, died.placement), origin
-    raise UsageError(f"{where}: launch = {record.launch}: neither the samples nor the plan has this launch")
+    raise ValueError(f"launch = {record.launch}: neither the samples nor the plan has this launch")
 
 
 def _last_that_was_ok(cases: list[CaseSamples]) -> list[CaseSamples]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
 from scope.catalog.benchmark import Value
 from scope.plan.case import Batch
@@ -17,12 +17,38 @@ from scope.strict import Strict
 
 Origin = Literal["measured", "emulated", "simulated"]
 Status = Literal["ok", "failed", "unavailable", "timeout", "crashed"]
+LONGEST_S = 1e7
+"""A third of a year."""
+SHORTEST_S = 1e-12
+"""No clock resolves less."""
+
+
+def _measurable(seconds: float) -> float:
+    """Return a time that a clock can have measured; ValueError for any other."""
+    if seconds != 0 and not SHORTEST_S <= seconds <= LONGEST_S:
+        raise ValueError(f"must be 0, or from {SHORTEST_S:g} to {LONGEST_S:g} s")
+    return seconds
+
+
+Elapsed = Annotated[float, AfterValidator(_measurable)]
+Moment = Annotated[float, Field(ge=-LONGEST_S, le=LONGEST_S)]
+"""Relative to another time of the same repetition."""
+Unix = Annotated[float, Field(ge=0, le=1e11)]
+Rank = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class Line(Strict):
+    """Any line of the file."""
+
+    crc32: int | None = Field(None, ge=0, lt=2**32)
+    """Checksum of everything before it (scope/checksum.py); None in runs of before there were checksums."""
 
 
 class Process(Strict):
     """Where one rank ran."""
 
-    rank: int
+    rank: Rank
     host: str
     pid: int
     processors: list[int]
@@ -66,18 +92,18 @@ class CommonStart(Strict):
     """From the entry of the first rank to that of the last."""
 
 
-class LaunchRecord(Strict):
+class LaunchRecord(Line):
     """One start of the native program."""
 
     record: Literal["launch"]
     format: int
-    launch: int
-    attempt: int
-    ranks: int
+    launch: Count
+    attempt: Count
+    ranks: Annotated[int, Field(ge=1)]
     origin: Origin
     transport: str
     placement: Placement
-    started_unix_s: float
+    started_unix_s: Unix
     library: str
     mpi_standard: str
     settings: dict[str, Value] = {}
@@ -94,13 +120,13 @@ class LaunchRecord(Strict):
         return self.ranks, self.transport, self.placement
 
 
-class EndRecord(Strict):
+class EndRecord(Line):
     """A launch that came to its end."""
 
     record: Literal["end"]
-    launch: int
-    attempt: int
-    duration_s: float
+    launch: Count
+    attempt: Count
+    duration_s: Elapsed
     clock_error_s: float
     """Largest offset between hosts' synchronised clocks at the end."""
 
@@ -109,7 +135,7 @@ class Verification(Strict):
     """Whether the data was right; checked outside the timed part."""
 
     passed: bool
-    checks: int
+    checks: Count
     """Values compared."""
     cost_s: float
     message: str
@@ -128,14 +154,14 @@ class Work(Strict):
 class Extremes(Strict):
     """Per repetition over all ranks, kept when there are too many ranks to keep every time."""
 
-    minimum_s: list[float]
-    minimum_rank: list[int]
-    maximum_s: list[float]
-    maximum_rank: list[int]
-    mean_s: list[float]
-    first_entry_s: list[float] | None = None
+    minimum_s: list[Elapsed]
+    minimum_rank: list[Rank]
+    maximum_s: list[Elapsed]
+    maximum_rank: list[Rank]
+    mean_s: list[Elapsed]
+    first_entry_s: list[Moment] | None = None
     """None in runs of before it was recorded: the agreed start counted there."""
-    latest_exit_s: list[float]
+    latest_exit_s: list[Moment]
 
 
 class Series(Strict):
@@ -153,9 +179,9 @@ class Series(Strict):
     operations: int
     warmup: int
     """How many leading repetitions are warm-up."""
-    ranks_kept: list[int]
-    elapsed_s: list[list[float]]
-    entry_s: list[list[float]] | None = None
+    ranks_kept: list[Rank]
+    elapsed_s: list[list[Elapsed]]
+    entry_s: list[list[Moment]] | None = None
     valid: list[bool] | None = None
     """Per repetition; absent means that all are valid. False: a rank started late in its window."""
     observed: dict[str, list[list[float]]] = {}
@@ -168,7 +194,7 @@ class Series(Strict):
 class RankState(Strict):
     """What one rank was doing when its case was terminated."""
 
-    rank: int
+    rank: Rank
     host: str
     pid: int
     stage: str
@@ -184,8 +210,8 @@ class RankState(Strict):
 class OverRanks(Strict):
     """A count of every rank."""
 
-    sum: int
-    maximum: int
+    sum: Count
+    maximum: Count
 
 
 class Disturbances(Strict):
@@ -203,21 +229,21 @@ class Disturbances(Strict):
     """Processor time that a hypervisor withheld, over all processors of the host with the most."""
 
 
-class CaseRecord(Strict):
+class CaseRecord(Line):
     """All raw times of one case in one launch, or the reason why there are none."""
 
     record: Literal["case"]
-    launch: int
-    attempt: int
-    position: int
+    launch: Count
+    attempt: Count
+    position: Count
     """Place in the launch's shuffled order, from 0."""
     benchmark: str
     parameters: dict[str, Value]
-    ranks: int
+    ranks: Annotated[int, Field(ge=1)]
     status: Status
     reason: str = ""
-    started_unix_s: float
-    duration_s: float
+    started_unix_s: Unix
+    duration_s: Elapsed
     verification: Verification | None = None
     work: Work | None = None
     disturbances: Disturbances | None = None
@@ -229,6 +255,16 @@ class CaseRecord(Strict):
     series: list[Series] = []
     rank_states: list[RankState] = []
     """Of a case that was terminated: what each rank was doing."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> CaseRecord:
+        """Refuse a result that was not verified, and ranks that the case does not have."""
+        if self.status == "ok" and self.series and not (self.verification and self.verification.passed):
+            raise ValueError("status = ok: must have verification.passed = true")
+        for series in self.series:
+            if beyond := [rank for rank in series.ranks_kept if rank >= self.ranks]:
+                raise ValueError(f"series.ranks_kept = {beyond[0]}: must be less than ranks = {self.ranks}")
+        return self
 
 
 Record = Annotated[LaunchRecord | CaseRecord | EndRecord, Field(discriminator="record")]

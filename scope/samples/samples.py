@@ -273,6 +273,15 @@ class CutLine:
 
 
 @dataclass(frozen=True)
+class DamagedLine:
+    """A line that is not as it was written, or that no version of Scope can have written; it is left out."""
+
+    line: int
+    """Its number in the file, from 1."""
+    reason: str
+
+
+@dataclass(frozen=True)
 class Samples:
     """Everything in `samples.jsonl`."""
 
@@ -283,6 +292,7 @@ class Samples:
     failures: list[CaseSamples] = field(default_factory=list)
     """Every visit of every attempt that was not ok, repeated with success later or not."""
     cut_line: CutLine | None = None
+    damaged: list[DamagedLine] = field(default_factory=list)
 
     def by_case(self) -> dict[SamplesKey, list[CaseSamples]]:
         """Group the cases over their launches, in the order in which they first occur."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import queue
 import subprocess
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +21,7 @@ from scope.launch.diagnosis import diagnose
 from scope.launch.launch_environment import launch_environment
 from scope.launch.launcher import HostSlots, MpiProgram
 from scope.plan.placement import Placement
+from scope.private import temporary_folder
 from scope.topology.prober import Answer
 from scope.topology.sharing import Transfer
 from scope.topology.topology import InsideHost
@@ -145,7 +145,7 @@ def started(cluster: Cluster, program: str, oversubscribed: bool) -> Iterator[Pr
     counts = [min(RANKS_PER_HOST, slots) for slots in cluster.place.slots]
     slots = tuple(HostSlots(host.name, n) for host, n in zip(cluster.site.hosts, counts, strict=True))
     site = replace(cluster.site, hosts=slots, ranks_per_host=None)
-    with tempfile.TemporaryDirectory(prefix="scope-topology-") as folder:
+    with temporary_folder("topology") as folder:
         argument = f"--progress={folder}/progress"  # marks its processes
         job = MpiProgram(program, ("--action=probe", argument), ranks=sum(counts))
         command = Cluster(site, cluster.hosts).start(job, Placement(site.binding))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
@@ -13,7 +12,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from scope.errors import UsageError
-from scope.rundirectory import read_text
+from scope.rundirectory import must, read_toml
 from scope.strict import Strict
 
 FORMAT = 1
@@ -116,10 +115,7 @@ class Topology(Strict):
 
 def read(path: Path) -> Topology:
     """Return the topology in a file; UsageError names file, key, value and what is allowed."""
-    try:
-        table = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not TOML: {error}") from error
+    table = read_toml(path)
     try:
         topology = Topology.model_validate(table)
     except ValidationError as error:
@@ -163,7 +159,7 @@ def _explain(error: ValidationError) -> str:
         return f"{key} = {value}: unknown key; allowed here: {', '.join(_keys_beside(first['loc']))}"
     if first["type"] == "literal_error":
         return f"{key} = {value}: must be one of {first['ctx']['expected'].replace(' or ', ', ')}"
-    return f"{key} = {value}: {first['msg'].replace('Input should', 'must')}"
+    return f"{key} = {value}: {must(first['msg'])}"
 
 
 def _keys_beside(location: tuple[int | str, ...]) -> list[str]:

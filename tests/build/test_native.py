@@ -179,6 +179,24 @@ def test_a_failed_build_is_tried_again_after_the_repair(small: Path, embedded: M
     assert list(registry.load(native.build(embedded).program)) == []
 
 
+def test_only_a_changed_file_is_compiled_again(small: Path, embedded: MpiInstallation) -> None:
+    (small / "CMakeLists.txt").write_text(CMAKE.replace("main.cpp", "main.cpp other.cpp"))
+    other = small / "other.cpp"
+    other.write_text("int other() { return 1; }\n")
+    native.build(embedded)
+    (kept,) = (cmake.cache_directory() / "objects").glob("*/CMakeFiles/*/other.cpp.o")
+    made_ns = kept.stat().st_mtime_ns
+    (small / "main.cpp").write_text('#include <cstdio>\nint main() { std::puts("[ ]"); }\n')
+    changed = native.build(embedded)
+    assert kept.stat().st_mtime_ns == made_ns
+    assert subprocess.run([changed.program], capture_output=True, text=True).stdout == "[ ]\n"
+    # Another content with an earlier time, as `cp -p` and `tar` leave it.
+    (small / "main.cpp").write_text('#include <cstdio>\nint main() { std::puts("[  ]"); }\n')
+    os.utime(small / "main.cpp", ns=(made_ns, made_ns - 10**10))
+    changed = native.build(embedded)
+    assert subprocess.run([changed.program], capture_output=True, text=True).stdout == "[  ]\n"
+
+
 def test_two_builds_at_the_same_time_make_one(small: Path, embedded: MpiInstallation) -> None:
     code = (
         "import sys; from pathlib import Path; from scope.build import native, installations\n"

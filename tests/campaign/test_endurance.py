@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from scope import units
 from scope.campaign.analysis import analyse
 from scope.campaign.endurance import Endurance, endurance, exact_share
 from scope.campaign.folder import Head, head_of
@@ -71,6 +72,9 @@ def test_what_grows_from_run_to_run_is_found() -> None:
     memory = endurance(records).memory
     assert memory is not None
     assert memory.per_hour == pytest.approx(0.5e6 * 360, rel=0.05)
+    span, change = memory.shown
+    assert span == f"over {units.quantity(memory.span_s, 's')}", "minutes say nothing of an hour"
+    assert change.value == pytest.approx(memory.over_span)
 
 
 def test_a_drift_is_found_and_healthy_programs_raise_no_alarm() -> None:

@@ -58,7 +58,7 @@ def test_a_leak_of_known_size_is_found_with_its_rank(tmp_path: Path, mpi: MpiIns
     whole = soaked(tmp_path, mpi, LEAK)
     growth = whole["analysis"]["endurance"]["growth"]
     assert growth["worst_rank"] == 1
-    assert growth["worst_bytes_per_s"]["value"] == pytest.approx(LEAK, rel=0.1)
+    assert growth["worst_bytes_per_s"]["value"] == pytest.approx(LEAK, rel=0.25)
     assert growth["bytes_per_s"]["low"] > 0
     assert "memory-growth" in [finding["code"] for finding in whole["findings"]]
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import libraries, native
+from scope.build import native, registry
 from scope.cli import dispatch
+from scope.engine import benchmarks
 from tests.cli.scope_command import scope
 
 MPI = ["--mpi", "embedded"]
@@ -45,10 +46,9 @@ def test_list_is_readable_when_piped(tmp_path: Path) -> None:
 def test_every_benchmark_is_described(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Compilers give the same answer every time; asking takes most of a description's time.
-    ask = libraries.ask
-    answer = cache(lambda *words: ask(list(words)))
-    monkeypatch.setattr(libraries, "ask", lambda words: answer(*words))
+    # The program gives the same list every time; finding and asking it takes most of a description's time.
+    monkeypatch.setattr(benchmarks, "native_program", cache(benchmarks.native_program))
+    monkeypatch.setattr(registry, "load", cache(registry.load))
     for each in json.loads(scope(tmp_path, "list", "--json", *MPI).output):
         # Within this process: a hundred interpreters would take half a minute to start.
         assert dispatch("describe", [each["name"], "--json", *MPI]) == 0

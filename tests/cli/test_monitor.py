@@ -43,6 +43,7 @@ def monitor(embedded: MpiInstallation, tmp_path_factory: pytest.TempPathFactory)
         return Answer(done.returncode, done.stdout, done.stderr)
 
     started.folder = folder  # type: ignore[attr-defined]
+    started.ring = " ".join(map(str, [*launch, folder / "ring", "0"]))  # type: ignore[attr-defined]
     return started
 
 
@@ -189,6 +190,25 @@ def test_a_program_without_mpi_is_said_to_have_none(tmp_path: Path) -> None:
     answer = scope(tmp_path, *words, "echo out; exit 5")
     assert (answer.code, answer.output) == (5, "out\n")
     assert "left a profile" in answer.errors
+
+
+def test_the_exit_code_is_the_program_s_where_the_disk_is_full(monitor: Monitor, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=6m", "none", str(disk)], capture_output=True
+    ).returncode:
+        pytest.skip("a small file system needs the right to mount")
+    try:
+        # The program fills the disk and ends with a code of its own.
+        script = f"echo word | {monitor.ring}; cat /dev/zero >{disk}/rest; exit 7"  # type: ignore[attr-defined]
+        words = ["--mpi", "embedded", "-o", str(disk / "run"), "--", "sh", "-c", script]
+        ended = scope(tmp_path, "monitor", *words)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    assert (ended.code, ended.output) == (7, "read word\n"), ended
+    assert "No space left on device" in ended.errors
+    assert "Traceback" not in ended.errors
 
 
 def test_a_signal_that_ends_the_command_is_passed_on(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from scope.findings.run.context import Context
 from scope.plan.placement import Placement
 from scope.rundirectory import Lack, Skipped
 from scope.samples.records import LaunchRecord
-from scope.samples.samples import CutLine, Times
+from scope.samples.samples import CutLine, DamagedLine, Times
 from tests.findings.contexts import (
     Change,
     between_hosts,
@@ -174,6 +174,11 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
         [as_it_is, clocks_apart(20e-9), clocks_apart(1e-6, hosts=1)],
     ),
     "cut_line": ("cut-line", [lambda c: with_samples(c, cut_line=CutLine(7, 100, '{"record"'))], [as_it_is]),
+    "damaged_lines": (
+        "damaged-lines",
+        [lambda c: with_samples(c, damaged=[DamagedLine(7, "crc32 = 1: ...")])],
+        [as_it_is],
+    ),
     "failed_case": ("failed-case", [as_it_is], [without_failures]),
     "governor": (
         "frequency-governor",

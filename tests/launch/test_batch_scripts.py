@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -201,3 +202,30 @@ def test_wrong_wishes_are_one_line_and_leave_nothing(words: list[str], said: str
     answer = scope(tmp_path, "run", *words, "-o", "run")
     assert said in answer.refusal()
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("system", ["slurm", "pbs", "lsf"])
+def test_a_path_is_one_word_of_one_line(system: str) -> None:
+    chosen = schedulers.all_schedulers()[system]
+    odd = replace(FULL, output=Path("/runs of/mine/$(id);x/output.txt"))
+    assert any(line.endswith("'/runs of/mine/$(id);x/output.txt'") for line in chosen.directives(odd))
+    broken = replace(FULL, output=Path("/runs/x\n#SBATCH --wrap=id\n/output.txt"))
+    with pytest.raises(UsageError, match=r"directive .*must have no line breaks"):
+        schedulers.script(chosen, broken, Path("/runs/x"), ["run"])
+
+
+def test_slurm_does_not_expand_a_percent_sign_of_the_path() -> None:
+    directives = slurm.SCHEDULER.directives(replace(FULL, output=Path("/runs/100%j/output.txt")))
+    assert "#SBATCH --output=/runs/100%%j/output.txt" in directives
+
+
+def test_a_folder_with_a_line_break_is_refused(tmp_path: Path) -> None:
+    answer = scope(
+        tmp_path, "run", "--submit", "--dry-run", "--case", "node.timer", "-o", "run\n#SBATCH --wrap=id"
+    )
+    assert "--output 'run\\n#SBATCH --wrap=id': must have no line breaks or control characters" in answer.refusal()
+    assert list(tmp_path.iterdir()) == []
+    odd = tmp_path / "a\nb"
+    odd.mkdir()
+    answer = scope(odd, "run", "--submit", "--dry-run", "--case", "node.timer", "-o", "run")
+    assert "must have no line breaks or control characters" in answer.refusal()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter
 
 from scope.errors import ScopeError
+from scope.launch.diagnosis import kills_for_lack_of_memory
+from scope.launch.supervision import supervisor
 from scope.launch.supervision.supervisor import Limits
 from scope.samples.records import Record
 from tests.launch.conftest import Trial
@@ -100,6 +105,32 @@ def test_a_killed_rank_costs_its_case_alone(any_trial: Trial) -> None:
     assert any_trial.record(KEPT)["status"] == "ok"
     assert any_trial.record(OTHER)["status"] == "ok"
     assert any_trial.survivors() == []
+
+
+def test_a_rank_that_the_kernel_killed_says_so(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rank is killed as by the kernel, whose counter rises with every launch."""
+    killed = itertools.count()
+    monkeypatch.setattr(supervisor, "kills_for_lack_of_memory", lambda: next(killed))
+    trial.signal_when_sampling(LOST, rank=1, number=signal.SIGKILL)
+    supervise_three(trial)
+    assert "was killed by signal 9 (SIGKILL) by the kernel, for lack of memory" in trial.record(LOST)["reason"]
+
+
+def test_the_kernel_counts_whom_it_kills_for_lack_of_memory() -> None:
+    """A process exhausts the memory of its control group."""
+    group = Path("/sys/fs/cgroup/memory") / f"scope-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / "memory.limit_in_bytes").write_text(str(32 << 20))
+    except OSError:
+        pytest.xfail("needs a control group (version 1) whose memory may be limited")
+    before = kills_for_lack_of_memory()
+    try:
+        words = f"echo $$ >{group}/cgroup.procs; exec {sys.executable} -c 'bytearray(256 << 20)'"
+        assert subprocess.run(["sh", "-c", words]).returncode == -signal.SIGKILL
+    finally:
+        group.rmdir()
+    assert kills_for_lack_of_memory() > before
 
 
 def test_a_stopped_rank_is_named_and_the_rest_goes_on(any_trial: Trial) -> None:

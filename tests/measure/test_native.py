@@ -53,7 +53,7 @@ def test_the_list_and_the_folder_name_the_same_benchmarks(embedded_build: Native
             assert f"**{part}.**" in text, f"{benchmark.specification} lacks {part}"
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_every_benchmark_is_right_under_every_mpi(ranks: int, build: NativeBuild, measure: Measure) -> None:
     ended = measure(ranks, native=build)
     assert ended.code == 0, ended.errors
@@ -62,6 +62,20 @@ def test_every_benchmark_is_right_under_every_mpi(ranks: int, build: NativeBuild
     for case in ended.cases:
         assert case.status == "ok" or (case.status == "unavailable" and case.benchmark in lacking), case.reason
     assert len(ended.launch.processes) == ranks
+
+
+@pytest.mark.parametrize(("ranks", "how"), [(3, "window"), (2, "dissemination"), (3, "dissemination")])
+def test_every_benchmark_is_right_however_ranks_are_synchronized(
+    ranks: int, how: str, embedded_build: NativeBuild, measure: Measure
+) -> None:
+    """With an odd number of ranks, some have no partner; none may wait for those that do not come."""
+    fitting = [each.name for each in registry.load(embedded_build.program) if each.ranks.allows(ranks)]
+    rounds = [f"mpi.pairs round={number} load={load}" for number in (0, 1) for load in ("isolated", "concurrent")]
+    ended = measure(ranks, [f"{line} sampling.synchronization={how}" for line in (*fitting, *rounds)])
+    assert ended.code == 0, ended.errors
+    allowed = {"mpi.pairs", *(each.name for each in registry.load(embedded_build.program) if each.requires)}
+    for case in ended.cases:
+        assert case.status == "ok" or (case.status == "unavailable" and case.benchmark in allowed), case.reason
 
 
 @pytest.mark.parametrize("ranks", [5, 8, 9])

@@ -50,7 +50,7 @@ def test_options_stand_over_the_file(tmp_path: Path) -> None:
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    experiment = from_text(tmp_path, EXAMPLE, name='a "quoted" näme')
+    experiment = from_text(tmp_path, EXAMPLE, name="a-name.2", mpi='a "quoted" näme')
     assert from_text(tmp_path, write(experiment)) == experiment
     default = resolve(None, {})
     assert from_text(tmp_path, write(default)) == default

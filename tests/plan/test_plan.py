@@ -202,6 +202,13 @@ def test_a_plan_is_read_back_as_written(benchmarks: Catalog, tmp_path: Path) -> 
     assert (read.seed, read.module, read.launches) == (plan.seed, plan.module, plan.launches)
 
 
+def test_a_plan_that_was_cut_is_noticed(benchmarks: Catalog, tmp_path: Path) -> None:
+    lines = planning.write(make(benchmarks, launches=2)).splitlines(keepends=True)
+    (tmp_path / "plan.txt").write_text("".join(lines[:-1]))
+    with pytest.raises(UsageError, match=r"plan\.txt: has launches=\d+ cases=\d+: must have launches="):
+        planning.read(tmp_path / "plan.txt")
+
+
 def test_an_attempt_keeps_the_positions(benchmarks: Catalog) -> None:
     plan = make(benchmarks)
     launch = next(each for each in plan.launches if len(each.cases) > 2)
@@ -245,6 +252,21 @@ def test_ranks_replace_those_of_the_sweeps(benchmarks: Catalog) -> None:
     assert any(each.benchmark == "algorithm.cannon" and "square" in each.reason for each in plan.skipped)
     with pytest.raises(UsageError, match="must be at most 2, the slots here"):
         make(benchmarks, slots=2, ranks=[3])
+
+
+def test_ranks_are_those_of_cases_that_name_none(benchmarks: Catalog) -> None:
+    asked = [{"benchmark": "mpi.barrier"}, {"benchmark": "mpi.barrier", "ranks": [2]}]
+    plan = make(benchmarks, slots=4, ranks=[3], case=asked)
+    assert {launch.ranks for launch in plan.launches} == {2, 3}
+
+
+def test_without_binding_no_sweep_binds(benchmarks: Catalog) -> None:
+    unbound = make(benchmarks, slots=4, module="standard", **{"launcher.binding": "none"})
+    assert "core" not in {str(launch.placement) for launch in unbound.launches}
+    assert "none" in {str(launch.placement) for launch in unbound.launches}
+    assert len(unbound.launches) == len(make(benchmarks, slots=4, module="standard").launches)
+    asked = make(benchmarks, case=case(placement=["core"]), **{"launcher.binding": "none"})
+    assert {str(launch.placement) for launch in asked.launches} == {"core"}, "a person's word stands"
 
 
 def test_a_benchmark_asked_for_by_name_runs_whatever_its_module(benchmarks: Catalog) -> None:

@@ -28,6 +28,8 @@ ROUTINES = (
         "MPI_Put",
         "MPI_Allgather",
         "MPI_Ssend",
+        "MPI_Mrecv",
+        "MPI_Mprobe",
     ),
 )
 ROWS = {

@@ -81,7 +81,7 @@ def test_small_receives(find: Find) -> None:
     for one in processes:
         one.call("MPI_Recv", 3.0, 10_000, 2000)
     found = find(processes)["small-receives"]
-    assert "61 % of the time in MPI: 40000 of 2.00 kB each" in found.title
+    assert "takes 30 % of the time: 40000 of 2.00 kB each" in found.title
     assert found.lost == pytest.approx(0.3)
 
 
@@ -92,6 +92,21 @@ def test_small_receives_that_are_waited_for(find: Find) -> None:
         one.add("waits", operation=synthetic.number("MPI_Irecv"), size_class=11, requests=10_000, ticks=3 * 10**9)
         one.rows["waits"][-1] |= {"bytes": 10_000 * 2000}
     assert "40000 of 2.00 kB each" in find(processes)["small-receives"].title
+
+
+def test_very_many_receives_beside_much_other_communication(find: Find) -> None:
+    processes = healthy()
+    for one in processes:
+        one.call("MPI_Mrecv", 1.0, 100_000, 8).call("MPI_Mprobe", 0.7, 100_000, 0)
+        one.call("MPI_Alltoall", 5.0, 10, 1 << 20)
+    assert "takes 17 % of the time: 400000 of 8.00 B each" in find(processes)["small-receives"].title
+
+
+def test_receives_that_wait_for_late_senders_are_no_matter_of_message_size(find: Find) -> None:
+    processes = healthy()
+    for one in processes:
+        one.call("MPI_Recv", 3.0, 1000, 2000)
+    assert "small-receives" not in find(processes)
 
 
 def test_few_small_receives_are_nothing(find: Find) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -88,6 +89,12 @@ def test_the_newest_run_of_the_same_hosts_is_found(golden_run: Path, tmp_path: P
     later = Path(shutil.copytree(golden_run, tmp_path / "b"))
     record = (later / "run.json").read_text()
     (later / "run.json").write_text(record.replace(f'"started_unix_s": {golden.STARTED}', '"started_unix_s": 9e9'))
+    assert newest([tmp_path], ["node1"]) == tmp_path / "b"
+    # A newer one that failed before it measured any routine.
+    failed = Path(shutil.copytree(later, tmp_path / "c"))
+    (failed / "run.json").write_text((failed / "run.json").read_text().replace("9e9", "9.5e9"))
+    nothing = json.loads((failed / "statistics.json").read_text()) | {"summaries": []}
+    (failed / "statistics.json").write_text(json.dumps(nothing))
     assert newest([tmp_path], ["node1"]) == tmp_path / "b"
 
 

@@ -1,13 +1,16 @@
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
+from scope.checksum import with_checksum
 from scope.errors import UsageError
 from scope.plan.placement import Placement
 from scope.samples.reader import read
+from scope.samples.samples import DamagedLine
 from tests import golden_run as golden
 from tests.declared import catalog
 
@@ -72,13 +75,22 @@ def test_a_last_line_without_its_newline_but_whole_counts(golden_copy: Path) -> 
     assert read(golden_copy, catalog()).cut_line is None
 
 
-def test_a_cut_line_in_the_middle_is_refused(golden_copy: Path) -> None:
+def only_damaged_line(run: Path) -> DamagedLine:
+    """Return the one line that was left out; all others were read."""
+    samples = read(run, catalog())
+    (one,) = samples.damaged
+    assert samples.cases
+    assert "\n" not in one.reason
+    return one
+
+
+def test_a_cut_line_in_the_middle_is_left_out(golden_copy: Path) -> None:
     path = golden_copy / "samples.jsonl"
     content = path.read_text().split("\n")
     content[3] = content[3][:100]
     path.write_text("\n".join(content))
-    with pytest.raises(UsageError, match=r"samples\.jsonl:4: not JSON, and not the last line"):
-        read(golden_copy, catalog())
+    assert only_damaged_line(golden_copy).line == 4
+    assert "not JSON, and not the last line" in only_damaged_line(golden_copy).reason
 
 
 @pytest.mark.parametrize(
@@ -87,7 +99,13 @@ def test_a_cut_line_in_the_middle_is_refused(golden_copy: Path) -> None:
         ({"status": "perfect"}, "status = \"perfect\": input should be 'ok', 'failed'"),
         ({"surprise": 1}, "surprise = 1: this key is not known"),
         ({"ranks": "many"}, 'ranks = "many"'),
-        ({"record": "sample"}, "samples.jsonl:2"),
+        ({"record": "sample"}, "input tag 'sample' found using 'record'"),
+        ({"ranks": 0}, "ranks = 0: input should be greater than or equal to 1"),
+        ({"launch": -1}, "launch = -1: input should be greater than or equal to 0"),
+        ({"duration_s": 1e300}, "duration_s = 1e+300: must be 0, or from 1e-12 to 1e+07 s"),
+        ({"duration_s": -1}, "duration_s = -1: must be 0, or from"),
+        ({"started_unix_s": -5}, "started_unix_s = -5"),
+        ({"verification": None}, "status = ok: must have verification.passed = true"),
         ({"launch": 99}, "launch = 99, attempt = 1: must be a launch that has its own line before its cases"),
     ],
 )
@@ -98,11 +116,8 @@ def test_a_wrong_record_is_named_by_line_key_and_value(
     assert records[1]["record"] == "case"
     records[1] |= change
     rewrite(golden_copy, records)
-    with pytest.raises(UsageError) as error:
-        read(golden_copy, catalog())
-    assert says in str(error.value)
-    assert "samples.jsonl:2: " in str(error.value)
-    assert "\n" not in str(error.value)
+    assert only_damaged_line(golden_copy).line == 2
+    assert says in only_damaged_line(golden_copy).reason
 
 
 @pytest.mark.parametrize(
@@ -114,17 +129,43 @@ def test_a_wrong_record_is_named_by_line_key_and_value(
         ({"elapsed_s": [[1.0]]}, "elapsed_s: 1 rows: must be one for each of the 2 ranks kept"),
         ({"elapsed_s": [[1.0], [1.0, 2.0]]}, "elapsed_s: rows of 1 and 2 values: must be equally long"),
         ({"entry_s": [[1.0], [1.0]]}, "entry_s: 1 values per rank: must be 26 as in elapsed_s"),
-        ({"elapsed_s": [[float("nan")] * 26, [1.0] * 26]}, "elapsed_s: holds a number that is not finite"),
+        ({"elapsed_s": [[float("nan")] * 26, [1.0] * 26]}, "elapsed_s.0.0 = NaN: must be 0, or from"),
         ({"observed": {"phase_s": [[1.0]]}}, "observed.phase_s: 1 rows"),
+        ({"elapsed_s": [[-1e-6] * 26, [1.0] * 26]}, "must be 0, or from 1e-12 to 1e+07 s"),
+        ({"elapsed_s": [[1e-87] * 26, [1.0] * 26]}, "must be 0, or from 1e-12 to 1e+07 s"),
+        ({"elapsed_s": [[1e300] * 26, [1.0] * 26]}, "must be 0, or from 1e-12 to 1e+07 s"),
+        ({"ranks_kept": [-2, 1]}, "ranks_kept.0 = -2: input should be greater than or equal to 0"),
+        ({"ranks_kept": [0, 2]}, "series.ranks_kept = 2: must be less than ranks = 2"),
     ],
 )
 def test_series_of_the_wrong_shape_are_refused(golden_copy: Path, change: dict[str, Any], says: str) -> None:
     records = lines(golden_copy)
     records[first(records, "case", "mpi.latency")]["series"][0] |= change
     rewrite(golden_copy, records)
-    with pytest.raises(UsageError) as error:
+    assert says in only_damaged_line(golden_copy).reason
+
+
+def test_every_changed_bit_of_a_line_is_noticed(golden_copy: Path) -> None:
+    path = golden_copy / "samples.jsonl"
+    content = [with_checksum(line) for line in path.read_bytes().splitlines()]
+    path.write_bytes(b"\n".join(content) + b"\n")
+    assert not read(golden_copy, catalog()).damaged
+    chosen = min(range(len(content)), key=lambda i: (json.loads(content[i])["record"] != "case", len(content[i])))
+    line = content[chosen]
+    random = Random(7)
+    for bit in random.sample(range(8 * len(line)), 60):
+        damaged = bytearray(line)
+        damaged[bit // 8] ^= 1 << bit % 8
+        if damaged[bit // 8] in b"\r\n":
+            continue  # two lines, neither of which is a record
+        path.write_bytes(b"\n".join([*content[:chosen], bytes(damaged), *content[chosen + 1 :]]) + b"\n")
+        assert only_damaged_line(golden_copy).line == chosen + 1, bit
+
+
+def test_of_nothing_but_damaged_lines_the_first_is_named(golden_copy: Path) -> None:
+    (golden_copy / "samples.jsonl").write_text('{"record": "x"}\n[1]\n')
+    with pytest.raises(UsageError, match=r"samples\.jsonl:1: .*input tag 'x' found"):
         read(golden_copy, catalog())
-    assert says in str(error.value)
 
 
 def test_a_future_format_is_refused_even_with_keys_nobody_knows(golden_copy: Path) -> None:

@@ -11,6 +11,7 @@
 
 #include "json/json.hpp"
 #include "processors/processors.hpp"
+#include "samples/checksum.hpp"
 #include "text/words.hpp"
 
 namespace scope {
@@ -356,7 +357,7 @@ void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, 
   std::string line = json.text();
   const std::string empty = "\"processes\":[]";
   line.replace(line.rfind(empty), empty.size(), "\"processes\":[" + joined(processes, ",") + "]");
-  samples_.append(line);
+  samples_.append(with_checksum(line));
 
   Json entry = begin("launch");
   entry.member("transport", options_.transport);
@@ -377,7 +378,7 @@ void SampleFile::write_case(const PlannedCase& item, const CaseResult& result) {
   if (!result.outcome.series.empty())
     write_outcome(json, result.outcome, declaration.definition, options_.keep_ranks, world_);
   json.end();
-  samples_.append(json.text());
+  samples_.append(with_checksum(json.text()));
 
   Json entry = begin("case");
   write_identity(entry, item, world_.size());
@@ -395,7 +396,7 @@ void SampleFile::write_end(double duration_s, double clock_error_s) {
   json.member("duration_s", duration_s);
   json.member("clock_error_s", clock_error_s);
   json.end();
-  samples_.append(json.text());
+  samples_.append(with_checksum(json.text()));
 
   Json entry = begin("end");
   entry.end();

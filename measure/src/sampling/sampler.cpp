@@ -86,10 +86,11 @@ class Sampling {
 
   Synchronization chosen_synchronization() const {
     if (setting_.world.size() == 1) return Synchronization::none;
-    if (policy_.synchronization) return *policy_.synchronization;
-    // An exchange timed by its initiator synchronises itself: the partner already waits for the next message.
+    // An exchange timed by its initiator synchronises itself: the partner already waits for the next message. No
+    // plan changes that, since ranks without a partner would not come to a common start.
     const bool common_start = collective() || declaration_.definition == Definition::max_rank;
     if (!common_start) return Synchronization::none;
+    if (policy_.synchronization) return *policy_.synchronization;
     // A window starts all ranks at one time but waits by spinning, which needs a processor per rank.
     return setting_.oversubscribed ? Synchronization::dissemination : Synchronization::window;
   }

@@ -6,7 +6,7 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
+#include <cstdlib>
 
 #include "transports/socket.hpp"
 
@@ -16,19 +16,22 @@ namespace {
 // The folder of shm_open, which older systems keep in a separate library.
 using Name = std::array<char, 64>;
 
-// Opens or makes the memory of this name and maps it.
-std::byte* map(const Name& name, std::size_t bytes, int flags) {
-  const Socket file(open(name.data(), flags | O_CLOEXEC, 0600));
+// Makes the memory under a name that nobody could foresee, which is written to `name`.
+Socket make(Name& name, std::size_t bytes) {
+  Socket file(mkostemp(name.data(), O_CLOEXEC));
   if (!file.open()) fail(name.data());
-  if ((flags & O_CREAT) != 0) {
-    // Reserved now, so that a full /dev/shm is an error here and not a SIGBUS later.
-    const int problem = posix_fallocate(file.descriptor(), 0, static_cast<off_t>(bytes));
-    if (problem != 0) {
-      unlink(name.data());
-      errno = problem;
-      fail("posix_fallocate in /dev/shm");
-    }
+  // Reserved now, so that a full /dev/shm is an error here and not a SIGBUS later.
+  const int problem = posix_fallocate(file.descriptor(), 0, static_cast<off_t>(bytes));
+  if (problem != 0) {
+    unlink(name.data());
+    errno = problem;
+    fail("posix_fallocate in /dev/shm");
   }
+  return file;
+}
+
+std::byte* map(const Socket& file, std::size_t bytes) {
+  if (!file.open()) fail("shared memory of the other process");
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor(), 0);
   if (memory == MAP_FAILED) fail("mmap");
   return static_cast<std::byte*>(memory);
@@ -37,16 +40,14 @@ std::byte* map(const Name& name, std::size_t bytes, int flags) {
 }  // namespace
 
 SharedMemory::SharedMemory(const Partner& partner, std::size_t bytes) : bytes_(bytes) {
-  static int made = 0;
-  Name own{};
-  std::snprintf(own.data(), own.size(), "/dev/shm/scope-measure-%d-%d", static_cast<int>(getpid()), made++);
+  Name own{"/dev/shm/scope-measure-XXXXXX"};
   try {
     const Name theirs = partner.agree([&] {
-      if (partner.leads) data_ = map(own, bytes_, O_RDWR | O_CREAT | O_EXCL);
+      if (partner.leads) data_ = map(make(own, bytes_), bytes_);
       return own;
     });
     partner.agree([&] {
-      if (!partner.leads) data_ = map(theirs, bytes_, O_RDWR);
+      if (!partner.leads) data_ = map(Socket(open(theirs.data(), O_RDWR | O_NOFOLLOW | O_CLOEXEC)), bytes_);
       return true;
     });
   } catch (...) {

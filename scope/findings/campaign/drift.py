@@ -16,6 +16,7 @@ def find(facts: Facts) -> list[Finding]:
     drift = endurance.drift if endurance else None
     if drift is None or not drift.certain or abs(drift.over_span) < LEAST_SHARE * drift.typical:
         return []
+    span, change = drift.shown
     share = drift.over_span / drift.typical
     longer = "longer" if share > 0 else "shorter"
     return [
@@ -27,9 +28,9 @@ def find(facts: Facts) -> list[Finding]:
             ),
             where={},
             evidence=[
-                Evidence(what="change of the run time per hour", value=drift.per_hour, unit="s"),
-                Evidence(what="at least (95 %)", value=drift.low, unit="s"),
-                Evidence(what="at most (95 %)", value=drift.high, unit="s"),
+                Evidence(what=f"change of the run time {span}", value=change.value, unit="s"),
+                Evidence(what="at least (95 %)", value=change.low or 0.0, unit="s"),
+                Evidence(what="at most (95 %)", value=change.high or 0.0, unit="s"),
                 Evidence(what="runs", value=float(drift.points)),
             ],
             advice="Check temperature and clock frequency, processes started meanwhile, and files that grow.",

@@ -37,11 +37,10 @@ def _matters(grown_bytes: float, of_bytes: float) -> bool:
 
 def _within(growth: Growth) -> Finding:
     rate = growth.bytes_per_s
-    hour = units.quantity(rate.value * 3600, "B")
     return Finding(
         code="memory-growth",
         severity="warning",
-        title=f"A process grows by {units.quantity(rate.value, 'B/s')} while it runs, {hour} per hour",
+        title=f"A process grows by {units.quantity(rate.value, 'B/s')} while it runs",
         where={"rank": growth.worst_rank},
         evidence=[
             Evidence(what="growth in the second half of a run, mean over the ranks", value=rate.value, unit="B/s"),
@@ -62,18 +61,19 @@ def _within(growth: Growth) -> Finding:
 
 
 def _between(trend: Trend, endurance: Endurance) -> Finding:
+    span, growth = trend.shown
     return Finding(
         code="memory-growth",
         severity="warning",
         title=(
-            f"The memory of the processes grows from run to run, by {units.quantity(trend.per_hour, 'B')} per "
-            f"hour: {units.quantity(trend.over_span, 'B')} over {units.quantity(endurance.span_s, 's')}"
+            f"The memory of the processes grows from run to run, by {units.quantity(trend.over_span, 'B')} over"
+            f" {units.quantity(endurance.span_s, 's')}"
         ),
         where={},
         evidence=[
-            Evidence(what="largest memory of a process, growth per hour", value=trend.per_hour, unit="B"),
-            Evidence(what="at least (95 %)", value=trend.low, unit="B"),
-            Evidence(what="at most (95 %)", value=trend.high, unit="B"),
+            Evidence(what=f"largest memory of a process, growth {span}", value=growth.value, unit="B"),
+            Evidence(what="at least (95 %)", value=growth.low or 0.0, unit="B"),
+            Evidence(what="at most (95 %)", value=growth.high or 0.0, unit="B"),
             Evidence(what="runs", value=float(trend.points)),
         ],
         advice=(

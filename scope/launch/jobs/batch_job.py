@@ -17,6 +17,7 @@ from scope.machine.machine import Machine
 from scope.plan import experiment as asking
 from scope.plan import plan as planning
 from scope.plan.experiment import Experiment, LauncherSettings
+from scope.private import refuse_foreign
 from scope.rundirectory import Run, RunDirectory, read_json, read_text, write_text
 
 
@@ -66,8 +67,9 @@ def experiment_of(run: RunDirectory, changes: dict[str, Any]) -> Experiment:
 
     Raises UsageError when the folder is no such run, or a change is wrong.
     """
-    begun = run.experiment.exists()
-    return asking.resolve(run.experiment if begun else JobFiles(run).experiment, changes)
+    file = run.experiment if run.experiment.exists() else JobFiles(run).experiment
+    refuse_foreign(file)
+    return asking.resolve(file, changes)
 
 
 def finished(run: RunDirectory) -> bool | None:

@@ -12,7 +12,9 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import cast
 
+from scope.errors import UsageError
 from scope.launch.scheduler import END, Allocation, Request, Scheduler
+from scope.names import printable
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def script(scheduler: Scheduler, request: Request, run: Path, words: list[str]) 
     end = [] if scheduler.tells_end or request.time_limit_s is None else [_export_end(request.time_limit_s)]
     lines = [
         "#!/bin/bash",
-        *scheduler.directives(request),
+        *(_one_line(scheduler, line) for line in scheduler.directives(request)),
         f"cd {shlex.quote(str(request.folder))} || exit 2",
         *end,
         f"if [ -e {shlex.quote(str(run / 'run.json'))} ]; then",
@@ -66,6 +68,14 @@ def script(scheduler: Scheduler, request: Request, run: Path, words: list[str]) 
         f"exec {shlex.join([*scope, *words])}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _one_line(scheduler: Scheduler, directive: str) -> str:
+    """Return a directive; UsageError where its text would go on as a line of its own."""
+    try:
+        return printable(directive)
+    except ValueError as error:
+        raise UsageError(f"{scheduler.title} directive {directive!r}: {error}") from error
 
 
 def _export_end(seconds: float) -> str:

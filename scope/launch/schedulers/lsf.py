@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,7 +35,7 @@ class Lsf:
         each = request.ranks_per_node or 1
         asked = [
             f"-J {request.name}",
-            f"-o {request.output}",
+            f"-o {shlex.quote(str(request.output))}",
             *([f"-q {request.partition}"] if request.partition else []),
             *([f"-P {request.account}"] if request.account else []),
             f"-n {request.nodes * each}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -33,7 +34,7 @@ class Pbs:
         chunks = [f"1{each}:host={host}" for host in request.nodelist] or [f"{request.nodes}{each}"]
         asked = [
             f"-N {request.name}",
-            f"-o {request.output}",
+            f"-o {shlex.quote(str(request.output))}",
             "-j oe",
             *([f"-q {request.partition}"] if request.partition else []),
             *([f"-A {request.account}"] if request.account else []),

@@ -102,7 +102,7 @@ class Slurm:
         """Return the #SBATCH lines."""
         asked = [
             f"--job-name={request.name}",
-            f"--output={shlex.quote(str(request.output))}",
+            f"--output={shlex.quote(str(request.output).replace('%', '%%'))}",
             "--open-mode=append",
             f"--nodes={request.nodes}",
             *([f"--nodelist={','.join(request.nodelist)}"] if request.nodelist else []),

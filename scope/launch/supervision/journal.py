@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from scope.checksum import check, with_checksum
 from scope.errors import ScopeError, UsageError
 from scope.plan.budget import Seen, SeenVisit
 from scope.plan.case import Key, key
@@ -98,7 +100,7 @@ class Journal:
 
     def append(self, record: dict[str, Any]) -> None:
         """Add a record to the samples and the journal; ScopeError names the file when the disk is full."""
-        _append(self.run.samples, _line(record))
+        _append(self.run.samples, with_checksum(_line(record).rstrip(b"\n")) + b"\n")
         _append(self.run.journal, _line(_entry(record)))
         self.read()
 
@@ -150,17 +152,19 @@ class Journal:
 
 
 def _entries(samples: Path, offset: int = 0) -> Iterator[dict[str, Any]]:
-    """Yield the journal entries of the complete records of a file of samples, from an offset on."""
+    """Yield the journal entries of the complete records of a file of samples, from an offset on.
+
+    Damaged lines are left out, so that their cases are measured again.
+    """
     if not samples.exists():
         return
     with samples.open("rb") as file:
         file.seek(offset)
         for line in file:
             if line.endswith(b"\n") and line.strip():
-                try:
+                with suppress(ValueError, KeyError, TypeError, IndexError, UsageError):
+                    check(line)
                     yield _entry(_parsed(samples, line))
-                except (KeyError, TypeError, IndexError) as error:
-                    raise _damaged(samples, line.decode(errors="replace")) from error
 
 
 def _entry(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from typing import Any, Protocol
 
 from scope.errors import InterruptedRunError, OutOfTimeError, ScopeError, UsageError
 from scope.launch import processes
-from scope.launch.diagnosis import Death, diagnose
+from scope.launch.diagnosis import Death, diagnose, kills_for_lack_of_memory
 from scope.launch.launch_environment import launch_environment
 from scope.launch.launcher import Command, MpiProgram
 from scope.launch.schedulers import Deadline
@@ -179,6 +180,7 @@ class Supervisor:
         command = self.command(self._program(launch, attempt, folder, progress), launch.placement)
         self._listener.launch_started(launch, attempt, launch.count(todo))
         watch = Watch(progress)
+        kills = kills_for_lack_of_memory()
         with launch_environment(command.environment) as variables:
             process = self._started(command.arguments, variables, folder)
             try:
@@ -190,7 +192,7 @@ class Supervisor:
             # A batch system that ends a job ends its ranks too, perhaps first; the case is not to blame.
             time.sleep(self.job_end_s)
         if ending.code is not None:
-            ending = self._diagnosed(ending, folder, launch, watch)
+            ending = self._diagnosed(ending, folder, launch, watch, kills_for_lack_of_memory() > kills)
         self._listener.launch_ended(launch, "" if ending.code in (0, 1) else ending.death.text)
         return ending
 
@@ -264,10 +266,17 @@ class Supervisor:
         silence_s = {rank: now_s - seen_s for rank, seen_s in watch.seen_s.items()}
         return rank_states(launch.ranks, watch.slots, silence_s, states, death)
 
-    def _diagnosed(self, ending: Ending, folder: Path, launch: Launch, watch: Watch) -> Ending:
-        """Return the ending of a launch that ended by itself, with the cause that its launcher printed."""
+    def _diagnosed(
+        self, ending: Ending, folder: Path, launch: Launch, watch: Watch, lacked_memory: bool
+    ) -> Ending:
+        """Return the ending of a launch that ended by itself, with the cause that its launcher printed.
+
+        `lacked_memory`: whether the kernel of this host killed a process meanwhile.
+        """
         output = "\n".join((folder / name).read_text(errors="replace") for name in ("stderr.txt", "stdout.txt"))
         death = diagnose(output)
+        if lacked_memory and death.signal == signal.SIGKILL and death.host in (None, os.uname().nodename):
+            death = death.by_kernel()
         return replace(ending, death=death, ranks=self._ranks(launch, watch, death))
 
     def _raise_if_final(self, ending: Ending) -> None:

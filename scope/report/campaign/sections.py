@@ -379,11 +379,11 @@ def _endurance(found: Endurance) -> Section:
 
 
 def _trend(each: Trend) -> list[str]:
-    slope = units.interval(each.per_hour, each.low, each.high, each.unit)
+    span, change = each.shown
     certain = "certain" if each.certain else "may be zero"
     return [
-        f"{each.what}, change per hour",
-        slope,
+        f"{each.what}, change {span}",
+        units.interval(change.value, change.low, change.high, each.unit),
         f"{certain}; typical {units.quantity(each.typical, each.unit)}",
     ]
 

@@ -170,6 +170,7 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "skipped": _left_out(contents.run.skipped),
         "failures": _cases(contents, [one for one in contents.headline if not one.valid]),
         "cut_line": samples.cut_line,
+        "damaged": samples.damaged,
     }
 
 

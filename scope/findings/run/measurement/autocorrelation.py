@@ -20,8 +20,10 @@ def find(context: Context) -> list[Finding]:
         return []
     pooled = [s for s in dependent if s.interval_basis == "samples"]
     worst = sorted(dependent, key=lambda s: -(s.autocorrelation or 0))
+    launches = max((s.launches for s in pooled), default=0)
     advice = (
-        "Their intervals are based on single samples and too narrow: use at least 6 launches (`--launches 6`)."
+        "Their intervals are based on single samples and too narrow: use more launches"
+        f" (`--launches {max(6, 2 * launches)}`)."
         if pooled
         else "The intervals are based on launches and remain valid; more samples per launch would add little."
     )

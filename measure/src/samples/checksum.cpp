@@ -1,0 +1,39 @@
+#include "samples/checksum.hpp"
+
+#include <array>
+
+namespace scope {
+namespace {
+
+constexpr std::uint32_t reversed_polynomial = 0xEDB88320;
+
+constexpr std::array<std::uint32_t, 256> remainders() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t byte = 0; byte < table.size(); ++byte) {
+    std::uint32_t remainder = byte;
+    for (int bit = 0; bit < 8; ++bit) {
+      remainder = (remainder >> 1) ^ ((remainder & 1) != 0 ? reversed_polynomial : 0);
+    }
+    table[byte] = remainder;
+  }
+  return table;
+}
+
+}  // namespace
+
+std::uint32_t crc32(std::string_view bytes) {
+  static constexpr auto table = remainders();
+  std::uint32_t sum = ~std::uint32_t{0};
+  for (const char byte : bytes) {
+    sum = (sum >> 8) ^ table[(sum ^ static_cast<unsigned char>(byte)) & 0xFF];
+  }
+  return ~sum;
+}
+
+std::string with_checksum(std::string line) {
+  line.pop_back();
+  const std::uint32_t sum = crc32(line);
+  return line + ",\"crc32\":" + std::to_string(sum) + "}";
+}
+
+}  // namespace scope

@@ -1,0 +1,78 @@
+"""Standard streams that never stop a command, be their reader gone, their disk full or their characters few.
+
+A measurement is worth more than the lines about it, so it goes on and is recorded.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+
+READER_GONE = {errno.EPIPE, errno.EBADF, errno.EIO}
+"""Nobody wants the rest."""
+
+
+class EnduringStream(io.TextIOWrapper):
+    """A text stream that drops what cannot be written, and remembers the first reason."""
+
+    failure: OSError | None = None
+
+    def write(self, text: str) -> int:
+        """Write a text, or drop it."""
+        try:
+            return super().write(text)
+        except OSError as error:
+            self._give_up(error)
+            return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered, or drop it."""
+        try:
+            super().flush()
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        """Lead the stream, its buffers included, to nowhere."""
+        self.failure = self.failure or error
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
+
+
+def install() -> None:
+    """Put enduring streams in place of the standard ones; those that are closed lead to nowhere."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is taken: no file of ours becomes a standard stream of a child.
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115 # lives as long as the process
+    sys.stdout = _enduring(1, sys.stdout)
+    sys.stderr = _enduring(2, sys.stderr, each_line=True)
+
+
+def lost_output() -> str:
+    """Return why output was lost that somebody waits for; empty where none was."""
+    sys.stdout.flush()
+    failure = sys.stdout.failure if isinstance(sys.stdout, EnduringStream) else None
+    return "" if failure is None or failure.errno in READER_GONE else failure.strerror or str(failure)
+
+
+def one_line(text: str) -> str:
+    """Return a text with line breaks and control characters spelt out, since it may quote a hostile file."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def _enduring(number: int, before: io.TextIOBase | object, each_line: bool = False) -> EnduringStream:
+    """Return the stream of a descriptor; characters that its encoding lacks become question marks."""
+    encoding = getattr(before, "encoding", None) or "utf-8"
+    if isinstance(before, io.TextIOWrapper):
+        before.flush()
+        binary = before.detach()
+    else:
+        binary = open(number, "wb", closefd=False)  # noqa: SIM115 # lives as long as the process
+    return EnduringStream(binary, encoding, errors="replace", line_buffering=each_line or os.isatty(number))

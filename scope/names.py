@@ -1,0 +1,30 @@
+"""Texts that become names of folders, or lines of another program's input."""
+
+from __future__ import annotations
+
+import re
+
+from scope.errors import UsageError
+
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+"""Names that become names of folders: never hidden, never `.` or `..`, never an option, never with white space."""
+
+
+def refuse_odd_name(where: str, name: str) -> str:
+    """Return a name that may become that of a folder; UsageError for any other."""
+    if re.fullmatch(NAME, name) is None:
+        raise UsageError(
+            f"{where} = {name!r}: must begin with a letter or digit and have up to 100 letters, digits, dots,"
+            " dashes and underscores"
+        )
+    return name
+
+
+def printable(text: str) -> str:
+    """Return a text without line breaks and control characters, which other programs would misread.
+
+    Raises ValueError for any other text.
+    """
+    if not text.isprintable():
+        raise ValueError("must have no line breaks or control characters")
+    return text

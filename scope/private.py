@@ -1,0 +1,152 @@
+"""Folders in places that other users of the machine share: made for this user alone, or refused.
+
+docs/method/security.md says which folders these are, and what other users could do with a careless one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from scope.errors import ScopeError, UsageError
+from scope.names import refuse_odd_name
+
+OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def private_folder(folder: Path) -> Path:
+    """Return a folder that only this user can enter; it is made if need be, its parent must exist.
+
+    Raises ScopeError where another user could have prepared the folder, or could exchange it.
+    """
+    try:
+        _refuse_parent(folder.parent)
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        refuse_shared(folder)
+    except OSError as error:
+        raise ScopeError(f"{folder}: cannot be created: {error.strerror}") from error
+    return folder
+
+
+@contextmanager
+def temporary_folder(purpose: str) -> Iterator[Path]:
+    """Yield a private folder `scope-PURPOSE-*` among the temporary files; it is removed at the end.
+
+    Those of processes that were killed are removed first.
+    """
+    prefix = f"scope-{purpose}-"
+    _remove_leftovers(Path(tempfile.gettempdir()), prefix)
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        with _held(folder):
+            yield folder
+
+
+def refuse_shared(folder: Path) -> None:
+    """Raise ScopeError unless this is a folder, no link to one, of this user, in which nobody else may write.
+
+    Others may no longer enter it afterwards.
+    """
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise ScopeError(f"{folder}: is no folder; remove it")
+    if found.st_uid != os.getuid():
+        raise ScopeError(f"{folder}: belongs to user {found.st_uid}; must belong to user {os.getuid()}")
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & OTHERS_MAY_WRITE:
+        raise ScopeError(f"{folder}: mode {mode:04o}: others may have changed its files; remove it (must be 0700)")
+    if mode != stat.S_IRWXU:
+        folder.chmod(stat.S_IRWXU)
+
+
+def refuse_foreign_programs(folder: Path) -> None:
+    """Raise ScopeError where another user, root excepted, could have put programs into a folder.
+
+    Programs there are run later.
+    """
+    found = folder.stat()
+    if found.st_uid not in (0, os.getuid()):
+        raise ScopeError(f"{folder}: belongs to user {found.st_uid}; programs are run only from your own folders")
+    if found.st_mode & OTHERS_MAY_WRITE:
+        raise ScopeError(f"{folder}: others may write there; programs are run from it; chmod go-w {folder}")
+
+
+def refuse_foreign(file: Path) -> None:
+    """Raise UsageError where a file that names programs to start belongs to another user, root excepted."""
+    if file.exists() and (owner := file.stat().st_uid) not in (0, os.getuid()):
+        raise UsageError(f"{file}: belongs to user {owner}; only your own runs can be resumed")
+
+
+def remove_below(parent: Path, name: str) -> None:
+    """Remove a folder of this user with all its content; links in it are not followed.
+
+    Raises ScopeError where the name leads elsewhere, or the folder is another user's.
+    """
+    folder = parent / refuse_odd_name("folder", name)
+    if not folder.exists() and not folder.is_symlink():
+        return
+    refuse_shared(parent)
+    refuse_shared(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_leftovers(parent: Path, prefix: str) -> None:
+    """Remove such folders of this user that no process holds, or names in its environment or command."""
+    mine = [folder for folder in parent.glob(f"{prefix}*") if _is_private(folder)]
+    if not mine:
+        return
+    named = b"\0".join(_words_of_processes())
+    for folder in mine:
+        with _held(folder) as free:
+            if free and os.fsencode(folder) not in named:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_private(folder: Path) -> bool:
+    """Say whether a folder is as `temporary_folder` makes it."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return found.st_mode == stat.S_IFDIR | stat.S_IRWXU and found.st_uid == os.getuid()
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[bool]:
+    """Hold a folder as long as the context lasts; yields False where another process holds it."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield True
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(handle)
+
+
+def _words_of_processes() -> Iterator[bytes]:
+    """Yield environment and command of each process of this user."""
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            for file in ("environ", "cmdline"):
+                with suppress(OSError):
+                    yield (process / file).read_bytes()
+
+
+def _refuse_parent(parent: Path) -> None:
+    """Raise ScopeError where another user could rename what this user makes."""
+    found = parent.stat()
+    unmapped = int(Path("/proc/sys/fs/overflowuid").read_text())  # root's files inside a user namespace
+    if found.st_uid not in (0, os.getuid(), unmapped):
+        raise ScopeError(f"{parent}: belongs to user {found.st_uid}; TMPDIR chooses another folder")
+    if found.st_mode & OTHERS_MAY_WRITE and not found.st_mode & stat.S_ISVTX:
+        raise ScopeError(
+            f"{parent}: others may rename files there; the sticky bit (chmod +t) or another TMPDIR prevents that"
+        )

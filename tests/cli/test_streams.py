@@ -1,0 +1,135 @@
+"""A measurement ends and is recorded whatever becomes of its output, and no output is lost in silence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.scope_command import BRIEF, SCOPE, Answer, cases, planned, scope
+
+SMALL = ["run", "--case", "node.timer", "--case", "node.memory_copy array_bytes=4096,65536", *BRIEF, "-o", "run"]
+
+
+def in_shell(folder: Path, script: str, *words: str) -> Answer:
+    """Run a script of bash in which "$@" is a command of scope; what its last pipe prints is its output."""
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", str(SCOPE), *words], cwd=folder, capture_output=True, text=True, timeout=300
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        '"$@" 2>&1 | head -c 1 >/dev/null; exit ${PIPESTATUS[0]}',
+        '"$@" >/dev/full 2>/dev/full',
+        '"$@" <&- >&- 2>&-',
+        'LC_ALL=C PYTHONUTF8=0 PYTHONIOENCODING=ascii "$@" >/dev/null',
+    ],
+    ids=["reader gone", "disk full", "closed", "ascii"],
+)
+def test_a_run_ends_whatever_becomes_of_its_output(script: str, tmp_path: Path) -> None:
+    answer = in_shell(tmp_path, script, *SMALL, "--launches", "2")
+    assert answer.code == 0, answer
+    assert "Traceback" not in answer.errors
+    assert cases(tmp_path / "run") == planned(tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "finished"
+
+
+def test_output_that_a_full_disk_swallowed_is_an_error(tmp_path: Path) -> None:
+    lost = in_shell(tmp_path, '"$@" >/dev/full', "list", "--json", "--mpi", "embedded")
+    assert lost.code == 1
+    assert lost.errors.endswith("scope: standard output: No space left on device\n")
+    assert in_shell(tmp_path, '"$@" | head -1; exit ${PIPESTATUS[0]}', "list").code == 0
+
+
+def test_characters_that_a_terminal_lacks_become_question_marks(tmp_path: Path) -> None:
+    answer = in_shell(
+        tmp_path, 'PYTHONIOENCODING=ascii "$@"', "show", "r\udce9sum\N{LATIN SMALL LETTER E WITH ACUTE}"
+    )
+    assert (answer.code, answer.output) == (2, "")
+    assert answer.errors.startswith("scope show: r")
+    assert answer.errors.count("\n") == 1
+
+
+def nested(folder: Path) -> list[str]:
+    (folder / "x.toml").write_text("time_s = " + "[" * 5000 + "]" * 5000)
+    return ["run", "x.toml"]
+
+
+def long_integer(folder: Path) -> list[str]:
+    (folder / "x.toml").write_text("seed = " + "9" * 5000)
+    return ["run", "x.toml"]
+
+
+def nested_json(folder: Path) -> list[str]:
+    (folder / "r").mkdir()
+    (folder / "r" / "samples.jsonl").write_text("")
+    (folder / "r" / "statistics.json").write_text("[" * 100_000)
+    return ["show", "r"]
+
+
+def long_json_integer(folder: Path) -> list[str]:
+    (folder / "r").mkdir()
+    (folder / "r" / "samples.jsonl").write_text("")
+    (folder / "r" / "statistics.json").write_text('{"format": ' + "9" * 5000 + "}")
+    return ["show", "r"]
+
+
+def no_number(folder: Path) -> list[str]:
+    (folder / "x.toml").write_text("time_s = nan")
+    return ["run", "x.toml"]
+
+
+def null_character(folder: Path) -> list[str]:
+    (folder / "x.toml").write_text('name = "a\\u0000b"')
+    return ["run", "x.toml"]
+
+
+def circle(folder: Path) -> list[str]:
+    (folder / "x.toml").symlink_to(folder / "x.toml")
+    return ["run", "x.toml"]
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (nested, "x.toml: not TOML: nested too deeply"),
+        (long_integer, "x.toml: not TOML: Exceeds the limit"),
+        (nested_json, "r/statistics.json: not JSON: nested too deeply"),
+        (long_json_integer, "r/statistics.json: not JSON: Exceeds the limit"),
+        (no_number, "x.toml: time_s = NaN"),
+        (null_character, "x.toml: name = "),
+        (circle, "x.toml: cannot be read: Too many levels of symbolic links"),
+        (lambda _: ["run", "--hosts", ""], "scope: --hosts: must not be followed by an empty value"),
+        (lambda _: ["tune", "linpack", "--blocks="], "scope: --blocks: must not be followed by an empty value"),
+        (lambda _: ["soak", "--for", "", "--", "true"], "scope: --for: must not be followed by an empty value"),
+        (lambda _: ["compare", "", ""], "scope: compare: must not be followed by an empty value"),
+        (
+            lambda _: ["list", "nosuch", "--mpi", "embedded"],
+            "only = nosuch: unknown benchmark",
+        ),
+        (lambda _: ["show", "a\nb"], r"scope show: a\nb: "),
+        (
+            lambda _: ["build", "--mpi", "~nobody-of-this-name/x"],
+            "mpi = ~nobody-of-this-name/x: there is no such user",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(made: object, said: str, tmp_path: Path) -> None:
+    assert said in scope(tmp_path, *made(tmp_path)).refusal()  # type: ignore[operator]
+
+
+def test_a_name_that_is_too_long_is_one_line(tmp_path: Path) -> None:
+    answer = scope(tmp_path, "show", "x" * 300)
+    assert (answer.code, answer.output) == (1, "")
+    assert answer.errors == f"scope show: {'x' * 100}...: File name too long\n"
+
+
+def test_a_deleted_folder_is_one_line(tmp_path: Path) -> None:
+    answer = in_shell(tmp_path, 'mkdir gone; cd gone; rmdir ../gone; "$@"', "list")
+    assert (answer.code, answer.output) == (2, "")
+    assert answer.errors == "scope: the current folder: No such file or directory; change to another one\n"

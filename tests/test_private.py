@@ -1,0 +1,150 @@
+"""Folders in shared places: another user's are refused, leftovers of killed processes are removed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scope import private
+from scope.build import cmake
+from scope.errors import ScopeError, UsageError
+from scope.names import refuse_odd_name
+
+ANOTHER_USER = os.getuid() + 1
+
+
+def as_link(folder: Path) -> None:
+    folder.with_name("elsewhere").mkdir(mode=0o700)
+    folder.symlink_to(folder.with_name("elsewhere"))
+
+
+def open_to_all(folder: Path) -> None:
+    folder.mkdir()
+    folder.chmod(0o777)
+
+
+def as_file(folder: Path) -> None:
+    folder.write_text("")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "said"),
+    [(as_link, "is no folder"), (open_to_all, "mode 0777: others may have changed"), (as_file, "is no folder")],
+)
+def test_a_folder_that_another_user_could_have_prepared_is_refused(
+    prepare: Callable[[Path], None], said: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "labs"
+    prepare(folder)
+    with pytest.raises(ScopeError, match=said):
+        private.private_folder(folder)
+
+
+def test_a_folder_is_made_for_this_user_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        folder = private.private_folder(tmp_path / "labs")
+    finally:
+        os.umask(before)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o755)
+    assert private.private_folder(folder) == folder, "a second time"
+    assert folder.stat().st_mode & 0o777 == 0o700, "an earlier version let others in, but not write"
+
+
+def test_the_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = private.private_folder(tmp_path / "labs")
+    monkeypatch.setattr(os, "getuid", lambda: ANOTHER_USER)
+    with pytest.raises(ScopeError, match=f"belongs to user {folder.stat().st_uid}; must belong"):
+        private.refuse_shared(folder)
+    file = tmp_path / "experiment.toml"
+    file.write_text("")
+    if file.stat().st_uid:  # root's files are everybody's to trust
+        with pytest.raises(UsageError, match="only your own runs can be resumed"):
+            private.refuse_foreign(file)
+
+
+def test_a_parent_where_others_may_rename_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    with pytest.raises(ScopeError, match="others may rename files there"):
+        private.private_folder(tmp_path / "labs")
+    tmp_path.chmod(0o1777)
+    assert private.private_folder(tmp_path / "labs").is_dir()
+
+
+def test_programs_are_not_run_from_where_others_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCOPE_CACHE", str(tmp_path / "cache"))
+    before = os.umask(0)
+    try:
+        cmake.private_cache(tmp_path / "cache" / "build" / "x")
+    finally:
+        os.umask(before)
+    modes = [path.stat().st_mode & 0o777 for path in (tmp_path / "cache", tmp_path / "cache" / "build")]
+    assert modes == [0o700, 0o755]
+    (tmp_path / "cache" / "build").chmod(0o775)
+    with pytest.raises(ScopeError, match="build: others may write there; programs are run from it; chmod go-w"):
+        cmake.private_cache(tmp_path / "cache" / "build" / "x")
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../x", "a/b", "-x", ".hidden", "a b", "a\nb", "$(id)", "é", "x" * 101]
+)
+def test_odd_names_are_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=r"lab = .*: must begin with a letter or digit"):
+        refuse_odd_name("lab", name)
+
+
+def test_only_a_folder_below_its_parent_is_removed(tmp_path: Path) -> None:
+    parent = private.private_folder(tmp_path / "labs")
+    (tmp_path / "beside").mkdir(mode=0o700)
+    (parent / "link").symlink_to(tmp_path / "beside")
+    for name in ("..", "../beside"):
+        with pytest.raises(UsageError):
+            private.remove_below(parent, name)
+    with pytest.raises(ScopeError, match="is no folder"):
+        private.remove_below(parent, "link")
+    private.remove_below(parent, "never-was")
+    private.private_folder(parent / "own").joinpath("file").write_text("")
+    private.remove_below(parent, "own")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["beside", "labs", "link"]
+
+
+HOLDER = """
+import sys, time
+from scope.private import temporary_folder
+with temporary_folder("trial") as folder:
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_leftovers_of_killed_processes_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    holders = [
+        subprocess.Popen([sys.executable, "-c", HOLDER], stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    folders = [Path(holder.stdout.readline().strip()) for holder in holders if holder.stdout is not None]
+    names_it = subprocess.Popen(["sleep", "600"], env={**os.environ, "SESSION": str(folders[1])})
+    try:
+        for holder in holders[:2]:
+            holder.kill()
+            holder.wait()
+        (tmp_path / "scope-trial-of-nobody").mkdir(mode=0o755)
+        with private.temporary_folder("trial") as own:
+            assert own.is_dir()
+            assert [folder.exists() for folder in folders] == [False, True, True], "killed, in use, alive"
+    finally:
+        for process in (names_it, *holders):
+            process.kill()
+            process.wait()
+    assert not own.exists()
+    with private.temporary_folder("trial"):
+        assert not any(folder.exists() for folder in folders)
+    assert (tmp_path / "scope-trial-of-nobody").exists(), "not private: not ours"
