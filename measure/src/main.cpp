@@ -5,6 +5,7 @@
 // Exit codes: 0 all is well; 1 a case failed; 2 bad plan or usage; 3 the samples cannot be written.
 #include <chrono>
 #include <iostream>
+#include <optional>
 #include <system_error>
 
 #include "case_runner.hpp"
@@ -13,6 +14,7 @@
 #include "options.hpp"
 #include "probing/probe.hpp"
 #include "registry.hpp"
+#include "sampling/sentinel.hpp"
 
 namespace scope {
 namespace {
@@ -27,12 +29,22 @@ int run(const Options& options, MpiEnvironment& mpi) {
     SampleFile samples(options, world);
 
     samples.write_launch(launch.facts(), launch.ticks(), launch.clock());
+    std::optional<Sentinel> sentinel;
+    if (options.action == Action::run) sentinel.emplace(launch.setting(), launch.facts().host);
+    const auto watch_machine = [&] {
+      if (!sentinel) return;
+      progress.enter(Stage::sentinel);
+      const double started_unix_s = unix_seconds();
+      if (const auto times = sentinel->measure_if_due()) samples.write_sentinel(started_unix_s, *times);
+    };
     bool all_ok = true;
     for (const PlannedCase& item : plan) {
+      watch_machine();
       const CaseResult result = run_case(item, launch.setting(), faults, progress);
       samples.write_case(item, result);
       all_ok = all_ok && result.status != "failed";
     }
+    watch_machine();
     samples.write_end(launch.duration_s(), launch.clock_error_s());
     progress.enter(Stage::finished);
     return all_ok ? 0 : 1;

@@ -175,5 +175,5 @@ def _belongs(launcher: Path, name: str, version: str) -> bool:
 
 
 def _first_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "no message")

@@ -97,8 +97,8 @@ def answer(arguments: list[str]) -> int:
         print(f"scope: {streams.one_line(name)}: must not be followed by an empty value", file=sys.stderr)
         return 2
     lab, arguments = split_lab(arguments)
-    if not arguments:
-        print("scope --lab NAME: must be followed by a command", file=sys.stderr)
+    if not arguments or arguments[0] == "--lab":
+        print("scope --lab: must be followed by the name of a lab and a command", file=sys.stderr)
         return 2
     if lab is not None and arguments[0] != "lab":
         return dispatch("lab", ["within", lab, "--", *arguments])

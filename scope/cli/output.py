@@ -48,6 +48,6 @@ def resumable(command: str, suffix: str = "") -> Iterator[None]:
     try:
         yield
     except ScopeError as error:
-        if error.resumable is not None:
+        if error.resumable is not None and error.resumable.exists():
             print(f"continue with: {command} --resume {spelt(error.resumable)}{suffix}", file=sys.stderr)
         raise

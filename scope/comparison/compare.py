@@ -8,8 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from scope.comparison import effect, machines, run_effect, significance
-from scope.comparison.comparison import VERDICTS, CommonChange, ComparedCase, Comparison, Factor, Verdict
+from scope.comparison import effect, machines, run_effect, significance, states
+from scope.comparison.comparison import (
+    VERDICTS,
+    CommonChange,
+    ComparedCase,
+    Comparison,
+    Factor,
+    StateChange,
+    Verdict,
+)
 from scope.comparison.effect import Effect
 from scope.comparison.run_effect import RunEffect
 from scope.comparison.significance import Difference
@@ -18,7 +26,8 @@ from scope.machine.machine import Machine
 from scope.plan.case import Case, Key
 from scope.rundirectory import FORMAT, RunDirectory, read_json
 from scope.samples.samples import Floats
-from scope.statistics.summarise import read_summaries
+from scope.statistics.course import Course
+from scope.statistics.summarise import read_statistics
 from scope.statistics.summary import Summary
 
 LAUNCHES_FOR_VERDICT = 4
@@ -41,6 +50,8 @@ class Side:
     machine: Machine
     summaries: dict[Question, Summary]
     """The headline figures."""
+    course: Course | None
+    """The states of the machine; None in runs of before they were recorded."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,8 @@ class Rules:
 
     threshold: float
     level: float
+    states: StateChange | None
+    """How the states of the machine differ between the runs."""
 
 
 def compare(
@@ -103,7 +116,8 @@ def compare(
     pairs = [Pair(left.summaries[key], right.summaries[key]) for key in keys if key not in refused]
     tested = [pair for pair in pairs if pair.is_testable]
     run = _run_effect(tested, alike=not obstacles and not factors)
-    compared = _judged(tested, run, Rules(threshold, level))
+    states_differ = states.change(left.course, right.course)
+    compared = _judged(tested, run, Rules(threshold, level, states_differ))
     compared += [_untested(pair) for pair in pairs if not pair.is_testable]
     compared += [_without(left.summaries.get(key), right.summaries.get(key), refused[key]) for key in refused]
     return Comparison(
@@ -116,6 +130,7 @@ def compare(
         obstacles=obstacles,
         optimized=machines.optimized(left.machine, right.machine),
         common=_common_change(run, len(tested), threshold),
+        states=states_differ,
         spread=run.spread,
         cases=sorted(compared, key=_worst_first),
     )
@@ -128,8 +143,9 @@ def _side(path: Path) -> Side:
     directory = RunDirectory(path)
     if directory.samples.exists() and not directory.statistics.exists():
         raise UsageError(f"{directory.statistics}: missing; `scope analyze {path}` derives it from the samples")
-    summaries = [one for one in read_summaries(path) if one.primary]
-    return Side(read_json(directory.machine, Machine), {(one.key, one.metric): one for one in summaries})
+    statistics = read_statistics(path)
+    summaries = {(one.key, one.metric): one for one in statistics.summaries if one.primary}
+    return Side(read_json(directory.machine, Machine), summaries, statistics.course)
 
 
 def _incomparable(key: Question, left: Side, right: Side, obstacles: Sequence[Factor]) -> str:
@@ -185,6 +201,10 @@ def _case(pair: Pair, run: RunEffect, p: float, q: float, tests: int, rules: Rul
     elif verdict in ("worse", "better") and (found.ratio > 1) != (beside.ratio > 1):
         # It changed less than all others: neither a regression nor an improvement.
         verdict, reason = "common change", f"{beside.ratio - 1:+.1%} beside the common change"
+    elif verdict in ("worse", "better") and (
+        explained := states.explains(rules.states, pair.a, pair.b, found.ratio, RESOLUTION * rules.threshold)
+    ):
+        verdict, reason = "states differ", explained
     elif verdict in ("worse", "better") and (pair.a.launches_dependent or pair.b.launches_dependent):
         reason = "successive launches of a run were alike: holds for these minutes, `--confirm` tells more"
     elif verdict == "no difference" and abs(run.shift) > np.log1p(rules.threshold):

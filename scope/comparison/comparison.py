@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal
+from typing import Literal, get_args
 
 from scope.plan.case import Case
+from scope.statistics.course import Measure, State
 from scope.strict import Strict
 
-Verdict = Literal["worse", "better", "inconclusive", "common change", "no difference", "incomparable"]
-VERDICTS: list[Verdict] = ["worse", "better", "inconclusive", "common change", "no difference", "incomparable"]
+Verdict = Literal[
+    "worse", "better", "inconclusive", "states differ", "common change", "no difference", "incomparable"
+]
+VERDICTS: list[Verdict] = list(get_args(Verdict))
 """In reading order."""
 
 Basis = Literal["launches", "same data", "none"]
@@ -77,6 +80,15 @@ class CommonChange(Strict):
     """Cases that were tested."""
 
 
+class StateChange(Strict):
+    """The states in which the machine ran during the two runs, where they differ."""
+
+    a: list[State]
+    b: list[State]
+    sentinel: dict[Measure, float]
+    """How many times as long the sentinel took in B as in A, each in its longest state; empty where unknown."""
+
+
 class Comparison(Strict):
     """The result of `scope compare`."""
 
@@ -95,6 +107,8 @@ class Comparison(Strict):
     """The sides whose native program has other flags than the baseline's, with these flags: `A: -O3`."""
     common: CommonChange | None
     """Cases are judged beside it; None where it is below the threshold."""
+    states: StateChange | None = None
+    """None where the machine was in one state, the same in both runs as far as is known."""
     spread: float
     """Relative scatter of unchanged cases between the runs that their launches do not show."""
     cases: list[ComparedCase]

@@ -8,12 +8,14 @@ from scope.plan.case import Key
 
 STEADIEST = 8
 """So many cases are measured again to confirm a change that all cases share."""
+UNDECIDED = ("common change", "states differ")
+"""Verdicts on changes that two runs cannot tell from those of the machine."""
 
 
 def in_question(comparison: Comparison) -> list[Key]:
-    """Return the cases to measure again: those that are worse, and the steadiest that all became worse."""
+    """Return the cases to measure again: what is worse, and the steadiest of what the machine may explain."""
     worse = [case.key for case in comparison.cases if case.verdict == "worse"]
-    shared = [case for case in comparison.cases if case.verdict == "common change" and case.loss > 0]
+    shared = [case for case in comparison.cases if case.verdict in UNDECIDED and case.loss > 0]
     steadiest = sorted(shared, key=_width)[:STEADIEST]
     return list(dict.fromkeys([*worse, *(case.key for case in steadiest)]))
 
@@ -26,7 +28,7 @@ def confirmed(comparison: Comparison, again: PairedComparison) -> Comparison:
 
 
 def _in_light_of(case: ComparedCase, again: PairedCase | None) -> ComparedCase:
-    if again is None or case.verdict not in ("worse", "common change"):
+    if again is None or case.verdict not in ("worse", *UNDECIDED):
         return case
     words = _words(again)
     if again.verdict == "worse":

@@ -78,6 +78,9 @@ def _circumstances(machine: Machine) -> Facts:
         "governor": _each(machine, lambda host: host.governor or "unknown"),
         "turbo": _each(machine, lambda host: {True: "on", False: "off", None: "unknown"}[host.turbo]),
         "huge pages": _each(machine, lambda host: host.transparent_huge_pages),
+        "microcode": _each(machine, lambda host: host.microcode or "unknown"),
+        "mitigations": _each(machine, _mitigations),
+        "idle states": _each(machine, _idle_states),
         "Scope": machine.scope_version,
         **{f"environment {name}": value for name, value in machine.environment.items()},
     }
@@ -96,6 +99,17 @@ def _cores(host: Host) -> str:
         f"{processor.sockets} sockets, {processor.cores} cores, {processor.threads} threads, "
         f"{len(processor.usable)} usable{quota}"
     )
+
+
+def _mitigations(host: Host) -> str:
+    """Return what the kernel does about vulnerabilities of this processor."""
+    done = [f"{name}: {word}" for name, word in host.vulnerabilities.items() if word != "Not affected"]
+    return ", ".join(done) or ("none" if host.vulnerabilities else "unknown")
+
+
+def _idle_states(host: Host) -> str:
+    allowed = [state.name for state in host.idle_states if not state.disabled]
+    return " ".join([*allowed, f"({host.idle_governor})" if host.idle_governor else ""]).strip() or "unknown"
 
 
 def _links(host: Host) -> str:

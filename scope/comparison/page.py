@@ -9,7 +9,7 @@ from scope.comparison.comparison import Comparison
 from scope.comparison.efficiency import Efficiencies
 from scope.comparison.efficiency_figure import figure
 from scope.comparison.efficiency_table import share
-from scope.comparison.table import change, common_change, detectable
+from scope.comparison.table import change, common_change, detectable, states_differ
 
 
 def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> str:
@@ -22,7 +22,12 @@ def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> 
         lstrip_blocks=True,
     )
     environment.filters.update(
-        quantity=units.quantity, change=change, common_change=common_change, detectable=detectable, share=share
+        quantity=units.quantity,
+        change=change,
+        common_change=common_change,
+        detectable=detectable,
+        share=share,
+        states_differ=states_differ,
     )
     return environment.get_template("comparison.html").render(
         comparison=comparison, efficiencies=efficiencies, figure=figure(efficiencies) if efficiencies else None

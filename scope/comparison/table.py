@@ -11,14 +11,19 @@ from rich.text import Text
 
 from scope import units
 from scope.comparison.comparison import ComparedCase, Comparison, Verdict
+from scope.statistics.course import State
 
 LARGEST_SHOWN = 10.0
 """Larger detectable changes are all alike: nothing would have been seen."""
+
+SHOWN: tuple[Verdict, ...] = ("worse", "better", "inconclusive", "states differ")
+"""Verdicts of cases that differ or may differ."""
 
 _STYLES: dict[Verdict, str] = {
     "worse": "bold red",
     "better": "green",
     "inconclusive": "yellow",
+    "states differ": "yellow",
     "common change": "dim",
     "no difference": "dim",
     "incomparable": "dim",
@@ -27,7 +32,7 @@ _STYLES: dict[Verdict, str] = {
 
 def table(comparison: Comparison, every: bool = False) -> RenderableType:
     """Return a table of the cases that differ or may differ, or of all; the others are counted."""
-    shown = [case for case in comparison.cases if every or case.verdict in ("worse", "better", "inconclusive")]
+    shown = [case for case in comparison.cases if every or case.verdict in SHOWN]
     return Group(
         *_heading(comparison),
         *_common(comparison),
@@ -61,8 +66,24 @@ def common_change(comparison: Comparison) -> str:
     )
 
 
+def states_differ(comparison: Comparison) -> str:
+    """Say in which states the machine ran during the runs; empty where it ran in the same one."""
+    found = comparison.states
+    if found is None:
+        return ""
+    a, b = (" and ".join(_state(state) for state in states) for states in (found.a, found.b))
+    ratios = ", ".join(f"{measure} {ratio:.3g} times" for measure, ratio in found.sentinel.items())
+    took = f"; in the longest state of each, the sentinel took in B, compared with A: {ratios}" if ratios else ""
+    return f"The machine changed its state. A: {a}. B: {b}{took}."
+
+
+def _state(state: State) -> str:
+    speed = "in the fastest state" if state.factor == 1 else f"in a state {state.factor:.3g} times as slow"
+    return f"{state.share:.0%} {speed}"
+
+
 def _common(comparison: Comparison) -> Iterator[Text]:
-    if words := common_change(comparison):
+    for words in filter(None, (states_differ(comparison), common_change(comparison))):
         yield Text(f"{words}\n", style="bold yellow")
 
 

@@ -11,7 +11,6 @@ from scope.findings.read import context_of
 from scope.findings.run import find_all
 from scope.profiles.monitored_run import is_monitored
 from scope.rundirectory import FORMAT, RunDirectory, write_json
-from scope.statistics.course import course_of
 from scope.statistics.summary import Summaries
 
 Kind = Literal["run", "monitored", "campaign"]
@@ -29,8 +28,8 @@ def analyze(run: Path) -> None:
     """
     directory = RunDirectory(run)
     context = context_of(run)
-    course = course_of(context.samples)
-    write_json(directory.statistics, Summaries(format=FORMAT, summaries=context.summaries, course=course))
+    statistics = Summaries(format=FORMAT, summaries=context.summaries, course=context.course)
+    write_json(directory.statistics, statistics)
     write_json(directory.models, context.models)
     write_json(directory.findings, Findings(format=FORMAT, findings=find_all(context)))
 

@@ -13,6 +13,7 @@ from scope.models.derive import derive
 from scope.plan.plan import read as read_plan
 from scope.rundirectory import OutdatedError, Run, RunDirectory, read_json
 from scope.samples.reader import read as read_samples
+from scope.statistics.course import course_of
 from scope.statistics.summarise import summarise
 from scope.topology.topology import read as read_topology
 
@@ -32,10 +33,12 @@ def context_of(run: Path) -> Context:
     catalog = read_catalog(directory.benchmarks)
     samples = read_samples(run, catalog)
     machine = read_json(directory.machine, Machine)
-    summaries = summarise(samples, catalog)
+    course = course_of(samples)
+    summaries = summarise(samples, catalog, course)
     return Context(
         run=read_json(directory.run, Run),
         samples=samples,
+        course=course,
         summaries=summaries,
         models=derive(summaries, machine, samples, catalog),
         machine=machine,

@@ -38,7 +38,7 @@ def check(host: Host, folder: Path) -> Iterator[Check]:
     yield _minimum_configuration(host)
     yield _clock(host)
     yield _governor(host)
-    yield _load(host)
+    yield _run_queue(host)
     if any(link.kind == "infiniband" for link in host.links):
         yield _memory_lock()
     yield _copy_between_processes()
@@ -87,10 +87,11 @@ def _governor(host: Host) -> Check:
     return Check("frequency governor", ok, found, "" if ok else "cpupower frequency-set -g performance (as root)")
 
 
-def _load(host: Host) -> Check:
-    ok = host.load < 0.5 * max(1, len(host.processor.usable))
+def _run_queue(host: Host) -> Check:
+    queue = host.run_queue or 0.0
+    ok = queue < 0.5 * max(1, len(host.processor.usable))
     advice = "" if ok else "others work here too; wait for an idle machine"
-    return Check("load", ok, f"{host.load:g} runnable in the last minute", advice)
+    return Check("run queue", ok, f"{queue:g} other processes running or waiting for a processor", advice)
 
 
 def _memory_lock() -> Check:

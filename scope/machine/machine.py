@@ -63,6 +63,15 @@ class Processor(Strict):
         return processors.limited(cores, self.quota_processors)
 
 
+class IdleState(Strict):
+    """A state in which an idle processor sleeps (C-state)."""
+
+    name: str
+    latency_s: float
+    """Time to leave it, as the kernel assumes."""
+    disabled: bool
+
+
 class Host(Strict):
     """One node."""
 
@@ -84,6 +93,17 @@ class Host(Strict):
     """One-minute load average before the run: volatile."""
     run_queue: float | None = None
     """Other processes that were running or waiting for a processor just before the run: volatile."""
+    microcode: str = ""
+    """Of the first processor; empty where the kernel does not say."""
+    vulnerabilities: dict[str, str] = {}
+    """What the kernel does about each; mitigations cost time in system calls and interrupts."""
+    idle_governor: str = ""
+    """What chooses among the idle states; empty where the kernel shows none."""
+    idle_states: list[IdleState] = []
+    """Of the first processor, the lightest first; none where the kernel shows none."""
+    throttle_counts: dict[str, int] = {}
+    """How often heat slowed `core`s (all together) and the `package` (the one with the most) since the system
+    started; empty where the kernel does not count."""
     boot_id: str
     """Tells whether two hosts are one kernel."""
 

@@ -47,6 +47,11 @@ def probe(root: Path = Path("/")) -> dict[str, Any]:
         "transparent_huge_pages": transparent_huge_pages(root),
         "load": float((text_of(root / "proc/loadavg").split() or ["0"])[0]),
         "run_queue": run_queue(root),
+        "microcode": _cpuinfo(root).get("microcode") or text_of(_first_cpu(root) / "microcode/version"),
+        "vulnerabilities": vulnerabilities(root),
+        "idle_governor": idle_governor(root),
+        "idle_states": idle_states(root),
+        "throttle_counts": throttle_counts(root),
         "boot_id": text_of(root / "proc/sys/kernel/random/boot_id"),
     }
 
@@ -144,6 +149,41 @@ def turbo(root: Path) -> bool | None:
     if boost := text_of(cpu / "cpufreq/boost"):
         return boost == "1"
     return None
+
+
+def vulnerabilities(root: Path) -> dict[str, str]:
+    """Return what the kernel says of each vulnerability of the processor that it knows."""
+    folder = root / "sys/devices/system/cpu/vulnerabilities"
+    return {file.name: text_of(file) for file in sorted(folder.glob("*"))}
+
+
+def idle_governor(root: Path) -> str:
+    """Return the name of what chooses among the idle states; empty where the kernel shows none."""
+    folder = root / "sys/devices/system/cpu/cpuidle"
+    return text_of(folder / "current_governor_ro") or text_of(folder / "current_governor")
+
+
+def idle_states(root: Path) -> list[dict[str, Any]]:
+    """Return the idle states of the first processor, the lightest first."""
+    folders = (_first_cpu(root) / "cpuidle").glob("state[0-9]*")
+    return [
+        {
+            "name": text_of(folder / "name"),
+            "latency_s": number_of(folder / "latency") * 1e-6,
+            "disabled": text_of(folder / "disable") == "1",
+        }
+        for folder in sorted(folders, key=lambda folder: int(folder.name.removeprefix("state")))
+    ]
+
+
+def throttle_counts(root: Path) -> dict[str, int]:
+    """Return how often heat slowed the cores together, and the package with the most; empty if not counted."""
+    counted = {}
+    for what, together in (("core", sum), ("package", max)):
+        files = (root / "sys/devices/system/cpu").glob(f"cpu[0-9]*/thermal_throttle/{what}_throttle_count")
+        if counts := [number_of(file) for file in files]:
+            counted[what] = together(counts)
+    return counted
 
 
 def transparent_huge_pages(root: Path) -> str:

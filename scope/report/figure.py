@@ -16,7 +16,7 @@ from scope.catalog.benchmark import Value
 from scope.catalog.catalog import Catalog, phrase
 from scope.plan.placement import ALL, Placement
 from scope.report.order import factors
-from scope.report.wording import PLACEMENTS, definition, is_share
+from scope.report.wording import MIXED, PLACEMENTS, definition, is_share, marked
 from scope.statistics.summary import Summary
 
 LOWEST_SHARE = -1.0
@@ -32,6 +32,11 @@ class Table:
 
     columns: list[str]
     rows: list[list[str]]
+
+    @property
+    def mixes_states(self) -> bool:
+        """Whether a figure in it mixes states of the machine."""
+        return any(MIXED in cell for row in self.rows for cell in row)
 
 
 @dataclass(frozen=True)
@@ -114,10 +119,12 @@ def origins(summaries: Iterable[Summary]) -> list[str]:
 
 
 def shown(summary: Summary) -> str:
-    """Return the median of a summary with its interval in words; shares in percent."""
+    """Return the median of a summary with its interval in words; shares in percent; mixtures of states marked."""
     if is_share(summary.metric):
-        return units.share(summary.median, summary.ci_low, summary.ci_high)
-    return units.interval(summary.median, summary.ci_low, summary.ci_high, summary.unit)
+        text = units.share(summary.median, summary.ci_low, summary.ci_high)
+    else:
+        text = units.interval(summary.median, summary.ci_low, summary.ci_high, summary.unit)
+    return marked(text, summary.state_mixture)
 
 
 def label(catalog: Catalog, benchmark: str, name: str, value: Value) -> str:

@@ -54,6 +54,10 @@ PLACEMENTS = {
 SEVERITIES = {"error": "Error", "warning": "Warning", "advice": "Advice", "information": "Information"}
 """Names of the severities, worst first."""
 
+MIXED = "†"
+"""Stands behind a figure that mixes states of the machine."""
+MIXED_NOTE = f"{MIXED} mixes states of the machine in which the figure differs by more than 10 %"
+
 INTRODUCTIONS = {
     "node": "Processors, memory and disk of one host of each type: the reference for all levels above.",
     "network": "Messages between two processes without MPI, over each protocol: the limit of any MPI library.",
@@ -69,6 +73,11 @@ INTRODUCTIONS = {
 def definition(name: str) -> str:
     """Return the short name of a definition of time."""
     return DEFINITIONS.get(name, name.replace("_", " "))
+
+
+def marked(text: str, mixes_states: bool) -> str:
+    """Return the text of a figure, with the mark where it mixes states of the machine."""
+    return f"{text} {MIXED}" if mixes_states else text
 
 
 def is_share(name: str) -> bool:

@@ -16,10 +16,11 @@ from scope.plan.case import Batch
 from scope.plan.plan import Launch
 from scope.plan.plan import read as read_plan
 from scope.rundirectory import FORMAT, Run, RunDirectory, explain, format_of, read_json, refuse_future
-from scope.samples.records import CaseRecord, EndRecord, LaunchRecord, Origin, Record
+from scope.samples.records import CaseRecord, EndRecord, LaunchRecord, Origin, Record, SentinelRecord
 from scope.samples.samples import CaseSamples, CutLine, DamagedLine, Samples, SamplesKey, join, joined
 
-_RECORD: TypeAdapter[LaunchRecord | CaseRecord | EndRecord] = TypeAdapter(Record)
+AnyRecord = LaunchRecord | CaseRecord | SentinelRecord | EndRecord
+_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(Record)
 
 
 def read(run_directory: Path, catalog: Catalog) -> Samples:
@@ -34,6 +35,7 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     old = format_of(run.run) < FORMAT
     launches: dict[tuple[int, int], LaunchRecord] = {}
     ends: list[EndRecord] = []
+    sentinels: list[SentinelRecord] = []
     cases: list[CaseSamples] = []
     cut_line = None
     damaged: list[DamagedLine] = []
@@ -47,6 +49,8 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
                 launches[record.launch, record.attempt] = record
             elif isinstance(record, EndRecord):
                 ends.append(record)
+            elif isinstance(record, SentinelRecord):
+                sentinels.append(record)
             else:
                 cases.append(_join(record, launches, planned, catalog))
         except ValueError as error:  # also pydantic's ValidationError
@@ -59,6 +63,7 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
         ends=ends,
         cases=_joined(_last_that_was_ok(cases), planned, run.samples),
         failures=[case for case in cases if not case.ok],
+        sentinels=sentinels,
         cut_line=cut_line,
         damaged=damaged,
     )
@@ -78,7 +83,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
             yield index + 1, line, index < len(lines) - 1
 
 
-def _parse(where: str, line: bytes, may_be_cut: bool, old: bool) -> LaunchRecord | CaseRecord | EndRecord | None:
+def _parse(where: str, line: bytes, may_be_cut: bool, old: bool) -> AnyRecord | None:
     """Validate one line; None when it was cut.
 
     Raises ValueError with the reason, UsageError for a future format.

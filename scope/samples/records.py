@@ -1,7 +1,8 @@
 """The lines of `samples.jsonl`, as the native program and the supervisor write them.
 
 A `launch` line opens every start of the native program and says where its processes ran and how good the
-clock was; a `case` line holds all raw times of one case in that launch. Times are seconds.
+clock was; a `case` line holds all raw times of one case in that launch; a `sentinel` line says how long a fixed
+workload took between two cases. Times are seconds.
 """
 
 from __future__ import annotations
@@ -225,6 +226,9 @@ class Disturbances(Strict):
     """A page had to be read from a disk."""
     migrations: OverRanks | None = None
     """A rank went to another processor; None where the kernel does not tell."""
+    waited_s: float | None = None
+    """That the rank with the most was ready and another process had its processor; None where the kernel does not
+    tell."""
     steal_s: float
     """Processor time that a hypervisor withheld, over all processors of the host with the most."""
 
@@ -267,4 +271,25 @@ class CaseRecord(Line):
         return self
 
 
-Record = Annotated[LaunchRecord | CaseRecord | EndRecord, Field(discriminator="record")]
+class SentinelRecord(Line):
+    """How long a small fixed workload took between two cases: the same work all along a run.
+
+    Launches whose ranks share processors have none.
+    """
+
+    record: Literal["sentinel"]
+    launch: Count
+    attempt: Count
+    started_unix_s: Unix
+    duration_s: Elapsed
+    """Everything on rank 0, preparation included."""
+    ranks_kept: list[Rank]
+    arithmetic_s: list[Elapsed]
+    """Dependent operations in registers; one value per kept rank."""
+    memory_s: list[Elapsed]
+    """Dependent loads from a buffer beyond the second-level cache; one value per kept rank."""
+    ping_pong_s: Elapsed | None = None
+    """Round trips of rank 0 with the next rank of its host; None where its host has no other."""
+
+
+Record = Annotated[LaunchRecord | CaseRecord | SentinelRecord | EndRecord, Field(discriminator="record")]

@@ -14,10 +14,12 @@ from scope.plan.case import Batch, Case, Key
 from scope.samples.records import (
     CaseRecord,
     ClockSynchronization,
+    Disturbances,
     EndRecord,
     LaunchRecord,
     Origin,
     RankState,
+    SentinelRecord,
     Series,
     Status,
     Verification,
@@ -222,6 +224,8 @@ class Visit:
     started_unix_s: float
     duration_s: float
     """Preparation, warm-up and verification included."""
+    disturbances: Disturbances | None = None
+    """None in runs of before they were recorded, and where nothing was sampled."""
 
 
 @dataclass(frozen=True)
@@ -291,6 +295,8 @@ class Samples:
     """One for each case of each launch: of each visit the last attempt that was ok, else the last one."""
     failures: list[CaseSamples] = field(default_factory=list)
     """Every visit of every attempt that was not ok, repeated with success later or not."""
+    sentinels: list[SentinelRecord] = field(default_factory=list)
+    """In the order in which they were measured; none in runs of before there was a sentinel."""
     cut_line: CutLine | None = None
     damaged: list[DamagedLine] = field(default_factory=list)
 
@@ -315,7 +321,7 @@ def join(
         origin=origin,
         launch=record.launch,
         attempt=record.attempt,
-        visits=[Visit(record.position, record.started_unix_s, record.duration_s)],
+        visits=[Visit(record.position, record.started_unix_s, record.duration_s, record.disturbances)],
         status=record.status,
         reason=record.reason,
         stopped=record.stopped,

@@ -2,29 +2,37 @@
 
 Every visit to a case says how fast the machine was at that moment, compared with the other visits to that case.
 All visits together are a series over the whole run, in which a change of frequency or a neighbour on the host
-stands out although each case was seen for milliseconds only.
+stands out although each case was seen for milliseconds only. Where the cases do not tell, because a state concerns
+few of them, or because each was visited in one state only, the sentinel does: it is the same work all along.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr
 
-from scope.samples.samples import Booleans, CaseSamples, Floats, Integers, Samples
+from scope.plan.case import Batch
+from scope.samples.records import SentinelRecord
+from scope.samples.samples import Booleans, CaseSamples, Floats, Integers, Samples, Visit
 from scope.statistics.definitions import series_of, times_under
 from scope.statistics.dependence import lag_one
 from scope.strict import Strict
 
 FEWEST_VISITS = 3
 """Of a case: its typical time must be known."""
-FEWEST_IN_A_BIN, MOST_IN_A_BIN = 5, 20
-"""Visits whose median is one moment of the course."""
+VISITS_IN_A_BIN = 5, 20
+"""The fewest and the most visits whose median is one moment of the course."""
+SENTINELS_IN_A_BIN = 3, 5
+"""The same of the sentinel, whose work is always the same."""
 BINS = 40
 """Of a short run; a long one has more."""
 FEWEST_BINS = 8
+SHORTEST = 2
+"""Moments that a state lasts at least; what passes sooner is an interruption."""
 SMALLEST_STEP = 0.15
 """Logarithm of the factor between two states; less is the difference between launches."""
 CLEAR = 4.0
@@ -35,18 +43,25 @@ ALIKE = 0.02
 """Significance of the dependence of launches."""
 MOST = 0.85
 """Share of the moments of a state that keep away from the other; the rest may belong to a change."""
-SMALLEST_SHARE = 0.02
+SMALLEST_SHARE = 0.05
 ROUNDS = 20
 PENALTY = 3.0
+
+
+Measure = Literal["arithmetic", "memory", "ping-pong"]
+MEASURES: tuple[Measure, ...] = ("arithmetic", "memory", "ping-pong")
+"""Of the sentinel."""
 
 
 class State(Strict):
     """A speed of the machine."""
 
     factor: float
-    """How many times as long as in the fastest state the typical case takes."""
+    """How many times as long as in the fastest state everything takes that shows the states (`shown_by`)."""
     share: float
-    """Of the visits of the run."""
+    """Of the time of the run."""
+    sentinel_s: dict[Measure, float] = {}
+    """The sentinel's median times in this state; without the measures that the run does not have."""
 
 
 class Period(Strict):
@@ -58,13 +73,25 @@ class Period(Strict):
     end_unix_s: float
 
 
+class Moment(Strict):
+    """A few successive visits to cases."""
+
+    unix_s: float
+    factor: float
+    """How many times as long as typical of them they took; of two states that they show, as in the fastest."""
+
+
 class Course(Strict):
     """The course of a run."""
 
     states: list[State]
     """The fastest first; one where the machine did not change, none where too little was measured to say."""
+    shown_by: Measure | Literal["cases"] = "cases"
+    """Where the states are seen: in the visits to the cases, or in a measure of the sentinel."""
     periods: list[Period]
     """One after another; each ends where the next begins."""
+    moments: list[Moment] = []
+    """The visits to the cases along the run; none where there are too few."""
     launch_correlation: float | None
     """Rank correlation of the levels of successive launches; None for too few launches."""
     launches_dependent: bool
@@ -82,9 +109,13 @@ class Course(Strict):
                 return period.state
         return self.periods[-1].state if self.periods else 0
 
+    def state_during(self, visit: Visit | SentinelRecord) -> int:
+        """Return the state of the machine in the middle of a visit to a case, or of the sentinel."""
+        return self.state_at(visit.started_unix_s + visit.duration_s / 2)
+
     def states_of(self, case: CaseSamples) -> list[int]:
         """Return the state of the machine during each visit to a case."""
-        return [self.state_at(visit.started_unix_s + visit.duration_s / 2) for visit in case.visits]
+        return [self.state_during(visit) for visit in case.visits]
 
 
 @dataclass(frozen=True)
@@ -96,13 +127,87 @@ class _Levels:
     unix_s: Floats
     log_time: Floats
 
+    @classmethod
+    def of(cls, found: list[tuple[int, int, float, float]]) -> _Levels:
+        """Put visits (case, launch, time, logarithm of what they took) in order."""
+        columns = list(zip(*sorted(found, key=lambda each: each[2]), strict=True)) or [(), (), (), ()]
+        return cls(
+            case=np.array(columns[0], dtype=np.int64),
+            launch=np.array(columns[1], dtype=np.int64),
+            unix_s=np.array(columns[2], dtype=np.float64),
+            log_time=np.array(columns[3], dtype=np.float64),
+        )
+
 
 def course_of(samples: Samples) -> Course:
-    """Return the course of a run: its states and the dependence of its launches."""
+    """Return the course of a run: its states and the dependence of its launches.
+
+    States are those of the cases. Where these show none, they are those of the measure of the sentinel in which
+    they are farthest apart.
+    """
     levels = _levels(samples)
     correlation, dependent = _launch_dependence(levels)
-    states, periods = _states(levels)
-    return Course(states=states, periods=periods, launch_correlation=correlation, launches_dependent=dependent)
+    shown_by: Measure | Literal["cases"] = "cases"
+    states, periods, moments = _states(levels, *VISITS_IN_A_BIN)
+    by_cases = len(states) > 1
+    for measure in MEASURES if not by_cases else ():
+        seen, during, _ = _states(_sentinel_levels(samples, measure), *SENTINELS_IN_A_BIN)
+        if len(seen) > len(states) or (len(seen) > 1 and seen[1].factor > states[1].factor):
+            states, periods, shown_by = seen, during, measure
+    course = Course(
+        states=states,
+        shown_by=shown_by,
+        periods=periods,
+        moments=moments,
+        launch_correlation=correlation,
+        launches_dependent=dependent,
+    )
+    return course.model_copy(update={"states": _with_sentinel(course, samples.sentinels)})
+
+
+def seconds_of(sentinel: SentinelRecord, measure: Measure) -> float | None:
+    """Return how long a measure of the sentinel took on the slowest kept rank; None where it was not taken."""
+    times = {"arithmetic": sentinel.arithmetic_s, "memory": sentinel.memory_s}
+    return sentinel.ping_pong_s if measure == "ping-pong" else max(times[measure], default=None)
+
+
+def _with_sentinel(course: Course, sentinels: list[SentinelRecord]) -> list[State]:
+    """Return the states with the sentinel's median times in each."""
+    seen: dict[tuple[int, Measure], list[float]] = defaultdict(list)
+    for one in sentinels:
+        for measure in MEASURES:
+            seconds = seconds_of(one, measure)
+            if seconds is not None:
+                seen[course.state_during(one), measure].append(seconds)
+    return [
+        state.model_copy(
+            update={
+                "sentinel_s": {
+                    measure: float(np.median(seen[number, measure]))
+                    for measure in MEASURES
+                    if (number, measure) in seen
+                }
+            }
+        )
+        for number, state in enumerate(course.states)
+    ]
+
+
+def _sentinel_levels(samples: Samples, measure: Measure) -> _Levels:
+    """Return a measure of the sentinel as visits; what it takes may depend on the ranks of a launch."""
+    batches: dict[tuple[int, int], Batch] = {(one.launch, one.attempt): one.batch for one in samples.launches}
+    numbers: dict[Batch | None, int] = {}
+    found = [
+        (
+            numbers.setdefault(batches.get((one.launch, one.attempt)), len(numbers)),
+            one.launch,
+            one.started_unix_s + one.duration_s / 2,
+            float(np.log(seconds)),
+        )
+        for one in samples.sentinels
+        if (seconds := seconds_of(one, measure))
+    ]
+    return _Levels.of(found)
 
 
 def _levels(samples: Samples) -> _Levels:
@@ -117,14 +222,7 @@ def _levels(samples: Samples) -> _Levels:
         ]
         if len(own) >= FEWEST_VISITS:
             found += own
-    found.sort(key=lambda each: each[2])
-    columns = list(zip(*found, strict=True)) or [(), (), (), ()]
-    return _Levels(
-        case=np.array(columns[0], dtype=np.int64),
-        launch=np.array(columns[1], dtype=np.int64),
-        unix_s=np.array(columns[2], dtype=np.float64),
-        log_time=np.array(columns[3], dtype=np.float64),
-    )
+    return _Levels.of(found)
 
 
 def _visit_levels(one: CaseSamples) -> list[float | None]:
@@ -157,11 +255,12 @@ def _relative_to_case(levels: _Levels) -> Floats:
     return relative
 
 
-def _states(levels: _Levels) -> tuple[list[State], list[Period]]:
+def _states(levels: _Levels, fewest: int, most: int) -> tuple[list[State], list[Period], list[Moment]]:
+    """Return the states that visits show, their periods, and the moments, each of `fewest` to `most` visits."""
     count = levels.case.size
-    size = min(max(count // BINS, FEWEST_IN_A_BIN), MOST_IN_A_BIN)
+    size = min(max(count // BINS, fewest), most)
     if count < FEWEST_BINS * size:
-        return [], []
+        return [], [], []
     bins = np.minimum(np.arange(count) // size, count // size - 1)  # the rest belongs to the last one
     course = _course(levels, bins)
     noise = max(1.4826 * float(np.median(np.abs(np.diff(course)))) / 2**0.5, 1e-4)
@@ -170,12 +269,24 @@ def _states(levels: _Levels) -> tuple[list[State], list[Period]]:
     slow = _slower(heights)
     begin, end = float(levels.unix_s[0]), float(levels.unix_s[-1])
     step = float(np.median(heights[slow]) - np.median(heights[~slow])) if slow.any() else 0.0
-    gap = float(np.quantile(heights[slow], 1 - MOST) - np.quantile(heights[~slow], MOST)) if slow.any() else 0.0
+    gap = float(np.quantile(course[slow], 1 - MOST) - np.quantile(course[~slow], MOST)) if slow.any() else 0.0
     shares = [float(np.mean(~slow)), float(np.mean(slow))]
     if gap < max(SMALLEST_STEP, CLEAR * noise, DISTINCT * step) or min(shares) < SMALLEST_SHARE:
-        return [State(factor=1.0, share=1.0)], [Period(state=0, begin_unix_s=begin, end_unix_s=end)]
-    states = [State(factor=1.0, share=shares[0]), State(factor=float(np.exp(step)), share=shares[1])]
-    return states, _periods(levels.unix_s, bins, slow)
+        whole = Period(state=0, begin_unix_s=begin, end_unix_s=end)
+        return [State(factor=1.0, share=1.0)], [whole], _moments(levels.unix_s, bins, course)
+    periods = _periods(levels.unix_s, bins, slow)
+    share = sum(one.end_unix_s - one.begin_unix_s for one in periods if one.state == 1) / (end - begin)
+    states = [State(factor=1.0, share=1 - share), State(factor=float(np.exp(step)), share=share)]
+    return states, periods, _moments(levels.unix_s, bins, course - np.median(heights[~slow]))
+
+
+def _moments(unix_s: Floats, bins: Integers, course: Floats) -> list[Moment]:
+    begin = float(unix_s[0])
+    after_s = _medians(unix_s - begin, bins)
+    return [
+        Moment(unix_s=begin + after, factor=float(np.exp(level)))
+        for after, level in zip(after_s.tolist(), course.tolist(), strict=True)
+    ]
 
 
 def _course(levels: _Levels, bins: Integers) -> Floats:
@@ -214,15 +325,16 @@ def _medians(values: Floats, group: Integers) -> Floats:
 def _segments(values: Floats, penalty: float) -> Integers:
     """Return the number of the segment of each value: the exact segmentation by squares with a cost per segment.
 
-    Optimal partitioning (Jackson et al. 2005, IEEE Signal Processing Letters 12 (2), 105-108).
+    A segment has at least `SHORTEST` values, as has the series. Optimal partitioning (Jackson et al. 2005, IEEE
+    Signal Processing Letters 12 (2), 105-108).
     """
     count = values.size
     sums, squares = (np.concatenate([[0.0], np.cumsum(each)]) for each in (values, values**2))
-    best = np.zeros(count + 1)
+    best = np.full(count + 1, np.inf)
     best[0] = -penalty
     last = np.zeros(count + 1, dtype=np.int64)
-    for end in range(1, count + 1):
-        begin = np.arange(end)
+    for end in range(SHORTEST, count + 1):
+        begin = np.arange(end - SHORTEST + 1)
         total = sums[end] - sums[begin]
         cost = best[begin] + squares[end] - squares[begin] - total**2 / (end - begin) + penalty
         last[end] = int(np.argmin(cost))

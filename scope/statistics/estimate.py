@@ -11,6 +11,8 @@ class Estimate(Strict):
     value: float
     low: float | None = None
     high: float | None = None
+    mixes_states: bool = False
+    """Whether it rests on a case whose figures mix states of the machine."""
 
     @classmethod
     def exact(cls, value: float) -> Estimate:
@@ -23,6 +25,7 @@ class Estimate(Strict):
             value=self.value * factor,
             low=None if self.low is None else self.low * factor,
             high=None if self.high is None else self.high * factor,
+            mixes_states=self.mixes_states,
         )
 
     def as_rate(self, amount: float) -> Estimate:
@@ -31,4 +34,5 @@ class Estimate(Strict):
             value=amount / self.value,
             low=amount / self.high if self.high else None,
             high=amount / self.low if self.low else None,
+            mixes_states=self.mixes_states,
         )

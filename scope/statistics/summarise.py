@@ -12,7 +12,7 @@ import numpy as np
 from scope.catalog.benchmark import Definition, Metric
 from scope.catalog.catalog import Catalog
 from scope.catalog.catalog import read as read_catalog
-from scope.rundirectory import OutdatedError, RunDirectory, read_json
+from scope.rundirectory import FORMAT, OutdatedError, RunDirectory, read_json
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import CaseSamples, Floats, Samples, Times
 from scope.statistics.course import Course, course_of
@@ -44,23 +44,30 @@ class Collected:
     launches_dependent: bool
 
 
-def read_summaries(run: Path) -> list[Summary]:
+def read_statistics(run: Path) -> Summaries:
     """Return the statistics of a run: from its file; derived in memory where that is of an earlier format."""
     directory = RunDirectory(run)
     try:
-        return read_json(directory.statistics, Summaries).summaries
+        return read_json(directory.statistics, Summaries)
     except OutdatedError:
         catalog = read_catalog(directory.benchmarks)
-        return summarise(read_samples(run, catalog), catalog)
+        samples = read_samples(run, catalog)
+        course = course_of(samples)
+        return Summaries(format=FORMAT, summaries=summarise(samples, catalog, course), course=course)
 
 
-def summarise(samples: Samples, catalog: Catalog) -> list[Summary]:
+def read_summaries(run: Path) -> list[Summary]:
+    """Return the summaries of a run."""
+    return read_statistics(run).summaries
+
+
+def summarise(samples: Samples, catalog: Catalog, course: Course | None = None) -> list[Summary]:
     """Summarise all cases, in the order in which they first ran.
 
     Rates are derived from the times. A rate of work that a case does not do (the bandwidth of an empty message)
-    has no summary. Raises UsageError for a case of an undeclared benchmark.
+    has no summary. Raises UsageError for a case of an undeclared benchmark. `course`: where it is known already.
     """
-    course = course_of(samples)
+    course = course or course_of(samples)
     summaries: list[Summary] = []
     for launches in samples.by_case().values():
         ordered = sorted(launches, key=lambda one: one.launch)

@@ -79,10 +79,20 @@ class Summary(Case):
     """Whether successive launches of the run were alike: the interval then holds for the time of the run only."""
 
     @property
+    def state_factor(self) -> float | None:
+        """How many times as long the case takes in the slowest state of the machine as in the fastest.
+
+        None where it was not measured in both.
+        """
+        known = [median for median in self.state_medians if median]
+        if len(known) < max(len(self.state_medians), 2):
+            return None
+        return known[-1] / known[0] if self.better == "lower" else known[0] / known[-1]
+
+    @property
     def state_mixture(self) -> bool:
         """Whether the figures mix states of the machine in which they differ."""
-        known = [median for median in self.state_medians if median]
-        return len(known) > 1 and max(known) > STATES_DIFFER * min(known)
+        return (self.state_factor or 1.0) > STATES_DIFFER
 
     @property
     def samples_key(self) -> SamplesKey:
@@ -104,7 +114,7 @@ class Summary(Case):
         """The median with its interval; raises ValueError where there is no median."""
         if self.median is None:
             raise ValueError(f"{self.metric} of {self.label}: has no median")
-        return Estimate(value=self.median, low=self.ci_low, high=self.ci_high)
+        return Estimate(value=self.median, low=self.ci_low, high=self.ci_high, mixes_states=self.state_mixture)
 
 
 def headlines(summaries: Iterable[Summary]) -> list[Summary]:

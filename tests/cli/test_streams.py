@@ -104,6 +104,7 @@ def circle(folder: Path) -> list[str]:
         (no_number, "x.toml: time_s = NaN"),
         (null_character, "x.toml: name = "),
         (circle, "x.toml: cannot be read: Too many levels of symbolic links"),
+        (lambda _: ["--lab"], "scope --lab: must be followed by the name of a lab and a command"),
         (lambda _: ["run", "--hosts", ""], "scope: --hosts: must not be followed by an empty value"),
         (lambda _: ["tune", "linpack", "--blocks="], "scope: --blocks: must not be followed by an empty value"),
         (lambda _: ["soak", "--for", "", "--", "true"], "scope: --for: must not be followed by an empty value"),

@@ -11,6 +11,7 @@ from scope.machine.machine import Machine
 from scope.plan.case import Case
 from scope.plan.placement import Placement
 from scope.rundirectory import FORMAT, RunDirectory, write_json
+from scope.statistics.course import Course, Period, State
 from scope.statistics.summary import Summary
 from tests import golden_run
 from tests.declared import catalog, described
@@ -58,15 +59,30 @@ def summary(number: int, medians: Any, **changes: Any) -> Summary:
     )
 
 
-def write(path: Path, summaries: list[Summary], machine: dict[str, Any] | None = None) -> Path:
-    """Write the two files."""
+def write(
+    path: Path, summaries: list[Summary], machine: dict[str, Any] | None = None, course: Course | None = None
+) -> Path:
+    """Write the files that a comparison reads."""
     path.mkdir(parents=True, exist_ok=True)
     directory = RunDirectory(path)
-    write_json(directory.statistics, {"format": FORMAT, "summaries": summaries})
+    write_json(directory.statistics, {"format": FORMAT, "summaries": summaries, "course": course})
     names = {one.benchmark for one in summaries} | {"mpi.latency", *LIMITS}
     write_json(directory.benchmarks, described(*names))
     write_json(directory.machine, Machine.model_validate(machine or golden_run.machine()))
     return path
+
+
+def course(arithmetic_s: float = 2e-3, slow_share: float = 0.0, factor: float = 2.0) -> Course:
+    """Return the course of a run of 100 s whose first part is in the fastest state."""
+    states = [State(factor=1.0, share=1 - slow_share, sentinel_s={"arithmetic": arithmetic_s})]
+    if slow_share:
+        states.append(State(factor=factor, share=slow_share, sentinel_s={"arithmetic": factor * arithmetic_s}))
+    ends = [100 * (1 - slow_share), 100.0]
+    periods = [
+        Period(state=number, begin_unix_s=[0.0, ends[0]][number], end_unix_s=ends[number])
+        for number in range(len(states))
+    ]
+    return Course(states=states, periods=periods, launch_correlation=None, launches_dependent=False)
 
 
 def drawn(random: np.random.Generator, cases: int, launches: int, noise: float, steps: dict[int, float]) -> Any:

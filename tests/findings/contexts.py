@@ -14,6 +14,7 @@ from scope.machine.machine import Host, Link
 from scope.models.derive import derive
 from scope.samples.records import LaunchRecord
 from scope.samples.samples import CaseSamples, Samples, Times
+from scope.statistics.course import course_of
 from scope.statistics.summarise import summarise
 from scope.statistics.summary import Summary
 from tests.models.curves import noisy, summary
@@ -43,10 +44,17 @@ def with_times(context: Context, change: Callable[[Times], Times]) -> Context:
     def changed(case: CaseSamples) -> CaseSamples:
         return replace(case, times=[change(times) for times in case.times])
 
-    samples = replace(context.samples, cases=[changed(case) for case in context.samples.cases])
-    summaries = summarise(samples, context.catalog)
+    return derived_again(
+        context, replace(context.samples, cases=[changed(case) for case in context.samples.cases])
+    )
+
+
+def derived_again(context: Context, samples: Samples) -> Context:
+    """Return the context of a run with these samples."""
+    course = course_of(samples)
+    summaries = summarise(samples, context.catalog, course)
     models = derive(summaries, context.machine, samples, context.catalog)
-    return replace(context, samples=samples, summaries=summaries, models=models)
+    return replace(context, samples=samples, course=course, summaries=summaries, models=models)
 
 
 def with_summaries(context: Context, summaries: list[Summary]) -> Context:

@@ -11,11 +11,12 @@ from scope.findings.run import find_all
 from scope.findings.run.context import Context
 from scope.plan.placement import Placement
 from scope.rundirectory import Lack, Skipped
-from scope.samples.records import LaunchRecord
-from scope.samples.samples import CutLine, DamagedLine, Times
+from scope.samples.records import Disturbances, LaunchRecord, OverRanks
+from scope.samples.samples import CaseSamples, CutLine, DamagedLine, Times
 from tests.findings.contexts import (
     Change,
     between_hosts,
+    derived_again,
     exchanges,
     latencies,
     noisy,
@@ -67,14 +68,6 @@ def cores(allowed: list[int] | None, placement: str = "core") -> Change:
     return lambda context: with_launches(context, changed)
 
 
-def built(context: Context, before_s: float) -> Context:
-    """The native program was compiled so long before the run."""
-    build = context.machine.build
-    assert build is not None
-    then = build.model_copy(update={"built_unix_s": context.run.started_unix_s - before_s})
-    return replace(context, machine=context.machine.model_copy(update={"build": then}))
-
-
 def sorted_times(times: Times) -> Times:
     order = np.argsort(times.elapsed_s.max(axis=0))
     order = np.concatenate([np.flatnonzero(times.warmup), order[~times.warmup[order]]])
@@ -104,6 +97,46 @@ def below_minimum(context: Context) -> Context:
 
 def nothing_skipped(context: Context) -> Context:
     return replace(context, run=context.run.model_copy(update={"skipped": []}))
+
+
+def slow_half(factor: float) -> Change:
+    """The machine is slower by a factor in the later half of the run."""
+
+    def change(context: Context) -> Context:
+        half = len(context.samples.launches) // 2
+
+        def slowed(case: CaseSamples) -> CaseSamples:
+            if case.launch <= half:
+                return case
+            return replace(
+                case, times=[replace(times, elapsed_s=factor * times.elapsed_s) for times in case.times]
+            )
+
+        return derived_again(
+            context, replace(context.samples, cases=[slowed(case) for case in context.samples.cases])
+        )
+
+    return change
+
+
+def disturbed(every: int, waited_s: float = 0.0, steal_s: float = 0.0) -> Change:
+    """In every so-many-th visit of 0.1 s a rank waited for its processor, or processors were stolen."""
+
+    def change(context: Context) -> Context:
+        def seen(number: int, case: CaseSamples) -> CaseSamples:
+            amount = 1 if number % every == 0 else 0
+            counts = Disturbances(
+                voluntary_switches=OverRanks(sum=50, maximum=50),
+                involuntary_switches=OverRanks(sum=9, maximum=9),
+                major_faults=OverRanks(sum=0, maximum=0),
+                waited_s=amount * waited_s,
+                steal_s=amount * steal_s,
+            )
+            return replace(case, visits=[replace(visit, disturbances=counts) for visit in case.visits])
+
+        return with_samples(context, cases=[seen(n, case) for n, case in enumerate(context.samples.cases)])
+
+    return change
 
 
 def half_done(context: Context) -> Context:
@@ -207,15 +240,15 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
     ),
     "machine_busy": (
         "machine-busy",
-        [lambda c: with_host(c, run_queue=6.0), lambda c: built(with_host(c, load=6.0), before_s=600)],
+        [lambda c: with_host(c, run_queue=6.0)],
         [
             as_it_is,
             lambda c: with_host(c, run_queue=1.0),
             lambda c: with_host(c, load=6.0, run_queue=0.0),
-            lambda c: built(with_host(c, load=6.0), before_s=5),
         ],
     ),
     "minimum_configuration": ("below-minimum-configuration", [below_minimum], [as_it_is]),
+    "machine_states": ("machine-states", [slow_half(2.0), slow_half(1.4)], [as_it_is, slow_half(1.03)]),
     "missing_cases": ("skipped-cases", [as_it_is], [nothing_skipped]),
     "node_types": ("node-types", [other_host(model="another")], [as_it_is, other_host()]),
     "noisy_case": ("noisy-case", [as_it_is], [tight]),
@@ -233,6 +266,11 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
         "no-pinning",
         [cores(list(range(16))), cores([0, 1], placement="none")],
         [as_it_is, cores([0, 1], placement="socket"), lambda c: with_usable(cores([0], "none")(c), 1)],
+    ),
+    "processor_taken": (
+        "processor-taken",
+        [disturbed(4, waited_s=0.02), disturbed(1, waited_s=0.08)],
+        [as_it_is, disturbed(8, waited_s=0.05), disturbed(4, waited_s=0.005), disturbed(4, steal_s=0.005)],
     ),
     "protocol_switch": (
         "protocol-switch",
@@ -313,6 +351,37 @@ def test_findings_of_one_cause_are_one(golden_context: Context) -> None:
     alone = [finding for kind in run_kinds().values() for finding in kind(golden_context)]
     titles = sorted(title for finding in found for title in (finding.title, *finding.also))
     assert titles == sorted(finding.title for finding in alone)
+
+
+def test_the_states_of_the_machine_are_one_finding_with_all_that_they_bring_about(golden_context: Context) -> None:
+    context = slow_half(2.0)(golden_context)
+    bad = [one.model_copy(update={"converged_share": 0.0, "autocorrelated": True}) for one in context.summaries]
+    found = [one for one in find_all(replace(context, summaries=bad)) if one.about == "measurement"]
+    first = found[0]
+    assert first.code == "machine-states"
+    assert "changed state once" in first.title
+    assert "factor of up to 2" in first.title
+    assert any("did not reach the target precision" in title for title in first.also)
+    assert any("are correlated" in title for title in first.also)
+    assert not {"noisy-case", "autocorrelated-samples"} & {one.code for one in found}
+    shares = [each.value for each in first.evidence if each.what.startswith("share of the time")]
+    assert len(shares) == 2
+
+
+def test_a_competitor_that_explains_the_slow_state_is_part_of_that_finding(golden_context: Context) -> None:
+    context = slow_half(2.0)(golden_context)
+    half = len(context.samples.launches) // 2
+    disturbances = [disturbed(1, waited_s=waited_s)(context).samples.cases for waited_s in (0.0, 0.05)]
+    late = [one if one.launch > half else quiet for quiet, one in zip(*disturbances, strict=True)]
+    (first, *others) = [one for one in find_all(with_samples(context, cases=late)) if one.about == "measurement"]
+    assert first.code == "machine-states"
+    assert any(title.startswith("Another process took a processor") for title in first.also)
+    assert "processor-taken" not in {one.code for one in others}
+
+
+def test_steal_time_is_told_apart_from_other_processes(golden_context: Context) -> None:
+    (found,) = run_kinds()["processor_taken"](disturbed(2, steal_s=0.2)(golden_context))
+    assert found.code == "processor-withheld"
 
 
 def test_what_is_at_stake_is_the_loss_times_the_time_that_programs_spend_on_it(golden_context: Context) -> None:

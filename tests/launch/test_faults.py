@@ -158,6 +158,34 @@ def test_a_rank_that_sleeps_is_the_one_that_did_not_arrive(trial: Trial, monkeyp
     assert trial.record("mpi.latency")["status"] == "ok"
 
 
+def test_a_benchmark_that_keeps_hanging_is_given_up(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCOPE_FAULT", "sleep:mpi.broadcast")
+    trial.limits = Limits(start_s=20, case_s=2, end_s=10)
+    assert not trial.supervise(trial.plan("mpi.broadcast message_bytes=1,2,3,4,5", "mpi.barrier ranks=2"))
+    broadcasts = [each for each in trial.records() if each["benchmark"] == "mpi.broadcast"]
+    assert [each["status"] for each in broadcasts] == ["timeout"] * 2 + ["unavailable"] * 3
+    assert broadcasts[-1]["reason"] == "not tried: 2 cases of this benchmark did not end"
+    assert trial.record("mpi.barrier")["status"] == "ok"
+
+
+def test_hangs_do_not_multiply_the_time_of_a_run(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCOPE_FAULT", "sleep:mpi.broadcast sleep:mpi.barrier")
+    monkeypatch.setattr(supervisor, "GRACE_S", 0.0)
+    monkeypatch.setattr(supervisor.planning, "START_S", 0.0)
+    trial.limits = Limits(start_s=20, case_s=2, end_s=10)
+    plan = trial.plan("mpi.broadcast message_bytes=1", "mpi.barrier", "mpi.latency", launches=5)
+    assert not trial.supervise(plan, time_s=1.0)
+    assert measured(trial) <= {1, 2}
+    monkeypatch.delenv("SCOPE_FAULT")
+    assert not trial.supervise(plan), "a hang stays a failure"
+    assert measured(trial) == set(range(1, 6)), "resumed"
+
+
+def measured(trial: Trial) -> set[int]:
+    """Return the launches with a result of the one benchmark that does not hang."""
+    return {each["launch"] for each in trial.records() if each["status"] == "ok"}
+
+
 def test_what_killed_a_launch_is_not_tried_again(trial: Trial) -> None:
     trial.signal_when_sampling(KEPT, rank=0, number=signal.SIGKILL)
     plan = trial.plan("mpi.barrier ranks=2", "mpi.latency", launches=3)

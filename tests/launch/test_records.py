@@ -163,6 +163,9 @@ def line(record: dict[str, Any], **keys: Any) -> str:
     return json.dumps({**record, **keys}) + "\n"
 
 
+SENTINEL = {"record": "sentinel", "launch": 1, "attempt": 1, "duration_s": 0.25}
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> RunDirectory:
     return RunDirectory(tmp_path)
@@ -254,6 +257,12 @@ def test_a_case_that_proved_dear_is_visited_once(run: RunDirectory) -> None:
     assert remaining(three_visits(2), journal) == [0, 1, 3, 5]
     journal.append(json.loads(sampled(2, [4.0])) | {"launch": 2})
     assert remaining(three_visits(2), journal) == [1, 3, 5]
+
+
+def test_the_time_of_the_sentinel_is_spent_like_that_of_cases(run: RunDirectory) -> None:
+    run.samples.write_text(line(LAUNCH) + line(SENTINEL) + sampled(0, [1.0]) + line(SENTINEL) + line(END))
+    assert Journal.rebuilt(run).spent_s == 1.0
+    assert run.journal.read_text().count("sentinel") == 2
 
 
 def test_a_finished_run_without_a_journal_is_read_from_its_samples(run: RunDirectory) -> None:

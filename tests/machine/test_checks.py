@@ -16,27 +16,27 @@ def changed(processor: dict[str, Any] | None = None, **facts: Any) -> Host:
     host = this_host()
     steady = {"flags": ["constant_tsc", "nonstop_tsc"], "architecture": "x86_64", "usable": [0, 1, 2, 3]}
     cores = {"cores": 4, "threads": 4, "quota_processors": None}
-    given = {"governor": "", "load": 0.0, "links": [], **facts}
+    given = {"governor": "", "run_queue": 0.0, "links": [], **facts}
     return host.model_copy(
         update={"processor": host.processor.model_copy(update={**steady, **cores, **(processor or {})}), **given}
     )
 
 
 def troubles(host: Host, folder: Path) -> set[str]:
-    named = {"cores", "processor quota", "clock", "frequency governor", "load", "disk"}
+    named = {"cores", "processor quota", "clock", "frequency governor", "run queue", "disk"}
     return {check.name for check in checks.check(host, folder) if not check.ok} & named
 
 
 def test_a_healthy_host_has_no_trouble(tmp_path: Path) -> None:
     assert troubles(changed(), tmp_path) == set()
-    assert troubles(changed(governor="performance", load=1.5), tmp_path) == set()
+    assert troubles(changed(governor="performance", load=9.0, run_queue=1.0), tmp_path) == set()
 
 
 @pytest.mark.parametrize(
     ("host", "trouble"),
     [
         (changed(governor="powersave"), "frequency governor"),
-        (changed(load=3.5), "load"),
+        (changed(run_queue=3.5), "run queue"),
         (changed({"flags": []}), "clock"),
         (changed({"usable": [2]}), "cores"),
         (changed({"quota_processors": 2.5}), "processor quota"),

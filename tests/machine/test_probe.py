@@ -44,7 +44,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(
         tmp_path,
         **{
-            "proc/cpuinfo": "processor\t: 0\nmodel name\t: Big CPU @ 2.40GHz\nflags\t\t: fpu avx2 constant_tsc\n",
+            "proc/cpuinfo": "processor\t: 0\nmodel name\t: Big CPU @ 2.40GHz\nflags\t\t: fpu avx2 constant_tsc\n"
+            "microcode\t: 0x2b000571\n",
             "proc/meminfo": "MemTotal:       1000 kB\nMemFree: 5 kB\n",
             "proc/loadavg": "3.25 2.00 1.00 1/100 4242\n",
             "proc/self/cgroup": "0::/a/b\n",
@@ -62,6 +63,19 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             f"{cpu}/cpu0/cache/index1/shared_cpu_list": "0-1,4-5",
             f"{cpu}/cpu0/cpufreq/scaling_governor": "powersave\n",
             f"{cpu}/intel_pstate/no_turbo": "1\n",
+            f"{cpu}/cpu0/cpuidle/state0/name": "POLL\n",
+            f"{cpu}/cpu0/cpuidle/state0/latency": "0\n",
+            f"{cpu}/cpu0/cpuidle/state0/disable": "0\n",
+            f"{cpu}/cpu0/cpuidle/state10/name": "C6\n",
+            f"{cpu}/cpu0/cpuidle/state10/latency": "133\n",
+            f"{cpu}/cpu0/cpuidle/state10/disable": "1\n",
+            f"{cpu}/cpuidle/current_governor_ro": "menu\n",
+            f"{cpu}/cpu0/thermal_throttle/core_throttle_count": "3\n",
+            f"{cpu}/cpu1/thermal_throttle/core_throttle_count": "4\n",
+            f"{cpu}/cpu0/thermal_throttle/package_throttle_count": "5\n",
+            f"{cpu}/cpu1/thermal_throttle/package_throttle_count": "5\n",
+            f"{cpu}/vulnerabilities/meltdown": "Mitigation: PTI\n",
+            f"{cpu}/vulnerabilities/l1tf": "Not affected\n",
             "sys/devices/system/node/node0/meminfo": "",
             "sys/devices/system/node/node1/meminfo": "",
             "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
@@ -115,6 +129,16 @@ def test_volatile_facts(server: Path) -> None:
     assert host.operating_system == "X Linux 1"
 
 
+def test_what_slows_a_processor_or_wakes_it_late_is_recorded(server: Path) -> None:
+    host = Host.model_validate(probe.probe(server))
+    assert host.microcode == "0x2b000571"
+    assert host.vulnerabilities == {"l1tf": "Not affected", "meltdown": "Mitigation: PTI"}
+    assert host.idle_governor == "menu"
+    idle = [(state.name, state.latency_s, state.disabled) for state in host.idle_states]
+    assert idle == [("POLL", 0.0, False), ("C6", pytest.approx(133e-6), True)]
+    assert host.throttle_counts == {"core": 7, "package": 5}
+
+
 def test_an_infiniband_port_has_its_rate(server: Path) -> None:
     port = Host.model_validate(probe.probe(server)).links[-1]
     assert (port.name, port.kind, port.rate_bits_per_s, port.up) == ("mlx5_0/1", "infiniband", 200e9, True)
@@ -127,6 +151,8 @@ def test_a_host_without_proc_and_sys_still_answers(bare: Path) -> None:
     assert host.processor.cores >= 1
     assert host.processor.quota_processors is None
     assert host.virtualization == ""
+    absent = (host.microcode, host.vulnerabilities, host.idle_governor, host.idle_states, host.throttle_counts)
+    assert not any(absent)
 
 
 @pytest.mark.parametrize("quota", ["", "max", "-1 100000", "rubbish here"])

@@ -55,8 +55,9 @@ def is_stale(case: CaseRecord, build: NativeBuild) -> bool:
     return known and build.mpi.name == "mpich" and build.mpi.version.startswith("4.0")
 
 
-@pytest.mark.parametrize("ranks", range(1, 18))
-def test_every_collective_is_right_at_every_number_of_processes(ranks: int, measure: Measure) -> None:
+# Small numbers, powers of two and their neighbours, and an odd number among the large ones.
+@pytest.mark.parametrize("ranks", [*range(1, 10), 13, 16, 17])
+def test_every_collective_is_right_at_many_numbers_of_processes(ranks: int, measure: Measure) -> None:
     plan = [*in_every_way(ranks - 1), *of_every_shape()]
     ended = measure(ranks, plan)
     assert wrong(ended) == []

@@ -12,8 +12,9 @@ from statistics import median
 import pytest
 
 from scope.build import registry
+from scope.machine import processors
 from scope.machine.machine import NativeBuild
-from scope.samples.records import CaseRecord
+from scope.samples.records import CaseRecord, SentinelRecord
 from tests.measure.conftest import Ended, Measure
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "measure" / "src" / "benchmarks"
@@ -191,6 +192,32 @@ def test_samples_are_raw_in_order_and_labelled(measure: Measure) -> None:
         assert series.ranks_kept == [0, 1]
         assert len({len(times) for times in series.elapsed_s}) == 1
         assert len(series.elapsed_s[0]) > series.warmup
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_the_sentinel_is_measured_between_cases(measure: Measure, ranks: int) -> None:
+    plan = [f"node.memory_latency array_bytes={1 << 24} sampling.budget_s=0.25 sampling.precision=1e-9"] * 6
+    ended = measure(ranks, [f"{line} case.position={number}" for number, line in enumerate(plan)], action="run")
+    assert len(ended.cases) == 6
+    found = [record for record in ended.records if isinstance(record, SentinelRecord)]
+    if ranks > processors.usable():
+        assert not found, "ranks that share processors would measure each other"
+        return
+    assert 2 <= len(found) <= 7
+    moments = [one.started_unix_s for one in found]
+    assert moments == sorted(moments)
+    for one in found:
+        assert one.ranks_kept == list(range(ranks))
+        assert len(one.arithmetic_s) == len(one.memory_s) == ranks
+        assert min(*one.arithmetic_s, *one.memory_s) > 0
+        assert (one.ping_pong_s is not None) == (ranks > 1)
+        assert one.duration_s >= one.arithmetic_s[0] + one.memory_s[0]
+
+
+def test_ranks_that_share_processors_have_no_sentinel(measure: Measure) -> None:
+    ended = measure(processors.usable() + 1, ["mpi.barrier sampling.budget_s=0.05"], action="run")
+    assert len(ended.cases) == 1
+    assert not any(isinstance(record, SentinelRecord) for record in ended.records)
 
 
 def test_the_journal_has_a_short_line_for_every_record(measure: Measure, tmp_path: Path) -> None:

@@ -54,6 +54,18 @@ def test_times_are_the_file_s(golden_raw: Path) -> None:
     assert case.case.placement == Placement()
 
 
+def test_the_sentinel_is_read_where_a_run_has_one(golden_copy: Path) -> None:
+    records = lines(golden_copy)
+    sentinel = {"record": "sentinel", "launch": 1, "attempt": 1, "started_unix_s": 5.0, "duration_s": 0.003}
+    sentinel |= {"ranks_kept": [0, 1], "arithmetic_s": [2e-3, 2.1e-3], "memory_s": [1e-4, 1e-4]}
+    assert read(golden_copy, catalog()).sentinels == []
+    rewrite(golden_copy, [*records[:2], sentinel, *records[2:], sentinel | {"ping_pong_s": 3e-4}])
+    first_one, last_one = read(golden_copy, catalog()).sentinels
+    assert (first_one.arithmetic_s, first_one.ping_pong_s) == ([2e-3, 2.1e-3], None)
+    assert last_one.ping_pong_s == 3e-4
+    assert len(read(golden_copy, catalog()).cases) == len(list(golden.cases())) * golden.LAUNCHES
+
+
 def test_a_cut_last_line_is_reported_and_nothing_else_is_lost(golden_copy: Path) -> None:
     whole = read(golden_copy, catalog())
     path = golden_copy / "samples.jsonl"

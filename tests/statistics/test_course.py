@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from scope.plan.case import Case
 from scope.plan.placement import Placement
+from scope.samples.records import SentinelRecord
 from scope.samples.samples import CaseSamples, Floats, Samples, Times, Visit
 from scope.statistics.course import course_of
 from scope.statistics.modality import between_modes
 
 CASES, LAUNCHES, VISITS, REPETITIONS = 30, 6, 3, 8
 VISIT_S = 0.05
+SENTINEL_S = 0.2
+"""From one measurement of the sentinel to the next."""
 BEGIN_S = 1_763_712_000.0
 LENGTH_S = CASES * LAUNCHES * VISITS * VISIT_S
 
@@ -23,9 +27,16 @@ Machine = Callable[[float], float]
 
 
 def run(
-    random: np.random.Generator, machine: Machine, launch_spread: float = 0.02, correlation: float = 0.0
+    random: np.random.Generator,
+    machine: Machine,
+    launch_spread: float = 0.02,
+    correlation: float = 0.0,
+    concerned: float = 1.0,
 ) -> Samples:
-    """Return a run of cases of different times and noise, on a machine whose speed depends on the time."""
+    """Return a run of cases of different times and noise, on a machine whose speed depends on the time.
+
+    `concerned`: share of the cases that depend on the machine.
+    """
     typical = np.exp(random.normal(-10, 3, CASES))
     noise = np.exp(random.normal(-4, 1, CASES))
     common = 0.0
@@ -36,12 +47,36 @@ def run(
         own = [number for number in range(CASES) if number % 2 == launch % 2]
         visits: dict[int, list[tuple[Visit, Floats]]] = {number: [] for number in own}
         for position, number in enumerate(each for _ in range(VISITS) for each in random.permutation(own)):
-            factor = np.exp(common + launch_spread * random.normal()) * machine(now_s)
+            speed = machine(now_s) if number < concerned * CASES else 1.0
+            factor = np.exp(common + launch_spread * random.normal()) * speed
             times = typical[number] * factor * np.exp(noise[number] * random.standard_t(3, REPETITIONS))
             visits[number].append((Visit(position, BEGIN_S + now_s, 0.8 * VISIT_S), times))
             now_s += VISIT_S
         cases += [case_of(number, launch, taken) for number, taken in visits.items()]
     return Samples(launches=[], ends=[], cases=cases)
+
+
+def with_sentinel(
+    random: np.random.Generator, samples: Samples, machine: Machine, outliers: float = 0.02
+) -> Samples:
+    """Add the sentinel of two ranks: its arithmetic follows the machine, now and then something interrupts it."""
+    found = []
+    for at_s in np.arange(0.0, LENGTH_S, SENTINEL_S):
+        slower = machine(at_s) * np.exp(0.02 * random.normal(size=2)) * (1 + 2 * (random.random(2) < outliers))
+        found.append(
+            SentinelRecord(
+                record="sentinel",
+                launch=1 + int(at_s / LENGTH_S * LAUNCHES * 2),
+                attempt=1,
+                started_unix_s=BEGIN_S + at_s,
+                duration_s=0.003,
+                ranks_kept=[0, 1],
+                arithmetic_s=(0.002 * slower).tolist(),
+                memory_s=(0.0003 * np.exp(0.05 * random.normal(size=2))).tolist(),
+                ping_pong_s=0.0001 * float(np.exp(0.1 * random.standard_t(3))),
+            )
+        )
+    return replace(samples, sentinels=found)
 
 
 def case_of(number: int, launch: int, taken: list[tuple[Visit, Floats]]) -> CaseSamples:
@@ -113,9 +148,43 @@ def test_a_machine_that_changes_often_is_followed() -> None:
     assert course.states[1].factor == pytest.approx(2.0, rel=0.1), "some moments hold visits in both states"
 
 
+def between(begin_s: float, end_s: float, factor: float) -> Machine:
+    """Return a machine that is slower for a time."""
+    return lambda now_s: factor if begin_s <= now_s < end_s else 1.0
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.7])
+def test_a_state_that_few_cases_show_is_found_by_the_sentinel(share: float) -> None:
+    random = np.random.default_rng(21)
+    machine = between(0.1 * LENGTH_S, (0.1 + share) * LENGTH_S, 1.6)
+    samples = run(random, machine, concerned=0.2)
+    assert len(course_of(samples).states) == 1, "the cases alone do not tell"
+    course = course_of(with_sentinel(random, samples, machine))
+    assert course.shown_by == "arithmetic"
+    assert [state.factor for state in course.states] == [1.0, pytest.approx(1.6, rel=0.1)]
+    assert course.states[1].share == pytest.approx(share, abs=0.05)
+    assert [state.sentinel_s["arithmetic"] for state in course.states] == pytest.approx([0.002, 0.0032], rel=0.1)
+
+
+def test_every_visit_is_attributed_to_its_state() -> None:
+    random = np.random.default_rng(22)
+    for shown_by_cases in (True, False):
+        machine = between(0.3 * LENGTH_S, 0.55 * LENGTH_S, 2.0)
+        samples = with_sentinel(random, run(random, machine, concerned=1.0 if shown_by_cases else 0.2), machine)
+        course = course_of(samples)
+        assert (course.shown_by == "cases") == shown_by_cases
+        right = [
+            state == (machine(visit.started_unix_s - BEGIN_S) > 1)
+            for case in samples.cases
+            for visit, state in zip(case.visits, course.states_of(case), strict=True)
+        ]
+        assert np.mean(right) > 0.95
+
+
 def alarms(spread: float, trials: int) -> int:
     random = np.random.default_rng(3)
-    return sum(len(course_of(run(random, steady, spread)).states) > 1 for _ in range(trials))
+    runs = (with_sentinel(random, run(random, steady, spread), steady) for _ in range(trials))
+    return sum(len(course_of(each).states) > 1 for each in runs)
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.05])

@@ -34,6 +34,8 @@ const char* spelling(Stage stage) {
       return "verifying";
     case Stage::writing:
       return "writing";
+    case Stage::sentinel:
+      return "sentinel";
     case Stage::finished:
       return "finished";
   }

@@ -19,6 +19,7 @@ enum class Stage {
   sampling,
   verifying,
   writing,
+  sentinel,
   finished
 };
 

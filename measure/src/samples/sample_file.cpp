@@ -145,14 +145,17 @@ void write_series(Json& json, const Series& series, Definition definition, int m
   json.end();
 }
 
-// The counts of all ranks together and of the rank with the most; the steal time of the host with the most.
+// The counts of all ranks together and of the rank with the most; waiting of the rank and steal time of the host with
+// the most.
 void write_disturbances(Json& json, const Disturbances& mine, const Communicator& world) {
   const std::vector<double> counts{static_cast<double>(mine.voluntary_switches),
                                    static_cast<double>(mine.involuntary_switches),
                                    static_cast<double>(mine.major_faults),
                                    static_cast<double>(mine.migrations.value_or(0)),
                                    mine.migrations ? 0.0 : 1.0,
-                                   mine.steal_s};
+                                   mine.steal_s,
+                                   mine.waited_s.value_or(0),
+                                   mine.waited_s ? 0.0 : 1.0};
   const auto sums = reduce(counts, MPI_SUM, world);
   const auto most = reduce(counts, MPI_MAX, world);
   const auto write = [&](const char* name, int which) {
@@ -168,6 +171,7 @@ void write_disturbances(Json& json, const Disturbances& mine, const Communicator
   write("involuntary_switches", 1);
   write("major_faults", 2);
   if (sums[4] == 0) write("migrations", 3);
+  if (sums[7] == 0) json.member("waited_s", most[6]);
   json.member("steal_s", most[5]);
   json.end();
 }
@@ -387,6 +391,30 @@ void SampleFile::write_case(const PlannedCase& item, const CaseResult& result) {
   write_or_null(entry, "relative_interval", result.outcome.relative_interval);
   entry.member("duration_s", result.duration_s);
   write_or_null(entry, "median_s", median_s(result.outcome));
+  entry.end();
+  write_journal(entry);
+}
+
+void SampleFile::write_sentinel(double started_unix_s, const SentinelTimes& times) {
+  const auto kept = ranks_to_keep(Definition::max_rank, world_.size(), options_.keep_ranks);
+  const auto of_kept = [&](double mine) {
+    std::vector<double> values;
+    for (const auto& row : gather({mine}, kept, world_)) values.push_back(row.front());
+    return values;
+  };
+  Json json = begin("sentinel");
+  json.key("started_unix_s");
+  json.moment(started_unix_s);
+  json.member("duration_s", times.duration_s);
+  json.member("ranks_kept", kept);
+  json.member("arithmetic_s", of_kept(times.arithmetic_s));
+  json.member("memory_s", of_kept(times.memory_s));
+  if (times.ping_pong_s) json.member("ping_pong_s", *times.ping_pong_s);
+  json.end();
+  samples_.append(with_checksum(json.text()));
+
+  Json entry = begin("sentinel");
+  entry.member("duration_s", times.duration_s);
   entry.end();
   write_journal(entry);
 }

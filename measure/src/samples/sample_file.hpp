@@ -1,5 +1,5 @@
-// `samples.jsonl`: one JSON line per launch, case and end, appended and flushed at once; and the journal, a
-// short line for each of them, so that a supervisor need not read all samples while cases run.
+// `samples.jsonl`: one JSON line per launch, case, sentinel and end, appended and flushed at once; and the journal,
+// a short line for each of them, so that a supervisor need not read all samples while cases run.
 #pragma once
 
 #include <optional>
@@ -13,6 +13,7 @@
 #include "options.hpp"
 #include "plan/plan.hpp"
 #include "sampling/sampler.hpp"
+#include "sampling/sentinel.hpp"
 
 namespace scope {
 
@@ -70,6 +71,7 @@ class SampleFile {
 
   void write_launch(const LaunchFacts& facts, const TickClock& ticks, const GlobalClock& clock);
   void write_case(const PlannedCase& item, const CaseResult& result);
+  void write_sentinel(double started_unix_s, const SentinelTimes& times);
   void write_end(double duration_s, double clock_error_s);
 
  private:

@@ -17,6 +17,7 @@ from scope.plan.case import Case, Key
 from scope.plan.plan import Plan
 from scope.rundirectory import Run
 from scope.samples.samples import Samples
+from scope.statistics.course import Course
 from scope.statistics.summary import Summary, headlines
 from scope.topology.topology import Topology
 
@@ -27,6 +28,8 @@ class Context:
 
     run: Run
     samples: Samples
+    course: Course
+    """The states of the machine along the run."""
     summaries: list[Summary]
     models: Models
     machine: Machine

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -41,9 +42,11 @@ class Journal:
     seen: dict[Key, Seen] = field(default_factory=dict)
     """What the launches so far say of each case."""
     spent_s: float = 0.0
-    """Time of all cases together."""
+    """Time of all cases and of the sentinel together."""
     fatal: dict[Key, str] = field(default_factory=dict)
     """Cases that ended a started launch, and how."""
+    hangs: Counter[str] = field(default_factory=Counter)
+    """How often a case of each benchmark did not end."""
     _offset: int = 0
 
     @classmethod
@@ -111,6 +114,8 @@ class Journal:
 
     def _knows(self, entry: Mapping[str, Any]) -> bool:
         attempt = (entry["launch"], entry["attempt"])
+        if entry["record"] == "sentinel":
+            return True  # nobody waits for it
         if entry["record"] == "launch":
             return attempt in self.opened
         return (
@@ -126,6 +131,8 @@ class Journal:
                 self.opened[attempt] = (str(entry["transport"]), Placement.parse(entry["placement"]))
             elif entry["record"] == "end":
                 self.ended.add(attempt)
+            elif entry["record"] == "sentinel":
+                self.spent_s += float(entry["duration_s"])
             else:
                 self._take_case(attempt, entry)
         except (ValueError, KeyError, TypeError) as error:
@@ -135,6 +142,7 @@ class Journal:
         status = str(entry["status"])
         self.statuses[attempt[0], int(entry["position"])] = status
         self.spent_s += float(entry.get("duration_s") or 0.0)
+        self.hangs[str(entry["benchmark"])] += status == "timeout"
         if attempt not in self.opened:
             return
         case = key(entry["benchmark"], entry["parameters"], (int(entry["ranks"]), *self.opened[attempt]))
@@ -174,6 +182,8 @@ def _entry(record: Mapping[str, Any]) -> dict[str, Any]:
         return attempt | {"transport": record["transport"], "placement": record["placement"]}
     if record["record"] == "end":
         return attempt
+    if record["record"] == "sentinel":
+        return attempt | {"duration_s": record["duration_s"]}
     return {
         "record": "case",
         **{name: record[name] for name in CASE_KEYS},
@@ -196,7 +206,7 @@ def _parsed(path: Path, line: bytes) -> dict[str, Any]:
         record = json.loads(line)
     except ValueError as error:
         raise _damaged(path, line.decode(errors="replace")) from error
-    if not isinstance(record, dict) or record.get("record") not in ("launch", "case", "end"):
+    if not isinstance(record, dict) or record.get("record") not in ("launch", "case", "sentinel", "end"):
         raise _damaged(path, line.decode(errors="replace"))
     return record
 

@@ -7,6 +7,7 @@ dies, gets a record that names the ranks that did not arrive; the remaining case
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import shutil
 import signal
@@ -38,9 +39,17 @@ POLL_S = 0.1
 PROGRESS_S = 0.5
 """Interval of reading progress: no shorter than ranks write it, since watching costs time on a measured host."""
 FRUITLESS_ATTEMPTS = 3
+MOST_HANGS = 2
+"""Of a benchmark, after which its other cases are not tried."""
+GRACE = 1.5
+GRACE_S = 60.0
+"""So many times the time of a run, and so much longer, until it ends whatever hangs."""
 SMALLEST_ROOM_BYTES = 64 * 1024
 BAD_PLAN, NO_OUTPUT = 2, 3
 """Exit codes of the native program."""
+
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -103,6 +112,7 @@ class Supervisor:
     """File descriptors that stay open while the launcher lives."""
     journal: Journal = field(init=False)
     _listener: Listener = field(init=False)
+    _end_s: float = float("inf")
     _budgets_s: dict[Key, float] = field(default_factory=dict)
     """The last budget of each case, of all visits of a launch."""
     _unstartable: set[Batch] = field(default_factory=set)
@@ -118,6 +128,7 @@ class Supervisor:
         the disk is full; the run directory is valid and resumable after either.
         """
         self._listener = listener
+        self._end_s = self._latest_end_s(plan)
         try:
             for launch in plan.launches:
                 self._run_launch(plan, launch)
@@ -131,6 +142,13 @@ class Supervisor:
     def spent_s(self) -> float:
         """The time that all cases and launches so far took, in s."""
         return self.journal.spent_s + planning.START_S * len(self.journal.opened)
+
+    def _latest_end_s(self, plan: Plan) -> float:
+        """Return when no further attempt begins (time.monotonic): hangs must not multiply the time of a run."""
+        if self.time_s is None:
+            return float("inf")
+        starts_s = planning.START_S * len(self.unfinished(plan).launches)
+        return time.monotonic() + GRACE * self.time_s + starts_s + GRACE_S
 
     def unfinished(self, plan: Plan) -> Plan:
         """Return the plan of the visits that remain."""
@@ -155,6 +173,11 @@ class Supervisor:
         attempt = self._next_attempt(launch)
         self._skip_fatal_cases(launch, attempt)
         while todo := self.remaining(launch):
+            if time.monotonic() > self._end_s:
+                logger.info(
+                    "launch %d is left out: the time of the run is over; --resume measures it", launch.number
+                )
+                return
             ending = self._attempt(plan, launch, attempt, todo)
             self._raise_if_final(ending)
             left = [position for position in todo if (launch.number, position) not in self.journal.statuses]
@@ -168,6 +191,7 @@ class Supervisor:
                     reason = f"did not start: {ending.death.text}"
                     self._record(launch, attempt, left[0], "crashed", reason, ending)
             attempt += 1
+            self._skip_fatal_cases(launch, attempt)
 
     def _attempt(self, plan: Plan, launch: Launch, attempt: int, todo: list[int]) -> Ending:
         """Start the native program for these cases and watch it until it has ended; complete the journal."""
@@ -321,12 +345,16 @@ class Supervisor:
         self._listener.case_ended(launch, case, status)
 
     def _skip_fatal_cases(self, launch: Launch, attempt: int) -> None:
-        """Record the cases that ended an earlier launch as unavailable."""
+        """Record as unavailable the cases that ended an earlier launch, and those of benchmarks that hang."""
         todo = set(self.remaining(launch))
         for case, positions in launch.positions.items():
             left = [position for position in positions if position in todo]
+            hangs = self.journal.hangs[launch.cases[positions[0]].benchmark]
             if left and (earlier := self.journal.fatal.get(case)):
                 self._record(launch, attempt, left[0], "unavailable", f"not repeated: {earlier}", None)
+            elif left and hangs >= MOST_HANGS:
+                reason = f"not tried: {hangs} cases of this benchmark did not end"
+                self._record(launch, attempt, left[0], "unavailable", reason, None)
 
     def _program(self, launch: Launch, attempt: int, folder: Path, progress: Path) -> MpiProgram:
         return MpiProgram(

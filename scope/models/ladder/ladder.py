@@ -52,6 +52,8 @@ class Rung(Strict):
     """Why a figure is missing; empty when it is not."""
     note: str = ""
     """A remark on the figure, for example that the messages stay in a cache."""
+    mixes_states: bool = False
+    """Whether the figure mixes states of the machine."""
 
 
 class Ladder(Strict):
@@ -425,6 +427,7 @@ def _rungs(steps: Iterable[Step], unit: str, higher_is_better: bool) -> list[Run
                 of_limit=of_limit.value if of_limit else None,
                 reason=step.reason,
                 note=step.note,
+                mixes_states=step.figure is not None and step.figure.mixes_states,
             )
         )
     return rungs

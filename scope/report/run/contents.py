@@ -17,7 +17,8 @@ from scope.plan.case import Case
 from scope.report.order import level
 from scope.report.wording import is_share
 from scope.rundirectory import Run, RunDirectory, read_json, read_text
-from scope.statistics.summarise import read_summaries
+from scope.statistics.course import Course
+from scope.statistics.summarise import read_statistics
 from scope.statistics.summary import Summary
 
 PHASES = ("compute_s", "distribute_s", "exchange_s", "collect_s", "communicate_s", "initialise_s", "idle_s")
@@ -35,6 +36,8 @@ class Contents:
     machine: Machine
     catalog: Catalog
     summaries: list[Summary]
+    course: Course | None
+    """The states of the machine along the run; None in runs of before they were recorded."""
     models: Models
     findings: list[Finding]
 
@@ -88,13 +91,15 @@ class Contents:
 def read(path: Path) -> Contents:
     """Read a run directory; UsageError names the file, key and value that is missing or wrong."""
     directory = located(path)
+    statistics = read_statistics(path)
     return Contents(
         directory=directory,
         run=read_json(directory.run, Run),
         experiment=read_text(directory.experiment) if directory.experiment.exists() else "",
         machine=read_json(directory.machine, Machine),
         catalog=read_catalog(directory.benchmarks),
-        summaries=read_summaries(path),
+        summaries=statistics.summaries,
+        course=statistics.course,
         models=read_models(path),
         findings=read_findings(path),
     )

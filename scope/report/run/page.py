@@ -21,6 +21,7 @@ from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.report.run.figures import (
     computation,
+    course,
     curves,
     distributions,
     operation_parts,
@@ -115,9 +116,10 @@ def render(run: Path) -> str:
     samples = read_samples(run, contents.catalog)
     levels = _levels(contents)
     shown = filled(list(distributions.figures(contents, samples)))
+    strip = filled(list(course.figures(contents, samples)))
     models = _modelled(contents)
     drawn = [figure for one in levels for section in one.sections for figure in section.figures]
-    listed = [*drawn, *shown, *(figure for one in models for figure in one.residuals)]
+    listed = [*drawn, *strip, *shown, *(figure for one in models for figure in one.residuals)]
     plots = [figure for figure in listed if isinstance(figure, Figure)]
     return (
         environment()
@@ -125,6 +127,8 @@ def render(run: Path) -> str:
         .render(
             **_head(contents, samples),
             levels=levels,
+            strip=strip,
+            changed=contents.course is not None and contents.course.changes > 0,
             distributions=shown,
             models=models,
             open=len(drawn) <= _OPEN,
@@ -302,6 +306,8 @@ def environment() -> Environment:
         layers=wording.LAYERS,
         introductions=wording.INTRODUCTIONS,
         count=wording.count,
+        mixed_mark=wording.MIXED,
+        mixed_note=wording.MIXED_NOTE,
     )
     found.filters.update(
         interval=units.interval,

@@ -135,9 +135,32 @@ def _host(host: Host) -> Group:
             ("Virtualisation", host.virtualization or "none"),
             ("Frequency governor", f"{host.governor or 'unknown'}, turbo {turbo}"),
             ("Huge pages", host.transparent_huge_pages or "unknown"),
-            ("Load before the run", f"{host.load:g}"),
+            ("Microcode", host.microcode or "unknown"),
+            ("Mitigations", _mitigations(host)),
+            ("Idle states", _idle_states(host)),
+            ("Throttled for heat", _throttled(host)),
+            ("Run queue before the run", "unknown" if host.run_queue is None else f"{host.run_queue:g}"),
         ],
     )  # fmt: skip
+
+
+def _mitigations(host: Host) -> str:
+    words = [f"{name}: {word}" for name, word in host.vulnerabilities.items() if word != "Not affected"]
+    return "; ".join(words) or ("none needed" if host.vulnerabilities else "unknown")
+
+
+def _idle_states(host: Host) -> str:
+    words = [
+        f"{state.name} ({'disabled' if state.disabled else units.quantity(state.latency_s, 's') + ' to leave'})"
+        for state in host.idle_states
+    ]
+    chosen = f", chosen by {host.idle_governor}" if words and host.idle_governor else ""
+    return ", ".join(words) + chosen or "unknown"
+
+
+def _throttled(host: Host) -> str:
+    """Return how often the processors were slowed since the system started."""
+    return ", ".join(f"{what} {count}" for what, count in host.throttle_counts.items()) or "not counted"
 
 
 def _link(host: Host) -> list[str]:

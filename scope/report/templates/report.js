@@ -29,6 +29,7 @@
       line: { color: series(slot), width: 1.6 },
       error_y: { color: series(slot), thickness: 1.4, width: 4 },
     }),
+    moments: (slot) => ({ marker: { color: faded(series(slot), 0.7), symbol: symbols[slot % 8], size: 4.5 } }),
     fit: (slot) => ({ line: { color: series(slot), width: 1.6 } }),
     limit: () => ({ line: { color: css("text"), width: 1.4, dash: "longdash" } }),
     bar: (slot) => ({ marker: { color: series(slot), line: { width: 1, color: css("card") } } }),
@@ -88,7 +89,7 @@
     for (const key of Object.keys(styled)) if (/^[xy]axis\d*$/.test(key)) styled[key] = styledAxis(styled[key]);
     if (layout.scene) styled.scene = styledScene(layout.scene);
     styled.shapes = (layout.shapes ?? []).map(({ meta, ...shape }) => meta === "mark"
-      ? { ...shape, line: { width: 2.5, color: css("error") } } : meta === "break-strip"
+      ? { ...shape, line: { width: 2.5, color: css("error") } } : meta === "break-strip" || meta === "slow-state"
       ? { ...shape, line: { width: 0 }, fillcolor: faded(css("warning"), 0.13) }
       : { ...shape, line: { width: 1.2, color: meta === "break" ? css("warning") : css("line"), dash: meta === "break" ? "dot" : "solid" } });
     styled.annotations = (layout.annotations ?? []).map((note) => ({ ...note, font: { size: 11, color: css("muted") } }));
@@ -101,7 +102,7 @@
   // A legend of our own: it wraps on any width, prints, and a click hides a series with its band and its model.
   const glyphs = ["●", "■", "◆", "▲", "✚", "▼", "★", "⬢"];
   function drawLegend(plot, data) {
-    const named = data.filter((trace) => trace.showlegend !== false && ["points", "bar", "limit"].includes(trace.meta.role));
+    const named = data.filter((trace) => trace.showlegend !== false && ["points", "moments", "bar", "limit"].includes(trace.meta.role));
     let legend = plot.nextElementSibling;
     if (!legend.classList.contains("legend")) {
       legend = document.createElement("div");

@@ -14,7 +14,7 @@ from scope import units
 from scope.catalog.benchmark import Value
 from scope.catalog.catalog import Catalog
 from scope.report.order import case_key, factors, varying
-from scope.report.wording import definition
+from scope.report.wording import MIXED_NOTE, definition, marked
 from scope.statistics.summary import Summary
 
 
@@ -39,6 +39,7 @@ def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
             "n": one.n,
             "launches": one.launches,
             "origin": one.origin,
+            "mixes_states": one.state_mixture,
             "valid": one.valid,
             "reason": one.reason,
         }
@@ -50,7 +51,8 @@ def listing(summaries: Iterable[Summary], catalog: Catalog) -> RenderableType:
     """Return one table for each benchmark, metric and definition of time."""
     ordered = sorted(summaries, key=_order)
     groups = groupby(ordered, key=lambda one: (one.benchmark, one.metric, one.definition))
-    return Group(*(part for _, group in groups for part in _part(list(group), catalog)))
+    note = [Text(MIXED_NOTE, style="dim")] if any(one.state_mixture for one in ordered) else []
+    return Group(*(part for _, group in groups for part in _part(list(group), catalog)), *note)
 
 
 def _order(summary: Summary) -> tuple[Any, ...]:
@@ -77,7 +79,7 @@ def _part(group: list[Summary], catalog: Catalog) -> Iterator[RenderableType]:
     for one in group:
         chosen = factors(one)
         cells = [_shown(name, chosen[name]) if name in chosen else "" for name in names]
-        figure = units.interval(one.median, one.ci_low, one.ci_high, one.unit)
+        figure = marked(units.interval(one.median, one.ci_low, one.ci_high, one.unit), one.state_mixture)
         table.add_row("", *map(Text, cells), figure, str(one.n), str(one.launches), Text(_remark(one)))
     yield table
     yield Text("")

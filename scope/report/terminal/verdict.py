@@ -21,7 +21,7 @@ from scope.report.run.introduction import cautions, subject
 from scope.report.run.ladders import best_rungs, caption, length, retained
 from scope.report.terminal.console import console as terminal_console
 from scope.report.terminal.console import draws
-from scope.report.wording import count, direction, sentence
+from scope.report.wording import MIXED_NOTE, count, direction, marked, sentence
 
 WIDTH = 100
 _LADDER_LINES = 27
@@ -53,6 +53,8 @@ def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
     for lines in ladders[:shown]:
         yield Text()
         yield from lines
+    if any(rung.mixes_states for one in contents.models.ladders[:shown] for rung in best_rungs(one)):
+        yield Text(f"  {MIXED_NOTE}", style="dim")
     hidden = len(ladders) - shown
     if hidden > 0:
         yield Text(f"  and {count(hidden, 'further ladder')} in the report", style="dim")
@@ -82,7 +84,8 @@ def _rung(ladder: Ladder, rung: Rung, blocks: bool) -> Text:
         line.append(_shorten(f"not available: {rung.reason}", WIDTH - 2 - _LAYER_COLUMNS), style="dim")
         return line
     line.append(_bar(length(ladder, rung), blocks).ljust(_BAR_COLUMNS), style="cyan")
-    line.append(f"  {units.interval(rung.value, rung.low, rung.high, rung.unit):<{_FIGURE_COLUMNS}}")
+    figure = marked(units.interval(rung.value, rung.low, rung.high, rung.unit), rung.mixes_states)
+    line.append(f"  {figure:<{_FIGURE_COLUMNS}}")
     line.append(retained(rung), style="bold" if rung.retained is not None else "")
     line.rstrip()
     return line

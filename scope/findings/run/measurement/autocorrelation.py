@@ -6,6 +6,7 @@ from scipy.stats import binom
 
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context, one_of_each_case
+from scope.findings.run.measurement import machine_states
 from scope.statistics.dependence import SIGNIFICANCE
 
 CERTAINTY = 0.001
@@ -31,6 +32,7 @@ def find(context: Context) -> list[Finding]:
         Finding(
             code="autocorrelated-samples",
             about="measurement",
+            cause=machine_states.cause_of(dependent),
             severity="warning" if pooled else "information",
             title=f"Successive samples are correlated in {len(dependent)} of {len(tested)} cases",
             where={"cases": len(dependent)},

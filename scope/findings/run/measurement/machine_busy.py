@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
-from scope.machine.machine import Host
 
 QUIET = 0.25
 """Share of the processors that may be busy before the run; half a process is always tolerated."""
-LOAD_FORGETS_S = 180.0
-"""After so long the one-minute load average has nothing left of a compilation."""
 
 
 def find(context: Context) -> list[Finding]:
     """Find hosts with other processes in the run queue before the run; one finding for all of them."""
     # Hosts of an emulated cluster are one kernel, and its run queue is that of all.
     kernels = {host.boot_id or host.name: host for host in reversed(context.machine.hosts)}
-    queues = {host.name: _queue(host, context) for host in reversed(kernels.values())}
+    queues = {host.name: host.run_queue or 0.0 for host in reversed(kernels.values())}
     usable = {host.name: max(len(host.processor.usable), 1) for host in kernels.values()}
     busy = {name: queue for name, queue in queues.items() if queue > max(0.5, QUIET * usable[name])}
     if not busy:
@@ -33,12 +30,3 @@ def find(context: Context) -> list[Finding]:
             advice="Repeat the run on a quiet or reserved machine; the intervals show how much it mattered.",
         )
     ]
-
-
-def _queue(host: Host, context: Context) -> float:
-    """Return the processes beside Scope; none for an early run, whose load may be that of its own build."""
-    if host.run_queue is not None:
-        return host.run_queue
-    build = context.machine.build
-    just_built = build is not None and context.run.started_unix_s - build.built_unix_s < LOAD_FORGETS_S
-    return 0.0 if just_built else host.load

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context, one_of_each_case
+from scope.findings.run.measurement import machine_states
 
 NOISE = "node.noise"
 """It measures the cause of other cases' noise."""
@@ -25,6 +26,7 @@ def find(context: Context) -> list[Finding]:
         Finding(
             code="noisy-case",
             about="measurement",
+            cause=machine_states.cause_of(noisy),
             severity="warning" if wide is None or wide > WIDE else "information",
             title=f"{len(noisy)} of {len(cases)} cases did not reach the target precision ({spread})",
             where={"benchmark": worst[0].benchmark, "cases": len(noisy)},

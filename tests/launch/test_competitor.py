@@ -1,0 +1,121 @@
+"""A competitor on a rank's processor, for a known time: the run must say when, and by what it noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from scope.findings.read import context_of
+from scope.findings.run.context import Context
+from scope.findings.run.measurement import processor_taken
+from scope.launch.launch_environment import launch_environment
+from scope.launch.launcher import MpiProgram, Site
+from scope.launch.site import start_command
+from scope.machine.machine import NativeBuild
+from tests import golden_run as golden
+from tests.declared import described
+
+BEFORE, BESIDE, AFTER = 10, 12, 10
+"""Measurements of the sentinel before, while and after others compete: about 8 s on a quiet machine."""
+COMPETITORS = 8
+"""Several, so that the contrast is wide on a machine where others work, too."""
+CASES = ("node.memory_latency array_bytes=65536", "node.timer clock=register")
+
+
+@pytest.fixture
+def competitors() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Stopped processes that would compute for ever, on one processor of this machine."""
+    processor = max(os.sched_getaffinity(0))
+    command = [sys.executable, "-c", f"import os; os.sched_setaffinity(0, {{{processor}}})\nwhile True: pass"]
+    started = [subprocess.Popen(command) for _ in range(COMPETITORS)]
+    for each in started:
+        each.send_signal(signal.SIGSTOP)
+    yield started
+    for each in started:
+        each.kill()
+        each.wait()
+
+
+def measured_beside(
+    competitors: list[subprocess.Popen[bytes]], native: NativeBuild, folder: Path
+) -> tuple[float, float]:
+    """Measure on the competitors' processor; return when they competed."""
+    samples, plan = folder / "samples.jsonl", folder / "plan-of-launch.txt"
+    sampling = "sampling.budget_s=0.02 sampling.precision=1e-9"
+    plan.write_text("".join(f"{CASES[number % len(CASES)]} {sampling}\n" for number in range(3000)))
+    job = MpiProgram(native.program, ("--action=run", f"--plan={plan}", f"--output={samples}"), 1)
+    command = start_command(job, Site(native.mpi, native.mpi.launcher))
+    mine = os.sched_getaffinity(0)
+    with launch_environment(command.environment) as variables:
+        os.sched_setaffinity(0, {max(mine)})  # inherited by the rank
+        try:
+            launcher = subprocess.Popen(command.arguments, env=variables)
+        finally:
+            os.sched_setaffinity(0, mine)
+        try:
+            wait_for_sentinels(samples, BEFORE)
+            begin = time.time()
+            for each in competitors:
+                each.send_signal(signal.SIGCONT)
+            wait_for_sentinels(samples, BEFORE + BESIDE)
+            for each in competitors:
+                each.send_signal(signal.SIGSTOP)
+            end = time.time()
+            wait_for_sentinels(samples, BEFORE + BESIDE + AFTER)
+        finally:
+            launcher.terminate()  # it ends the rank
+            launcher.wait()
+    return begin, end
+
+
+def wait_for_sentinels(samples: Path, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while not (samples.exists() and samples.read_text().count('"record":"sentinel"') >= count):
+        assert time.monotonic() < deadline, "the sentinel was not measured"
+        time.sleep(0.05)
+
+
+def context(folder: Path) -> Context:
+    names = sorted({case.split()[0] for case in CASES})
+    for name, content in (
+        ("run.json", golden.run_record(time.time())),
+        ("machine.json", golden.machine()),
+        ("benchmarks.json", described(*names)),
+    ):
+        (folder / name).write_text(json.dumps(content))
+    return context_of(folder)
+
+
+def test_a_competitor_that_comes_and_goes_is_found_as_another_state(
+    competitors: list[subprocess.Popen[bytes]], embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    begin, end = measured_beside(competitors, embedded_build, tmp_path)
+    found = context(tmp_path)
+    course = found.course
+    assert len(course.states) == 2
+    slow = [(one.begin_unix_s, one.end_unix_s) for one in course.periods if one.state == 1]
+    both = sum(max(0.0, min(to, end) - max(since, begin)) for since, to in slow)
+    either = end - begin + sum(to - since for since, to in slow) - both
+    assert both / either > 0.5
+
+    beside, alone = [], []
+    for one in found.samples.cases:
+        for visit in one.visits:
+            assert visit.disturbances is not None
+            assert visit.disturbances.waited_s is not None
+            seen = (visit.disturbances.waited_s / visit.duration_s, visit.disturbances.involuntary_switches.sum)
+            (beside if begin <= visit.started_unix_s <= end - visit.duration_s else alone).append(seen)
+    assert median(share for share, _ in beside) > 0.7, "many processes share the processor"
+    assert median(share for share, _ in alone) < median(share for share, _ in beside)
+    assert sum(switches > 0 for _, switches in beside) > 0.5 * len(beside)
+    (taken,) = [one for one in processor_taken.find(found) if one.code == "processor-taken"]
+    assert taken.about == "measurement"
