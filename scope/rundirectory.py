@@ -37,6 +37,22 @@ class Skipped(Strict):
     case: str
     """The rest of the case as `plan.txt` would spell it."""
     reason: str
+    resource: str = ""
+    """What there is too little of: `slots` or `hosts`; empty where the reason is another one."""
+
+
+class Lack(Strict):
+    """A resource of which the cluster has less than the minimum configuration."""
+
+    resource: str
+    """`hosts`, `slots`, `memory` or `network`."""
+    needed: str
+    found: str
+
+    @property
+    def words(self) -> str:
+        """The lack in words: `2 of 4 slots`."""
+        return f"{self.found} of {self.needed} {self.resource}"
 
 
 class Run(Strict):
@@ -51,6 +67,8 @@ class Run(Strict):
     finished_unix_s: float | None
     status: Literal["running", "finished", "interrupted", "failed"]
     skipped: list[Skipped] = []
+    lacks: list[Lack] = []
+    """Of the minimum configuration; empty where it is met, and in runs of chosen cases."""
 
 
 @dataclass(frozen=True)

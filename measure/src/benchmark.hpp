@@ -86,6 +86,10 @@ class Benchmark {
   // For how many operations of one repetition there is room to receive.
   virtual std::int64_t most_operations() const { return 1'000'000; }
 
+  // Whether `message_buffers` are flushed from all caches before every repetition, which is then one operation.
+  virtual bool cold() const { return false; }
+  virtual std::vector<std::span<const std::byte>> message_buffers() { return {}; }
+
   // False where every operation needs fresh buffers, so that it cannot be looped inside one timing.
   virtual bool loops() const { return true; }
 };

@@ -8,9 +8,6 @@ from pydantic import Field
 
 from scope.strict import Strict
 
-MINIMUM_CONFIGURATION = 4
-"""Ranks that a module may ask of any machine; with fewer processors they are oversubscribed."""
-
 
 class Ranks(Strict):
     """The numbers of ranks that a benchmark can use."""
@@ -48,10 +45,11 @@ class Ranks(Strict):
         return ", ".join(filter(None, kinds))
 
     @property
-    def minimum_configuration(self) -> int:
-        """How many ranks a module may ask of any machine, oversubscribed where it has fewer processors."""
-        several = [count for count in self.one_of if count > 1]
-        return max(MINIMUM_CONFIGURATION, min(several, default=0))
+    def fewest(self) -> int:
+        """The smallest number that is allowed."""
+        most = self.maximum or (self.minimum * self.multiple_of) ** 2
+        candidates = sorted(self.one_of) or range(self.minimum, most + 1)
+        return next(filter(self.allows, candidates), self.minimum)
 
     def up_to(self, room: int) -> int | None:
         """Return the largest number that is allowed and not above `room`; None where none is."""

@@ -36,7 +36,7 @@ def command(
     print(f"launcher  {build.mpi.launcher or 'none beside the compiler; scope run needs --mpiexec'}")
     print(f"blas      {blas.described(build.blas) if build.blas else 'none'}")
     print(f"scalapack {scalapack.described(build.scalapack) if build.scalapack else 'none'}")
-    print(f"compiler  {build.compiler}, {build.flags}")
+    print(f"compiler  {build.compiler}, {build.labelled_flags}")
     print(f"took      {timed.seconds:.1f} s")
 
 

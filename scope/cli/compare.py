@@ -60,6 +60,13 @@ def command(
         bool,
         typer.Option("--efficiency", help="Compare instead the shares of their peaks that the benchmarks reach."),
     ] = False,
+    normalized: Annotated[
+        bool,
+        typer.Option(
+            "--normalized",
+            help="Show instead the figures of B over those of the unmodified tests in A, which may be B itself.",
+        ),
+    ] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an offline HTML page.")] = None,
     fail_on_regression: Annotated[
         bool,
@@ -81,6 +88,13 @@ def command(
     if not 0 <= threshold < 100:
         raise UsageError(f"--threshold = {threshold:g}: must be a percentage from 0 to less than 100")
     options = _options(measure, confirm, time, only, output)
+    if normalized:
+        if measure or confirm or efficiency or across_machines or fail_on_regression or html is not None:
+            raise UsageError(
+                "--normalized: must not be combined with other ways of comparing, --html or a verdict"
+            )
+        _print_normalized(*paths, json)
+        return
     if measure:
         if efficiency or confirm or html is not None or across_machines:
             raise UsageError(
@@ -188,6 +202,19 @@ def _print_efficiencies(shares: Efficiencies, json: bool) -> None:
     from scope.report.terminal.console import console
 
     console().print(table(shares))
+
+
+def _print_normalized(baseline: Path, run: Path, json: bool) -> None:
+    from scope.comparison.normalized import normalized
+
+    found = normalized(baseline, run)
+    if json:
+        print_json(found.model_dump())
+        return
+    from scope.comparison.normalized_table import table
+    from scope.report.terminal.console import console
+
+    console().print(table(found))
 
 
 def _print(comparison: Comparison, every: bool, json: bool) -> None:

@@ -128,6 +128,7 @@ def compare(
         threshold=threshold,
         factors=factors,
         obstacles=obstacles,
+        optimized=machines.optimized(left.machine, right.machine),
         common=_common_change(run, len(tested), threshold),
         states=states_differ,
         spread=run.spread,

@@ -109,6 +109,8 @@ class Comparison(Strict):
     """Differences that may explain a change but do not make the runs incomparable."""
     obstacles: list[Factor]
     """Differences between the machines that make every case incomparable."""
+    optimized: list[str] = []
+    """The sides whose native program has other flags than the baseline's, with these flags: `A: -O3`."""
     common: CommonChange | None
     """Cases are judged beside it; None where it is below the threshold."""
     states: StateChange | None = None

@@ -24,6 +24,12 @@ def factors(a: Machine, b: Machine) -> list[Factor]:
     return _differences(_circumstances(a), _circumstances(b))
 
 
+def optimized(a: Machine, b: Machine) -> list[str]:
+    """Return the sides that were compiled with other flags than the baseline's, with these flags."""
+    builds = {"A": a.build, "B": b.build}
+    return [f"{side}: {build.optimized}" for side, build in builds.items() if build and build.optimized]
+
+
 def _about_the_same_memory(a: Machine, b: Machine) -> bool:
     """Return whether memory differs by at most 2 %: kernels reserve a little more or less for themselves."""
     sizes_a, sizes_b = (sorted(host.memory_bytes for host in machine.hosts) for machine in (a, b))
@@ -58,7 +64,7 @@ def _circumstances(machine: Machine) -> Facts:
         {
             "MPI": f"{build.mpi.name} {build.mpi.version}",
             "compiler": build.compiler,
-            "flags": build.flags,
+            "flags": build.labelled_flags,
         }
         if build
         else {}

@@ -44,6 +44,8 @@ def table(comparison: Comparison, every: bool = False) -> RenderableType:
 
 def _heading(comparison: Comparison) -> Iterator[Text]:
     yield Text(f"B {comparison.b}\ncompared with A {comparison.a}", style="bold")
+    for side in comparison.optimized:
+        yield Text(f"  optimized measurement: {side}", style="yellow")
     for factor in comparison.obstacles:
         yield Text(f"  different {factor.name}: {factor.a} | {factor.b}", style="yellow")
     for factor in comparison.factors:

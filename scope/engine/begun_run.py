@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from scope.catalog.catalog import Catalog
@@ -16,7 +16,7 @@ from scope.plan import plan as planning
 from scope.plan.experiment import Experiment
 from scope.plan.plan import Plan
 from scope.private import refuse_foreign
-from scope.rundirectory import FORMAT, Run, RunDirectory, read_json, write_json, write_text
+from scope.rundirectory import FORMAT, Lack, Run, RunDirectory, read_json, write_json, write_text
 from scope.version import VERSION
 
 Status = Literal["running", "finished", "interrupted", "failed"]
@@ -45,6 +45,7 @@ def begin(
     catalog: Catalog,
     plan: Plan,
     command: Sequence[str],
+    lacks: Sequence[Lack] = (),
 ) -> None:
     """Write everything that is known before the first launch."""
     run = Run(
@@ -57,6 +58,7 @@ def begin(
         finished_unix_s=None,
         status="running",
         skipped=list(plan.skipped),
+        lacks=list(lacks),
     )
     write_json(directory.run, run)
     settled = experiment.model_copy(update={"seed": plan.seed})
@@ -73,11 +75,12 @@ def read(directory: RunDirectory) -> BegunRun:
     its experiment names programs, which would be started.
     """
     refuse_foreign(directory.experiment)
+    run = read_json(directory.run, Run)
     return BegunRun(
-        run=read_json(directory.run, Run),
+        run=run,
         experiment=asking.resolve(directory.experiment, {}),
         machine=read_json(directory.machine, Machine),
-        plan=planning.read(directory.plan),
+        plan=replace(planning.read(directory.plan), skipped=tuple(run.skipped)),
     )
 
 

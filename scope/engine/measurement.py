@@ -17,8 +17,9 @@ from scope.launch.cluster import Cluster
 from scope.launch.supervision.supervisor import Limits, Supervisor
 from scope.machine.machine import NativeBuild
 from scope.plan import plan as planning
+from scope.plan.further import with_further_launches
 from scope.plan.plan import Plan
-from scope.rundirectory import RunDirectory
+from scope.rundirectory import RunDirectory, write_text
 
 JOB_END_S = 3.0
 """Within this time a batch system tells every process of a job that the job ends."""
@@ -38,8 +39,30 @@ class Setup:
     progress: RunProgress
 
 
-def measure(directory: RunDirectory, plan: Plan, setup: Setup, time_s: float | None = None) -> bool:
-    """Run the cases of a plan that have no record; return whether all are well.
+@dataclass(frozen=True)
+class FurtherLaunches:
+    """More launches, once those of the plan are done, for the cases whose figures are the least certain."""
+
+    time_s: float
+    """For these and all launches before them."""
+    launches: int
+    """That every case gets."""
+    visits: tuple[int, int]
+
+    def added(self, plan: Plan, supervisor: Supervisor) -> Plan:
+        """Return the plan with another round of launches; the same plan when there is none to add."""
+        left_s = self.time_s - supervisor.spent_s
+        return with_further_launches(plan, supervisor.journal.seen, self.launches, self.visits, left_s)
+
+
+def measure(
+    directory: RunDirectory,
+    plan: Plan,
+    setup: Setup,
+    time_s: float | None = None,
+    further: FurtherLaunches | None = None,
+) -> bool:
+    """Run the cases of a plan that have no record, and further launches; return whether all are well.
 
     `time_s`: redistribute this time over the cases before every launch. A ScopeError carries the run directory
     as `resumable`.
@@ -65,6 +88,11 @@ def measure(directory: RunDirectory, plan: Plan, setup: Setup, time_s: float | N
                 logger.info("this job ends before the plan; --resume runs the remaining cases in another job")
             with setup.progress(plan, unfinished) as listener:
                 well = supervisor.supervise(plan, listener)
+            while further is not None and (longer := further.added(plan, supervisor)) != plan:
+                plan, supervisor.time_s = longer, further.time_s
+                write_text(directory.plan, planning.write(plan))
+                with setup.progress(plan, supervisor.unfinished(plan)) as listener:
+                    well = supervisor.supervise(plan, listener)
             begun_run.note_status(directory, "finished")
         except ScopeError as error:
             begun_run.note_early_end(directory, interrupted=isinstance(error, InterruptedRunError))

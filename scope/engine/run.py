@@ -10,21 +10,21 @@ from scope.build import installations, registry
 from scope.engine import analysis, begun_run
 from scope.engine.builds import native_program
 from scope.engine.directories import make_latest, new_directory
-from scope.engine.measurement import Setup, measure
+from scope.engine.measurement import FurtherLaunches, Setup, measure
 from scope.engine.options import RunOptions
 from scope.engine.progress import RunProgress, silent
 from scope.lab.active import active
 from scope.launch.cluster import Cluster, probe_cluster
 from scope.launch.site import site_of
 from scope.launch.supervision.supervisor import Limits
-from scope.machine import discover
+from scope.machine import discover, minimum_configuration
 from scope.machine.machine import Machine, NativeBuild
 from scope.models.models import Models
 from scope.plan import plan as planning
 from scope.plan.experiment import Experiment
 from scope.plan.plan import Plan
 from scope.plan.refine import Gap, refined
-from scope.rundirectory import RunDirectory, read_json, read_text, write_text
+from scope.rundirectory import Lack, RunDirectory, read_json, read_text, write_text
 from scope.topology import preloading
 
 
@@ -73,11 +73,19 @@ def run_experiment(
     preloading.check(plan.launches, cluster)
     directory = new_directory(experiment.name or experiment.module, output)
     make_latest(directory)
-    begun_run.begin(directory, settled.experiment, settled.machine, catalog, plan, command)
+    lacks = _lacks(settled)
+    begun_run.begin(directory, settled.experiment, settled.machine, catalog, plan, command, lacks)
     if cluster.site.topology is not None:
         write_text(directory.topology, read_text(cluster.site.topology))
     setup = Setup(settled.build, cluster, limits, experiment.launcher.time_margin_s, progress)
     return _measured(directory, settled.experiment, plan, setup)
+
+
+def _lacks(settled: Settled) -> list[Lack]:
+    """Return what the cluster lacks for the cases of a module."""
+    if settled.experiment.case:
+        return []
+    return minimum_configuration.lacks(settled.machine.hosts, sum(settled.cluster.place.slots))
 
 
 def resume(folder: Path, limits: Limits, progress: RunProgress = silent) -> Outcome:
@@ -109,8 +117,13 @@ def settle(experiment: Experiment, where: str) -> Settled:
 
 def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup: Setup) -> Outcome:
     """Measure a plan and, where the experiment asks for it, its refinement; then analyse."""
-    well = measure(directory, plan, setup, planning.total_s(experiment))
+    time_s = planning.total_s(experiment)
+    further = None
+    if time_s is not None and planning.has_further_launches(experiment):
+        further = FurtherLaunches(time_s, experiment.launches, planning.visits_of(experiment))
+    well = measure(directory, plan, setup, planning.planned_s(experiment), further)
     if experiment.refine:
+        plan = planning.read(directory.plan) if further else plan
         well = measure(directory, _with_refined_sizes(directory, plan, experiment), setup)
     analysis.explain(directory.path)
     return Outcome(directory, well)

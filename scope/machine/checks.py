@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from scope.machine import minimum_configuration
 from scope.machine.discover import steering_environment
 from scope.machine.kernel_files import text_of
 from scope.machine.machine import Host
@@ -34,6 +35,7 @@ class Check:
 def check(host: Host, folder: Path) -> Iterator[Check]:
     """Yield the checks that matter for a measurement on `host` with its results in `folder`."""
     yield from _processors(host)
+    yield _minimum_configuration(host)
     yield _clock(host)
     yield _governor(host)
     yield _run_queue(host)
@@ -58,6 +60,13 @@ def _processors(host: Host) -> Iterator[Check]:
     if processor.threads > processor.cores:
         advice = "bind ranks to cores (--binding core), so that no two share one"
         yield Check("hardware threads", True, f"{processor.threads // processor.cores} per core", advice)
+
+
+def _minimum_configuration(host: Host) -> Check:
+    lacks = minimum_configuration.lacks([host], host.processor.usable_cores)
+    found = ", ".join(lack.words for lack in lacks) or "met"
+    advice = "baseline cases that need more are left out; --hosts adds hosts" if lacks else ""
+    return Check("minimum configuration", True, found, advice)
 
 
 def _clock(host: Host) -> Check:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from scope.machine import processors
 from scope.strict import Strict
 
@@ -151,6 +153,10 @@ class Scalapack(Strict):
     """Name under which it asks for MPI, where the MPI of the build goes by another; else empty."""
 
 
+BASELINE_FLAG = re.compile(r"-O2|-std=c\+\+20|-pthread|-g|-isystem.*|-DSCOPE_.*")
+"""Flags of a baseline build, and those that do not change what is measured."""
+
+
 class NativeBuild(Strict):
     """One compiled copy of the native program."""
 
@@ -165,6 +171,16 @@ class NativeBuild(Strict):
     scalapack: Scalapack | None = None
     """The same."""
     built_unix_s: float
+
+    @property
+    def optimized(self) -> str:
+        """The flags beyond those of the baseline, which make this an optimized measurement; empty for none."""
+        return " ".join(flag for flag in self.flags.split() if not BASELINE_FLAG.fullmatch(flag))
+
+    @property
+    def labelled_flags(self) -> str:
+        """The flags, labelled where they are not those of the baseline."""
+        return f"{self.flags} (optimized: not the baseline's -O2)" if self.optimized else self.flags
 
 
 class EmulatedLink(Strict):

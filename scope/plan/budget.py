@@ -29,6 +29,8 @@ SHARE_OF_SPREAD = 0.5
 FEWEST_LAUNCHES = 2
 ROOM = 3.0
 """A case that became tight gets so many times what that took: it ends by itself."""
+TWO_ERRORS = 2.0
+"""Standard errors that the half width of a 95 % interval holds, about."""
 DEAR = 2.0
 """A case that takes so many times its budget, most of it for preparation, is not visited more than once."""
 
@@ -98,6 +100,12 @@ class Seen:
             return 0.0
         mean = sum(medians) / len(medians)
         return stdev(medians) / mean if mean > 0 else 0.0
+
+    @property
+    def uncertainty(self) -> float | None:
+        """About the relative half width of the figure's interval over the launches; None below two launches."""
+        number = len(self.medians_s)
+        return TWO_ERRORS * self.spread / sqrt(number) if number >= FEWEST_LAUNCHES else None
 
 
 def interval_of_visits(relative_intervals: Sequence[float | None]) -> float | None:

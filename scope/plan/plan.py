@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -43,6 +44,8 @@ CASE_OVERHEAD_S = 0.03
 """Assumed cost of preparing, warming up and verifying a case beside its budget."""
 SHORTEST_BUDGET_S, LONGEST_BUDGET_S = 0.02, 2.0
 """A case needs some time to say anything, and gains little from much."""
+FURTHER_SHARE = 0.25
+"""Of a module's time, for further launches of the cases whose figures are the least certain."""
 VISITS = 3
 """Visits of a launch to each case of a module."""
 
@@ -133,6 +136,13 @@ class Plan:
     launches: tuple[Launch, ...]
     skipped: tuple[Skipped, ...] = ()
 
+    def with_launches(self, further: Iterable[Launch]) -> Plan:
+        """Return the plan with further launches after its own, numbered on."""
+        launches = list(self.launches)
+        for launch in further:
+            launches.append(replace(launch, number=len(launches) + 1))
+        return replace(self, launches=tuple(launches))
+
 
 def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> Plan:
     """Return the plan of an experiment at a place.
@@ -144,10 +154,8 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
     batches: dict[Batch, dict[str, PlannedCase]] = {}
     for benchmark, combination, source in _asked(experiment, catalog, place, where, skipped):
         case = PlannedCase(benchmark.name, combination.parameters, _sampling(experiment.sampling))
-        if not source.person and _on_one_host(combination, place):
-            continue
         if reason := _misfit(benchmark, combination, place, experiment, source):
-            skipped.append(Skipped(benchmark=benchmark.name, case=_asked_text(combination), reason=reason))
+            skipped.append(reason)
             continue
         settled = (combination.ranks, combination.transport, _settled(combination, place))
         batch = batches.setdefault(settled, {})
@@ -165,8 +173,10 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
 
 def write(plan: Plan) -> str:
     """Return the text of `plan.txt`."""
+    reasons = Counter(each.reason for each in plan.skipped)
     cases = sum(len(launch.cases) for launch in plan.launches)
     lines = [f"{header(plan.seed, plan.module)} launches={len(plan.launches)} cases={cases}"]
+    lines += [f"# left out: {reason}: {number}" for reason, number in reasons.items()]
     for launch in plan.launches:
         lines += [launch.line(), *(case.line() for case in launch.cases)]
     return "\n".join(lines) + "\n"
@@ -195,7 +205,7 @@ def read(path: Path) -> Plan:
     refuse_future(f"{path}:1", int(head[1]))
     launches: list[Launch] = []
     for number, line in enumerate(lines, start=2):
-        if not line.strip():
+        if not line.strip() or line.startswith("# left out: "):
             continue
         where = f"{path}:{number}"
         launch = re.fullmatch(r"launch (\d+) ranks=(\d+) transport=([\w.]+) placement=([\w:]+)", line)
@@ -222,6 +232,17 @@ def total_s(experiment: Experiment) -> float | None:
     if experiment.sampling.budget_s is not None:
         return None
     return experiment.time_s or MODULE_TIME_S[experiment.module]
+
+
+def planned_s(experiment: Experiment) -> float | None:
+    """Return the time in s for the launches that every case gets; the rest of `total_s` is for further ones."""
+    time_s = total_s(experiment)
+    return time_s * (1 - FURTHER_SHARE) if time_s is not None and has_further_launches(experiment) else time_s
+
+
+def has_further_launches(experiment: Experiment) -> bool:
+    """Return whether cases with wide intervals get further launches: not in the baseline, which is fixed."""
+    return experiment.module != "baseline" and not experiment.case and total_s(experiment) is not None
 
 
 def expected_s(plan: Plan) -> float:
@@ -301,30 +322,37 @@ def refuse_unknown(patterns: Sequence[str], names: list[str], where: str) -> Non
             raise UsageError(f"{where}: only = {pattern}: unknown benchmark{near}; scope list names all")
 
 
-def _misfit(benchmark: Benchmark, point: Combination, place: Place, experiment: Experiment, source: Source) -> str:
-    """Return why a point cannot run here; empty when it can. A person's wish for too many ranks is refused."""
+def _misfit(
+    benchmark: Benchmark, point: Combination, place: Place, experiment: Experiment, source: Source
+) -> Skipped | None:
+    """Return why a point cannot run here; None when it can. A person's wish for too many ranks is refused.
+
+    A module never replaces a case: one that does not fit is left out. Only the fewest ranks that a benchmark takes
+    run on any machine.
+    """
+
+    def left_out(reason: str, resource: str = "") -> Skipped:
+        case = _asked_text(point)
+        return Skipped(benchmark=benchmark.name, case=case, reason=reason, resource=resource)
+
     if not benchmark.available:
-        return benchmark.reason
+        return left_out(benchmark.reason)
     room = place.room(point.placement)
+    here = f"here {'is' if room == 1 else 'are'} {room}"
     if point.ranks <= room:
-        return ""
+        return None
     if point.placement.one_per_host:
-        return f"one rank on each host: needs {point.ranks} hosts, here {'is' if room == 1 else 'are'} {room}"
+        return left_out(f"one rank on each host: needs {point.ranks} hosts, {here}", "hosts")
     if experiment.launcher.oversubscribe:
-        return ""
+        return None
     if source.person:
         raise UsageError(
             f"{source.name}: ranks = {point.ranks}: must be at most {room}, the slots here;"
             " --oversubscribe allows more"
         )
-    if point.ranks <= benchmark.ranks.minimum_configuration:
-        return ""
-    return f"needs {point.ranks} slots, here are {room}"
-
-
-def _on_one_host(point: Combination, place: Place) -> bool:
-    """Return whether a module asks for several hosts where there is one: nothing that anybody misses."""
-    return point.placement.one_per_host and point.ranks > 1 and place.room(point.placement) == 1
+    if point.ranks == benchmark.ranks.fewest:
+        return None
+    return left_out(f"needs {point.ranks} slots, {here}", "slots")
 
 
 def _settled(point: Combination, place: Place) -> Placement:
@@ -336,7 +364,9 @@ def _settled(point: Combination, place: Place) -> Placement:
 
 
 def _asked_text(point: Combination) -> str:
-    return f"ranks={point.ranks} transport={point.transport} {_words(point.parameters)}".strip()
+    placement = ["placement=node"] if point.placement.one_per_host else []
+    words = [f"ranks={point.ranks}", f"transport={point.transport}", *placement, _words(point.parameters)]
+    return " ".join(filter(None, words))
 
 
 def _sampling(sampling: Sampling) -> dict[str, Value | float]:
@@ -347,7 +377,7 @@ def _with_budget(
     batches: dict[Batch, list[PlannedCase]], experiment: Experiment
 ) -> dict[Batch, list[PlannedCase]]:
     """Divide the experiment's time over its cases; a case that is tight early gives its rest back by ending."""
-    time_s = total_s(experiment)
+    time_s = planned_s(experiment)
     if time_s is None:
         return batches
     runs = sum(len(cases) for cases in batches.values()) * experiment.launches
@@ -393,12 +423,11 @@ def with_budget(case: PlannedCase, budget_s: float) -> PlannedCase:
 def extended(plan: Plan, further: Iterable[Launch]) -> Plan:
     """Return the plan with further launches after its own, without cases that it has for the same batch."""
     planned = {launch.key(case) for launch in plan.launches for case in launch.cases}
-    launches = list(plan.launches)
-    for launch in further:
-        cases = tuple(case for case in launch.cases if launch.key(case) not in planned)
-        if cases:
-            launches.append(replace(launch, number=len(launches) + 1, cases=cases))
-    return replace(plan, launches=tuple(launches))
+    new = (
+        replace(launch, cases=tuple(case for case in launch.cases if launch.key(case) not in planned))
+        for launch in further
+    )
+    return plan.with_launches(launch for launch in new if launch.cases)
 
 
 def _placement(text: str, where: str) -> Placement:

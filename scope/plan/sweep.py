@@ -3,9 +3,8 @@
 Each word is a factor and its values; the cases are the product of all factors. Integers may end in Ki, Mi or Gi,
 and `1..7` means each from 1 to 7; an integer parameter may count the ranks: `ranks`, `ranks-1`, `1..ranks-1`.
 Ranks are numbers or a rule: `all` (one per slot), `nodes` (one per host), `powers` (1, 2, 4, ... up to the slots),
-`every` (1, 2, 3, ... 16, then 24, 32, 48, 64, ... up to the slots), `squares` (1, 4, 9, ... up to the slots, and 4
-in any case). `placement=node` puts one rank on each host; `nodes=types` takes each sub-cluster of equal hosts by
-itself.
+`every` (1, 2, 3, ... 16, then 24, 32, 48, 64, ... and all slots), `squares` (1, 4, 9, ... up to the slots).
+`placement=node` puts one rank on each host; `nodes=types` takes each sub-cluster of equal hosts by itself.
 """
 
 from __future__ import annotations
@@ -160,7 +159,7 @@ def rank_counts(
         if word in RANK_RULES:
             room = place.room(placement.on_same_hosts("node") if word == "nodes" else placement)
             fitting = [count for count in _by_rule(word, room, benchmark) if benchmark.ranks.allows(count)]
-            counts += fitting or [benchmark.ranks.minimum]
+            counts += fitting or [benchmark.ranks.fewest]
             continue
         try:
             count = units.whole(word)
@@ -180,9 +179,10 @@ def _by_rule(rule: str, slots: int, benchmark: Benchmark) -> list[int]:
         return [1 << exponent for exponent in range(slots.bit_length())]
     if rule == "every":
         beyond = [count for exponent in range(4, 24) for count in (3 << exponent - 1, 2 << exponent)]
-        return [count for count in [*range(1, EACH_COUNT_UP_TO + 1), *beyond] if count <= slots]
+        smaller = [count for count in [*range(1, EACH_COUNT_UP_TO + 1), *beyond] if count < slots]
+        return [*smaller, slots]
     if rule == "squares":
-        return [root * root for root in range(1, max(2, math.isqrt(slots)) + 1)]
+        return [root * root for root in range(1, math.isqrt(slots) + 1)]
     most = benchmark.ranks.up_to(slots)
     return [] if most is None else [most]
 

@@ -19,6 +19,7 @@ from scope.launch.launch_environment import launch_environment
 from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
 from scope.machine.machine import MpiInstallation, NativeBuild
+from tests import golden_run
 from tests.declared import described
 
 CMAKE = """cmake_minimum_required(VERSION 3.25)
@@ -128,6 +129,22 @@ def test_a_build_whose_environment_is_damaged_gets_another(small: Path, embedded
     Path(made.program).unlink()
     assert native.build(embedded) == made
     assert list(registry.load(made.program)) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "beyond"),
+    [
+        ("-O2 -std=c++20", ""),
+        ("-DSCOPE_HAS_PERSISTENT_COLLECTIVES -O2 -std=c++20 -pthread -isystem/opt/mpi", ""),
+        ("-O3 -std=c++20", "-O3"),
+        ("-march=native -O2 -std=c++20", "-march=native"),
+        ("-ffast-math -DNDEBUG -O2", "-ffast-math -DNDEBUG"),
+    ],
+)
+def test_other_flags_than_the_baseline_s_make_an_optimized_build(flags: str, beyond: str) -> None:
+    build = NativeBuild.model_validate(golden_run.machine()["build"]).model_copy(update={"flags": flags})
+    assert build.optimized == beyond
+    assert ("optimized" in build.labelled_flags) == bool(beyond)
 
 
 def test_another_source_or_flag_is_another_build(

@@ -34,6 +34,11 @@ def test_the_largest_number_that_fits_is_allowed(ranks: Ranks, allowed: set[int]
         assert ranks.up_to(room) == max((count for count in allowed if count <= room), default=None)
 
 
+@pytest.mark.parametrize(("ranks", "allowed", "description"), RULES)
+def test_the_smallest_number_is_allowed(ranks: Ranks, allowed: set[int], description: str) -> None:
+    assert ranks.fewest == min(allowed)
+
+
 def test_large_square_numbers_are_exact() -> None:
     side = 3_037_000_499
     squares = Ranks(square=True)

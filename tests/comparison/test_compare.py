@@ -229,6 +229,19 @@ def test_another_mpi_is_a_factor_and_no_refusal(tmp_path):
     assert comparison.cases[0].verdict == "no difference"
 
 
+def test_optimized_builds_are_labelled_on_both_sides(tmp_path):
+    medians = [1e-6 + 1e-8 * number for number in range(6)]
+    fast = golden.machine()
+    fast["build"]["flags"] = "-O3 -std=c++20"
+    a = write(tmp_path / "a", [summary(1, medians)], fast)
+    b = write(tmp_path / "b", [summary(1, medians)], fast)
+    comparison = compare(a, b)
+    assert comparison.factors == []
+    assert comparison.optimized == ["A: -O3", "B: -O3"]
+    assert "Optimized measurement: B: -O3" in render(comparison)
+    assert compare(a, write(tmp_path / "c", [summary(1, medians)])).optimized == ["A: -O3"]
+
+
 @pytest.mark.parametrize(("share", "verdict"), [(1.005, "no difference"), (0.5, "incomparable")])
 def test_a_little_more_memory_is_the_same_machine(tmp_path, share, verdict):
     medians = [1e-6 + 1e-8 * number for number in range(6)]

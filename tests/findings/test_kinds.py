@@ -10,6 +10,7 @@ import pytest
 from scope.findings.run import find_all
 from scope.findings.run.context import Context
 from scope.plan.placement import Placement
+from scope.rundirectory import Lack, Skipped
 from scope.samples.records import Disturbances, LaunchRecord, OverRanks
 from scope.samples.samples import CaseSamples, CutLine, DamagedLine, Times
 from tests.findings.contexts import (
@@ -84,6 +85,14 @@ def without_failures(context: Context) -> Context:
 
 def tight(context: Context) -> Context:
     return replace(context, summaries=[s.model_copy(update={"converged_share": 0.5}) for s in context.summaries])
+
+
+def below_minimum(context: Context) -> Context:
+    skipped = [
+        Skipped(benchmark="mpi.barrier", case="ranks=4", reason="needs 4 slots, here are 2", resource="slots")
+    ]
+    lacks = [Lack(resource="slots", needed="4", found="2")]
+    return replace(context, run=context.run.model_copy(update={"skipped": skipped, "lacks": lacks}))
 
 
 def nothing_skipped(context: Context) -> Context:
@@ -238,6 +247,7 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
             lambda c: with_host(c, load=6.0, run_queue=0.0),
         ],
     ),
+    "minimum_configuration": ("below-minimum-configuration", [below_minimum], [as_it_is]),
     "machine_states": ("machine-states", [slow_half(2.0), slow_half(1.4)], [as_it_is, slow_half(1.03)]),
     "missing_cases": ("skipped-cases", [as_it_is], [nothing_skipped]),
     "node_types": ("node-types", [other_host(model="another")], [as_it_is, other_host()]),
@@ -440,6 +450,15 @@ def test_an_unfinished_run_says_what_is_missing(golden_context: Context) -> None
     (unfinished,) = run_kinds()["missing_cases"](half_done(golden_context))
     assert unfinished.code == "unfinished-run"
     assert unfinished.severity == "warning"
+
+
+def test_cases_below_the_minimum_configuration_are_told_once(golden_context: Context) -> None:
+    context = below_minimum(golden_context)
+    assert run_kinds()["missing_cases"](context) == []
+    (finding,) = run_kinds()["minimum_configuration"](context)
+    assert "2 of 4 slots" in finding.title
+    assert "1 case left out" in finding.title
+    assert finding.about == "measurement"
 
 
 def with_two_threads_per_core(context: Context) -> Context:

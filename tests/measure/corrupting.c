@@ -2,8 +2,7 @@
 
    CORRUPT="RULE;RULE...", a rule being BYTES:CALL:RANK:PLACE: of all receives of exactly BYTES bytes on rank RANK of
    MPI_COMM_WORLD the one numbered CALL (from 1) gets the byte at PLACE flipped: a number of bytes from its begin, or, with
-   a % behind it, a share of its length. PLACE `lost`: this receive and all later ones end without data. BYTES 0 stands
-   for 64 bytes or more that a message, a broadcast, a scatter, a gather or an all-to-all moved, text excepted. One-sided
+   a % behind it, a share of its length. PLACE `lost`: this receive and all later ones end without data. One-sided
    operations count as receives of the process that calls them. What a rule did is written to standard error. */
 #include <mpi.h>
 #include <pthread.h>
@@ -25,7 +24,6 @@ typedef struct {
   void* buffer;
   long count;
   MPI_Datatype type;
-  int any;
   void* before;
 } Arrival;
 
@@ -53,15 +51,17 @@ static void read_rules(void) {
   }
 }
 
-static int world_rank(void) {
+static int rank_in(MPI_Comm comm) {
   int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_rank(comm, &rank);
   return rank;
 }
+static int world_rank(void) {
+  return rank_in(MPI_COMM_WORLD);
+}
 
-static int fits(int rule, long bytes, int any) {
-  const int right = rules[rule].bytes == 0 ? any && bytes >= 64 : rules[rule].bytes == bytes;
-  return right && rules[rule].rank == world_rank();
+static int fits(int rule, long bytes) {
+  return rules[rule].bytes == bytes && rules[rule].rank == world_rank();
 }
 
 /* The data of `a`, whatever its type, one after another in memory to be freed, and back. */
@@ -83,14 +83,14 @@ static long size_of(long count, MPI_Datatype type) {
   return count * size;
 }
 
-static Arrival arriving(void* buffer, long count, MPI_Datatype type, int any) {
-  Arrival a = {buffer, count, type, any, NULL};
+static Arrival arriving(void* buffer, long count, MPI_Datatype type) {
+  Arrival a = {buffer, count, type, NULL};
   pthread_mutex_lock(&lock);
   if (rule_count < 0) read_rules();
   if (buffer == NULL || buffer == MPI_IN_PLACE || count <= 0 || type == MPI_DATATYPE_NULL) a.count = 0;
   int size = 0;
   for (int i = 0; i < rule_count && a.count > 0 && a.before == NULL; ++i) {
-    if (rules[i].lost && fits(i, size_of(count, type), any)) a.before = packed(&a, &size);
+    if (rules[i].lost && fits(i, size_of(count, type))) a.before = packed(&a, &size);
   }
   pthread_mutex_unlock(&lock);
   return a;
@@ -101,7 +101,7 @@ static int arrived(Arrival* a, long bytes) {
   int lost = 0;
   pthread_mutex_lock(&lock);
   for (int i = 0; i < rule_count && a->count > 0 && bytes > 0; ++i) {
-    if (!fits(i, bytes, a->any)) continue;
+    if (!fits(i, bytes)) continue;
     ++rules[i].count;
     int size = 0;
     if (rules[i].lost && rules[i].count >= rules[i].call && a->before != NULL) {
@@ -141,9 +141,7 @@ static int ranks_of(MPI_Comm comm) {
 }
 
 static int is_root(int root, MPI_Comm comm) {
-  int rank = 0;
-  PMPI_Comm_rank(comm, &rank);
-  return rank == root;
+  return rank_in(comm) == root;
 }
 
 static long sum_of(const int* counts, MPI_Comm comm) {
@@ -176,14 +174,10 @@ static void completed(MPI_Request request, MPI_Status* status) {
   }
 }
 
-static int text(MPI_Datatype type) {
-  return type == MPI_CHAR;
-}
-
 int MPI_Recv(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status* s) {
   MPI_Status own;
   if (s == MPI_STATUS_IGNORE) s = &own;
-  Arrival a = arriving(b, n, t, !text(t));
+  Arrival a = arriving(b, n, t);
   const int code = PMPI_Recv(b, n, t, from, tag, c, s);
   arrived(&a, from == MPI_PROC_NULL ? 0 : bytes_in(s));
   return code;
@@ -192,19 +186,19 @@ int MPI_Sendrecv(const void* sb, int sn, MPI_Datatype st, int to, int stag, void
                  int from, int tag, MPI_Comm c, MPI_Status* s) {
   MPI_Status own;
   if (s == MPI_STATUS_IGNORE) s = &own;
-  Arrival a = arriving(b, n, t, !text(t));
+  Arrival a = arriving(b, n, t);
   const int code = PMPI_Sendrecv(sb, sn, st, to, stag, b, n, t, from, tag, c, s);
   arrived(&a, from == MPI_PROC_NULL ? 0 : bytes_in(s));
   return code;
 }
 int MPI_Irecv(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* r) {
-  Arrival a = arriving(b, n, t, !text(t));
+  Arrival a = arriving(b, n, t);
   const int code = PMPI_Irecv(b, n, t, from, tag, c, r);
   expect(*r, a, 0);
   return code;
 }
 int MPI_Recv_init(void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request* r) {
-  const Arrival a = {b, n, t, !text(t), NULL};
+  const Arrival a = {b, n, t, NULL};
   const int code = PMPI_Recv_init(b, n, t, from, tag, c, r);
   expect(*r, a, 1);
   return code;
@@ -213,7 +207,7 @@ int MPI_Start(MPI_Request* r) {
   for (int i = 0; i < most_pending; ++i) {
     if (!pending[i].used || pending[i].request != *r) continue;
     const Arrival* a = &pending[i].arrival;
-    pending[i].arrival = arriving(a->buffer, a->count, a->type, a->any);
+    pending[i].arrival = arriving(a->buffer, a->count, a->type);
   }
   return PMPI_Start(r);
 }
@@ -267,105 +261,56 @@ int MPI_Testall(int n, MPI_Request* r, int* done, MPI_Status* s) {
   return all_of(n, r, done, s);
 }
 
-int MPI_Bcast(void* b, int n, MPI_Datatype t, int root, MPI_Comm c) {
-  Arrival a = arriving(is_root(root, c) ? NULL : b, n, t, !text(t));
-  const int code = PMPI_Bcast(b, n, t, root, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Reduce(const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, int root, MPI_Comm c) {
-  Arrival a = arriving(is_root(root, c) ? b : NULL, n, t, 0);
-  const int code = PMPI_Reduce(sb, b, n, t, o, root, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Allreduce(const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c) {
-  Arrival a = arriving(b, n, t, 0);
-  const int code = PMPI_Allreduce(sb, b, n, t, o, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Scan(const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c) {
-  Arrival a = arriving(b, n, t, 0);
-  const int code = PMPI_Scan(sb, b, n, t, o, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Exscan(const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c) {
-  Arrival a = arriving(is_root(0, c) ? NULL : b, n, t, 0);
-  const int code = PMPI_Exscan(sb, b, n, t, o, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Reduce_scatter_block(const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c) {
-  Arrival a = arriving(b, n, t, 0);
-  const int code = PMPI_Reduce_scatter_block(sb, b, n, t, o, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Reduce_scatter(const void* sb, void* b, const int* n, MPI_Datatype t, MPI_Op o, MPI_Comm c) {
-  int rank = 0;
-  PMPI_Comm_rank(c, &rank);
-  Arrival a = arriving(b, n[rank], t, 0);
-  const int code = PMPI_Reduce_scatter(sb, b, n, t, o, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Scatter(const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, int root,
-                MPI_Comm c) {
-  Arrival a = arriving(b, n, t, !text(t));
-  const int code = PMPI_Scatter(sb, sn, st, b, n, t, root, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Scatterv(const void* sb, const int* sn, const int* d, MPI_Datatype st, void* b, int n, MPI_Datatype t,
-                 int root, MPI_Comm c) {
-  Arrival a = arriving(b, n, t, !text(t));
-  const int code = PMPI_Scatterv(sb, sn, d, st, b, n, t, root, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Gather(const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, int root,
-               MPI_Comm c) {
-  Arrival a = arriving(is_root(root, c) ? b : NULL, (long)n * ranks_of(c), t, !text(t));
-  const int code = PMPI_Gather(sb, sn, st, b, n, t, root, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Gatherv(const void* sb, int sn, MPI_Datatype st, void* b, const int* n, const int* d, MPI_Datatype t,
-                int root, MPI_Comm c) {
-  const int root_here = is_root(root, c);
-  Arrival a = arriving(root_here ? b : NULL, root_here ? sum_of(n, c) : 0, t, !text(t));
-  const int code = PMPI_Gatherv(sb, sn, st, b, n, d, t, root, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Allgather(const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, MPI_Comm c) {
-  Arrival a = arriving(b, (long)n * ranks_of(c), t, 0);
-  const int code = PMPI_Allgather(sb, sn, st, b, n, t, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Allgatherv(const void* sb, int sn, MPI_Datatype st, void* b, const int* n, const int* d,
-                   MPI_Datatype t, MPI_Comm c) {
-  Arrival a = arriving(b, sum_of(n, c), t, 0);
-  const int code = PMPI_Allgatherv(sb, sn, st, b, n, d, t, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Alltoall(const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, MPI_Comm c) {
-  Arrival a = arriving(b, (long)n * ranks_of(c), t, !text(t));
-  const int code = PMPI_Alltoall(sb, sn, st, b, n, t, c);
-  all_arrived(&a);
-  return code;
-}
-int MPI_Alltoallv(const void* sb, const int* sn, const int* sd, MPI_Datatype st, void* b, const int* n,
-                  const int* d, MPI_Datatype t, MPI_Comm c) {
-  Arrival a = arriving(b, sum_of(n, c), t, !text(t));
-  const int code = PMPI_Alltoallv(sb, sn, sd, st, b, n, d, t, c);
-  all_arrived(&a);
-  return code;
-}
+/* A collective: its parameters, its arguments, and what it receives: where, and how much. */
+#define COLLECTIVE(name, parameters, arguments, buffer, items) \
+  int MPI_##name parameters {                                  \
+    Arrival a = arriving(buffer, items, t);                    \
+    const int code = PMPI_##name arguments;                    \
+    all_arrived(&a);                                           \
+    return code;                                               \
+  }
+#define AT_ROOT (is_root(root, c) ? b : NULL)
+
+COLLECTIVE(Bcast, (void* b, int n, MPI_Datatype t, int root, MPI_Comm c), (b, n, t, root, c),
+           is_root(root, c) ? NULL : b, n)
+COLLECTIVE(Reduce, (const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, int root, MPI_Comm c),
+           (sb, b, n, t, o, root, c), AT_ROOT, n)
+COLLECTIVE(Allreduce, (const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c),
+           (sb, b, n, t, o, c), b, n)
+COLLECTIVE(Scan, (const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (sb, b, n, t, o, c),
+           b, n)
+COLLECTIVE(Exscan, (const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c),
+           (sb, b, n, t, o, c), is_root(0, c) ? NULL : b, n)
+COLLECTIVE(Reduce_scatter_block, (const void* sb, void* b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c),
+           (sb, b, n, t, o, c), b, n)
+COLLECTIVE(Reduce_scatter, (const void* sb, void* b, const int* n, MPI_Datatype t, MPI_Op o, MPI_Comm c),
+           (sb, b, n, t, o, c), b, n[rank_in(c)])
+COLLECTIVE(Scatter,
+           (const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, int root, MPI_Comm c),
+           (sb, sn, st, b, n, t, root, c), b, n)
+COLLECTIVE(Scatterv,
+           (const void* sb, const int* sn, const int* d, MPI_Datatype st, void* b, int n, MPI_Datatype t,
+            int root, MPI_Comm c),
+           (sb, sn, d, st, b, n, t, root, c), b, n)
+COLLECTIVE(Gather,
+           (const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, int root, MPI_Comm c),
+           (sb, sn, st, b, n, t, root, c), AT_ROOT, (long)n* ranks_of(c))
+COLLECTIVE(Gatherv,
+           (const void* sb, int sn, MPI_Datatype st, void* b, const int* n, const int* d, MPI_Datatype t,
+            int root, MPI_Comm c),
+           (sb, sn, st, b, n, d, t, root, c), AT_ROOT, is_root(root, c) ? sum_of(n, c) : 0)
+COLLECTIVE(Allgather, (const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, MPI_Comm c),
+           (sb, sn, st, b, n, t, c), b, (long)n* ranks_of(c))
+COLLECTIVE(Allgatherv,
+           (const void* sb, int sn, MPI_Datatype st, void* b, const int* n, const int* d, MPI_Datatype t,
+            MPI_Comm c),
+           (sb, sn, st, b, n, d, t, c), b, sum_of(n, c))
+COLLECTIVE(Alltoall, (const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, MPI_Comm c),
+           (sb, sn, st, b, n, t, c), b, (long)n* ranks_of(c))
+COLLECTIVE(Alltoallv,
+           (const void* sb, const int* sn, const int* sd, MPI_Datatype st, void* b, const int* n,
+            const int* d, MPI_Datatype t, MPI_Comm c),
+           (sb, sn, sd, st, b, n, d, t, c), b, sum_of(n, c))
 
 /* One-sided operations: what is put or added goes wrong in a copy, what is got when its epoch ends. */
 static Arrival got;
@@ -374,25 +319,26 @@ static const void* put(const void* b, int n, MPI_Datatype t, int* lost) {
   const long bytes = size_of(n, t);
   unsigned char* copy = malloc(bytes); /* as long as the program: the epoch is not known here */
   memcpy(copy, b, bytes);
-  Arrival a = arriving(copy, n, t, 0);
+  Arrival a = arriving(copy, n, t);
   *lost = arrived(&a, bytes);
   if (memcmp(copy, b, bytes) != 0) return copy;
   free(copy);
   return b;
 }
-int MPI_Put(const void* b, int n, MPI_Datatype t, int rank, MPI_Aint d, int tn, MPI_Datatype tt, MPI_Win w) {
-  int lost = 0;
-  const void* const from = put(b, n, t, &lost);
-  return lost ? MPI_SUCCESS : PMPI_Put(from, n, t, rank, d, tn, tt, w);
-}
-int MPI_Accumulate(const void* b, int n, MPI_Datatype t, int rank, MPI_Aint d, int tn, MPI_Datatype tt,
-                   MPI_Op o, MPI_Win w) {
-  int lost = 0;
-  const void* const from = put(b, n, t, &lost);
-  return lost ? MPI_SUCCESS : PMPI_Accumulate(from, n, t, rank, d, tn, tt, o, w);
-}
+#define ONE_SIDED(name, parameters, ...)                        \
+  int MPI_##name parameters {                                   \
+    int lost = 0;                                               \
+    const void* const from = put(b, n, t, &lost);               \
+    return lost ? MPI_SUCCESS : PMPI_##name(from, __VA_ARGS__); \
+  }
+ONE_SIDED(Put, (const void* b, int n, MPI_Datatype t, int to, MPI_Aint d, int tn, MPI_Datatype tt, MPI_Win w),
+          n, t, to, d, tn, tt, w)
+ONE_SIDED(Accumulate,
+          (const void* b, int n, MPI_Datatype t, int to, MPI_Aint d, int tn, MPI_Datatype tt, MPI_Op o,
+           MPI_Win w),
+          n, t, to, d, tn, tt, o, w)
 int MPI_Get(void* b, int n, MPI_Datatype t, int rank, MPI_Aint d, int tn, MPI_Datatype tt, MPI_Win w) {
-  got = arriving(b, n, t, 0);
+  got = arriving(b, n, t);
   return PMPI_Get(b, n, t, rank, d, tn, tt, w);
 }
 static int ended(int code) {

@@ -27,12 +27,12 @@ def case(**keys: object) -> list[dict[str, object]]:
 
 
 def test_the_baseline_is_every_baseline_sweep_in_every_launch(benchmarks: Catalog) -> None:
-    plan = make(benchmarks, launches=3)
+    plan = make(benchmarks, slots=4, launches=3)
     assert Counter(launch.batch for launch in plan.launches) == {
         (1, "default", Placement("core")): 3,
         (2, "default", Placement("core")): 3,
         (2, "tcp", Placement("core")): 3,
-        (4, "default", Placement("none")): 3,
+        (4, "default", Placement("core")): 3,
     }
     cases = {
         launch.batch: sorted({f"{case.benchmark} {case.settings}".strip() for case in launch.cases})
@@ -44,12 +44,37 @@ def test_the_baseline_is_every_baseline_sweep_in_every_launch(benchmarks: Catalo
         "mpi.latency message_bytes=1024 mode=standard",
         "mpi.latency message_bytes=1048576 mode=standard",
     ]
-    assert cases[4, "default", Placement("none")] == ["algorithm.cannon"]
+    assert cases[4, "default", Placement("core")] == ["algorithm.cannon", "mpi.barrier"]
     assert [launch.number for launch in plan.launches] == list(range(1, 13))
 
 
+def test_the_baseline_is_the_same_whatever_the_slots(benchmarks: Catalog) -> None:
+    def lines(slots: int) -> set[str]:
+        launches = make(benchmarks, slots=slots).launches
+        return {
+            f"{launch.ranks} {launch.transport} {each.settings}" for launch in launches for each in launch.cases
+        }
+
+    assert lines(4) == lines(5) == lines(64)
+    # Too few slots leave cases out; nothing takes their place.
+    assert lines(2) == {line for line in lines(4) if not line.startswith("4 ")}
+    left_out = [each for each in make(benchmarks, slots=2).skipped if each.resource]
+    assert [(each.benchmark, each.resource, each.reason) for each in left_out] == [
+        ("algorithm.cannon", "slots", "needs 4 slots, here are 2"),
+        ("mpi.barrier", "slots", "needs 4 slots, here are 2"),
+    ]
+    assert "# left out: needs 4 slots, here are 2: 2\n" in planning.write(make(benchmarks, slots=2))
+
+
+def test_the_fewest_ranks_of_a_benchmark_run_on_a_single_processor(benchmarks: Catalog) -> None:
+    plan = make(benchmarks, slots=1)
+    batches = {(launch.ranks, str(launch.placement)) for launch in plan.launches}
+    assert batches == {(1, "core"), (2, "none")}
+    assert {each.reason for each in plan.skipped if each.resource} == {"needs 4 slots, here is 1"}
+
+
 def test_each_round_holds_each_batch_once(benchmarks: Catalog) -> None:
-    batches = [launch.batch for launch in make(benchmarks, launches=5).launches]
+    batches = [launch.batch for launch in make(benchmarks, slots=4, launches=5).launches]
     rounds = [batches[start : start + 4] for start in range(0, len(batches), 4)]
     assert all(sorted(each) == sorted(rounds[0]) for each in rounds)
     assert len({tuple(each) for each in rounds}) > 1
@@ -71,7 +96,9 @@ def test_what_cannot_run_is_skipped_with_the_reason(benchmarks: Catalog) -> None
     plan = make(benchmarks, module="standard")
     reasons = {(skip.benchmark, skip.case): skip.reason for skip in plan.skipped}
     assert reasons == {
+        ("algorithm.cannon", "ranks=4 transport=default"): "needs 4 slots, here are 2",
         ("mpi.gone", "ranks=2 transport=default"): "needs a library",
+        ("mpi.barrier", "ranks=4 transport=default"): "needs 4 slots, here are 2",
         ("mpi.barrier", "ranks=16 transport=default"): "needs 16 slots, here are 2",
     }
 

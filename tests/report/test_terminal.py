@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import re
@@ -18,6 +19,7 @@ from scope.report.run.selection import select
 from scope.report.terminal import verdict
 from scope.report.terminal.console import console
 from scope.report.terminal.listing import listing, rows
+from scope.rundirectory import RunDirectory
 from scope.statistics.summarise import read_summaries
 from tests.declared import catalog
 
@@ -99,6 +101,27 @@ def test_many_findings_of_one_kind_are_told_once(golden_run):
     told = sum(line.split()[1:2] == ["kind"] for line in lines)
     assert any(f"and {40 - told} more findings" in line for line in lines)
     assert len(lines) <= 50
+
+
+def test_an_optimized_build_below_the_minimum_configuration_is_labelled(golden_run, tmp_path):
+    run = RunDirectory(Path(shutil.copytree(golden_run, tmp_path / "run")))
+    plain = "\n".join(said(run.path))
+    assert "Optimized measurement" not in plain
+    assert "minimum configuration" not in plain
+    machine, record = json.loads(run.machine.read_text()), json.loads(run.run.read_text())
+    machine["build"]["flags"] = "-O3 -std=c++20"
+    record["lacks"] = [{"resource": "slots", "needed": "4", "found": "2"}]
+    record["skipped"].append({"benchmark": "mpi.x", "case": "ranks=4", "reason": "few", "resource": "slots"})
+    run.machine.write_text(json.dumps(machine))
+    run.run.write_text(json.dumps(record))
+    words = (
+        "Optimized measurement: compiled with -O3, the baseline with -O2 alone.",
+        "Below the minimum configuration: 2 of 4 slots; 1 case left out.",
+    )
+    lines = said(run.path)
+    text = html.unescape(page.render(run.path))
+    assert all(one in lines and one in text for one in words)
+    assert "-O3 -std=c++20 (optimized: not the baseline's -O2)" in text
 
 
 def test_the_page_is_named_once_it_is_there(golden_run, tmp_path):

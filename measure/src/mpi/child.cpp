@@ -6,11 +6,15 @@
 #include <climits>
 #include <string>
 
+#include "memory/buffer.hpp"
+#include "text/words.hpp"
+
 namespace scope {
 namespace {
 
 constexpr int question_tag = 21;
 constexpr int child_answer_tag = 22;
+constexpr int answer_bytes = 1003;
 
 std::string own_path() {
   std::array<char, PATH_MAX> path{};
@@ -34,17 +38,18 @@ MPI_Comm spawn_children(int children, MPI_Comm parents) {
   return error == MPI_SUCCESS ? everyone : MPI_COMM_NULL;
 }
 
-int ask_children(MPI_Comm children, int question) {
+std::string problem_of_children(MPI_Comm everyone, int children, int question) {
   int count = 0;
-  int right = 0;
-  MPI_Comm_remote_size(children, &count);
-  for (int child = 0; child < count; ++child) MPI_Send(&question, 1, MPI_INT, child, question_tag, children);
+  MPI_Comm_remote_size(everyone, &count);
+  for (int child = 0; child < count; ++child) MPI_Send(&question, 1, MPI_INT, child, question_tag, everyone);
+  std::string problem = count == children ? "" : sentence({count, " children were started of ", children});
   for (int child = 0; child < count; ++child) {
-    int answer = 0;
-    MPI_Recv(&answer, 1, MPI_INT, child, child_answer_tag, children, MPI_STATUS_IGNORE);
-    right += answer == question + child ? 1 : 0;
+    std::array<std::byte, answer_bytes> answer{};
+    MPI_Recv(answer.data(), answer_bytes, MPI_BYTE, child, child_answer_tag, everyone, MPI_STATUS_IGNORE);
+    const std::string wrong = pattern_problem(answer, question + child);
+    if (problem.empty() && !wrong.empty()) problem = sentence({"answer of child ", child, ": ", wrong});
   }
-  return right;
+  return problem;
 }
 
 int answer_parent() {
@@ -55,8 +60,9 @@ int answer_parent() {
   int question = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Recv(&question, 1, MPI_INT, 0, question_tag, parent, MPI_STATUS_IGNORE);
-  question += rank;
-  MPI_Send(&question, 1, MPI_INT, 0, child_answer_tag, parent);
+  std::array<std::byte, answer_bytes> answer{};
+  write_pattern(answer, question + rank);
+  MPI_Send(answer.data(), answer_bytes, MPI_BYTE, 0, child_answer_tag, parent);
   MPI_Comm_disconnect(&parent);
   return 0;
 }

@@ -3,15 +3,16 @@
 
 #include <mpi.h>
 
+#include <string>
+
 namespace scope {
 
 // Starts `children` processes and returns the intercommunicator to them; MPI_COMM_NULL where the library
 // refuses. Collective.
 MPI_Comm spawn_children(int children, MPI_Comm parents);
 
-// Asks every child for `question` plus its rank; returns the number of correct answers. Called by rank 0 of
-// the parents.
-int ask_children(MPI_Comm children, int question);
+// Asks every child for the pattern of `question` plus its rank; returns what is wrong, or nothing. Called by rank 0 of the parents.
+std::string problem_of_children(MPI_Comm everyone, int children, int question);
 
 // The main program of a child; returns its exit code.
 int answer_parent();

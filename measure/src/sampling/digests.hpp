@@ -17,6 +17,8 @@ class Digests {
   // What comes next is new data.
   void clear() { blocks_.clear(); }
 
+  bool empty() const { return blocks_.empty(); }
+
   // Empty when `parts` equal the first ones since `clear`, else the first block that differs.
   std::string difference(std::span<const std::span<const std::byte>> parts);
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <thread>
 
+#include "memory/cache_lines.hpp"
 #include "sampling/digests.hpp"
 #include "sampling/interval.hpp"
 #include "sampling/link_counters.hpp"
@@ -97,7 +98,9 @@ class Sampling {
   Times repeat(Cadence cadence, std::int64_t operations) {
     faults_.hang_if_asked(declaration_.name, setting_.world);
     last_ = cadence;
+    repetition_ = repetition_of(cadence);
     ++on_these_data_;
+    cool();
     Repetition repetition(setting_, window_, cadence, synchronization_, operations);
     links_.begin();
     benchmark_.run(repetition);
@@ -107,38 +110,54 @@ class Sampling {
     return repetition.times();
   }
 
+  // Flushes the message buffers where the case asks for cold caches.
+  void cool() {
+    if (!benchmark_.cold()) return;
+    const auto start = std::chrono::steady_clock::now();
+    for (const auto& buffer : benchmark_.message_buffers()) flush_from_caches(buffer);
+    // Flushing takes the ranks different times.
+    dissemination_barrier(setting_.world);
+    preparing_s_ += seconds_since(start);
+  }
+
+  bool loops() const { return benchmark_.loops() && !benchmark_.cold(); }
+
   // Every repetition of a group works on the same data and must leave the same behind. Where that cannot be asked,
   // every operation is verified in full, unless what comes out of one goes into the next.
   void compare(Cadence cadence) {
-    if (setting_.world.size() == 1) return;  // nothing came from anywhere: `verify` is enough
     if (!benchmark_.repeats()) {
       if (!benchmark_.loops()) verify();
       return;
     }
+    if (setting_.world.size() == 1) return;  // nothing came from anywhere: `verify` is enough
     const auto start = std::chrono::steady_clock::now();
     Digests& digests = digests_[static_cast<std::size_t>(cadence)];
+    if (digests.empty()) first_on_these_data_[static_cast<std::size_t>(cadence)] = repetition_;
     auto parts = benchmark_.computed();
     parts.insert(parts.begin(), benchmark_.received());
-    note_problem(digests.difference(parts), cadence);
+    note_problem(digests.difference(parts), cadence, repetition_);
     outcome_.verification.cost_s += seconds_since(start);
     preparing_s_ += seconds_since(start);
   }
 
-  void note_problem(const std::string& problem, Cadence cadence) {
+  void note_problem(const std::string& problem, Cadence cadence, std::size_t repetition) {
     if (problem.empty() || !outcome_.verification.passed) return;
     outcome_.verification.passed = false;
-    std::size_t repetition = 0;
+    outcome_.verification.message = sentence({spelling(cadence), " repetition ", repetition, ": ", problem});
+  }
+
+  // The number, from 1, of the next repetition.
+  std::size_t repetition_of(Cadence cadence) const {
     for (const Series& series : outcome_.series) {
-      if (series.cadence == cadence) repetition = series.size();
+      if (series.cadence == cadence) return series.size() + 1;
     }
-    outcome_.verification.message =
-        sentence({spelling(cadence), " repetition ", repetition + 1, ": ", problem});
+    return 1;
   }
 
   // Finds how many operations make a repetition long enough to be timed well.
   void calibrate(const Times& first) {
     repetition_s_ = largest_over_ranks(setting_.world, first.elapsed_s);
-    if (!benchmark_.loops() || of_seconds()) return;
+    if (!loops() || of_seconds()) return;
     begin_group();
     // The first operation connects, maps and misses every cache: it says little of the next.
     const auto elapsed_of = [this](std::int64_t operations) {
@@ -173,7 +192,7 @@ class Sampling {
                       .synchronization = synchronization_,
                       .operations = isolated_operations});
     if (isolated_operations == 1) series.front().append(first);
-    if (collective() && benchmark_.loops() && !of_seconds()) {
+    if (collective() && loops() && !of_seconds()) {
       for (const Cadence cadence : {Cadence::streaming, Cadence::barrier_loop}) {
         series.push_back(
             {.cadence = cadence, .synchronization = synchronization_, .operations = operations_});
@@ -207,8 +226,14 @@ class Sampling {
     outcome_.verification.checks += check.checks;
     outcome_.verification.cost_s += seconds_since(start);
     preparing_s_ += seconds_since(start);
-    note_problem(check.problem, last_);
+    note_problem(check.problem, last_, first_wrong());
     progress_.enter(Stage::sampling);
+  }
+
+  // The repetition in which data that `verify` refuses came: all on these data left the same behind.
+  std::size_t first_wrong() const {
+    const bool compared = benchmark_.repeats() && setting_.world.size() > 1;
+    return compared ? first_on_these_data_[static_cast<std::size_t>(last_)] : repetition_;
   }
 
   void sample_group(int size) {
@@ -318,7 +343,9 @@ class Sampling {
   double preparing_s_ = 0;          // spent on filling and verifying
   std::vector<double> headline_;    // on the root, of every repetition; NaN where it does not count
   std::array<Digests, 3> digests_;  // of each cadence
+  std::array<std::size_t, 3> first_on_these_data_{1, 1, 1};
   Cadence last_ = Cadence::isolated;
+  std::size_t repetition_ = 1;  // the last one of this cadence
   Outcome outcome_;
 };
 

@@ -1,8 +1,19 @@
 #include "text/words.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 namespace scope {
+namespace {
+
+// The fewest digits that tell a number from all others: two that differ look different.
+std::string shortest(double number) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
+}  // namespace
 
 std::string sentence(std::initializer_list<Word> words) {
   std::string text;
@@ -15,7 +26,7 @@ std::string sentence(std::initializer_list<Word> words) {
         text += std::to_string(word.integer_);
         break;
       case Word::Kind::real:
-        text += std::to_string(word.real_);
+        text += shortest(word.real_);
         break;
     }
   }

@@ -138,6 +138,11 @@ class Supervisor:
             raise unwritable(error.filename or self.run.path, error) from error
         return not self.journal.failed
 
+    @property
+    def spent_s(self) -> float:
+        """The time that all cases and launches so far took, in s."""
+        return self.journal.spent_s + planning.START_S * len(self.journal.opened)
+
     def _latest_end_s(self, plan: Plan) -> float:
         """Return when no further attempt begins (time.monotonic): hangs must not multiply the time of a run."""
         if self.time_s is None:
@@ -158,9 +163,8 @@ class Supervisor:
         self.journal.read()
         if self.time_s is None:
             return budget.with_budgets(launch, {}, self.journal.seen)
-        spent_s = self.journal.spent_s + planning.START_S * len(self.journal.opened)
         to_come = [each for each in plan.launches if each.number >= launch.number]
-        budgets = budget.divided(to_come, self.journal.seen, self._budgets_s, self.time_s - spent_s)
+        budgets = budget.divided(to_come, self.journal.seen, self._budgets_s, self.time_s - self.spent_s)
         self._budgets_s |= {case: budgets.get(case, launch.budget_s(case)) for case in launch.positions}
         return budget.with_budgets(launch, budgets, self.journal.seen)
 

@@ -25,6 +25,20 @@ def sentences(contents: Contents) -> list[str]:
     return [_measured(contents), _ladder(contents.models.ladders), _found(contents.findings)]
 
 
+def cautions(contents: Contents) -> list[str]:
+    """Return why the figures may not be compared with the baseline of other clusters as they stand."""
+    found: list[str] = []
+    build = contents.machine.build
+    if build and build.optimized:
+        found.append(f"Optimized measurement: compiled with {build.optimized}, the baseline with -O2 alone.")
+    if lacks := contents.run.lacks:
+        resources = {lack.resource for lack in lacks}
+        number = sum(one.resource in resources for one in contents.run.skipped)
+        left_out = f"; {count(number, 'case')} left out" if number else ""
+        found.append(f"Below the minimum configuration: {', '.join(lack.words for lack in lacks)}{left_out}.")
+    return found
+
+
 def moment(unix_s: float) -> str:
     """Return a time stamp in words, in universal time."""
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")

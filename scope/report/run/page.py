@@ -36,11 +36,11 @@ from scope.report.run.figures import (
     surfaces,
 )
 from scope.report.run.figures.residuals import subject
-from scope.report.run.introduction import library, machine_name, moment, sentences
+from scope.report.run.introduction import cautions, library, machine_name, moment, sentences
 from scope.report.run.parameters import Outcome, outcomes
 from scope.report.run.provenance import Facts, provenance
 from scope.report.run.rows import COLUMNS, Row, packed, rows
-from scope.rundirectory import write_text
+from scope.rundirectory import Skipped, write_text
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
 from scope.statistics.summary import Summary
@@ -156,6 +156,7 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "when": moment(contents.run.started_unix_s),
         "library": library(contents.machine),
         "sentences": sentences(contents),
+        "cautions": cautions(contents),
         "ladders": contents.models.ladders,
         "origins": origins(contents.summaries),
         "interval_notes": validity.footnotes(contents.headline),
@@ -171,11 +172,19 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "rows": len(contents.summaries),
         "packed": as_json(packed(rows(contents.summaries, contents.catalog))),
         "facts": facts,
-        "skipped": contents.run.skipped,
+        "skipped": _left_out(contents.run.skipped),
         "failures": _cases(contents, [one for one in contents.headline if not one.valid]),
         "cut_line": samples.cut_line,
         "damaged": samples.damaged,
     }
+
+
+def _left_out(skipped: Sequence[Skipped]) -> list[tuple[str, str, str]]:
+    """Return benchmark, cases and reason: a row for each benchmark and reason."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for one in skipped:
+        rows.setdefault((one.benchmark, one.reason), []).append(one.case or "all")
+    return [(benchmark, "; ".join(cases), reason) for (benchmark, reason), cases in rows.items()]
 
 
 def kinds(findings: Sequence[Finding]) -> list[Group]:

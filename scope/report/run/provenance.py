@@ -190,7 +190,7 @@ def _build(machine: Machine) -> list[Group]:
                 ("Linear algebra", _blas(build.blas)),
                 ("Distributed linear algebra", _scalapack(build.scalapack)),
                 ("Compiler", build.compiler),
-                ("Flags", build.flags),
+                ("Flags", build.labelled_flags),
                 ("Fingerprint", build.fingerprint),
                 ("Built", moment(build.built_unix_s)),
             ],

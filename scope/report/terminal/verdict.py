@@ -17,7 +17,7 @@ from scope.findings.finding import Finding, about
 from scope.models.ladder.ladder import Ladder, Rung
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
-from scope.report.run.introduction import subject
+from scope.report.run.introduction import cautions, subject
 from scope.report.run.ladders import best_rungs, caption, length, retained
 from scope.report.terminal.console import console as terminal_console
 from scope.report.terminal.console import draws
@@ -46,6 +46,8 @@ def show(run: Path, console: Console | None = None) -> None:
 def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
     """Yield the lines, at most 100 columns wide except paths; bars are drawn with block characters if `blocks`."""
     yield Text(subject(contents), style="bold")
+    for words in cautions(contents):
+        yield from (Text(line, style="yellow") for line in textwrap.wrap(words, WIDTH))
     ladders = [list(_ladder(ladder, blocks)) for ladder in contents.models.ladders]
     lengths = list(accumulate(len(lines) + 1 for lines in ladders))
     shown = max(1, sum(length_so_far <= _LADDER_LINES for length_so_far in lengths))

@@ -317,9 +317,9 @@ const Registration registration{{
     .parameters = GridProduct::parameters(),
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
-    .sweeps = GridProduct::sweeps({{"baseline", "ranks=every variant=plain n=360"},
-                                   {"baseline", "ranks=powers variant=plain n=120"},
-                                   {"baseline", "ranks=powers variant=transposed,tuned n=360"},
+    .sweeps = GridProduct::sweeps({{"baseline", "ranks=1,2,4 variant=plain n=360"},
+                                   {"baseline", "ranks=1,2,4 variant=plain n=120"},
+                                   {"baseline", "ranks=1,2,4 variant=transposed,tuned n=360"},
                                    {"baseline", "ranks=2 transport=tcp variant=plain n=360"}}),
     .make = make<Cannon>,
 }};

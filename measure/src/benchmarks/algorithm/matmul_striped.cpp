@@ -248,7 +248,7 @@ const Registration registration{{
     .parameters = GridProduct::parameters(),
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
-    .sweeps = GridProduct::sweeps({{"baseline", "ranks=powers variant=plain,transposed,tuned n=360"}}),
+    .sweeps = GridProduct::sweeps({{"baseline", "ranks=1,2,4 variant=plain,transposed,tuned n=360"}}),
     .make = make<Striped>,
 }};
 

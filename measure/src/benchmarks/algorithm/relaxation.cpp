@@ -559,9 +559,9 @@ const Registration registration{{
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), seconds_per_step("time_per_iteration_s"), flops_per_second()}),
     .sweeps =
-        {{"baseline", "ranks=powers method=chaotic n=240"},
-         {"baseline", "ranks=powers method=jacobi variant=tuned n=240"},
-         {"baseline", "ranks=all method=jacobi variant=tuned exchange=overlapped n=240"},
+        {{"baseline", "ranks=1,2,4 method=chaotic n=240"},
+         {"baseline", "ranks=1,2,4 method=jacobi variant=tuned n=240"},
+         {"baseline", "ranks=2,4 method=jacobi variant=tuned exchange=overlapped n=240"},
          {"standard", "ranks=every method=chaotic n=720 iterations=1000"},
          {"standard", "ranks=powers method=jacobi variant=plain,tuned n=720 iterations=1000"},
          {"standard",

@@ -337,8 +337,18 @@ class RegularSampling final : public Benchmark {
     Fingerprint found;
     for (std::int64_t i = 0; i < elements(); ++i) wanted.add(items_.at(seed, i));
     for (const Key item : result()) found.add(item);
-    if (!(found == wanted)) return "the result does not hold the items that were to be sorted";
-    return order_problem(result(), "the result");
+    const std::string problem = order_problem(result(), "the result");
+    if (!problem.empty() || found == wanted) return problem;
+    return sentence(
+        {"item ", first_wrong_item(seed), " of the result is none of those that were to be sorted"});
+  }
+
+  // Where an ordered result first differs from the items in order.
+  std::size_t first_wrong_item(std::uint64_t seed) {
+    std::vector<Key> wanted(elements());
+    for (std::int64_t i = 0; i < elements(); ++i) wanted[i] = items_.at(seed, i);
+    std::sort(wanted.begin(), wanted.end(), [this](Key a, Key b) { return !items_.in_order(b, a); });
+    return std::mismatch(wanted.begin(), wanted.end(), result().begin()).first - wanted.begin();
   }
 
   std::string order_problem(std::span<const Key> items, const char* of_what) const {
@@ -389,9 +399,9 @@ const Registration registration{{
     .metrics = with_phases(
         {seconds("time_s"), seconds_per_step("time_per_element_s").labelled("time per key"),
          condition("partition_imbalance", "1", Better::lower).labelled("largest partition over the mean")}),
-    .sweeps = {{"baseline", "ranks=powers variant=tuned n=256Ki,1Mi"},
-               {"baseline", "ranks=powers variant=plain n=256Ki"},
-               {"baseline", "ranks=all variant=tuned input=equal n=1Mi"},
+    .sweeps = {{"baseline", "ranks=1,2,4 variant=tuned n=256Ki,1Mi"},
+               {"baseline", "ranks=1,2,4 variant=plain n=256Ki"},
+               {"baseline", "ranks=2,4 variant=tuned input=equal n=1Mi"},
                {"standard", "ranks=every variant=plain,tuned n=2Mi,4Mi,8Mi"},
                {"standard", "ranks=powers key_type=integer variant=plain,tuned n=4Mi"},
                {"standard", "ranks=all variant=plain,tuned input=skewed,sorted,equal n=4Mi"},

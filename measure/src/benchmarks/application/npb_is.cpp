@@ -173,7 +173,7 @@ class IntegerSort final : public Kernel {
       end_ = range();
       smaller_ = 0;
     }
-    count_keys();
+    key_sums_[iteration - 1] = count_keys();
     for (int i = 0; i < tests; ++i) {
       const Key key = known_keys_[i];
       // The rank of a key is the number of smaller keys.
@@ -251,12 +251,20 @@ class IntegerSort final : public Kernel {
     sorted_ = received_.as<Key>().first(count);
   }
 
-  // counts[k] becomes the number of own keys <= k.
-  void count_keys() {
+  // counts[k] becomes the number of own keys <= k. Returns the sum of the own keys: key k is counted in those of
+  // end - k keys. One addition for each count, of which there are far fewer than keys.
+  std::int64_t count_keys() {
     const auto counts = counts_.as<Key>();
     std::fill(counts.begin() + first_, counts.begin() + end_, 0);
     for (const Key key : sorted_) ++counts[key];
-    std::partial_sum(counts.begin() + first_, counts.begin() + end_, counts.begin() + first_);
+    std::int64_t below = 0;
+    Key count = 0;
+    for (Key key = first_; key < end_; ++key) {
+      count += counts[key];
+      counts[key] = count;
+      below += count;
+    }
+    return std::int64_t{end_} * count - below;
   }
   std::int64_t rank_of(Key key) { return key == first_ ? 0 : counts_.as<Key>()[key - 1]; }
 
@@ -281,10 +289,33 @@ class IntegerSort final : public Kernel {
     return wanted;
   }
 
-  // The keys and the ranks of the last iteration; of earlier ones, the ranks of the known keys.
+  // The keys and the ranks of the last iteration; of each iteration, the sum of the keys and the ranks of the known
+  // ones.
   std::vector<std::span<const std::byte>> solution() override {
     const auto counts = counts_.as<Key>().subspan(first_, end_ - first_);
-    return {std::as_bytes(sorted_), std::as_bytes(counts)};
+    return {std::as_bytes(sorted_), std::as_bytes(counts), std::as_bytes(std::span(key_sums_))};
+  }
+
+  // The sums of the keys that all processes ranked are those of the keys to be ranked, iteration by iteration.
+  std::string sum_problem() {
+    std::array<std::int64_t, iteration_count> found = key_sums_;
+    std::array<std::int64_t, iteration_count> wanted{};
+    std::int64_t sum = std::accumulate(keys_.begin(), keys_.end(), std::int64_t{0});
+    for (int iteration = iteration_count; iteration >= 1; --iteration) {
+      wanted[iteration - 1] = sum;
+      if (rank() != 0) continue;
+      for (const int place : {iteration, iteration + iteration_count})
+        sum += first_keys_[place] - keys_[place];
+    }
+    MPI_Allreduce(MPI_IN_PLACE, found.data(), iteration_count, MPI_INT64_T, MPI_SUM, communicator().handle());
+    MPI_Allreduce(MPI_IN_PLACE, wanted.data(), iteration_count, MPI_INT64_T, MPI_SUM,
+                  communicator().handle());
+    for (int i = 0; i < iteration_count; ++i) {
+      if (found[i] == wanted[i]) continue;
+      return sentence(
+          {"the keys ranked in iteration ", i + 1, " have the sum ", found[i], ", must be ", wanted[i]});
+    }
+    return "";
   }
 
   // All keys, moved to their ranks, are in order on each process and from each to the next, and are the
@@ -292,7 +323,8 @@ class IntegerSort final : public Kernel {
   Check verify_further() override {
     const Fingerprint wanted = fingerprint_of_all(keys_);
     std::vector<Key> in_order(sorted_.size());
-    std::string problem = move_to_ranks(in_order);
+    std::string problem = sum_problem();
+    if (problem.empty()) problem = move_to_ranks(in_order);
     const Fingerprint found = fingerprint_of_all(in_order);
     Key last_before = -1;
     Key last = in_order.empty() ? -1 : in_order.back();
@@ -349,6 +381,7 @@ class IntegerSort final : public Kernel {
   Key end_ = 0;               // and behind it
   std::int64_t smaller_ = 0;  // keys before the own range
   std::array<std::array<std::int64_t, tests>, iteration_count> found_{};
+  std::array<std::int64_t, iteration_count> key_sums_{};
 };
 
 const Registration registration{

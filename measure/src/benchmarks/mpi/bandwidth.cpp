@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "benchmarks/message_buffers.hpp"
 #include "benchmarks/mpi/send_mode.hpp"
-#include "memory/places.hpp"
 
 namespace scope::bandwidth {
 namespace {
@@ -26,26 +26,26 @@ class Bandwidth final : public Benchmark {
         comm_(communicator.handle()),
         bytes_(static_cast<Count>(parameters.integer("message_bytes"))),
         requests_(parameters.integer("window")),
-        message_(sender_ ? bytes_ : 0),
-        arrived_(sender_ ? 0 : bytes_),
-        attached_(parameters.choice("mode"), 2 * parameters.integer("window"), bytes_) {
-    message_.clear();
-  }
+        asked_(scope::message_buffers(parameters)),
+        messages_(sender_ ? bytes_ : 0, asked_.layout),
+        arrived_(sender_ ? 0 : bytes_, asked_.layout),
+        attached_(parameters.choice("mode"), 2 * parameters.integer("window"), bytes_) {}
 
   Work work() const override {
     const auto window = static_cast<double>(requests_.size());
     return {.bytes = window * static_cast<double>(bytes_), .messages = window};
   }
 
-  void fill(std::uint64_t seed) override {
-    sender_ ? write_pattern(message_.bytes(), seed) : arrived_.clear();
-  }
+  void fill(std::uint64_t seed) override { sender_ ? messages_.write_pattern(seed) : arrived_.clear(); }
 
   void run(Repetition& repetition) override {
     if (sender_) {
-      repetition.time([&] {
+      messages_.use_in_turn(repetition.calls() * window());
+      // As a program that computes what it sends: no other processor's cache has a copy.
+      if (!asked_.cold) rewrite(messages_.bytes());
+      repetition.time([&](std::int64_t number) {
         if (ready_) hear();
-        blocking_ ? send_window() : start_window();
+        blocking_ ? send_window(number) : start_window(number);
         hear();
       });
     } else {
@@ -67,7 +67,12 @@ class Bandwidth final : public Benchmark {
 
   std::span<std::byte> received() override { return sender_ ? std::span<std::byte>() : arrived_.bytes(); }
   std::int64_t most_operations() const override {
-    return std::max<std::int64_t>(1, Places::most(bytes_) / window());
+    return std::max<std::int64_t>(1, Places::most(bytes_, asked_.layout) / window());
+  }
+
+  bool cold() const override { return asked_.cold; }
+  std::vector<std::span<const std::byte>> message_buffers() override {
+    return {sender_ ? messages_.memory() : arrived_.memory()};
   }
 
  private:
@@ -75,11 +80,15 @@ class Bandwidth final : public Benchmark {
   void tell() { MPI_Send(nullptr, 0, MPI_BYTE, 0, control_tag, comm_); }
   void hear() { MPI_Recv(nullptr, 0, MPI_BYTE, 1, control_tag, comm_, MPI_STATUS_IGNORE); }
 
-  void send_window() {
-    for (int i = 0; i < window(); ++i) mode_.send(message_.data(), bytes_, MPI_BYTE, 1, tag, comm_);
+  void send_window(std::int64_t number) {
+    std::int64_t message = number * window();
+    for (int i = 0; i < window(); ++i)
+      mode_.send(messages_.in_turn(message++), bytes_, MPI_BYTE, 1, tag, comm_);
   }
-  void start_window() {
-    for (auto& request : requests_) mode_.start(message_.data(), bytes_, MPI_BYTE, 1, tag, comm_, &request);
+  void start_window(std::int64_t number) {
+    std::int64_t message = number * window();
+    for (auto& request : requests_)
+      mode_.start(messages_.in_turn(message++), bytes_, MPI_BYTE, 1, tag, comm_, &request);
     MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
   }
   void post_window(std::int64_t number) {
@@ -97,8 +106,9 @@ class Bandwidth final : public Benchmark {
   MPI_Comm comm_;
   Count bytes_;
   std::vector<MPI_Request> requests_;
-  Buffer message_;  // of the sender
-  Places arrived_;  // of the receiver
+  MessageBuffers asked_;
+  Places messages_;  // of the sender
+  Places arrived_;   // of the receiver
   AttachedBuffer attached_;
 };
 
@@ -108,11 +118,11 @@ const Registration registration{{
     .summary = "windows of messages in one direction: bandwidth and message rate",
     .ranks = Ranks::exactly(2),
     .rungs = {{Pattern::stream, "", "mode=standard completion=nonblocking"}},
-    .parameters = {send_mode_parameter(),
-                   size("message_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "payload of each message"),
-                   call("window", "", 64, 1, 4096, "messages sent before one acknowledgement"),
-                   call("completion", "nonblocking,blocking",
-                        "the sender's calls: non-blocking or blocking")},
+    .parameters = with_message_buffers(
+        {send_mode_parameter(),
+         size("message_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "payload of each message"),
+         call("window", "", 64, 1, 4096, "messages sent before one acknowledgement"),
+         call("completion", "nonblocking,blocking", "the sender's calls: non-blocking or blocking")}),
     .definition = Definition::local,
     .metrics = {bytes_per_second(), messages_per_second()},
     .sweeps = {{"baseline",
@@ -122,7 +132,10 @@ const Registration registration{{
                {"baseline", "ranks=2 transport=tcp completion=nonblocking message_bytes=1Ki,64Ki,1Mi"},
                {"standard",
                 "ranks=2 placement=core,node mode=standard,buffered,synchronous,ready "
-                "completion=blocking,nonblocking message_bytes=1,1Ki,16Ki,64Ki,1Mi"}},
+                "completion=blocking,nonblocking message_bytes=1,1Ki,16Ki,64Ki,1Mi"},
+               {"advanced", "ranks=2 placement=core,node cache=cold message_bytes=1Ki,64Ki,1Mi"},
+               {"advanced", "ranks=2 rotation=64 message_bytes=1Ki,64Ki,1Mi"},
+               {"advanced", "ranks=2 alignment=page offset_bytes=0,1,2048 message_bytes=1Ki,64Ki,1Mi"}},
     .make =
         [](const Parameters& parameters, const Communicator& communicator) {
           return with_count(parameters.integer("message_bytes"),

@@ -19,7 +19,7 @@ class Barrier final : public Collective {
   Barrier(const Parameters& parameters, const Communicator& communicator)
       : Collective(parameters, communicator) {
     choose(calls, 0);
-    set_arguments({}, 0);
+    set_arguments({}, 0, 0);
   }
 
   // Messages of one barrier as the thesis counts them for MPICH's butterfly, eq. 6.14.
@@ -64,7 +64,7 @@ const Registration registration{{
     .parameters = {call_parameter()},
     .definition = Definition::global,
     .metrics = {seconds("time_s"), hidden_share()},
-    .sweeps = {{"baseline", "ranks=powers"},
+    .sweeps = {{"baseline", "ranks=1,2,4"},
                {"standard", "ranks=every"},
                {"standard", "ranks=all call=nonblocking,overlapped,persistent"}},
     .make = make<Barrier>,

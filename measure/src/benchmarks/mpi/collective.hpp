@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "benchmark.hpp"
+#include "benchmarks/message_buffers.hpp"
 #include "memory/available.hpp"
-#include "memory/places.hpp"
 #include "sampling/overlapped.hpp"
 #include "text/words.hpp"
 
@@ -115,10 +114,17 @@ inline constexpr bool has_persistent_collectives = false;
 
 class Collective : public Benchmark {
  public:
-  Collective(const Parameters& parameters, const Communicator& communicator)
-      : communicator_(communicator), mode_(parameters.choice("call")), overlapped_(communicator) {
+  Collective(const Parameters& parameters, const Communicator& communicator, const MessageBuffers& asked = {})
+      : communicator_(communicator),
+        asked_(asked),
+        mode_(parameters.choice("call")),
+        overlapped_(communicator) {
     if (mode_ == "persistent" && !has_persistent_collectives) {
       throw Unavailable("call=persistent: this MPI library has no persistent collectives (MPI 4)");
+    }
+    if (mode_ == "persistent" && asked.layout.rotation > 1) {
+      throw Unavailable(
+          "rotation: must be 1 with call=persistent, whose buffers are fixed when it is initialised");
     }
   }
   Collective(const Collective&) = delete;
@@ -150,6 +156,11 @@ class Collective : public Benchmark {
 
   std::int64_t most_operations() const override { return received_.most() / 2; }
 
+  bool cold() const override { return asked_.cold; }
+  std::vector<std::span<const std::byte>> message_buffers() override {
+    return {sources_.memory(), received_.memory()};
+  }
+
  protected:
   // Selects the call for counts and offsets up to `largest`. Throws Unavailable where the library has none.
   void choose(const Calls& calls, std::int64_t largest) {
@@ -161,10 +172,12 @@ class Collective : public Benchmark {
     call_ = wide ? calls.wide : calls.narrow;
   }
 
-  // Each operation of a repetition receives `bytes` in a place of its own; a rank whose data go out from where the
-  // others receive has one place.
-  void set_arguments(Arguments arguments, std::int64_t bytes, bool sends_in_place = false) {
-    received_ = Places(bytes);
+  // Each operation of a repetition receives `received` bytes in a place of its own; a rank whose data go out from where
+  // the others receive has only those used in turn.
+  void set_arguments(Arguments arguments, std::int64_t sent, std::int64_t received,
+                     bool sends_in_place = false) {
+    sources_ = Places(sent, asked_.layout);
+    received_ = Places(received, asked_.layout);
     sends_in_place_ = sends_in_place;
     arguments_ = std::move(arguments);
     arguments_.comm = communicator_.handle();
@@ -192,11 +205,14 @@ class Collective : public Benchmark {
   }
 
   const Communicator& communicator_;
+  MessageBuffers asked_;
+  Places sources_{0};
   Places received_{0};
 
  private:
   const Arguments& at(std::int64_t number) {
-    arguments_.receive = received_[sends_in_place_ ? 0 : number];
+    arguments_.send = sources_.in_turn(number);
+    arguments_.receive = sends_in_place_ ? received_.in_turn(number) : received_[number];
     return arguments_;
   }
 
@@ -204,7 +220,8 @@ class Collective : public Benchmark {
   void make_room(std::int64_t operations) {
     if (operations > room_) free_requests();
     room_ = std::max(room_, operations);
-    received_.use(sends_in_place_ ? 1 : operations);
+    sources_.use_in_turn(operations);
+    sends_in_place_ ? received_.use_in_turn(operations) : received_.use(operations);
   }
 
   void call_and_wait(std::int64_t number) {
@@ -255,6 +272,8 @@ inline Parameter block_parameter() {
 inline Parameter message_parameter(Text meaning) {
   return size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, meaning);
 }
+inline constexpr Text collective_buffer_sweep =
+    "ranks=all alignment=line,page rotation=1,16 cache=warm,cold message_bytes=1Ki,64Ki,1Mi";
 inline Metric hidden_share() {
   return result("hidden_share", "", Better::higher).labelled("share hidden behind computation");
 }

@@ -1,6 +1,6 @@
 // The collectives that move data: one row each of a table.
 //
-// Timed: see collective.hpp. Buffers are the same in every repetition, and so warm. Every byte that an operation
+// Timed: see collective.hpp. Every byte that an operation
 // received is compared, with new contents for each group of repetitions; each block has a pattern of its own, so that
 // blocks in each other's places are noticed. Effective bandwidth after the thesis, eq. 6.1: the payloads of
 // all p processes over the time. A process's payload is all that it sends or gets, whichever is more; of the
@@ -87,7 +87,7 @@ struct Blocks {
 class Movement final : public Collective {
  public:
   Movement(const Row& row, const Parameters& parameters, const Communicator& communicator)
-      : Collective(parameters, communicator),
+      : Collective(parameters, communicator, scope::message_buffers(parameters)),
         row_(row),
         root_(is_rooted(row) ? checked_root(parameters, communicator) : 0),
         block_(parameters.integer("message_bytes")) {
@@ -97,15 +97,14 @@ class Movement final : public Collective {
     choose(row.calls, row.takes_blocks ? block_ * ranks : block_);
     lay_out(lengths);
     const std::int64_t sent = in_place() ? 0 : sent_.total();
-    require_memory(sent + arriving_.total(), communicator);
-    send_ = Buffer(sent);
-    Arguments arguments{.send = send_.data(), .count = block_, .root = root_};
+    require_memory(asked_.layout.rotation * (sent + arriving_.total()), communicator);
+    Arguments arguments{.count = block_, .root = root_};
     if (row.takes_blocks) {
       arguments.count = lengths[communicator.rank()];
       arguments.sends = PerRankBlocks(sent_.lengths);
       arguments.receives = PerRankBlocks(arriving_.lengths);
     }
-    set_arguments(std::move(arguments), arriving_.total(), in_place() && communicator.rank() == root_);
+    set_arguments(std::move(arguments), sent, arriving_.total(), in_place() && communicator.rank() == root_);
   }
 
   Work work() const override {
@@ -118,10 +117,11 @@ class Movement final : public Collective {
   void fill(std::uint64_t seed) override {
     Collective::fill(seed);
     received_.clear();
-    sent_.for_each(in_place() ? received_.place(0) : send_.bytes(),
-                   [&](std::span<std::byte> bytes, std::uint64_t number) {
-                     write_pattern(bytes, seed_of(seed, number));
-                   });
+    (in_place() ? received_ : sources_).each_in_turn([&](std::span<std::byte> source) {
+      sent_.for_each(source, [&](std::span<std::byte> bytes, std::uint64_t number) {
+        write_pattern(bytes, seed_of(seed, number));
+      });
+    });
   }
 
   Check verify(std::uint64_t seed) override {
@@ -185,7 +185,6 @@ class Movement final : public Collective {
   std::int64_t block_;
   Blocks sent_;
   Blocks arriving_;
-  Buffer send_{0};
 };
 
 Declaration declaration(const Row& row) {
@@ -200,14 +199,16 @@ Declaration declaration(const Row& row) {
   if (is_rooted(row)) made.parameters.push_back(root_parameter());
   if (row.takes_blocks) made.parameters.push_back(block_parameter());
   made.parameters.push_back(call_parameter());
+  made.parameters = with_message_buffers(made.parameters);
   made.definition = Definition::global;
   made.metrics = collective_metrics();
   const bool main = row.flow == Flow::same_from_root || (row.flow == Flow::each_to_each && !row.takes_blocks);
   made.sweeps = {
       {"baseline",
-       main ? "ranks=powers message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi" : "ranks=all message_bytes=1Ki,64Ki"},
+       main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi" : "ranks=2,4 message_bytes=1Ki,64Ki"},
       {"standard", "ranks=every message_bytes=1,8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
       {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}};
+  made.sweeps.push_back({"advanced", collective_buffer_sweep});
   if (row.takes_blocks) {
     made.sweeps.push_back(
         {"standard", "ranks=all blocks=proportional,one_empty,one_has_all message_bytes=1Ki,64Ki"});

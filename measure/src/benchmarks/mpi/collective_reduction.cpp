@@ -1,6 +1,6 @@
 // The collectives that reduce the vectors of all processes: one row each of a table.
 //
-// Timed: see collective.hpp. Buffers are warm. Every element of every result is compared, with new contents for
+// Timed: see collective.hpp. Every element of every result is compared, with new contents for
 // each group of repetitions; each rank contributes differently, so that one that is missing or counted twice
 // is noticed. Sums are of doubles that hold whole numbers: exact in any order. MPI_LOR is the thesis's
 // operation of a single cycle. Effective bandwidth after the thesis, eq. 6.1: the vectors of all p processes
@@ -86,7 +86,7 @@ class Reduction final : public Collective {
   using Item = typename Operator::Item;
 
   Reduction(const Row& row, const Parameters& parameters, const Communicator& communicator)
-      : Collective(parameters, communicator),
+      : Collective(parameters, communicator, scope::message_buffers(parameters)),
         ranks_(communicator.size()),
         rank_(communicator.rank()),
         contributors_(ranks_) {
@@ -108,27 +108,32 @@ class Reduction final : public Collective {
     constexpr std::int64_t item_bytes = sizeof(Item);
     // An exscan may write to the buffer of rank 0.
     const std::int64_t room = row.result == Result::before_me ? count : items;
-    require_memory((length + room) * item_bytes, communicator);
-    vector_ = Buffer(length * item_bytes);
+    require_memory(asked_.layout.rotation * (length + room) * item_bytes, communicator);
+    if (asked_.layout.offset % item_bytes != 0) {
+      throw Unavailable(sentence({"offset_bytes=", asked_.layout.offset, ": must be a multiple of ",
+                                  item_bytes, ", the size of an element of this operator"}));
+    }
+    vector_bytes_ = length * item_bytes;
     items_ = items;
-    Arguments arguments{
-        .send = vector_.data(), .count = count, .type = Operator::type(), .op = Operator::op(), .root = root};
+    Arguments arguments{.count = count, .type = Operator::type(), .op = Operator::op(), .root = root};
     if (row.takes_blocks) arguments.receives = PerRankBlocks(lengths);
-    set_arguments(std::move(arguments), room * item_bytes);
+    set_arguments(std::move(arguments), vector_bytes_, room * item_bytes);
   }
 
   Work work() const override {
-    return {.bytes = static_cast<double>(vector_.size()) * static_cast<double>(ranks_),
+    return {.bytes = static_cast<double>(vector_bytes_) * static_cast<double>(ranks_),
             .messages = static_cast<double>(ranks_) - 1};
   }
 
   void fill(std::uint64_t seed) override {
     Collective::fill(seed);
     received_.clear();
-    const auto vector = vector_.as<Item>();
-    for (std::size_t i = 0; i < vector.size(); ++i) {
-      vector[i] = Operator::contribution(pattern_word(seed, i), rank_, ranks_);
-    }
+    sources_.each_in_turn([&](std::span<std::byte> source) {
+      auto* const vector = reinterpret_cast<Item*>(source.data());
+      for (std::size_t i = 0; i < source.size() / sizeof(Item); ++i) {
+        vector[i] = Operator::contribution(pattern_word(seed, i), rank_, ranks_);
+      }
+    });
   }
 
   Check verify(std::uint64_t seed) override {
@@ -163,7 +168,7 @@ class Reduction final : public Collective {
   std::uint64_t contributors_;  // the number of ranks, from rank 0 on, whose vectors the result combines
   std::uint64_t first_ = 0;     // first element of the vector in the result
   std::size_t items_ = 0;
-  Buffer vector_{0};
+  std::int64_t vector_bytes_ = 0;
 };
 
 Declaration declaration(const Row& row) {
@@ -179,17 +184,19 @@ Declaration declaration(const Row& row) {
   if (row.result == Result::all_on_root) made.parameters.push_back(root_parameter());
   if (row.takes_blocks) made.parameters.push_back(block_parameter());
   made.parameters.push_back(call_parameter());
+  made.parameters = with_message_buffers(made.parameters);
   made.definition = Definition::global;
   made.metrics = collective_metrics();
   const bool main = row.result == Result::all_on_root || row.result == Result::all;
   made.sweeps = {
       {"baseline",
-       main ? "ranks=powers message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi" : "ranks=all message_bytes=1Ki,64Ki"},
+       main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi" : "ranks=2,4 message_bytes=1Ki,64Ki"},
       {"standard", "ranks=every message_bytes=8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
       {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}};
   if (main) {
     made.sweeps.push_back({"standard", "ranks=every operator=lor message_bytes=8,1Ki,64Ki,1Mi"});
   }
+  made.sweeps.push_back({"advanced", collective_buffer_sweep});
   if (row.takes_blocks) {
     made.sweeps.push_back(
         {"standard", "ranks=all blocks=proportional,one_empty,one_has_all message_bytes=1Ki,64Ki"});

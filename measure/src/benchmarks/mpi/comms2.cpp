@@ -5,9 +5,7 @@
 // 1, section 3.3.2, and the NetFinity study.
 #include <array>
 
-#include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "memory/places.hpp"
+#include "benchmarks/message_buffers.hpp"
 
 namespace scope::comms2 {
 namespace {
@@ -19,30 +17,34 @@ class Comms2 final : public Benchmark {
   Comms2(const Parameters& parameters, const Communicator& communicator)
       : partner_(1 - communicator.rank()),
         comm_(communicator.handle()),
-        sent_(parameters.integer("message_bytes")),
-        arrived_(parameters.integer("message_bytes")) {
-    sent_.clear();
-  }
+        bytes_(static_cast<int>(parameters.integer("message_bytes"))),
+        asked_(scope::message_buffers(parameters)),
+        sent_(bytes_, asked_.layout),
+        arrived_(bytes_, asked_.layout) {}
 
-  Work work() const override { return {.bytes = 2.0 * static_cast<double>(sent_.size()), .messages = 2}; }
+  Work work() const override { return {.bytes = 2.0 * bytes_, .messages = 2}; }
 
   void fill(std::uint64_t seed) override {
-    write_pattern(sent_.bytes(), own(seed));
+    sent_.write_pattern(own(seed));
     arrived_.clear();
   }
 
   void run(Repetition& repetition) override {
-    const int bytes = static_cast<int>(sent_.size());
+    sent_.use_in_turn(repetition.calls());
     arrived_.use(repetition.calls());
     repetition.time([&](std::int64_t number) {
-      MPI_Sendrecv(sent_.data(), bytes, MPI_BYTE, partner_, tag, arrived_[number], bytes, MPI_BYTE, partner_,
-                   tag, comm_, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(sent_.in_turn(number), bytes_, MPI_BYTE, partner_, tag, arrived_[number], bytes_, MPI_BYTE,
+                   partner_, tag, comm_, MPI_STATUS_IGNORE);
     });
   }
 
   Check verify(std::uint64_t seed) override {
-    return {arrived_.count() * static_cast<std::int64_t>(sent_.size()),
-            arrived_.pattern_problem(others(seed))};
+    return {arrived_.count() * bytes_, arrived_.pattern_problem(others(seed))};
+  }
+
+  bool cold() const override { return asked_.cold; }
+  std::vector<std::span<const std::byte>> message_buffers() override {
+    return {sent_.memory(), arrived_.memory()};
   }
 
   std::span<std::byte> received() override { return arrived_.bytes(); }
@@ -55,7 +57,9 @@ class Comms2 final : public Benchmark {
 
   int partner_;
   MPI_Comm comm_;
-  Buffer sent_;
+  int bytes_;
+  MessageBuffers asked_;
+  Places sent_;
   Places arrived_;
 };
 
@@ -64,12 +68,16 @@ const Registration registration{{
     .title = "COMMS2",
     .summary = "COMMS2: simultaneous exchange by MPI_Sendrecv, local and remote pairs",
     .ranks = Ranks::exactly(2),
-    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each of the two messages")},
+    .parameters = with_message_buffers(
+        {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each of the two messages")}),
     .definition = Definition::local,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2 placement=core,node message_bytes=0,1Ki,64Ki,1Mi"},
                {"standard",
-                "ranks=2 placement=core,node message_bytes=0,1,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"}},
+                "ranks=2 placement=core,node message_bytes=0,1,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+               {"advanced", "ranks=2 cache=cold message_bytes=1Ki,64Ki,1Mi"},
+               {"advanced",
+                "ranks=2 alignment=page rotation=16 offset_bytes=0,1 message_bytes=1Ki,64Ki,1Mi"}},
     .make = make<Comms2>,
 }};
 

@@ -3,9 +3,11 @@
 // Timed: a message from rank 0 to rank 1 and its echo, on rank 0's clock; half of it is the latency. In ready
 // mode every receive is posted before its message can be sent, as the standard demands. After thesis 6.5.3,
 // Fig. 6.2.
+#include <algorithm>
 #include <array>
 #include <tuple>
 
+#include "benchmarks/message_buffers.hpp"
 #include "benchmarks/mpi/echo.hpp"
 #include "benchmarks/mpi/send_mode.hpp"
 
@@ -25,10 +27,10 @@ class PingPong final : public Benchmark {
         partner_(1 - communicator.rank()),
         comm_(communicator.handle()),
         bytes_(static_cast<Count>(parameters.integer("message_bytes"))),
-        buffers_{Buffer(bytes_), Buffer(ready_ || !blocking_ ? bytes_ : 0)},
+        asked_(scope::message_buffers(parameters)),
+        buffers_(bytes_, asked_.layout.at_least(ready_ || !blocking_ ? 2 : 1)),
         attached_(parameters.choice("mode"), 4, bytes_) {
-    for (auto& buffer : buffers_) buffer.clear();
-    if (ready_ && !first_) post(1);
+    if (ready_ && !first_) post();
   }
 
   ~PingPong() override {
@@ -42,9 +44,9 @@ class PingPong final : public Benchmark {
   void fill(std::uint64_t seed) override {
     // In ready mode the receiver's next message is already posted in the other buffer.
     if (first_) {
-      write_pattern(current().bytes(), seed);
+      write_pattern(buffers_.place(0), seed);
     } else {
-      current().clear();
+      std::ranges::fill(buffers_.place(0), std::byte{0});
     }
   }
 
@@ -52,7 +54,7 @@ class PingPong final : public Benchmark {
     if (ready_) {
       first_ ? repetition.time([&] { ping_ready(); }) : repetition.time([&] { pong_ready(); });
     } else if (blocking_) {
-      time_blocking(repetition);
+      asked_.layout.rotation == 1 ? time_blocking(repetition) : time_rotating(repetition);
     } else {
       first_ ? repetition.time([&] { ping_nonblocking(); }) : repetition.time([&] { pong_nonblocking(); });
     }
@@ -60,21 +62,24 @@ class PingPong final : public Benchmark {
 
   // Echoes are sent from the buffer in which the message arrived: one wrong byte anywhere persists to the
   // end.
-  Check verify(std::uint64_t seed) override { return {bytes_, pattern_problem(current().bytes(), seed)}; }
+  Check verify(std::uint64_t seed) override { return {bytes_, pattern_problem(buffers_.place(0), seed)}; }
 
-  std::span<std::byte> received() override { return current().bytes(); }
+  std::span<std::byte> received() override { return buffers_.place(0); }
+
+  bool cold() const override { return asked_.cold; }
+  std::vector<std::span<const std::byte>> message_buffers() override { return {buffers_.memory()}; }
 
  private:
   using Calls = PointToPoint<Count>;
 
-  Buffer& current() { return buffers_[place_]; }
-  Buffer& other() { return buffers_[1 - place_]; }
-  void turn() { place_ = 1 - place_; }
+  // The message is in the current buffer and comes to the next.
+  std::byte* current() { return buffers_[0]; }
+  void turn() { buffers_.turn(); }
 
   // The plain loop; its variables are fetched before.
   void time_blocking(Repetition& repetition) {
     const auto send = mode_.send;
-    void* const buffer = current().data();
+    void* const buffer = current();
     const auto [bytes, partner, comm] = std::tuple(bytes_, partner_, comm_);
     const auto send_message = [=] { send(buffer, bytes, MPI_BYTE, partner, tag, comm); };
     const auto receive_message = [=] {
@@ -83,35 +88,43 @@ class PingPong final : public Benchmark {
     time_round_trips(repetition, first_, send_message, receive_message);
   }
 
+  void time_rotating(Repetition& repetition) {
+    const auto send_message = [this] { mode_.send(current(), bytes_, MPI_BYTE, partner_, tag, comm_); };
+    const auto receive_message = [this] {
+      turn();
+      Calls::receive(current(), bytes_, MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE);
+    };
+    time_round_trips(repetition, first_, send_message, receive_message);
+  }
+
   void ping_nonblocking() {
     std::array<MPI_Request, 2> requests;
-    Calls::start_receive(other().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[0]);
-    mode_.start(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[1]);
+    Calls::start_receive(buffers_.next(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[0]);
+    mode_.start(current(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[1]);
     MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
     turn();
   }
   void pong_nonblocking() {
     MPI_Request request;
-    Calls::start_receive(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
+    turn();
+    Calls::start_receive(current(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    mode_.start(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
+    mode_.start(current(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 
-  void post(int place) {
-    Calls::start_receive(buffers_[place].data(), bytes_, MPI_BYTE, partner_, tag, comm_, &posted_);
-  }
+  void post() { Calls::start_receive(buffers_.next(), bytes_, MPI_BYTE, partner_, tag, comm_, &posted_); }
   void send_ready() {
     if (blocking_) {
-      mode_.send(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_);
+      mode_.send(current(), bytes_, MPI_BYTE, partner_, tag, comm_);
     } else {
       MPI_Request request;
-      mode_.start(current().data(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
+      mode_.start(current(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
   }
   void ping_ready() {
-    post(1 - place_);
+    post();
     send_ready();
     MPI_Wait(&posted_, MPI_STATUS_IGNORE);
     turn();
@@ -120,7 +133,7 @@ class PingPong final : public Benchmark {
   void pong_ready() {
     MPI_Wait(&posted_, MPI_STATUS_IGNORE);
     turn();
-    post(1 - place_);
+    post();
     send_ready();
   }
 
@@ -131,10 +144,10 @@ class PingPong final : public Benchmark {
   int partner_;
   MPI_Comm comm_;
   Count bytes_;
-  std::array<Buffer, 2> buffers_;
+  MessageBuffers asked_;
+  Places buffers_;
   AttachedBuffer attached_;
   MPI_Request posted_ = MPI_REQUEST_NULL;
-  int place_ = 0;
 };
 
 // A message takes the same time however its receive was posted.
@@ -149,26 +162,28 @@ const Registration registration{{
                  {"MPI_Bsend", "mode=buffered completion=blocking"},
                  {"MPI_Rsend", "mode=ready completion=blocking"}},
     .rungs = {{Pattern::ping_pong, "", "mode=standard completion=blocking"}},
-    .parameters = {send_mode_parameter(),
-                   call("completion", "blocking,nonblocking", "blocking or non-blocking calls"),
-                   size("message_bytes", "B", 0, 0, std::int64_t{1} << 36, "payload of each message")},
+    .parameters = with_message_buffers(
+        {send_mode_parameter(), call("completion", "blocking,nonblocking", "blocking or non-blocking calls"),
+         size("message_bytes", "B", 0, 0, std::int64_t{1} << 36, "payload of each message")}),
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},
-    .sweeps =
-        {{"baseline",
-          "ranks=2 placement=core,node mode=standard completion=blocking "
-          "message_bytes=0,1,8,64,256,1Ki,2Ki,4Ki,8Ki,16Ki,32Ki,64Ki,"
-          "128Ki,256Ki,512Ki,1Mi,2Mi,4Mi"},
-         {"baseline",
-          "ranks=2 transport=tcp mode=standard completion=blocking "
-          "message_bytes=0,1,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
-         {"baseline", "ranks=2 mode=standard completion=nonblocking message_bytes=0,1Ki,64Ki"},
-         {"baseline",
-          "ranks=2 mode=buffered,synchronous,ready completion=blocking,nonblocking "
-          "message_bytes=0,1Ki,64Ki"},
-         {"standard",
-          "ranks=2 placement=core,node mode=standard,buffered,synchronous,ready "
-          "completion=blocking,nonblocking message_bytes=0,1,8,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"}},
+    .sweeps = {{"baseline",
+                "ranks=2 placement=core,node mode=standard completion=blocking "
+                "message_bytes=0,1,8,64,256,1Ki,2Ki,4Ki,8Ki,16Ki,32Ki,64Ki,"
+                "128Ki,256Ki,512Ki,1Mi,2Mi,4Mi"},
+               {"baseline",
+                "ranks=2 transport=tcp mode=standard completion=blocking "
+                "message_bytes=0,1,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+               {"baseline", "ranks=2 mode=standard completion=nonblocking message_bytes=0,1Ki,64Ki"},
+               {"baseline",
+                "ranks=2 mode=buffered,synchronous,ready completion=blocking,nonblocking "
+                "message_bytes=0,1Ki,64Ki"},
+               {"standard",
+                "ranks=2 placement=core,node mode=standard,buffered,synchronous,ready "
+                "completion=blocking,nonblocking message_bytes=0,1,8,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+               {"advanced", "ranks=2 placement=core,node cache=cold message_bytes=8,1Ki,64Ki,1Mi"},
+               {"advanced", "ranks=2 rotation=16 message_bytes=8,1Ki,64Ki,1Mi"},
+               {"advanced", "ranks=2 alignment=page offset_bytes=1,8,2048 message_bytes=8,1Ki,64Ki,1Mi"}},
     .make =
         [](const Parameters& parameters, const Communicator& communicator) {
           return with_count(parameters.integer("message_bytes"),

@@ -87,7 +87,7 @@ const Registration registration{{
          call("call", "sendrecv,nonblocking", "MPI_Sendrecv, or MPI_Irecv and MPI_Isend")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), bytes_per_second()},
-    .sweeps = {{"baseline", "ranks=all shift=1 call=sendrecv message_bytes=1Ki,64Ki"},
+    .sweeps = {{"baseline", "ranks=2,4 shift=1 call=sendrecv message_bytes=1Ki,64Ki"},
                {"standard", "ranks=powers shift=1 call=sendrecv,nonblocking message_bytes=0,1Ki,64Ki,1Mi"},
                {"standard", "ranks=nodes placement=node shift=1..ranks-1 message_bytes=1Ki,1Mi"},
                {"advanced", "ranks=all shift=1..ranks-1 message_bytes=1Ki,64Ki"}},

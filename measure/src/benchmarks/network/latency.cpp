@@ -3,10 +3,7 @@
 // Timed: a message from the client (rank 0) to the server (rank 1) and its echo, on the client's clock; half
 // of the round trip is the latency. TCP_NODELAY, and whether the transport sleeps in the kernel or polls like
 // an MPI library, decide the figure: both are parameters. After thesis 6.5.2.
-#include <array>
-
 #include "benchmarks/network/transport_parameters.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::latency {
 namespace {
@@ -18,26 +15,27 @@ class PingPong final : public Benchmark {
         partner_(partner_in(communicator)),
         transport_(connect(parameters, partner_)),
         bytes_(parameters.integer("message_bytes")),
-        buffers_{Buffer(bytes_), Buffer(bytes_)} {}
+        asked_(scope::message_buffers(parameters)),
+        buffers_(parameters.integer("message_bytes"), asked_.layout.at_least(2)) {}
 
   Work work() const override { return {.bytes = static_cast<double>(bytes_), .messages = 1, .steps = 2}; }
 
   void fill(std::uint64_t seed) override {
-    for (auto& buffer : buffers_) buffer.clear();
-    if (client_) write_pattern(current().bytes(), seed);
+    buffers_.clear();
+    if (client_) write_pattern(current(), seed);
   }
 
   void run(Repetition& repetition) override {
     const double repeated = transport_->repeated();
     const auto ping = [&] {
-      transport_->send(current().bytes());
-      turn();
-      transport_->receive(current().bytes());
+      transport_->send(current());
+      buffers_.turn();
+      transport_->receive(current());
     };
     const auto pong = [&] {
-      turn();
-      transport_->receive(current().bytes());
-      transport_->send(current().bytes());
+      buffers_.turn();
+      transport_->receive(current());
+      transport_->send(current());
     };
     if (transport_->settles()) client_ ? ping() : pong();
     client_ ? repetition.time(ping) : repetition.time(pong);
@@ -48,21 +46,23 @@ class PingPong final : public Benchmark {
   // Echoes are sent from the buffer in which the message arrived: one wrong byte anywhere persists to the
   // end.
   Check verify(std::uint64_t seed) override {
-    return {static_cast<std::int64_t>(bytes_), pattern_problem(current().bytes(), seed)};
+    return {static_cast<std::int64_t>(bytes_), pattern_problem(current(), seed)};
   }
 
-  std::span<std::byte> received() override { return current().bytes(); }
+  std::span<std::byte> received() override { return current(); }
+
+  bool cold() const override { return asked_.cold; }
+  std::vector<std::span<const std::byte>> message_buffers() override { return {buffers_.memory()}; }
 
  private:
-  Buffer& current() { return buffers_[place_]; }
-  void turn() { place_ = 1 - place_; }
+  std::span<std::byte> current() { return buffers_.place(0); }
 
   bool client_;
   Partner partner_;
   std::unique_ptr<Transport> transport_;
   std::size_t bytes_;
-  std::array<Buffer, 2> buffers_;
-  int place_ = 0;
+  MessageBuffers asked_;
+  Places buffers_;
 };
 
 const Registration registration{{
@@ -86,7 +86,11 @@ const Registration registration{{
                {"standard", "ranks=2 protocol=tcp nodelay=off message_bytes=1,1Ki,64Ki"},
                {"standard", "ranks=2 protocol=libfabric,ucx message_bytes=1,64,1Ki,8Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 protocol=ethernet message_bytes=1,64,1Ki,16Ki,64Ki,1Mi"},
-               {"advanced", "ranks=2 protocol=udp,ethernet flow=none message_bytes=1,64Ki,1Mi"}},
+               {"advanced", "ranks=2 protocol=udp,ethernet flow=none message_bytes=1,64Ki,1Mi"},
+               {"advanced", "ranks=2 protocol=tcp,shm cache=cold message_bytes=1,1Ki,64Ki,1Mi"},
+               {"advanced", "ranks=2 protocol=tcp,shm rotation=16 message_bytes=1Ki,64Ki,1Mi"},
+               {"advanced",
+                "ranks=2 protocol=tcp,shm alignment=page offset_bytes=0,1,2048 message_bytes=1Ki,64Ki,1Mi"}},
     .make = make<PingPong>,
 }};
 

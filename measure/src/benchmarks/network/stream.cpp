@@ -5,8 +5,6 @@
 // benchmarks differ in the number of concurrent pairs and in the direction; after thesis 6.5.2 ("hose") and
 // NetFinity's comms1 and comms2.
 #include "benchmarks/network/transport_parameters.hpp"
-#include "memory/buffer.hpp"
-#include "memory/places.hpp"
 
 namespace scope::stream {
 namespace {
@@ -22,16 +20,18 @@ class Stream final : public Benchmark {
         pairs_(communicator.size() / 2),
         window_(static_cast<int>(parameters.integer("window"))),
         transport_(connect(parameters, partner_)),
-        sent_(parameters.integer("message_bytes")),
-        arrived_(parameters.integer("message_bytes")) {}
+        bytes_(parameters.integer("message_bytes")),
+        asked_(scope::message_buffers(parameters)),
+        sent_(bytes_, asked_.layout),
+        arrived_(bytes_, asked_.layout) {}
 
   Work work() const override {
     const double messages = static_cast<double>(pairs_) * window_ * (sends_ && receives_ ? 2 : 1);
-    return {.bytes = messages * static_cast<double>(sent_.size()), .messages = messages};
+    return {.bytes = messages * static_cast<double>(bytes_), .messages = messages};
   }
 
   void fill(std::uint64_t seed) override {
-    if (sends_) write_pattern(sent_.bytes(), of(seed, partner_.leads));
+    if (sends_) sent_.write_pattern(of(seed, partner_.leads));
     arrived_.clear();
   }
 
@@ -42,9 +42,13 @@ class Stream final : public Benchmark {
     // Every message of every window arrives in a place of its own.
     const std::int64_t places = std::min<std::int64_t>(window_, arrived_.most());
     arrived_.use(places * repetition.calls());
+    sent_.use_in_turn(repetition.calls());
+    // As a program that computes what it sends: no other processor's cache has a copy.
+    if (sends_ && !asked_.cold) rewrite(sent_.bytes());
     repetition.time([&](std::int64_t number) {
       const Destination window{arrived_.place(number * places), arrived_.stride(), places};
-      transport_->exchange(sent_.bytes(), sends_ ? window_ : 0, window, receives_ ? window_ : 0);
+      const std::span<const std::byte> message{sent_.in_turn(number), static_cast<std::size_t>(bytes_)};
+      transport_->exchange(message, sends_ ? window_ : 0, window, receives_ ? window_ : 0);
       transport_->exchange(answer, receives_ ? 1 : 0, all_here, sends_ ? 1 : 0);
     });
     transport_->settle(partner_);
@@ -54,13 +58,17 @@ class Stream final : public Benchmark {
 
   Check verify(std::uint64_t seed) override {
     if (!receives_) return {};
-    return {arrived_.count() * static_cast<std::int64_t>(sent_.size()),
-            arrived_.pattern_problem(of(seed, !partner_.leads))};
+    return {arrived_.count() * bytes_, arrived_.pattern_problem(of(seed, !partner_.leads))};
   }
 
   std::span<std::byte> received() override { return receives_ ? arrived_.bytes() : std::span<std::byte>(); }
   std::int64_t most_operations() const override {
     return std::max<std::int64_t>(1, arrived_.most() / window_);
+  }
+
+  bool cold() const override { return asked_.cold; }
+  std::vector<std::span<const std::byte>> message_buffers() override {
+    return {sent_.memory(), arrived_.memory()};
   }
 
  private:
@@ -73,7 +81,9 @@ class Stream final : public Benchmark {
   int pairs_;
   int window_;
   std::unique_ptr<Transport> transport_;
-  Buffer sent_;
+  std::int64_t bytes_;
+  MessageBuffers asked_;
+  Places sent_;  // windows take turns, each with one message
   Places arrived_;
   const std::byte answer_{1};
   std::byte all_here_{};
@@ -121,18 +131,23 @@ const Registration bandwidth{declaration(
      .message_bytes = 1 << 20,
      .rungs = network_rungs(Pattern::stream),
      .metrics = {bytes_per_second(), messages_per_second()},
-     .sweeps = {{"baseline", "ranks=2 protocol=tcp message_bytes=1,1Ki,64Ki,1Mi"},
-                {"baseline", "ranks=2 protocol=shm,cma message_bytes=1Mi"},
-                {"standard",
-                 "ranks=2 protocol=tcp,udp,unix,shm,cma "
-                 "message_bytes=1,8,64,256,1Ki,4Ki,8Ki,16Ki,32Ki,64Ki,256Ki,1Mi"},
-                {"standard", "ranks=2 protocol=libfabric,ucx message_bytes=64,1Ki,8Ki,64Ki,1Mi"},
-                {"standard", "ranks=2 protocol=tcp,udp,unix message_bytes=1Mi socket_buffer_bytes=16Ki,64Ki"},
-                {"advanced",
-                 "ranks=2 protocol=tcp message_bytes=64Ki,1Mi "
-                 "socket_buffer_bytes=4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
-                {"advanced", "ranks=2 protocol=ethernet flow=credits,none message_bytes=64,1Ki,64Ki,1Mi"},
-                {"advanced", "ranks=2 protocol=udp flow=none message_bytes=1Ki,64Ki,1Mi"}}})};
+     .sweeps = {
+         {"baseline", "ranks=2 protocol=tcp message_bytes=1,1Ki,64Ki,1Mi"},
+         {"baseline", "ranks=2 protocol=shm,cma message_bytes=1Mi"},
+         {"standard",
+          "ranks=2 protocol=tcp,udp,unix,shm,cma "
+          "message_bytes=1,8,64,256,1Ki,4Ki,8Ki,16Ki,32Ki,64Ki,256Ki,1Mi"},
+         {"standard", "ranks=2 protocol=libfabric,ucx message_bytes=64,1Ki,8Ki,64Ki,1Mi"},
+         {"standard", "ranks=2 protocol=tcp,udp,unix message_bytes=1Mi socket_buffer_bytes=16Ki,64Ki"},
+         {"advanced",
+          "ranks=2 protocol=tcp message_bytes=64Ki,1Mi "
+          "socket_buffer_bytes=4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+         {"advanced", "ranks=2 protocol=ethernet flow=credits,none message_bytes=64,1Ki,64Ki,1Mi"},
+         {"advanced", "ranks=2 protocol=udp flow=none message_bytes=1Ki,64Ki,1Mi"},
+         {"advanced", "ranks=2 protocol=tcp,shm cache=cold message_bytes=1Ki,64Ki,1Mi"},
+         {"advanced", "ranks=2 protocol=tcp,shm rotation=16 message_bytes=1Ki,64Ki,1Mi"},
+         {"advanced",
+          "ranks=2 protocol=tcp,shm alignment=page offset_bytes=0,1,2048 message_bytes=1Ki,64Ki,1Mi"}}})};
 
 const Registration bidirectional{declaration(
     {.name = "network.bidirectional",
@@ -166,7 +181,7 @@ const Registration bisection{declaration(
      .one_pair = false,
      .message_bytes = 1 << 18,
      .metrics = {bytes_per_second()},
-     .sweeps = {{"baseline", "ranks=all protocol=tcp message_bytes=256Ki window=16"},
+     .sweeps = {{"baseline", "ranks=2,4 protocol=tcp message_bytes=256Ki window=16"},
                 {"standard", "ranks=all protocol=tcp,shm message_bytes=4Ki,64Ki,1Mi window=16"},
                 {"advanced", "ranks=powers protocol=tcp,libfabric,ucx message_bytes=64Ki,1Mi window=16"}}})};
 

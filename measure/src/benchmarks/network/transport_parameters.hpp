@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "benchmark.hpp"
+#include "benchmarks/message_buffers.hpp"
 #include "text/words.hpp"
 #include "transports/transport.hpp"
 
@@ -13,7 +13,7 @@ namespace scope {
 // TCP cannot carry an empty message.
 inline std::vector<Parameter> network_parameters(std::int64_t default_message_bytes,
                                                  const std::vector<Parameter>& further = {}) {
-  return together(
+  return with_message_buffers(together(
       {{path("protocol", kept(joined(transport_names(), ",")), "transport protocol"),
         size("message_bytes", "B", default_message_bytes, 1, 1 << 30, "payload of each message")},
        further,
@@ -22,7 +22,7 @@ inline std::vector<Parameter> network_parameters(std::int64_t default_message_by
         path("flow", "credits,none",
              "udp, ethernet: stop before the receiver's buffer is full, or keep sending"),
         path("socket_buffer_bytes", "B", 0, 0, 1 << 30, "SO_SNDBUF and SO_RCVBUF; 0: the system's defaults")
-            .labelled("socket buffer")}});
+            .labelled("socket buffer")}}));
 }
 
 // The rung below MPI is a transport configured as MPI libraries do, over any protocol of the ladder; raw

@@ -71,7 +71,7 @@ const Registration registration{{
                        .labelled("matrix order")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
-    .sweeps = {{"baseline", "nodes=types ranks=1,all n=100,500"},
+    .sweeps = {{"baseline", "nodes=types ranks=1,2,4 n=100,500"},
                {"standard", "nodes=types ranks=1,all precision=double,single n=50,100,200,500,1000"},
                {"advanced", "nodes=types ranks=1,all precision=double,single n=2000"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {

@@ -164,7 +164,7 @@ const Registration registration{{
                 result_seconds("longest_detour_s"),
                 result("detours_per_s", "1/s", Better::lower).labelled("detours per second"),
                 result_seconds("period_s").labelled("period of the detours"), seconds("time_s")},
-    .sweeps = {{"baseline", "nodes=types ranks=all"},
+    .sweeps = {{"baseline", "nodes=types ranks=2,4"},
                {"standard", "nodes=types ranks=1,all quanta=50000,250000"}},
     .make = make<Noise>,
 }};

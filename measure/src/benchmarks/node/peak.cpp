@@ -190,7 +190,7 @@ const Registration registration{{
                           "flags of the build")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
-    .sweeps = {{"baseline", "nodes=types ranks=1,all precision=double instructions=widest"},
+    .sweeps = {{"baseline", "nodes=types ranks=1,2,4 precision=double instructions=widest"},
                {"standard", "nodes=types ranks=1,all precision=double,single instructions=widest,compiled"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
       if (parameters.choice("precision") == "single") {

@@ -67,8 +67,8 @@ const Registration registration{{
     .parameters = {matrix_order(), buffers()},
     .definition = Definition::global,
     .metrics = {seconds("time_s"), bytes_per_second()},
-    .sweeps = {{"baseline", "ranks=powers buffers=cold n=30,120,360,720,1080"},
-               {"baseline", "ranks=powers buffers=warm n=30,360,1080"},
+    .sweeps = {{"baseline", "ranks=2,4 buffers=cold n=30,120,360,720,1080"},
+               {"baseline", "ranks=2,4 buffers=warm n=30,360,1080"},
                {"baseline", "ranks=2 transport=tcp buffers=cold n=30,360,720"}},
     .make = make<MatrixBroadcast>,
 }};

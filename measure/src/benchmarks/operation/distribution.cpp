@@ -182,8 +182,8 @@ Declaration declaration(Direction direction, const Row& row) {
       .definition = Definition::global,
       .metrics = {seconds("time_s"), bytes_per_second()},
       .sweeps =
-          {{"baseline", "ranks=powers layout=columns buffers=cold n=120,480,1080"},
-           {"baseline", "ranks=powers layout=columns,rows buffers=warm n=480"},
+          {{"baseline", "ranks=2,4 layout=columns buffers=cold n=120,480,1080"},
+           {"baseline", "ranks=2,4 layout=columns,rows buffers=warm n=480"},
            {"standard",
             "ranks=powers layout=columns,rows buffers=cold,warm n=120,240,360,480,600,840,1080,1320,1680"},
            {"standard", "ranks=2 transport=tcp layout=columns,rows buffers=cold,warm n=120,480,1080,1680"}},

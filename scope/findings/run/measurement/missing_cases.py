@@ -9,7 +9,10 @@ from scope.findings.run.context import Context
 def find(context: Context) -> list[Finding]:
     """Find skipped and unavailable cases, one finding per reason, and planned cases that were never reached."""
     reasons: dict[str, list[str]] = {}
+    lacking = {lack.resource for lack in context.run.lacks}
     for skipped in context.run.skipped:
+        if skipped.resource in lacking:
+            continue  # said by minimum_configuration
         reasons.setdefault(skipped.reason, []).append(f"{skipped.benchmark} {skipped.case}".strip())
     for launches in context.samples.by_case().values():
         first = launches[0]

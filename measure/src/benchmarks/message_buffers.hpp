@@ -1,0 +1,43 @@
+// The parameters that say where message buffers lie and in which state they are when a repetition begins.
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+#include <vector>
+
+#include "benchmark.hpp"
+#include "memory/places.hpp"
+#include "unavailable.hpp"
+
+namespace scope {
+
+struct MessageBuffers {
+  PlaceLayout layout;
+  bool cold = false;
+};
+
+// After NetPIPE (offsets from a page), OSU (page alignment) and the Intel MPI Benchmarks (buffers outside the caches).
+inline std::vector<Parameter> with_message_buffers(std::vector<Parameter> parameters) {
+  return together(
+      {std::move(parameters),
+       {layout("alignment", "line,page", "each message buffer begins at a cache line, or at a page"),
+        layout("offset_bytes", "B", 0, 0, 4095, "bytes by which each buffer begins behind that boundary")
+            .labelled("buffer offset"),
+        layout("rotation", "", 1, 1, 1024, "message buffers that successive operations use in turn")
+            .labelled("rotating buffers"),
+        layout("cache", "warm,cold",
+               "cold: message buffers are flushed from all caches before every repetition, which is one "
+               "operation")}});
+}
+
+inline MessageBuffers message_buffers(const Parameters& parameters) {
+  const bool cold = parameters.choice("cache") == "cold";
+  if (cold && !can_flush_caches)
+    throw Unavailable("cache=cold: programs cannot flush caches on this architecture");
+  return {{parameters.choice("alignment") == "page" ? sysconf(_SC_PAGESIZE) : cache_line,
+           parameters.integer("offset_bytes"), parameters.integer("rotation")},
+          cold};
+}
+
+}  // namespace scope

@@ -1,0 +1,56 @@
+"""Normalised figures as a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from scope import units
+from scope.comparison.normalized import Normalized, NormalizedCase
+
+_STYLES = {"better": "green", "worse": "bold red", "": ""}
+
+
+def table(found: Normalized) -> RenderableType:
+    """Return a table of the modified cases, then those without an unmodified test."""
+    parts: list[RenderableType] = list(_heading(found))
+    parts.append(_cases(found.cases) if found.cases else Text("No case has an unmodified test."))
+    if found.without_unmodified:
+        number = len(found.without_unmodified)
+        shown = "; ".join(found.without_unmodified[:3]) + ("; ..." if number > 3 else "")
+        parts.append(Text(f"\nwithout an unmodified test in {found.baseline}: {number}: {shown}", style="dim"))
+    return Group(*parts)
+
+
+def _heading(found: Normalized) -> Iterator[Text]:
+    yield Text(f"{found.run}\nover the unmodified tests of {found.baseline}", style="bold")
+    for side in found.optimized:
+        yield Text(f"  optimized measurement: {side}", style="yellow")
+    yield Text()
+
+
+def _cases(cases: list[NormalizedCase]) -> Table:
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
+    grid.add_column("verdict", no_wrap=True)
+    for name in (Text("of the unmodified [95 % interval]"), Text("value"), Text("unmodified")):
+        grid.add_column(name, no_wrap=True, justify="right")
+    grid.add_column("case")
+    for case in cases:
+        grid.add_row(
+            Text(case.verdict, style=_STYLES[case.verdict]),
+            ratio(case),
+            units.quantity(case.median, case.unit),
+            units.quantity(case.unmodified_median, case.unit),
+            Text(f"{case.label}: {case.metric}"),
+        )
+    return grid
+
+
+def ratio(case: NormalizedCase) -> Text:
+    """Return the ratio with its interval: `0.87 [0.85, 0.90]`."""
+    if case.ratio_low is None or case.ratio_high is None:
+        return Text(f"{case.ratio:.2f}")
+    return Text(f"{case.ratio:.2f} [{case.ratio_low:.2f}, {case.ratio_high:.2f}]")
