@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from scope.errors import ScopeError, UsageError
+from scope.checksum import with_checksum
+from scope.errors import ScopeError
 from scope.launch import processes
 from scope.launch.diagnosis import Death, diagnose
 from scope.launch.supervision import progress as progress_file
@@ -284,10 +285,12 @@ def test_half_a_line_is_moved_aside_once(run: RunDirectory) -> None:
     assert run.cut_samples.read_text() == '{"record": "ca\n{"re\n'
 
 
-def test_a_line_that_is_no_record_is_named(run: RunDirectory) -> None:
-    run.samples.write_text(line(LAUNCH) + "rubbish\n")
-    with pytest.raises(UsageError, match=r"samples\.jsonl: 'rubbish\\n': is no record"):
-        Journal.rebuilt(run)
+def test_a_damaged_line_is_left_out_so_that_its_case_is_measured_again(run: RunDirectory) -> None:
+    whole = with_checksum(line({**CASE, "position": 1}).encode().rstrip()).decode()
+    run.samples.write_text(
+        line(LAUNCH) + line({**CASE, "position": 0}) + "rubbish\n" + whole.replace("ok", "no") + "\n"
+    )
+    assert list(Journal.rebuilt(run).statuses) == [(LAUNCH["launch"], 0)]
 
 
 def test_samples_that_cannot_be_written_are_named(run: RunDirectory) -> None:
