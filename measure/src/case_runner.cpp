@@ -5,7 +5,9 @@
 #include <exception>
 #include <new>
 
+#include "memory/available.hpp"
 #include "text/words.hpp"
+#include "unavailable.hpp"
 
 namespace scope {
 namespace {
@@ -38,13 +40,27 @@ Preparation prepare_here(const PlannedCase& item, const Communicator& world) {
 }
 
 // The first rank with a problem reports for all; a benchmark runs only when every rank has prepared it.
-Preparation prepare(const PlannedCase& item, const Communicator& world) {
-  Preparation mine = prepare_here(item, world);
+void agree(Preparation& mine, const Communicator& world) {
   const auto reasons = world.all_gather(mine.reason);
   const auto statuses = world.all_gather(mine.status);
   for (int rank = 0; rank < world.size(); ++rank) {
-    if (statuses[rank] != "ok") return {nullptr, statuses[rank], reasons[rank]};
+    if (statuses[rank] == "ok") continue;
+    mine = {nullptr, statuses[rank], reasons[rank]};
+    return;
   }
+}
+
+Preparation prepare(const PlannedCase& item, const Communicator& world) {
+  const QuestionedClaims claims;
+  Preparation mine = prepare_here(item, world);
+  agree(mine, world);
+  if (!mine.benchmark) return mine;
+  try {
+    claims.require_together(world);
+  } catch (const Unavailable& reason) {
+    mine = {nullptr, "unavailable", where(world.rank(), reason.what())};
+  }
+  agree(mine, world);
   return mine;
 }
 

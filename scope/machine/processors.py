@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from scope.machine.control_groups import control_groups
 from scope.machine.kernel_files import number_of, text_of
 
 
@@ -29,20 +30,9 @@ def quota(root: Path) -> float | None:
 
     The tightest limit from this process's group up to the root counts.
     """
-    limits = []
-    for line in text_of(root / "proc/self/cgroup").splitlines():
-        _, controllers, group = line.split(":", 2)
-        if controllers == "":
-            limits += [_quota_v2(path) for path in _ancestors(root / "sys/fs/cgroup", group)]
-        elif "cpu" in controllers.split(","):
-            limits += [_quota_v1(path) for path in _ancestors(root / "sys/fs/cgroup/cpu", group)]
+    groups = control_groups("cpu", root)
+    limits = [(_quota_v2 if group.version == 2 else _quota_v1)(group.folder) for group in groups]
     return min((limit for limit in limits if limit is not None), default=None)
-
-
-def _ancestors(mount: Path, group: str) -> list[Path]:
-    """Return a control group and its parents; inside a container its own group may lie outside the mount."""
-    path = mount / group.lstrip("/")
-    return [path, *(parent for parent in path.parents if parent.is_relative_to(mount))]
 
 
 def _quota_v2(group: Path) -> float | None:

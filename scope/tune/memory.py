@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from math import isqrt
-from pathlib import Path
 
 from scope.machine.machine import Host
+from scope.machine.memory import available_bytes
 from scope.tune.candidates import Candidate
 
 PER_PROCESS_BYTES = 96 << 20
@@ -74,14 +72,3 @@ def of_hosts(hosts: Sequence[Host], slots: Sequence[int], ranks: int) -> list[Ho
         for host, count in zip(hosts, placed, strict=False)
         if host.memory_bytes
     ]
-
-
-def available_bytes(root: Path = Path("/")) -> float:
-    """Return the memory available without swapping, within the control group's limit; infinite if unknown."""
-    limits = [float("inf")]
-    with suppress(OSError, ValueError):
-        limits.append(float((root / "sys/fs/cgroup/memory.max").read_text()))  # "max" is no number
-    with suppress(OSError):
-        found = re.search(r"^MemAvailable:\s+(\d+) kB", (root / "proc/meminfo").read_text(), re.MULTILINE)
-        limits += [float(found[1]) * 1024] if found else []
-    return min(limits)

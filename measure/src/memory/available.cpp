@@ -4,24 +4,81 @@
 #include <fstream>
 #include <limits>
 #include <optional>
-#include <string>
 
+#include "processors/control_groups.hpp"
 #include "text/words.hpp"
 #include "unavailable.hpp"
 
 namespace scope {
 namespace {
 
-std::optional<double> number_in(const char* path) {
+constexpr std::int64_t unquestioned = std::int64_t{64} << 20;
+
+std::optional<double> number_in(const std::string& path) {
   std::ifstream file(path);
   double value = 0;
   return file >> value ? std::optional(value) : std::nullopt;  // "max" is no number: no limit
 }
 
-// Memory that the kernel can provide without swapping, limited by the control group of a container or job.
-double available_bytes() {
-  double bytes = number_in("/sys/fs/cgroup/memory.max").value_or(std::numeric_limits<double>::infinity());
-  std::ifstream facts("/proc/meminfo");
+// The number behind a name in a file of such pairs; 0 without one.
+double number_of(const std::string& path, std::string_view name) {
+  std::ifstream file(path);
+  double value = 0;
+  for (std::string word; file >> word >> value;) {
+    if (word == name) return value;
+  }
+  return 0;
+}
+
+// What a control group's limit leaves; file pages that were not used for long are given back when needed.
+std::optional<double> left_in(const ControlGroup& group) {
+  const bool second = group.version == 2;
+  const auto limit = number_in(group.folder + (second ? "/memory.max" : "/memory.limit_in_bytes"));
+  const auto used = number_in(group.folder + (second ? "/memory.current" : "/memory.usage_in_bytes"));
+  if (!limit) return std::nullopt;
+  const double given_back =
+      number_of(group.folder + "/memory.stat", second ? "inactive_file" : "total_inactive_file");
+  return std::max(0.0, *limit - std::max(0.0, used.value_or(0) - given_back));
+}
+
+std::string megabytes(double bytes) {
+  return sentence({static_cast<std::int64_t>(bytes / 1e6), " MB"});
+}
+
+[[noreturn]] void refuse(double needed, double available) {
+  throw Unavailable("the buffers need " + megabytes(needed) +
+                    " of memory on this host; available: " + megabytes(available));
+}
+
+std::int64_t claimed = 0;
+bool questioned = false;
+// When the first large claim was made; none before it.
+std::optional<double> available_before;
+
+// Throws Unavailable where the bytes of all ranks of this host exceed what is `available()` there.
+template <class Available>
+void require_on_host(std::int64_t bytes, Available&& available, const Communicator& communicator) {
+  std::int64_t largest = 0;
+  MPI_Allreduce(&bytes, &largest, 1, MPI_INT64_T, MPI_MAX, communicator.handle());
+  if (largest <= unquestioned) return;
+  MPI_Comm host = MPI_COMM_NULL;
+  MPI_Comm_split_type(communicator.handle(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  auto needed = static_cast<double>(bytes);
+  double left = available();
+  MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, host);
+  MPI_Allreduce(MPI_IN_PLACE, &left, 1, MPI_DOUBLE, MPI_MIN, host);
+  MPI_Comm_free(&host);
+  if (needed > left) refuse(needed, left);
+}
+
+}  // namespace
+
+double available_bytes(const std::string& root) {
+  double bytes = std::numeric_limits<double>::infinity();
+  for (const ControlGroup& group : control_groups("memory", root)) {
+    bytes = std::min(bytes, left_in(group).value_or(bytes));
+  }
+  std::ifstream facts(root + "/proc/meminfo");
   for (std::string word; facts >> word;) {
     double kibibytes = 0;
     if (word == "MemAvailable:" && facts >> kibibytes) bytes = std::min(bytes, kibibytes * 1024);
@@ -29,27 +86,37 @@ double available_bytes() {
   return bytes;
 }
 
-std::string megabytes(double bytes) {
-  return sentence({static_cast<std::int64_t>(bytes / 1e6), " MB"});
+void require_memory(std::int64_t bytes, const Communicator& communicator) {
+  require_on_host(bytes, [] { return available_bytes(); }, communicator);
 }
 
-}  // namespace
+QuestionedClaims::QuestionedClaims() {
+  questioned = true;
+  available_before.reset();
+}
 
-void require_memory(std::int64_t bytes, const Communicator& communicator) {
-  constexpr std::int64_t unquestioned = std::int64_t{64} << 20;
-  std::int64_t largest = 0;
-  MPI_Allreduce(&bytes, &largest, 1, MPI_INT64_T, MPI_MAX, communicator.handle());
-  if (largest <= unquestioned) return;
-  MPI_Comm host = MPI_COMM_NULL;
-  MPI_Comm_split_type(communicator.handle(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-  double needed = static_cast<double>(bytes);
-  MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, host);
-  MPI_Comm_free(&host);
-  const double available = available_bytes();
-  if (needed > available) {
-    throw Unavailable("the buffers need " + megabytes(needed) +
-                      " of memory on this host; available: " + megabytes(available));
+QuestionedClaims::~QuestionedClaims() {
+  questioned = false;
+}
+
+void QuestionedClaims::require_together(const Communicator& communicator) const {
+  // Constructors may have touched their buffers: what was available before them counts.
+  require_on_host(
+      claimed, [] { return available_before.value_or(std::numeric_limits<double>::infinity()); },
+      communicator);
+}
+
+void claim_memory(std::int64_t bytes) {
+  if (questioned && claimed + bytes > unquestioned) {
+    if (!available_before) available_before = available_bytes() + static_cast<double>(claimed);
+    const auto needed = static_cast<double>(claimed + bytes);
+    if (needed > *available_before) refuse(needed, *available_before);
   }
+  claimed += bytes;
+}
+
+void release_memory(std::int64_t bytes) {
+  claimed -= bytes;
 }
 
 }  // namespace scope

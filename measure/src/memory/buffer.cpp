@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "memory/available.hpp"
 #include "text/words.hpp"
 
 namespace scope {
@@ -23,13 +24,19 @@ Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   mapped_ = (bytes + page) / page * page;
   if (mapped_ < bytes) throw std::bad_alloc();
+  claim_memory(static_cast<std::int64_t>(mapped_));
   void* memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
+  if (memory == MAP_FAILED) {
+    release_memory(static_cast<std::int64_t>(mapped_));
+    throw std::bad_alloc();
+  }
   data_ = static_cast<std::byte*>(memory);
 }
 
 Buffer::~Buffer() {
-  if (data_ != nullptr) munmap(data_, mapped_);
+  if (data_ == nullptr) return;
+  munmap(data_, mapped_);
+  release_memory(static_cast<std::int64_t>(mapped_));
 }
 
 Buffer::Buffer(Buffer&& other) noexcept

@@ -11,7 +11,7 @@ namespace scope {
 // Page-aligned memory fresh from the operating system: untouched until written, unmapped when released.
 class Buffer {
  public:
-  explicit Buffer(std::size_t bytes);  // throws std::bad_alloc
+  explicit Buffer(std::size_t bytes);  // throws std::bad_alloc, and Unavailable while claims are questioned
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;

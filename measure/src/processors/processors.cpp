@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "processors/control_groups.hpp"
 #include "text/words.hpp"
 
 namespace scope {
@@ -29,18 +30,6 @@ std::optional<double> quota_v1(const std::string& group) {
   double period_us = 0;
   const bool limited = quota_file >> quota_us && period_file >> period_us && quota_us > 0 && period_us > 0;
   return limited ? std::optional(quota_us / period_us) : std::nullopt;
-}
-
-// The smallest quota of a group and its parents. Inside a container the group may lie outside the mounted
-// part.
-template <class Quota>
-void limit(std::optional<double>& smallest, const std::string& mount, std::string group, Quota&& quota_of) {
-  while (true) {
-    const auto quota = quota_of(mount + group);
-    if (quota) smallest = std::min(smallest.value_or(*quota), *quota);
-    if (group.empty()) return;
-    group.resize(group.rfind('/'));
-  }
 }
 
 }  // namespace
@@ -78,19 +67,9 @@ std::vector<std::vector<int>> allowed_on_host(const Communicator& world) {
 
 std::optional<double> processor_quota(const std::string& root) {
   std::optional<double> smallest;
-  std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // number:controllers:/group
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const auto controllers = split(line.substr(first + 1, second - first - 1), ',');
-    std::string group = line.substr(second + 1);
-    while (group.ends_with('/')) group.pop_back();
-    if (controllers.empty()) {
-      limit(smallest, root + "/sys/fs/cgroup", group, quota_v2);
-    } else if (std::find(controllers.begin(), controllers.end(), "cpu") != controllers.end()) {
-      limit(smallest, root + "/sys/fs/cgroup/cpu", group, quota_v1);
-    }
+  for (const ControlGroup& group : control_groups("cpu", root)) {
+    const auto quota = group.version == 2 ? quota_v2(group.folder) : quota_v1(group.folder);
+    if (quota) smallest = std::min(smallest.value_or(*quota), *quota);
   }
   return smallest;
 }
