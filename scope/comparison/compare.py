@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from scope.catalog.catalog import Catalog
+from scope.catalog.catalog import read as read_catalog
 from scope.comparison import effect, machines, run_effect, significance, states
 from scope.comparison.comparison import (
     VERDICTS,
@@ -24,6 +26,7 @@ from scope.comparison.significance import Difference
 from scope.errors import UsageError
 from scope.machine.machine import Machine
 from scope.plan.case import Case, Key
+from scope.plan.case import key as key_of
 from scope.rundirectory import FORMAT, RunDirectory, read_json
 from scope.samples.samples import Floats
 from scope.statistics.course import Course
@@ -48,6 +51,7 @@ class Side:
     """One of the two runs."""
 
     machine: Machine
+    catalog: Catalog
     summaries: dict[Question, Summary]
     """The headline figures."""
     course: Course | None
@@ -106,7 +110,7 @@ def compare(
     `level` is the share of comparisons of equal runs that may hold a false alarm. With `across_machines` two
     different machines are compared and their differences are named. UsageError when a file is missing or wrong.
     """
-    left, right = _side(a), _side(b)
+    left, right = _with_common_parameters(_side(a), _side(b))
     obstacles = machines.obstacles(left.machine, right.machine)
     factors = machines.factors(left.machine, right.machine)
     if across_machines:
@@ -145,7 +149,24 @@ def _side(path: Path) -> Side:
         raise UsageError(f"{directory.statistics}: missing; `scope analyze {path}` derives it from the samples")
     statistics = read_statistics(path)
     summaries = {(one.key, one.metric): one for one in statistics.summaries if one.primary}
-    return Side(read_json(directory.machine, Machine), summaries, statistics.course)
+    machine, catalog = read_json(directory.machine, Machine), read_catalog(directory.benchmarks)
+    return Side(machine, catalog, summaries, statistics.course)
+
+
+def _with_common_parameters(a: Side, b: Side) -> tuple[Side, Side]:
+    """Return both sides with the parameters of both: a version that lacks one measured what is now its default."""
+
+    def completed(side: Side, other: Side) -> Side:
+        found: dict[Question, Summary] = {}
+        for (_, metric), one in side.summaries.items():
+            declared = [each.catalog.get(one.benchmark) for each in (other, side)]
+            parameters = {
+                name: each.default for known in declared if known for name, each in known.parameter.items()
+            }
+            found[key_of(one.benchmark, {**parameters, **one.parameters}, one.batch), metric] = one
+        return replace(side, summaries=found)
+
+    return completed(a, b), completed(b, a)
 
 
 def _incomparable(key: Question, left: Side, right: Side, obstacles: Sequence[Factor]) -> str:

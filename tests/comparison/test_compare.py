@@ -32,6 +32,25 @@ def test_the_same_run_twice_differs_nowhere(golden_run):
     assert all(reason.startswith(("no result", "no value above zero")) for reason in reasons)
 
 
+def test_a_version_without_a_parameter_measured_its_default(golden_run, tmp_path):
+    """Cases of an earlier version are those of a later one whose new parameters have their defaults."""
+    earlier = Path(shutil.copytree(golden_run, tmp_path / "earlier"))
+    benchmarks = json.loads((earlier / "benchmarks.json").read_text())
+    for each in benchmarks:
+        each["parameters"] = [one for one in each["parameters"] if one["name"] != "mode"]
+    (earlier / "benchmarks.json").write_text(json.dumps(benchmarks))
+    statistics = json.loads((earlier / "statistics.json").read_text())
+    lacking = 0
+    for one in statistics["summaries"]:
+        if one["parameters"].get("mode") == "standard":
+            lacking += bool(one["parameters"].pop("mode"))
+    (earlier / "statistics.json").write_text(json.dumps(statistics))
+    found = compare(earlier, golden_run)
+    assert lacking > 0
+    assert len(found.cases) == len(compare(golden_run, golden_run).cases)
+    assert not [one for one in found.cases if one.reason.startswith("not in")]
+
+
 def test_healthy_runs_raise_almost_no_false_alarm(tmp_path):
     """40 comparisons of 40 cases drawn twice from one truth, launches differing by 1 %."""
     random = np.random.default_rng(11)
