@@ -15,7 +15,7 @@ def command(
         list[str] | None,
         typer.Argument(metavar="-- PROGRAM ...", help="The program without mpiexec: Scope starts its ranks."),
     ] = None,
-    ranks: Annotated[int | None, typer.Option(min=1, help="Number of ranks; default: one for each host.")] = None,
+    ranks: Annotated[int | None, typer.Option(help="Number of ranks; default: one for each host.")] = None,
     repetitions: Annotated[
         int, typer.Option(min=1, max=10000, help="Number of runs of each placement, in random order.")
     ] = 8,

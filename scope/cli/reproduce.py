@@ -18,7 +18,7 @@ def command(
     full: Annotated[bool, typer.Option("--full", help="The published sizes, however long they take.")] = False,
     json: Json = False,
     launches: Annotated[
-        int | None, typer.Option(min=1, help="Number of independent launches (mpiexec) of each case.")
+        int | None, typer.Option(help="Number of independent launches (mpiexec) of each case.")
     ] = None,
     budget: Annotated[float, typer.Option(help="Seconds per case and launch.")] = 0.2,
     mpi: Mpi = None,

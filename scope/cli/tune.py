@@ -22,11 +22,11 @@ def command(
     seconds: Annotated[
         float, typer.Option(help="Without --n: longest time of one solution; inf: whatever the memory holds.")
     ] = 10.0,
-    ranks: Annotated[int | None, typer.Option(min=1, help="Number of ranks; default: all slots.")] = None,
+    ranks: Annotated[int | None, typer.Option(help="Number of ranks; default: all slots.")] = None,
     blocks: Annotated[str | None, typer.Option(metavar="64,128", help="Block sizes (NB) to choose from.")] = None,
     trials: Annotated[int, typer.Option(help="Combinations of block size and grid to measure.")] = 8,
     launches: Annotated[
-        int, typer.Option(min=1, help="Number of independent launches (mpiexec) of each trial; 6 give intervals.")
+        int, typer.Option(help="Number of independent launches (mpiexec) of each trial; 6 give intervals.")
     ] = 6,
     seed: Seed = None,
     mpi: Mpi = None,

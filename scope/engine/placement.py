@@ -44,6 +44,8 @@ def head_of(options: PlacementOptions, command: Sequence[str]) -> Head:
     """Return the head of a placement study; UsageError where nothing can be compared on these hosts."""
     if not options.program:
         raise UsageError("no program: must follow --, such as `scope placement -- ./app arguments`")
+    if options.ranks is not None and options.ranks < 1:
+        raise UsageError(f"--ranks {options.ranks}: must be at least 1")
     if starts_ranks(options.program):
         raise UsageError(f"{options.program[0]}: give the program alone; Scope starts its ranks on chosen hosts")
     asked = resolve(None, launcher_keys(options.launcher)).launcher

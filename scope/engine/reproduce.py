@@ -88,7 +88,7 @@ def _measured(
     keys = {
         "name": options.name,
         "mpi": options.mpi,
-        "launches": options.launches or scale.launches,
+        "launches": scale.launches if options.launches is None else options.launches,
         "sampling.budget_s": options.budget_s,
         "launcher.hosts": reference.hosts or None,
         **launcher_keys(options.launcher),

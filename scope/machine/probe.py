@@ -26,8 +26,9 @@ NOTEWORTHY_FLAGS = {
 }
 LOOKS, LOOK_INTERVAL_S = 11, 0.01
 """How the run queue is read."""
-PART_LENGTH = 1000
-"""Characters per line of a message in parts; launchers forward longer ones torn and mixed with other hosts'."""
+PART_LENGTH = 700
+"""Characters per line of a message in parts. Launchers forward long lines torn and mixed with other hosts': Slurm those
+of more than 1024 bytes, with the sender's name."""
 
 
 def probe(root: Path = Path("/")) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from scope.errors import ScopeError, UsageError
-from scope.lab import emulation, faults, fidelity
+from scope.lab import emulation, faults, fidelity, folder
 from scope.lab.description import Lab
 from scope.lab.emulation import Emulation
 from scope.machine.machine import MpiInstallation, NativeBuild
@@ -262,9 +262,9 @@ def test_a_lab_ends_with_the_process_that_holds_it(tmp_path: Path) -> None:
     while Path(f"/proc/{outside}").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not Path(f"/proc/{outside}").exists(), "the kernel ends everything inside with it"
-    assert emulation.folder_of(name).exists()
+    assert folder.folder_of(name).exists()
     assert emulation.find(name) is None
-    assert not emulation.folder_of(name).exists(), "what a dead lab left is removed"
+    assert not folder.folder_of(name).exists(), "what a dead lab left is removed"
 
 
 def test_up_is_used_and_down_leaves_nothing(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_up_is_used_and_down_leaves_nothing(tmp_path: Path) -> None:
         inside = scope(tmp_path, "lab", "exec", str(file), "a2", "--", "sh", "-c", "hostname; exit 7")
         assert (inside.output, inside.code) == ("a2\n", 7)
         temporary = scope(tmp_path, "lab", "exec", str(file), "a2", "--", "mktemp").output
-        assert Path(temporary.strip()).is_relative_to(emulation.folder_of(file.stem)), "gone with the lab"
+        assert Path(temporary.strip()).is_relative_to(folder.folder_of(file.stem)), "gone with the lab"
         ended = start(tmp_path, "lab", "exec", str(file), "a2", "--", "sh", "-c", "echo ready; exec sleep 60")
         assert ended.stdout is not None
         assert ended.stdout.readline() == "ready\n"
@@ -294,7 +294,7 @@ def test_up_is_used_and_down_leaves_nothing(tmp_path: Path) -> None:
         down = scope(tmp_path, "lab", "down", str(file))
     assert (down.code, down.output, down.errors) == (0, "", "")
     assert not Path(f"/proc/{holder}").exists()
-    assert not emulation.folder_of(file.stem).exists()
+    assert not folder.folder_of(file.stem).exists()
     assert "is not up" in scope(tmp_path, "lab", "down", str(file)).refusal()
 
 
@@ -393,7 +393,7 @@ def test_what_is_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (
         refused == "scope lab: namespaces are not allowed here: unshare: unshare failed: Operation not permitted"
     )
-    assert not emulation.folder_of("pair").exists()
+    assert not folder.folder_of("pair").exists()
 
 
 def test_without_rights_a_user_namespace_holds_the_lab(tmp_path: Path) -> None:
@@ -415,4 +415,4 @@ def test_without_rights_a_user_namespace_holds_the_lab(tmp_path: Path) -> None:
         assert lab("exec", str(file), "a2", "--", "sh", "-c", "hostname; ip link show eth1 >&2").output == "a2\n"
     finally:
         assert lab("down", str(file)).code == 0
-    assert not emulation.folder_of(file.stem).exists()
+    assert not folder.folder_of(file.stem).exists()
