@@ -27,8 +27,8 @@ NOTEWORTHY_FLAGS = {
 LOOKS, LOOK_INTERVAL_S = 11, 0.01
 """How the run queue is read."""
 PART_LENGTH = 700
-"""Characters per line of a message in parts. Launchers forward long lines torn and mixed with other hosts'. With the
-sender's name, Slurm's limit is 1024."""
+"""Characters per line of a message in parts. Launchers forward long lines torn and mixed with other hosts'.
+With the sender's name, Slurm's limit is 1024."""
 
 
 def probe(root: Path = Path("/")) -> dict[str, Any]:
