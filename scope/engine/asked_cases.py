@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from scope.catalog import catalog as catalogs
+from scope.catalog.catalog import Catalog
+from scope.errors import UsageError
 from scope.plan import experiment as asking
+from scope.plan.case import Case
+from scope.plan.experiment import Selection
+from scope.plan.sweep import values_of
 from scope.rundirectory import Run, RunDirectory, read_json
 from scope.samples.reader import read as read_samples
+from scope.samples.samples import CaseSamples
 
 
 def without_result(run: Path) -> list[str]:
-    """Return `benchmark: reason` of every such case of a run, each once.
+    """Return `benchmark: reason` for each `[[case]]`, and each benchmark named in full, without any result.
 
-    A `[[case]]` is asked for as it stands; of a benchmark that `only` names in full one result is enough.
+    One case with a result is enough: of a list of protocols, some may not exist between these hosts.
     """
     directory = RunDirectory(run)
     experiment = asking.resolve(directory.experiment, {})
-    explicit = {selection.benchmark for selection in experiment.case}
-    named = explicit | set(experiment.only)
-    if not named or not directory.samples.exists():
+    asked = [*experiment.case, *(Selection(benchmark=name) for name in experiment.only if "*" not in name)]
+    if not asked or not directory.samples.exists():
         return []
-    launches = read_samples(run, catalogs.read(directory.benchmarks)).by_case().values()
-    measured = {each[0].case.benchmark for each in launches if any(one.status == "ok" for one in each)}
-    reached = {each[0].case.benchmark for each in launches}
-    reasons = [
-        f"{each[0].case.benchmark}: {each[0].reason}"
-        for each in launches
-        if each[0].case.benchmark in named
-        and all(one.status == "unavailable" for one in each)
-        and (each[0].case.benchmark in explicit or each[0].case.benchmark not in measured)
-    ]
-    skipped = read_json(directory.run, Run).skipped
-    reasons += [f"{one.benchmark}: {one.reason}" for one in skipped if one.benchmark in named - reached]
-    return list(dict.fromkeys(reasons))
+    catalog = catalogs.read(directory.benchmarks)
+    launches = list(read_samples(run, catalog).by_case().values())
+    skipped = {one.benchmark: one.reason for one in read_json(directory.run, Run).skipped}
+    reasons = [_why_none(one, launches, catalog, skipped.get(one.benchmark, "")) for one in asked]
+    return [reason for reason in dict.fromkeys(reasons) if reason]
+
+
+def _why_none(asked: Selection, launches: Sequence[list[CaseSamples]], catalog: Catalog, skipped: str) -> str:
+    """Return why no case of a selection could run; empty where one ran, well or not."""
+    chosen = [each for each in launches if _is_of(each[0].case, asked, catalog)]
+    if not chosen:
+        return f"{asked.benchmark}: {skipped}" if skipped else ""
+    if any(one.status != "unavailable" for each in chosen for one in each):
+        return ""
+    return f"{asked.benchmark}: {chosen[0][0].reason}"
+
+
+def _is_of(case: Case, asked: Selection, catalog: Catalog) -> bool:
+    """Say whether a case is one of a selection, by the parameters that the selection names."""
+    benchmark = catalog.get(case.benchmark)
+    if case.benchmark != asked.benchmark or benchmark is None:
+        return False
+    for name, words in asked.factors.items():
+        parameter = benchmark.parameter.get(name)
+        if parameter is None:
+            continue  # ranks, transport, placement: parts of the plan, each with its own reason there
+        with suppress(UsageError):
+            values = [value for word in words for value in values_of(word, parameter, case.ranks, "")]
+            if case.parameters.get(name, parameter.default) not in values:
+                return False
+    return True

@@ -115,7 +115,8 @@ def holders(name: str) -> list[int]:
 
 def end_holders(name: str) -> None:
     """Kill the processes that hold a lab, and with them all others inside; ScopeError when they do not end."""
-    for pid in holders(name):
+    found = holders(name)
+    for pid in found:
         with suppress(ProcessLookupError):
             handle = os.pidfd_open(pid)
             try:
@@ -125,10 +126,19 @@ def end_holders(name: str) -> None:
             finally:
                 os.close(handle)
     deadline = time.monotonic() + DEATH_S
-    while holders(name):
+    while left := [pid for pid in found if _lives(pid)]:
         if time.monotonic() > deadline:
-            raise ScopeError(f"lab {name}: process {holders(name)[0]} does not end")
+            raise ScopeError(f"lab {name}: process {left[0]} does not end")
         time.sleep(0.01)
+
+
+def _lives(pid: int) -> bool:
+    """Say whether a process exists; a child of this one that has ended is still to be waited for."""
+    try:
+        state, parent, *_ = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return False
+    return not (state == "Z" and int(parent) == os.getpid())
 
 
 def started(pid: int) -> int | None:
