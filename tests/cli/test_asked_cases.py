@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
-from tests.cli.scope_command import BRIEF, scope
+import pytest
+
+from scope.launch.diagnosis import kills_for_lack_of_memory
+from tests.cli.scope_command import BRIEF, SCOPE, scope
 
 SMALL = [*BRIEF, "--launches", "1", "-o", "run"]
 
@@ -28,3 +33,25 @@ def test_a_case_that_cannot_run_fails_the_run_and_says_why(tmp_path: Path) -> No
 def test_of_a_list_one_case_with_a_result_is_enough(tmp_path: Path) -> None:
     answer = scope(tmp_path, "run", "--case", "mpi.broadcast ranks=2 root=0,1,2 message_bytes=8", *SMALL)
     assert answer.code == 0, answer.errors
+
+
+def test_the_limit_of_a_control_group_is_not_exceeded(tmp_path: Path) -> None:
+    """In a job with 600 MB, arrays of 2 x 512 MiB are refused instead of killed."""
+    group = Path("/sys/fs/cgroup/memory") / f"scope-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / "memory.limit_in_bytes").write_text("600000000")
+    except OSError:
+        pytest.xfail("needs a control group (version 1) whose memory may be limited")
+    kills = kills_for_lack_of_memory()
+    try:
+        script = f'echo $$ >{group}/cgroup.procs; exec "$@"'
+        words = ["--case", "node.memory_copy array_bytes=512Mi", "--case", "node.timer", *SMALL]
+        command = ["sh", "-c", script, "sh", str(SCOPE), "run", *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    finally:
+        group.rmdir()
+    assert done.returncode == 1, done.stderr
+    assert "no result of a case that was asked for: node.memory_copy" in done.stderr
+    assert "of memory on this host; available: " in done.stderr
+    assert kills_for_lack_of_memory() == kills
