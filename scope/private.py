@@ -10,6 +10,7 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from scope.errors import ScopeError, UsageError
 from scope.names import refuse_odd_name
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+YOUNG_S = 60.0
 
 
 def private_folder(folder: Path) -> Path:
@@ -98,24 +100,28 @@ def remove_below(parent: Path, name: str) -> None:
 
 
 def _remove_leftovers(parent: Path, prefix: str) -> None:
-    """Remove such folders of this user that no process holds, or names in its environment or command."""
-    mine = [folder for folder in parent.glob(f"{prefix}*") if _is_private(folder)]
+    """Remove such folders of this user that no process holds, or names in its environment or command.
+
+    Young ones are left: between making a folder and holding it their owner is defenceless.
+    """
+    mine = [folder for folder in parent.glob(f"{prefix}*") if _is_leftover(folder)]
     if not mine:
         return
     named = b"\0".join(_words_of_processes())
     for folder in mine:
-        with _held(folder) as free:
+        with suppress(FileNotFoundError), _held(folder) as free:  # its owner may remove it at any time
             if free and os.fsencode(folder) not in named:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _is_private(folder: Path) -> bool:
-    """Say whether a folder is as `temporary_folder` makes it."""
+def _is_leftover(folder: Path) -> bool:
+    """Say whether a folder is as `temporary_folder` makes it, and not young."""
     try:
         found = folder.lstat()
     except OSError:
         return False
-    return found.st_mode == stat.S_IFDIR | stat.S_IRWXU and found.st_uid == os.getuid()
+    private = found.st_mode == stat.S_IFDIR | stat.S_IRWXU and found.st_uid == os.getuid()
+    return private and time.time() - found.st_mtime > YOUNG_S
 
 
 @contextmanager

@@ -115,6 +115,16 @@ def test_only_a_folder_below_its_parent_is_removed(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["beside", "labs", "link"]
 
 
+def test_a_folder_that_its_owner_is_making_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    young = Path(tempfile.mkdtemp(prefix="scope-trial-"))
+    old = Path(tempfile.mkdtemp(prefix="scope-trial-"))
+    os.utime(old, (0, 0))
+    with private.temporary_folder("trial"):
+        assert (young.exists(), old.exists()) == (True, False)
+
+
 HOLDER = """
 import sys, time
 from scope.private import temporary_folder
@@ -127,6 +137,7 @@ with temporary_folder("trial") as folder:
 def test_leftovers_of_killed_processes_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(private, "YOUNG_S", -1.0)
     holders = [
         subprocess.Popen([sys.executable, "-c", HOLDER], stdout=subprocess.PIPE, text=True) for _ in range(3)
     ]

@@ -48,7 +48,9 @@ void refuses_claims() {
   const std::string said = thrown([&] { const Buffer buffer(too_much); });
   CHECK(said.find(" of memory on this host; available: ") != std::string::npos);
   // What was given back may be claimed again, but two that fit alone do not fit together.
-  { const Buffer first(most); }
+  {
+    const Buffer first(most);
+  }
   const Buffer again(most);
   CHECK(!thrown([&] { const Buffer buffer(most); }).empty());
 }
