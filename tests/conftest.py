@@ -20,8 +20,11 @@ ONE_RUN = {"tune"}
 """Folders whose files each look at one run, which is too dear to be made by both workers."""
 
 
-COMPILES_OR_RUNS = {"build", "cli", "collectives", "lab", "measure", "monitor", "outside", "schemas", "tune"}
-"""Folders whose tests compile, start commands, ranks or hosts."""
+COMPILES_OR_RUNS = {
+    *("build", "cli", "collectives", "lab", "measure", "monitor", "outside", "schemas", "tune"),
+    *("test_tutorial", "test_real_faults", "test_browser"),
+}
+"""Folders and files whose tests compile, start commands, ranks, hosts or a browser."""
 MPI_FIXTURES = {"embedded", "mpi", "ending_mpi", "cluster", "lab"}
 """What tests elsewhere ask for when they start ranks or hosts."""
 
@@ -29,14 +32,16 @@ MPI_FIXTURES = {"embedded", "mpi", "ending_mpi", "cluster", "lab"}
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that `make check` leaves out."""
     for item in items:
-        folder = item.nodeid.split("/")[1]
-        if folder in COMPILES_OR_RUNS or MPI_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+        places = {part.removesuffix(".py") for part in item.nodeid.partition("::")[0].split("/")}
+        if places & COMPILES_OR_RUNS or MPI_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("mpi")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker; let the second worker, which has all other tests, yield to the first."""
-    config.addinivalue_line("markers", "mpi: compiles, or starts MPI programs, commands or emulated hosts")
+    config.addinivalue_line(
+        "markers", "mpi: compiles, or starts MPI programs, commands, emulated hosts or a browser"
+    )
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
         os.nice(5)
 

@@ -144,6 +144,8 @@ def test_leftovers_of_killed_processes_are_removed(tmp_path: Path, monkeypatch: 
     folders = [Path(holder.stdout.readline().strip()) for holder in holders if holder.stdout is not None]
     names_it = subprocess.Popen(["sleep", "600"], env={**os.environ, "SESSION": str(folders[1])})
     try:
+        while os.fsencode(folders[1]) not in Path(f"/proc/{names_it.pid}/environ").read_bytes():
+            pass  # not yet executed
         for holder in holders[:2]:
             holder.kill()
             holder.wait()
