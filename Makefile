@@ -1,6 +1,6 @@
 # make run   measure this machine and explain what was found
 # make test  set up and run all tests, C++ and Python: one worker starts runs and labs, the other does the rest
-# make check a verdict in two minutes: style, types, imports, and all tests that start no MPI program
+# make check a verdict in two and a half minutes: style, types, imports, and all tests that compile and start nothing
 # make clean remove what the others made, runs/ excepted
 
 PYTHON ?= python3
