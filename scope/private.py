@@ -32,6 +32,7 @@ def private_folder(folder: Path) -> Path:
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
         refuse_shared(folder)
+        folder.chmod(stat.S_IRWXU)  # an earlier version let others enter
     except OSError as error:
         raise ScopeError(f"{folder}: cannot be created: {error.strerror}") from error
     return folder
@@ -52,10 +53,7 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
 
 
 def refuse_shared(folder: Path) -> None:
-    """Raise ScopeError unless this is a folder, no link to one, of this user, in which nobody else may write.
-
-    Others may no longer enter it afterwards.
-    """
+    """Raise ScopeError unless this is a folder, no link to one, of this user, in which nobody else may write."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise ScopeError(f"{folder}: is no folder; remove it")
@@ -64,8 +62,6 @@ def refuse_shared(folder: Path) -> None:
     mode = stat.S_IMODE(found.st_mode)
     if mode & OTHERS_MAY_WRITE:
         raise ScopeError(f"{folder}: mode {mode:04o}: others may have changed its files; remove it (must be 0700)")
-    if mode != stat.S_IRWXU:
-        folder.chmod(stat.S_IRWXU)
 
 
 def refuse_foreign_programs(folder: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scope.cli import before_nothing
 from tests.cli.scope_command import BRIEF, SCOPE, Answer, cases, planned, scope
 
 SMALL = ["run", "--case", "node.timer", "--case", "node.memory_copy array_bytes=4096,65536", *BRIEF, "-o", "run"]
@@ -43,6 +44,8 @@ def test_output_that_a_full_disk_swallowed_is_an_error(tmp_path: Path) -> None:
     lost = in_shell(tmp_path, '"$@" >/dev/full', "list", "--json", "--mpi", "embedded")
     assert lost.code == 1
     assert lost.errors.endswith("scope: standard output: No space left on device\n")
+    lost = in_shell(tmp_path, '"$1" >/dev/full')
+    assert (lost.code, lost.errors) == (1, "scope: standard output: No space left on device\n")
     assert in_shell(tmp_path, '"$@" | head -1; exit ${PIPESTATUS[0]}', "list").code == 0
 
 
@@ -134,3 +137,9 @@ def test_a_deleted_folder_is_one_line(tmp_path: Path) -> None:
     answer = in_shell(tmp_path, 'mkdir gone; cd gone; rmdir ../gone; "$@"', "list")
     assert (answer.code, answer.output) == (2, "")
     assert answer.errors == "scope: the current folder: No such file or directory; change to another one\n"
+
+
+def test_a_value_that_ends_like_an_option_is_no_empty_one() -> None:
+    assert before_nothing(["run", "--launcher-argument=--map-by=", "--hosts", "a"]) == ""
+    assert before_nothing(["run", "--hosts=", "a"]) == "--hosts"
+    assert before_nothing(["monitor", "--", "./app", ""]) == "", "words of the program are its own"

@@ -157,6 +157,15 @@ def test_series_of_the_wrong_shape_are_refused(golden_copy: Path, change: dict[s
     assert says in only_damaged_line(golden_copy).reason
 
 
+def test_a_time_may_be_nanoseconds_below_zero(golden_copy: Path) -> None:
+    """The cost of reading the clock is subtracted, also from an operation that does nothing."""
+    records = lines(golden_copy)
+    series = records[first(records, "case", "mpi.latency")]["series"][0]
+    series["elapsed_s"] = [[-1e-8] * len(row) for row in series["elapsed_s"]]
+    rewrite(golden_copy, records)
+    assert read(golden_copy, catalog()).damaged == []
+
+
 def test_every_changed_bit_of_a_line_is_noticed(golden_copy: Path) -> None:
     path = golden_copy / "samples.jsonl"
     content = [with_checksum(line) for line in path.read_bytes().splitlines()]
