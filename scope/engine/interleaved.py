@@ -219,10 +219,10 @@ def _measured(run: _Run, launches: int) -> dict[Key, dict[str, Measured]]:
     found: dict[Key, dict[str, Measured]] = defaultdict(dict)
     taken: set[tuple[Key, str]] = set()
     for summary in summarise(samples, run.side.catalog):
-        role = next(one.role for one in run.side.catalog[summary.benchmark].metrics if one.name == summary.metric)
+        metric = next(one for one in run.side.catalog[summary.benchmark].metrics if one.name == summary.metric)
         observed = summary.definition == "observed"
         quantity = (summary.key, summary.metric if observed else summary.definition)
-        if not summary.primary or role != "result" or quantity in taken:
+        if not summary.primary or metric.role != "result" or quantity in taken:
             continue
         taken.add(quantity)
         values: dict[int, list[float]] = defaultdict(list)
@@ -230,8 +230,10 @@ def _measured(run: _Run, launches: int) -> dict[Key, dict[str, Measured]]:
             seconds = seconds_behind(summary, case)
             values[(case.launch - 1) // launches] += [] if seconds is None else seconds.tolist()
         medians = {number: float(np.median(each)) for number, each in sorted(values.items()) if each}
-        if summary.better == "higher" and not observed:
-            medians = {number: 1 / median for number, median in medians.items() if median > 0}
+        if summary.better == "higher" and not observed and summary.work is not None:
+            # The sides may differ in their work: a rate is the work of its own side over the time.
+            work = float(getattr(summary.work, metric.quantity))
+            medians = {number: work / median for number, median in medians.items() if median > 0}
         found[summary.key][summary.metric] = Measured(summary, medians)
     return found
 
