@@ -1,4 +1,4 @@
-"""Rounds measured in turn: a rate is the work of its own side over the time, also where the sides' work differs."""
+"""Rounds measured in turn: a rate is the work of its own side over the time; sides may differ in their work."""
 
 from __future__ import annotations
 
