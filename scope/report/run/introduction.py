@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from itertools import pairwise
 
 from scope import units
 from scope.findings.finding import Finding, about
 from scope.machine.machine import Host, Machine
-from scope.models.ladder.ladder import Ladder, Rung
+from scope.models.ladder.ladder import Ladder, Rung, layer_below
 from scope.report.run.contents import Contents
-from scope.report.run.ladders import best_rungs, caption
+from scope.report.run.ladders import best_rungs, caption, exceeds, retained_share
 from scope.report.wording import LAYERS, count, sentence
 
 
@@ -79,15 +78,21 @@ def _measured(contents: Contents) -> str:
 
 def _ladder(ladders: list[Ladder]) -> str:
     for ladder in ladders:
-        best = best_rungs(ladder)
-        steps = [_step(below, rung) for below, rung in pairwise(best) if rung.retained is not None]
+        best = {rung.layer: rung for rung in best_rungs(ladder)}
+        below = {layer: layer_below(layer, best) for layer in best}
+        steps = [
+            _step(best[under], best[layer]) for layer, under in below.items() if under and best[layer].retained
+        ]
         if steps:
             return f"{caption(ladder)}: {sentence(steps)}."
     return "No layer could be compared with the layer below it; the ladders give the reasons."
 
 
 def _step(below: Rung, rung: Rung) -> str:
-    kept = units.share(rung.retained, rung.retained_low, rung.retained_high)
+    kept = " ".join(filter(None, retained_share(rung)))
+    if exceeds(rung):
+        verb = "reach" if LAYERS[rung.layer].endswith("s") else "reaches"
+        return f"{_layer(rung)} {verb} {kept} the figure of {_layer(below)}"
     verb = "retain" if LAYERS[rung.layer].endswith("s") else "retains"
     return f"{_layer(rung)} {verb} {kept} of {_layer(below)}"
 

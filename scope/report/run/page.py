@@ -300,6 +300,7 @@ def environment() -> Environment:
         script=lambda: Markup(_template("report.js")),
         caption=ladders.caption,
         length=ladders.length,
+        exceeds=ladders.exceeds,
         retained_share=ladders.retained_share,
         direction=wording.direction,
         definition=wording.definition,
