@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 import tempfile
 import tomllib
 from collections.abc import Iterable
@@ -246,10 +247,17 @@ def _refuse_changed(path: Path, content: bytes) -> None:
     raise UsageError(f"{path}: has changed since it was written, by its checksum; {way_out}")
 
 
+def read_bytes(path: Path) -> bytes:
+    """Read a file or a pipe; UsageError for a device, many of which never end."""
+    if stat.S_ISCHR(path.stat().st_mode):
+        raise UsageError(f"{path}: is a device; must be a file")
+    return path.read_bytes()
+
+
 def read_text(path: Path) -> str:
     """Read a file of a run; one that is missing, unreadable or changed raises UsageError naming it."""
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
         _refuse_changed(path, content)
         return content.decode("utf-8").replace("\r\n", "\n")
     except FileNotFoundError as error:

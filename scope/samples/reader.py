@@ -15,7 +15,7 @@ from scope.format1 import upgrade
 from scope.plan.case import Batch
 from scope.plan.plan import Launch
 from scope.plan.plan import read as read_plan
-from scope.rundirectory import FORMAT, Run, RunDirectory, explain, format_of, read_json, refuse_future
+from scope.rundirectory import FORMAT, Run, RunDirectory, explain, format_of, read_bytes, read_json, refuse_future
 from scope.samples.records import CaseRecord, EndRecord, LaunchRecord, Origin, Record, SentinelRecord
 from scope.samples.samples import CaseSamples, CutLine, DamagedLine, Samples, SamplesKey, join, joined
 
@@ -72,7 +72,7 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
 def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
     """Yield number, content and whether the line has an end, of all lines that are not blank."""
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
     except FileNotFoundError as error:
         raise UsageError(f"{path}: does not exist; no case of the run has a record") from error
     except OSError as error:

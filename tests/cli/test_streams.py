@@ -116,6 +116,8 @@ def circle(folder: Path) -> list[str]:
             for words in (["list", "--lab", "grid", "--lab=o2"], ["lab", "list", "--lab", "grid"])
         ),
         (lambda _: ["build", "--mpi", "/bin/false"], "/bin/false: cannot compile: exit code 1; must be a folder"),
+        (lambda _: ["topology", "show", "/dev/zero"], "/dev/zero: is a device; must be a file"),
+        (lambda _: ["import", "/dev/zero"], "/dev/zero: is a device; must be a file"),
         (lambda _: ["run", "--resume", "nosuch"], "nosuch: does not exist; must be a run directory"),
         (lambda _: ["show", "."], ".: is not a run directory: it has no run.json; must be a run directory"),
         (lambda _: ["run", "--hosts", ""], "scope: --hosts: must not be followed by an empty value"),

@@ -31,6 +31,8 @@ from tests.cli.scope_command import SCOPE
 
 LIMIT_S = 60.0
 """A command that takes longer hangs; also on a machine that is busy with other things."""
+MOST_MEMORY_BYTES = 4 << 30
+"""Of a command, so that a runaway one harms nobody."""
 RIGHT_CODES = {0, 1, 2, 124, 130}
 DEFECT = "a defect of Scope"
 STARTS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "socket.connect"}
@@ -160,11 +162,12 @@ def _ended(child: int) -> int | None:
 
 
 def _move(place: Path, output: Path, errors: Path) -> None:
-    """Go to a folder, with environment and standard streams there."""
+    """Go to a folder, with environment, standard streams and bounded memory."""
     os.chdir(place)
     places = {"HOME": "home", "TMPDIR": "tmp", "XDG_RUNTIME_DIR": "runtime", "SCOPE_CACHE": "home/cache"}
     os.environ.update({name: str(place / folder) for name, folder in places.items()})
     tempfile.tempdir = None
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY_BYTES, MOST_MEMORY_BYTES))
     made = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     for number, opened in enumerate(
         (os.open(os.devnull, os.O_RDONLY), os.open(output, made), os.open(errors, made))
