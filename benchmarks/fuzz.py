@@ -25,7 +25,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.fuzz import kills, kinds
 from tests.fuzz.inputs import Verdict
 
-SHARES = {"command": 0.4, "table": 0.3, "damage": 0.19, "fault": 0.099, "process": 0.01, "kill": 0.001}
+SHARES = {
+    "command": 0.4,
+    "table": 0.3,
+    "damage": 0.14,
+    "folder": 0.05,
+    "fault": 0.099,
+    "process": 0.01,
+    "kill": 0.001,
+}
 COMPLAINTS = ("trace", "hang", "silence", "accepted", "silent change", "lost samples", "leftover")
 Tried = tuple[str, int, Verdict | None]
 

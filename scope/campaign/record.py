@@ -11,6 +11,7 @@ from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 
 from scope.campaign.features import Routine
 from scope.campaign.study import Planned, Point
+from scope.checksum import check, with_checksum
 from scope.errors import ScopeError, UsageError
 from scope.rundirectory import explain, read_text
 
@@ -39,6 +40,8 @@ class RunRecord(Planned):
     features: dict[str, float] = Field({})
     """From the profiles, see `scope.campaign.features`; empty without profiles."""
     routines: dict[str, Routine] = Field({})
+    crc32: int | None = Field(None, ge=0, lt=2**32)
+    """Checksum of everything before it (scope/checksum.py); None once it is read, and in earlier campaigns."""
 
     @property
     def point(self) -> Point:
@@ -64,7 +67,8 @@ class Journal:
         """Write a record; it is on disk when this returns."""
         try:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record.model_dump(), allow_nan=False, ensure_ascii=False) + "\n")
+                line = json.dumps(record.model_dump(exclude={"crc32"}), allow_nan=False, separators=(",", ":"))
+                file.write(with_checksum(line.encode()).decode() + "\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -81,7 +85,10 @@ def read(path: Path) -> list[RunRecord]:
         if not line.endswith("\n"):
             break
         try:
-            found.append(RunRecord.model_validate_json(line))
+            check(line.encode())
+            found.append(RunRecord.model_validate_json(line).model_copy(update={"crc32": None}))
         except ValidationError as error:
             raise UsageError(f"{path}:{number}: {explain(error)}") from error
+        except ValueError as error:
+            raise UsageError(f"{path}:{number}: {error}") from error
     return found

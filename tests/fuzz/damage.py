@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from scope.rundirectory import RunDirectory, note_checksums
 from tests import golden_run
 from tests.fuzz import values
 from tests.fuzz.inputs import Answer, Complaint, Input
+from tests.fuzz.tables import EXAMPLES
+from tests.profiles import synthetic
 
 KEPT = {("node.timer", 1), ("mpi.barrier", 2), ("mpi.comms2", 2), ("mpi.latency", 2)}
 """Benchmarks and ranks of a small run."""
@@ -36,6 +39,8 @@ COMMANDS = (
     *(["show", "run", "--applications"], ["predict", "run", "--algorithm", "cannon", "--n", "480"]),
     *(["run", "--resume", "run"], ["show", "run", "--top500"], ["compare", "whole", "run", "--efficiency"]),
 )
+holders: list[tempfile.TemporaryDirectory[str]] = []
+"""Of the folders that inputs are copied from."""
 DAMAGE_IS_NAMED = {"damaged-lines", "cut-line", "unfinished-run"}
 
 
@@ -43,7 +48,7 @@ DAMAGE_IS_NAMED = {"damaged-lines", "cut-line", "unfinished-run"}
 def kept_run() -> Path:
     """Return a small run with checksums and everything derived; made once, removed at the end."""
     folder = tempfile.TemporaryDirectory(prefix="fuzz-run-")
-    kept_run.holder = folder  # type: ignore[attr-defined]
+    holders.append(folder)
     run = RunDirectory(golden_run.write(Path(folder.name) / "run"))
     described = [
         one for one in json.loads(run.benchmarks.read_text()) if one["name"] in {name for name, _ in KEPT}
@@ -103,6 +108,85 @@ def figures(statistics: Path) -> list[tuple[Any, ...]]:
     summaries = json.loads(statistics.read_text())["summaries"]
     keys = ("benchmark", "parameters", "ranks", "transport", "metric", "unit", "definition", "valid", "n")
     return [tuple(str(one[key]) for key in (*keys, "median", "ci_low", "ci_high")) for one in summaries]
+
+
+OTHER_COMMANDS = (
+    *(
+        ["show", "run"],
+        ["show", "run", "--json"],
+        ["analyze", "run"],
+        ["report", "run"],
+        ["report", "run", "-o", "p.html"],
+    ),
+    *(["export", "run", "--as", word] for word in ("csv", "extrap", "hatchet", "chrome")),
+)
+FEATURES = {"wall_s": 1.0, "mpi_s": 0.3, "user_s": 0.9}
+
+
+def write_profiles(folder: Path) -> Path:
+    """Write a monitored run of three processes, with everything derived."""
+    from scope.engine import monitor
+
+    processes = synthetic.processes(3)
+    for one in processes:
+        one.call("MPI_Bcast", 0.5, 1000, 8192).call("MPI_Recv", 1.0, 1000, 100)
+        one.partner((one.rank + 1) % 3, sent=(10, 1 << 20), receive_s=0.5)
+        one.event("MPI_Send", 1.0, 1.1, partner=(one.rank + 1) % 3, direction=1)
+    run = synthetic.monitored(folder, processes)
+    monitor.explain(run)
+    return run
+
+
+def write_campaign(folder: Path) -> Path:
+    """Write a campaign of twelve runs, with everything derived."""
+    from scope.campaign import folder as folders
+    from scope.campaign.record import Journal
+    from scope.campaign.study import read as read_study
+    from scope.engine import campaign
+    from tests.campaign.records import study
+
+    folder.mkdir()
+    file = folder.with_name("study.toml")
+    file.write_text(EXAMPLES["study.toml"])
+    made = folders.CampaignFolder(folder)
+    folders.begin(made, folders.head_of("campaign", read_study(file), ["scope"]))
+    folders.mark(made, "finished")
+    journal = Journal(made.records)
+    points: list[dict[str, Any]] = [
+        {"points": points, "ranks": ranks} for points in (1000, 2000) for ranks in (1, 2)
+    ]
+    for record in study(
+        points, lambda _, random: {name: s * random.uniform(0.9, 1.1) for name, s in FEATURES.items()}
+    ):
+        journal.add(record)
+    campaign.derive(folder)
+    return folder
+
+
+@cache
+def kept_other(write: Callable[[Path], Path]) -> Path:
+    """Return another kind of run folder; made once, removed at the end."""
+    folder = tempfile.TemporaryDirectory(prefix="fuzz-run-")
+    holders.append(folder)
+    return write(Path(folder.name) / "run")
+
+
+def other_damaged(chance: random.Random, place: Path) -> Input:
+    """Return a command on a monitored run or a campaign with one damaged file."""
+    whole = kept_other(chance.choice((write_profiles, write_campaign)))
+    run = Path(shutil.copytree(whole, place / "run"))
+    file = chance.choice(sorted(each for each in run.rglob("*") if each.is_file() and each.suffix != ".html"))
+    file.write_bytes(values.mangled(file.read_bytes(), chance))
+    words = list(chance.choice(OTHER_COMMANDS))
+    return Input(words, judge=lambda answer: changed_campaign(answer, file, run, whole))
+
+
+def changed_campaign(answer: Answer, file: Path, run: Path, whole: Path) -> tuple[Complaint, str] | None:
+    """Say that the records of a campaign gave other figures and nothing tells why."""
+    if answer.code != 0 or file.name != "runs.jsonl" or not (run / "analysis.json").is_file():
+        return None
+    changed = (run / "analysis.json").read_bytes() != (whole / "analysis.json").read_bytes()
+    return ("silent change", "runs.jsonl") if changed else None
 
 
 @cache

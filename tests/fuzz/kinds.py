@@ -11,6 +11,7 @@ KINDS: dict[str, Generator] = {
     "command": commands.command,
     "table": tables.table,
     "damage": damage.damaged,
+    "folder": damage.other_damaged,
     "fault": faults.faulty,
     "process": faults.of_a_process,
 }
@@ -27,5 +28,7 @@ def prepare() -> None:
     """Load everything and make the run that inputs are copied from, before the first input."""
     inputs.load()
     damage.right_rows()
+    for write in (damage.write_profiles, damage.write_campaign):
+        damage.kept_other(write)
     for name in commands.cli.COMMANDS:
         commands.described(name)
