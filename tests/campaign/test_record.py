@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from scope.campaign.analysis import analyse
+from scope.campaign.folder import head_of
 from scope.campaign.record import Journal, read
+from scope.campaign.study import made
 from scope.errors import UsageError
+from scope.findings.campaign import find_all, runs_missing
+from scope.findings.campaign.facts import Facts
 from tests.campaign.records import record
 
 
@@ -45,3 +50,14 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     path.write_text(path.read_text() + '{"number": "two"}\n')
     with pytest.raises(UsageError, match=r"runs.jsonl:2: "):
         read(path)
+
+
+def test_records_that_an_ended_campaign_lacks_are_counted() -> None:
+    study = made({"program": "./app {size}", "parameters": {"size": [1, 2]}, "repetitions": 2}, "study.toml")
+    head = head_of("campaign", study, ["scope"])
+    records = [record(number, {}, size=1) for number in (1, 2, 3)]
+    for status, codes in (("running", []), ("finished", ["runs-missing"])):
+        ended = head.model_copy(update={"status": status})
+        found = find_all(Facts(ended, analyse(ended, records)))
+        assert [one.code for one in found if one.code == "runs-missing"] == codes
+    assert not runs_missing.find(Facts(ended, analyse(ended, [*records, record(4, {}, size=2)])))

@@ -1,0 +1,25 @@
+"""Planned runs without a record."""
+
+from __future__ import annotations
+
+from scope.findings.campaign.facts import Facts
+from scope.findings.finding import Finding
+
+
+def find(facts: Facts) -> list[Finding]:
+    """Find a campaign that has ended with fewer records than runs; a soak has no fixed number of runs."""
+    head, there = facts.head, facts.analysis.runs
+    planned = len(head.runs()) if head.kind != "soak" and head.status == "finished" else there
+    if there == planned:
+        return []
+    return [
+        Finding(
+            code="runs-missing",
+            about="measurement",
+            severity="warning",
+            title=f"The {head.kind} has ended, but {planned - there} of {planned} runs have no record",
+            where={},
+            evidence=[],
+            advice="Restore runs.jsonl from a copy: figures rest on the other runs.",
+        )
+    ]
