@@ -14,6 +14,7 @@ import multiprocessing
 import os
 import random
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -46,11 +47,18 @@ def main() -> None:
     arguments.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     arguments.add_argument("--only", metavar="KIND:NUMBER")
     asked = arguments.parse_args()
+    with tempfile.TemporaryDirectory(prefix="scope-fuzz-", ignore_cleanup_errors=True) as folder:
+        tempfile.tempdir = folder  # what an interrupted input leaves goes with it
+        raise SystemExit(carried_out(asked))
+
+
+def carried_out(asked: argparse.Namespace) -> int:
+    """Try what is asked for, print what is wrong, and return the exit code."""
     kinds.prepare()
     kills.prepare()
     if asked.only:
         kind, _, number = asked.only.partition(":")
-        raise SystemExit(1 if told(tried(asked.seed, (kind, int(number))), asked.seed) else 0)
+        return 1 if told(tried(asked.seed, (kind, int(number))), asked.seed) else 0
     count: Counter[tuple[str, str]] = Counter()
     begin = time.perf_counter()
     # Inputs are tried by processes that fork once for each: what one of them does to itself ends with it.
@@ -60,11 +68,12 @@ def main() -> None:
             if one[2] is not None:
                 count[one[0], one[2].complaint] += 1
                 told(one, asked.seed)
-    print(f"{asked.inputs} inputs, seed {asked.seed}, {time.perf_counter() - begin:.0f} s")
+    done = sum(number for (_, name), number in count.items() if name == "inputs")
+    print(f"{done} of {asked.inputs} inputs, seed {asked.seed}, {time.perf_counter() - begin:.0f} s")
     print(f"{'':8}" + "".join(f"{name:>14}" for name in ("inputs", *COMPLAINTS)))
     for kind in SHARES:
         print(f"{kind:8}" + "".join(f"{count[kind, name]:14}" for name in ("inputs", *COMPLAINTS)))
-    raise SystemExit(1 if any(number for (_, name), number in count.items() if name != "inputs") else 0)
+    return 1 if any(number for (_, name), number in count.items() if name != "inputs") else 0
 
 
 def chosen(seed: int, inputs: int) -> Iterator[tuple[str, int]]:
