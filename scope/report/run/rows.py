@@ -9,13 +9,13 @@ from typing import Any
 from scope import units
 from scope.catalog.catalog import Catalog
 from scope.report.figure import number, shown
-from scope.report.order import case_key, factors
+from scope.report.order import case_key
 from scope.report.wording import definition, is_share
 from scope.statistics.summary import Summary
 
 COLUMNS = [
-    ("benchmark", False),
     ("case", False),
+    ("benchmark", False),
     ("metric", False),
     ("median [95 % interval]", True),
     ("definition", False),
@@ -38,21 +38,26 @@ class Row:
     cells: list[Cell]
     valid: bool
     label: str
+    request: str
+    """The case as `scope run --case` reads it."""
     reason: str
 
 
 def rows(summaries: Iterable[Summary], catalog: Catalog) -> list[Row]:
     """Return the rows in reading order."""
     ordered = sorted(summaries, key=lambda one: (*case_key(one)[:2], one.metric, not one.primary, case_key(one)))
-    return [Row(_cells(one, catalog), one.valid, one.label, one.reason) for one in ordered]
+    return [Row(_cells(one, catalog), one.valid, one.label, one.request, one.reason) for one in ordered]
 
 
 def packed(listed: Sequence[Row], columns: Sequence[tuple[str, bool]] = COLUMNS) -> dict[str, Any]:
-    """Return the rows as the page's script reads them: each text once, rows as indices of texts."""
+    """Return the rows as the page's script reads them: each text once, rows as indices of texts.
+
+    The last text of a row is its case as `scope run --case` reads it.
+    """
     words: dict[str, int] = {}
     lines = []
     for row in listed:
-        texts = [words.setdefault(text, len(words)) for text, _ in row.cells]
+        texts = [words.setdefault(text, len(words)) for text in (*(text for text, _ in row.cells), row.request)]
         keys = [key for (_, key), (_, numeric) in zip(row.cells, columns, strict=True) if numeric]
         lines.append([int(row.valid), texts, keys])
     return {"words": list(words), "rows": lines}
@@ -62,8 +67,8 @@ def _cells(one: Summary, catalog: Catalog) -> list[Cell]:
     spread = f"{_quantity(one, one.p05)} to {_quantity(one, one.p95)}"
     variation = units.share(one.coefficient_of_variation)
     return [
+        _text(one.label),
         _text(one.benchmark),
-        _text(case(one)),
         _text(catalog.metric_label(one.metric, one.benchmark)),
         (shown(one) if one.valid else "no result", _number(one.median)),
         _text(definition(one.definition) + (" ·" if one.primary else "")),
@@ -73,16 +78,6 @@ def _cells(one: Summary, catalog: Catalog) -> list[Cell]:
         (f"{one.launches}", float(one.launches)),
         _text(remarks(one)),
     ]
-
-
-def case(one: Summary) -> str:
-    """Return all factors of a case but its placement; the default transport is left out."""
-    words = [
-        f"{name}={units.parameter(name, value)}" if name != "ranks" else f"{value} rank{'' if value == 1 else 's'}"
-        for name, value in factors(one).items()
-        if (name, value) != ("transport", "default") and name != "placement"
-    ]
-    return ", ".join(words)
 
 
 def remarks(one: Summary) -> str:
