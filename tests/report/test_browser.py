@@ -45,7 +45,7 @@ def test_every_folded_figure_is_drawn_when_it_is_opened(golden_run, tmp_path):
     assert seen.attribute("data-drawn") == str(len(keys))
     assert seen.dom.count('class="drawn"') == len(keys)
     assert "NaN" not in seen.dom[: seen.dom.index('id="figures"')]
-    for part in ("cell", "bar s", "ecdf s", "break-strip", "area", "axis"):
+    for part in ("cell", "stack s", "ecdf s", "break-strip", "area", "axis"):
         assert f'class="{part}' in seen.dom or f"shape {part}" in seen.dom, part
 
 
@@ -90,6 +90,18 @@ def test_data_cannot_run_or_change_the_page(golden_copy, tmp_path):
     assert seen.console == []
     assert seen.requests == []
     assert "dataset.owned" in seen.dom
+
+
+def test_printing_opens_every_curve(golden_run, tmp_path):
+    written = tmp_path / "report.html"
+    text = page.render(golden_run)
+    written.write_text(text.replace("</body>", "<script>dispatchEvent(new Event('beforeprint'))</script></body>"))
+    seen = browser.opened(written)
+    assert seen.attribute("data-errors") is None
+    assert seen.attribute("data-theme") == "light"
+    assert seen.dom.count('data-drawn="yes"') == len(browser.figures(text))
+    folded = re.findall(r'<details class="benchmark" id="[^"]*">(.*?)</details>', seen.dom, re.DOTALL)
+    assert not any('class="plot"' in part for part in folded)
 
 
 def test_it_prints(golden_run, tmp_path):

@@ -22,9 +22,11 @@ def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> 
         states_differ=states_differ,
         place=place,
     )
+    found = groups(comparison)
     return frame.get_template("comparison.html").render(
         comparison=comparison,
-        groups=groups(comparison),
+        groups=found,
+        times={group.verdict: len(group.rows) for group in found},
         end=axis(comparison),
         efficiencies=efficiencies,
         figure=figure(efficiencies) if efficiencies else None,

@@ -231,7 +231,7 @@ const drawing = (() => {
     const thick = Math.min(20, 0.72 * step);
     for (const { bar, row, begin, end } of parts) {
       const box = { x: sharp(x.at(begin)), y: sharp(y.at(row) - thick / 2), width: sharp(Math.max(0, x.at(end) - x.at(begin))), height: sharp(thick) };
-      parent.append(element("rect", { class: classes("bar", bar.meta.slot), ...box }));
+      parent.append(element("rect", { class: classes("stack", bar.meta.slot), ...box }));
       targets.push({ ...box, says: () => told(bar.hovertemplate, { text: bar.text[row], y: bar.y[row] }) });
     }
   }
