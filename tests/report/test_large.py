@@ -125,6 +125,7 @@ def test_what_is_folded_is_drawn_when_it_is_opened(golden_run, tmp_path):
     opened_at_first = int(browser.opened(written).attribute("data-drawn") or 0)
     opener = "<script>document.querySelectorAll('[data-open]').forEach((one) => one.click());"
     opener += "document.getElementById('search').value = 'barrier streaming';"
+    opener += "document.getElementById('every').checked = true;"
     opener += "document.getElementById('search').dispatchEvent(new Event('input'))</script></body>"
     written.write_text(written.read_text().replace("</body>", opener))
     opened = browser.opened(written)

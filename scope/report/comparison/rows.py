@@ -63,7 +63,7 @@ def axis(comparison: Comparison) -> float:
     changes = sorted(abs(case.change) for case in comparison.cases if case.change is not None)
     if not changes:
         return _NARROWEST
-    return min(_WIDEST, max(_NARROWEST, 1.15 * changes[math.floor(0.95 * (len(changes) - 1))]))
+    return min(_WIDEST, max(_NARROWEST, 1.15 * changes[math.ceil(0.95 * len(changes)) - 1]))
 
 
 def place(case: ComparedCase, end: float) -> Place | None:

@@ -11,6 +11,8 @@ from scope.machine.machine import Host, Link, Machine
 from scope.report.run.contents import Contents
 from scope.report.wording import count, sentence
 
+_LIBRARIES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
+
 
 def subject(contents: Contents) -> str:
     """Return one line with the run, its machine and its time."""
@@ -80,7 +82,7 @@ def machine_kind(machine: Machine) -> str:
 def library(machine: Machine) -> str:
     """Return the MPI library; empty when nothing was built."""
     build = machine.build
-    return f"{build.mpi.name} {build.mpi.version}" if build else ""
+    return f"{_LIBRARIES.get(build.mpi.name, build.mpi.name)} {build.mpi.version}" if build else ""
 
 
 def measured(contents: Contents) -> str:

@@ -15,7 +15,6 @@ from scope.statistics.summary import Summary
 
 COLUMNS = [
     ("case", False),
-    ("benchmark", False),
     ("metric", False),
     ("median [95 % interval]", True),
     ("definition", False),
@@ -41,25 +40,30 @@ class Row:
     request: str
     """The case as `scope run --case` reads it."""
     reason: str
+    headline: bool = True
+    """Whether it is under its metric's headline definition of time."""
 
 
 def rows(summaries: Iterable[Summary], catalog: Catalog) -> list[Row]:
     """Return the rows in reading order."""
     ordered = sorted(summaries, key=lambda one: (*case_key(one)[:2], one.metric, not one.primary, case_key(one)))
-    return [Row(_cells(one, catalog), one.valid, one.label, one.request, one.reason) for one in ordered]
+    return [
+        Row(_cells(one, catalog), one.valid, one.label, one.request, one.reason, one.primary) for one in ordered
+    ]
 
 
 def packed(listed: Sequence[Row], columns: Sequence[tuple[str, bool]] = COLUMNS) -> dict[str, Any]:
     """Return the rows as the page's script reads them: each text once, rows as indices of texts.
 
-    The last text of a row is its case as `scope run --case` reads it.
+    The last text of a row is its case as `scope run --case` reads it; its first number is 1 where it is valid,
+    plus 2 where it is under the headline definition.
     """
     words: dict[str, int] = {}
     lines = []
     for row in listed:
         texts = [words.setdefault(text, len(words)) for text in (*(text for text, _ in row.cells), row.request)]
         keys = [key for (_, key), (_, numeric) in zip(row.cells, columns, strict=True) if numeric]
-        lines.append([int(row.valid), texts, keys])
+        lines.append([int(row.valid) + 2 * int(row.headline), texts, keys])
     return {"words": list(words), "rows": lines}
 
 
@@ -68,7 +72,6 @@ def _cells(one: Summary, catalog: Catalog) -> list[Cell]:
     variation = units.share(one.coefficient_of_variation)
     return [
         _text(one.label),
-        _text(one.benchmark),
         _text(catalog.metric_label(one.metric, one.benchmark)),
         (shown(one) if one.valid else "no result", _number(one.median)),
         _text(definition(one.definition) + (" ·" if one.primary else "")),

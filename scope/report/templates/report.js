@@ -170,11 +170,11 @@
   const heads = [...table.tHead.rows[0].cells];
   const numeric = heads.map((head) => head.classList.contains("number"));
   const packed = JSON.parse(document.getElementById("rows").textContent);
-  const rows = packed.rows.map(([valid, words, keys]) => {
+  const rows = packed.rows.map(([flags, words, keys]) => {
     const all = words.map((word) => packed.words[word]);
     const [texts, request] = [all.slice(0, -1), all.at(-1)];
     let next = 0;
-    return { valid, texts, request, keys: texts.map((text, column) => (numeric[column] ? keys[next++] : text)), text: all.join(" ").toLowerCase() };
+    return { valid: flags & 1, headline: flags & 2, texts, request, keys: texts.map((text, column) => (numeric[column] ? keys[next++] : text)), text: all.join(" ").toLowerCase() };
   });
   let found = rows;
   let first = 0;
@@ -211,7 +211,8 @@
   byId("after").addEventListener("click", () => { first += PAGE; show(); });
   function search() {
     const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-    found = rows.filter(({ text }) => words.every((word) => text.includes(word)));
+    const every = byId("every")?.checked ?? true;
+    found = rows.filter(({ text, headline }) => (every || headline) && words.every((word) => text.includes(word)));
     first = 0;
     show();
   }
@@ -226,5 +227,6 @@
     rows.sort((a, b) => compare(a.keys[column], b.keys[column]) * (descending ? -1 : 1));
     search();
   }));
-  show();
+  byId("every")?.addEventListener("change", search);
+  search();
 })();
