@@ -17,6 +17,7 @@ GROUPS = {
         "reproduce": "repeat a published experiment at a size that fits, beside the published figures",
     },
     "read": {
+        "runs": "list, open and remove runs",
         "show": "print the results of a run",
         "report": "write the report of a run as one offline HTML page",
         "compare": "compare two runs case by case",
@@ -178,7 +179,7 @@ def dispatch(name: str, arguments: list[str]) -> int:
     for word, function in getattr(module, "COMMANDS", {name: getattr(module, "command", None)}).items():
         app.command(word, cls=GroupedOptions, context_settings=CONTEXT)(function)
     try:
-        app(arguments, prog_name=f"scope {name}", standalone_mode=True)
+        app(arguments or getattr(module, "BARE", []), prog_name=f"scope {name}", standalone_mode=True)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
     except ScopeError as problem:
