@@ -103,21 +103,23 @@ class Modelled:
     residuals: list[Figure | Comparison]
 
 
-def write(run: Path, output: Path | None = None) -> Path:
+def write(run: Path, output: Path | None = None, samples: Samples | None = None) -> Path:
     """Write the report of a run and return its path, by default `report.html` in the run directory.
+
+    `samples` are those of the run where they have been read before.
 
     Raises UsageError when a file of the run is missing or wrong, ScopeError when the page cannot be written.
     """
-    text = render(run)
+    text = render(run, samples)
     target = output or run_contents.located(run).report
     write_text(target, text)
     return target
 
 
-def render(run: Path) -> str:
-    """Return the report of a run as HTML."""
+def render(run: Path, samples: Samples | None = None) -> str:
+    """Return the report of a run as HTML; `samples` as of `write`."""
     contents = run_contents.read(run)
-    samples = read_samples(run, contents.catalog)
+    samples = samples or read_samples(run, contents.catalog)
     levels = _levels(contents)
     first = filled(list(messages.figures(contents)))
     scaling = list(_speedups(contents))
