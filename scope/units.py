@@ -1,7 +1,7 @@
-"""How a quantity is written for people: engineering units in powers of ten, never ambiguous.
+"""How a quantity is written for people: engineering units, never ambiguous.
 
-Times are ns, µs, ms, s; rates kB/s, MB/s, GB/s (10^3, 10^6, 10^9 bytes). Sizes of messages and arrays that are
-whole multiples of 1024 are written in KiB, MiB, GiB, because that is what was chosen; nothing else is.
+Times are ns, µs, ms, s; rates kB/s, MB/s, GB/s (10^3, 10^6, 10^9 bytes); numbers of bytes KiB, MiB, GiB (1024,
+1024^2, 1024^3 bytes), because sizes of messages, arrays and memories are chosen so.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ _BASE = {
     "byte/s": "B/s",
     "bytes/s": "B/s",
     "B/s": "B/s",
-    "bytes": "B",
-    "byte": "B",
-    "B": "B",
     "flop/s": "flop/s",
     "flops": "flop/s",
     "flops/s": "flop/s",
@@ -30,6 +27,8 @@ _BASE = {
     "messages/s": "msg/s",
 }
 _SIZES = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
+BYTES = ("B", "byte", "bytes")
+_BINARY = [*((float(factor), name) for factor, name in _SIZES), (1.0, "B")]
 _COUNTS = {"", "1"}
 _FACTORS = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 SUFFIXES = "Ki, Mi and Gi"
@@ -43,6 +42,8 @@ def scale(unit: str, magnitude: float) -> tuple[float, str]:
     size = abs(magnitude)
     if unit == "s":
         steps = _TIME
+    elif unit in BYTES:
+        steps = _BINARY
     elif unit in _BASE:
         base = _BASE[unit]
         steps = [(factor, prefix + base) for factor, prefix in _DECIMAL]
@@ -62,6 +63,8 @@ def quantity(value: float | None, unit: str) -> str:
     if value is None:
         return "–"
     factor, name = scale(unit, value)
+    if unit in BYTES and value % factor == 0:
+        return _join(str(int(value / factor)), name)
     counted = factor == 1.0 and unit != "s" and unit not in _BASE and value == int(value) and abs(value) < 1e7
     return _join(str(int(value)) if counted else digits(value / factor), name)
 

@@ -22,6 +22,10 @@ from scope import units
         (2.5e9, "flop/s", "2.50 Gflop/s"),
         (3.21e6, "messages/s", "3.21 Mmsg/s"),
         (3.21e6, "1/s", "3.21 M/s"),
+        (8192.0, "B", "8 KiB"),
+        (1000, "B", "1000 B"),
+        (25.3e9, "B", "23.6 GiB"),
+        (1536, "B", "1.50 KiB"),
         (4.0, "", "4"),
         (12.0, "ticks", "12 ticks"),
         (12.5, "cores", "12.5 cores"),
@@ -37,7 +41,7 @@ def test_an_interval_is_written_in_the_unit_of_its_value():
     assert units.interval(12.3e-6, 12.1e-6, 12.6e-6, "s") == "12.3 µs [12.1, 12.6]"
     assert units.interval(1.002e-3, 0.998e-3, 1.01e-3, "s") == "1.00 ms [0.998, 1.01]"
     assert units.interval(1e9, None, None, "bytes/s") == "1.00 GB/s"
-    assert units.interval(0.0, -1.12e8, 1.26e8, "B") == "0 MB [-112, 126]"
+    assert units.interval(0.0, -1.12e8, 1.26e8, "B") == "0 MiB [-107, 120]"
     assert units.interval(0.0, 0.0, 0.0, "s") == "0 s [0, 0]"
     assert units.interval(None, None, None, "s") == "–"
 

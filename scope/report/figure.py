@@ -188,7 +188,7 @@ def log_axis(title: str, values: Iterable[float], unit: str, margin: float = 1.0
     """Return a logarithmic axis whose ticks carry engineering units."""
     positive = [value for value in values if value > 0]
     low, high = (min(positive), max(positive)) if positive else (1.0, 10.0)
-    ticks = log_ticks(low, high)
+    ticks = log_ticks(low, high, unit)
     margin *= (high / low) ** 0.04
     return {
         "title": {"text": title},
@@ -262,8 +262,11 @@ def place(value: float, values: Iterable[float]) -> float:
     return value if value > 0 else min((one for one in values if one > 0), default=1.0) / 6
 
 
-def log_ticks(low: float, high: float) -> list[float]:
-    """Return the coarsest ticks of which at least three lie within the range."""
+def log_ticks(low: float, high: float, unit: str = "") -> list[float]:
+    """Return the coarsest ticks of which at least three lie within the range; of bytes, powers of two."""
+    if unit in units.BYTES:
+        powers = [2.0**power for power in range(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)]
+        return powers[:: -(-len(powers) // 6)]
     decades = [10.0**decade for decade in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
     step = _step(high - low or high)
     choices = [

@@ -172,10 +172,10 @@ def course(merged: Merged) -> Iterator[Figure]:
         title="Memory and messages over time",
         caption="Resident memory of all processes together, and bytes sent point to point in each second.",
         traces=[
-            _line("resident memory in GB", 0, moments, [value / 1e9 for value in found.resident_bytes]),
+            _line("resident memory in GiB", 0, moments, [value / 2**30 for value in found.resident_bytes]),
             _line("sent in GB/s", 1, moments, [value / found.step_s / 1e9 for value in found.sent_bytes]),
         ],
-        layout={"xaxis": axis, "yaxis": {"title": {"text": "GB, GB/s"}, "rangemode": "tozero"}},
+        layout={"xaxis": axis, "yaxis": {"title": {"text": "GiB, GB/s"}, "rangemode": "tozero"}},
         table=_course_table(
             moments,
             {

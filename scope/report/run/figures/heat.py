@@ -52,7 +52,7 @@ def scale(known: Sequence[float]) -> tuple[float, float]:
 
 def colour_bar(low: float, high: float, unit: str = "s") -> Plot:
     """Return the ticks of a logarithmic scale."""
-    ticks = [value for value in log_ticks(low, high) if low <= value <= high] or [low, high]
+    ticks = [value for value in log_ticks(low, high, unit) if low <= value <= high] or [low, high]
     return {
         "tickvals": [number(math.log10(value)) for value in ticks],
         "ticktext": [tick(value, unit) for value in ticks],
