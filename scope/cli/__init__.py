@@ -39,6 +39,7 @@ GROUPS = {
     "maintain": {
         "doctor": "check what this machine has and lacks for measuring",
         "build": "compile the native program for an MPI",
+        "cache": "list and remove the compiled programs that Scope keeps",
         "list": "list the benchmarks",
         "describe": "explain one benchmark: what it measures, how, and its parameters",
     },
