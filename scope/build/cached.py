@@ -96,7 +96,7 @@ def _directory(path: Path, kind: str) -> Cached:
 
 
 def _of(path: Path) -> str:
-    """Return project and compiler, from the log of a build or from CMake's cache of objects; empty without them."""
+    """Return project and compiler, from the log of a build or CMake's cache of objects; empty without them."""
     try:
         if (path / "CMakeCache.txt").is_file():
             known = dict(re.findall(r"^(\w+):\w+=(.*)$", (path / "CMakeCache.txt").read_text(), re.MULTILINE))
