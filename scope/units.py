@@ -1,6 +1,6 @@
 """How a quantity is written for people: engineering units in powers of ten, never ambiguous.
 
-Times are ns, us, ms, s; rates kB/s, MB/s, GB/s (10^3, 10^6, 10^9 bytes). Sizes of messages and arrays that are
+Times are ns, µs, ms, s; rates kB/s, MB/s, GB/s (10^3, 10^6, 10^9 bytes). Sizes of messages and arrays that are
 whole multiples of 1024 are written in KiB, MiB, GiB, because that is what was chosen; nothing else is.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 
-_TIME = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")]
+_TIME = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]
 _DECIMAL = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")]
 _BASE = {
     "byte/s": "B/s",
@@ -36,7 +36,7 @@ SUFFIXES = "Ki, Mi and Gi"
 
 
 def scale(unit: str, magnitude: float) -> tuple[float, str]:
-    """Return (factor, name) of the engineering unit that suits `magnitude`: 3e-6 s gives (1e-6, "us").
+    """Return (factor, name) of the engineering unit that suits `magnitude`: 3e-6 s gives (1e-6, "µs").
 
     A unit that takes no prefix, such as `percent`, comes back with the factor 1.
     """
@@ -58,7 +58,7 @@ def scale(unit: str, magnitude: float) -> tuple[float, str]:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """Write a value with three significant digits and its unit: `12.3 us`, `4 cores`; a missing one is a dash."""
+    """Write a value with three significant digits and its unit: `12.3 µs`, `4 cores`; a missing one is a dash."""
     if value is None:
         return "–"
     factor, name = scale(unit, value)
@@ -67,12 +67,12 @@ def quantity(value: float | None, unit: str) -> str:
 
 
 def signed(value: float, unit: str) -> str:
-    """Write a change with its sign: `+1.43 us`."""
+    """Write a change with its sign: `+1.43 µs`."""
     return ("+" if value > 0 else "") + quantity(value, unit)
 
 
 def interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with its interval, all in the value's unit: `12.3 us [12.1, 12.6]`; of 0 in the interval's."""
+    """Write a value with its interval, all in the value's unit: `12.3 µs [12.1, 12.6]`; of 0 in the interval's."""
     if value is None:
         return "–"
     factor, name = scale(unit, value or max(abs(low or 0.0), abs(high or 0.0)))
@@ -142,6 +142,23 @@ def parameter(name: str, value: bool | int | float | str) -> str:
     if name.endswith("_bytes") and isinstance(value, int | float) and not isinstance(value, bool):
         return size(value)
     return str(value)
+
+
+def without_unit(name: str) -> str:
+    """Return the name of a quantity without its unit: `bandwidth_bytes_per_s` is `bandwidth`."""
+    for unit in ("_bytes_per_s", "_flops_per_s", "_per_s", "_bytes", "_s"):
+        name = name.removesuffix(unit)
+    return name
+
+
+def named(metric: str) -> str:
+    """Return the name of a metric in words: `message_rate_per_s` is `message rate`."""
+    return without_unit(metric).replace("_", " ")
+
+
+def grouped(number: int) -> str:
+    """Write a whole number with spaces between thousands where it has five digits or more: `1 048 576`."""
+    return f"{number:,}".replace(",", " ") if abs(number) >= 10_000 else str(number)
 
 
 def _percent(value: float) -> str:

@@ -47,7 +47,7 @@ def test_huge_pages_are_no_advice_where_the_run_has_them(
     context = with_host(golden_context, transparent_huge_pages=mode)
     context = with_environment(context, **({"GLIBC_TUNABLES": tunables} if tunables else {}))
     advice = fresh_buffers.advice(context, 1e-3, 1e-4)
-    assert "1.00 ms would become 100 us" in advice
+    assert "1.00 ms would become 100 µs" in advice
     assert ("huge pages" in advice) == huge
     assert ("by root" in advice) == root
 
@@ -75,8 +75,8 @@ def parts(context: Context, first_touch: float, packing: float, rest: float) -> 
 @pytest.mark.parametrize(
     ("first_touch", "packing", "rest", "words"),
     [
-        (0.85, -0.05, 0.05, "Allocate buffers once and reuse them: 1.00 ms would become 150 us"),
-        (0.1, 0.7, 0.1, "this gains at most 700 us of 1.00 ms"),
+        (0.85, -0.05, 0.05, "Allocate buffers once and reuse them: 1.00 ms would become 150 µs"),
+        (0.1, 0.7, 0.1, "this gains at most 700 µs of 1.00 ms"),
         (0.1, -0.1, 0.85, "Overlap the messages"),
     ],
 )

@@ -101,7 +101,7 @@ def operation(cold: float, benchmark: str = "operation.scatter", ranks: int = 4)
 
 
 def retained(share: float, warm: float | None = None) -> Change:
-    """A scatter to four whose messages alone take `share` of its time; the ping-pong is 1 us and 10 GB/s.
+    """A scatter to four whose messages alone take `share` of its time; the ping-pong is 1 µs and 10 GB/s.
 
     `warm`: into used buffers it takes so much of that time; by default that was not measured.
     """

@@ -32,7 +32,7 @@ def receives(context: Context, *made: list[Summary]) -> list[Finding]:
 
 
 def test_receives_slower_than_the_ping_pong_are_a_warning_on_the_fewest_processes(golden_context: Context) -> None:
-    # 50 us each, where a message of 1 KiB takes 10 us.
+    # 50 µs each, where a message of 1 KiB takes 10 µs.
     (one,) = receives(golden_context, latencies(lambda n: 9e-6 + n / 1e9), wave(4, 0.5), wave(8, 0.6))
     assert one.severity == "warning"
     assert one.where["ranks"] == 4

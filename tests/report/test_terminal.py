@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from scope.engine.options import selection
 from scope.errors import UsageError
 from scope.report.run import contents, page
 from scope.report.run.selection import select
@@ -156,6 +157,23 @@ def test_a_pipe_gets_whole_lines(golden_run):
     assert "\x1b" not in text
     assert "mpi.barrier" in text
     assert "no result: failed: rank 7 on node1: byte 4096 is 17, must be 99" in text
+
+
+def test_a_case_can_be_measured_again_as_it_is_printed(golden_run):
+    screen = io.StringIO()
+    chosen = select(
+        read_summaries(golden_run), ["mpi.latency", "mode=ready", "message_bytes=1Ki", "metric=latency_s"]
+    )
+    console(screen).print(listing(chosen[:1], catalog(), verbose=True))
+    text = screen.getvalue()
+    assert "ping-pong  mpi.latency  latency" in text
+    assert "ready, 1 KiB" in text
+    request = re.search(r"mpi\.latency mode=ready [^\n]*message_bytes=1Ki[^\n]*", text)
+    assert request is not None
+    read = selection(request[0].strip())
+    assert read["benchmark"] == "mpi.latency"
+    assert read["ranks"] == ["2"]
+    assert {name: read[name] for name in chosen[0].parameters if name in read}
 
 
 def test_json_rows_have_the_keys_that_others_rely_on(golden_run):

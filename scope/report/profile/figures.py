@@ -11,7 +11,7 @@ from scope import units
 from scope.profiles.records import Calls, Merged, Process
 from scope.profiles.routines import KINDS
 from scope.profiles.traffic import matrix
-from scope.report.figure import Figure, Plot, Table, number, plain
+from scope.report.figure import Figure, Plot, Table, number
 from scope.report.run.figures.heat import cells
 from scope.report.run.figures.stacked import bars, layout
 from scope.report.wording import count
@@ -269,7 +269,7 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
                 "z": shares,
                 "zmin": 0,
                 "zmax": 1,
-                "hovertemplate": "%{x} s<br>%{z:.0%} in MPI<extra></extra>",
+                "hovertemplate": "%{x} s\n%{z:.0%} in MPI",
                 "colorbar": {"tickformat": ".0%"},
                 "meta": {"role": "heat"},
             }
@@ -303,8 +303,8 @@ def _line(name: str, slot: int, moments: Sequence[float], values: Sequence[float
         "mode": "lines",
         "x": list(moments),
         "y": [number(value) for value in values],
-        "name": plain(name),
-        "hovertemplate": f"{plain(name)}<br>%{{x}} s: %{{y}}<extra></extra>",
+        "name": name,
+        "hovertemplate": f"{name}\n%{{x}} s: %{{y}}",
         "meta": {"slot": slot, "role": "points"},
     }
 

@@ -46,8 +46,9 @@ def show(run: Path, console: Console | None = None) -> None:
 def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
     """Yield the lines, at most 100 columns wide except paths; bars are drawn with block characters if `blocks`."""
     yield Text(subject(contents), style="bold")
-    for words in cautions(contents):
-        yield from (Text(line, style="yellow") for line in textwrap.wrap(words, WIDTH))
+    for caution in cautions(contents):
+        style = "yellow" if caution.grave else "dim"
+        yield from (Text(line, style=style) for line in textwrap.wrap(caution.text, WIDTH))
     ladders = [list(_ladder(ladder, blocks)) for ladder in contents.models.ladders]
     lengths = list(accumulate(len(lines) + 1 for lines in ladders))
     shown = max(1, sum(length_so_far <= _LADDER_LINES for length_so_far in lengths))

@@ -157,7 +157,8 @@ class StreamFromMemory final : public Stream {
 };
 
 Parameter kernel_parameter() {
-  return problem("kernel", "triad,copy,scale,add", "operation on each element");
+  return problem("kernel", "triad,copy,scale,add", "operation on each element")
+      .worded("triad,copy,scale,add");
 }
 
 const Registration registration{{
