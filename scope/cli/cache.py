@@ -72,6 +72,4 @@ def _print(entries: Sequence[Cached]) -> None:
         console().print(grid(["last used", "kind", "size", "name", "of"], rows))
 
 
-BARE = ["list"]
-"""The arguments of the command without any."""
 COMMANDS = {"list": list_cache, "prune": prune}
