@@ -132,6 +132,4 @@ def _print(runs: Sequence[KeptRun]) -> None:
     console().print(grid(["started", "kind", "name", "hosts", "status", "size", "folder"], rows))
 
 
-BARE = ["list"]
-"""The arguments of the command without any."""
 COMMANDS = {"list": list_runs, "open": open_report, "remove": remove_runs, "prune": prune}

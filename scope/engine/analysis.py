@@ -10,7 +10,7 @@ from scope.findings.finding import Findings
 from scope.findings.read import context_of
 from scope.findings.run import find_all
 from scope.profiles.monitored_run import is_monitored
-from scope.rundirectory import FORMAT, RunDirectory, write_json
+from scope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json
 from scope.samples.samples import Samples
 from scope.statistics.summary import Summaries
 
@@ -35,6 +35,7 @@ def analyze(run: Path) -> Samples:
     write_json(directory.statistics, statistics)
     write_json(directory.models, context.models)
     write_json(directory.findings, Findings(format=FORMAT, findings=find_all(context)))
+    note_checksums(directory, [directory.statistics, directory.models, directory.findings])
     return context.samples
 
 

@@ -45,6 +45,7 @@ def test_a_version_without_a_parameter_measured_its_default(golden_run, tmp_path
         if one["parameters"].get("mode") == "standard":
             lacking += bool(one["parameters"].pop("mode"))
     (earlier / "statistics.json").write_text(json.dumps(statistics))
+    (earlier / "checksums.sha256").unlink()
     found = compare(earlier, golden_run)
     assert lacking > 0
     assert len(found.cases) == len(compare(golden_run, golden_run).cases)
@@ -322,7 +323,7 @@ def test_the_page_escapes_what_comes_from_data(tmp_path):
     ("damage", "words"),
     [
         (lambda run: shutil.rmtree(run), ["missing"]),
-        (lambda run: (run / "machine.json").unlink(), ["machine.json", "does not exist"]),
+        (lambda run: (run / "machine.json").unlink(), ["it has no run.json", "must be a run directory"]),
         (lambda run: (run / "statistics.json").write_text('{"format": 99}'), ["statistics.json", "format", "99"]),
         (lambda run: (run / "statistics.json").write_text("{"), ["statistics.json", "not JSON"]),
     ],

@@ -237,6 +237,7 @@ def test_a_missing_or_future_file_is_named_in_one_line(golden_run, tmp_path, nam
     if name not in ("benchmarks.json", "machine.json"):
         content = json.loads((golden_run / name).read_text()) | {"format": 99}
         (run / name).write_text(json.dumps(content))
+        (run / "checksums.sha256").unlink()
         with pytest.raises(UsageError, match="99"):
             page.write(run)
 

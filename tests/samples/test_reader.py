@@ -108,12 +108,12 @@ def test_a_cut_line_in_the_middle_is_left_out(golden_copy: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"status": "perfect"}, "status = \"perfect\": input should be 'ok', 'failed'"),
+        ({"status": "perfect"}, "status = \"perfect\": must be 'ok', 'failed'"),
         ({"surprise": 1}, "surprise = 1: this key is not known"),
         ({"ranks": "many"}, 'ranks = "many"'),
         ({"record": "sample"}, "input tag 'sample' found using 'record'"),
-        ({"ranks": 0}, "ranks = 0: input should be greater than or equal to 1"),
-        ({"launch": -1}, "launch = -1: input should be greater than or equal to 0"),
+        ({"ranks": 0}, "ranks = 0: must be greater than or equal to 1"),
+        ({"launch": -1}, "launch = -1: must be greater than or equal to 0"),
         ({"duration_s": 1e300}, "duration_s = 1e+300: must be 0, or from 1e-12 to 1e+07 s"),
         ({"duration_s": -1}, "duration_s = -1: must be 0, or from"),
         ({"started_unix_s": -5}, "started_unix_s = -5"),
@@ -143,13 +143,13 @@ def test_a_wrong_record_is_named_by_line_key_and_value(
         ({"entry_s": [[1.0], [1.0]]}, "entry_s: 1 values per rank: must be 26 as in elapsed_s"),
         (
             {"elapsed_s": [[float("nan")] * 26, [1.0] * 26]},
-            "elapsed_s.0.0 = NaN: input should be",
+            "elapsed_s.0.0 = NaN: must be",
         ),
         ({"observed": {"phase_s": [[1.0]]}}, "observed.phase_s: 1 rows"),
-        ({"elapsed_s": [[-1e-3] * 26, [1.0] * 26]}, "= -0.001: input should be greater than -0.000001"),
+        ({"elapsed_s": [[-1e-3] * 26, [1.0] * 26]}, "= -0.001: must be greater than -0.000001"),
         ({"elapsed_s": [[1e-87] * 26, [1.0] * 26]}, "must be 0, or from 1e-12 to 1e+07 s"),
-        ({"elapsed_s": [[1e300] * 26, [1.0] * 26]}, "input should be less than or equal to 10000000"),
-        ({"ranks_kept": [-2, 1]}, "ranks_kept.0 = -2: input should be greater than or equal to 0"),
+        ({"elapsed_s": [[1e300] * 26, [1.0] * 26]}, "must be less than or equal to 10000000"),
+        ({"ranks_kept": [-2, 1]}, "ranks_kept.0 = -2: must be greater than or equal to 0"),
         ({"ranks_kept": [0, 2]}, "series.ranks_kept = 2: must be less than ranks = 2"),
     ],
 )

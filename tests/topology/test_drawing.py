@@ -49,6 +49,11 @@ def test_boxes_lie_inside_each_other(tmp_path: Path) -> None:
     assert a + wide < b
 
 
+def test_only_numbers_that_a_person_counts_are_ranges() -> None:
+    long = "9" * 5000
+    assert drawing.ranges(["a1", "a2", "a02", "a3", f"a{long}", "b"]) == f"a1-2, a02, a3, a{long}, b"
+
+
 def test_the_command_draws_and_refuses(tmp_path: Path) -> None:
     (tmp_path / "topology.toml").write_text(GOOD)
     answer = scope(tmp_path, "topology", "show", "topology.toml")

@@ -135,7 +135,12 @@ def render(run: Path, samples: Samples | None = None) -> str:
     listed = [*summits, *drawn, *strip, *shown, *(figure for one in models for figure in one.residuals)]
     plots = [figure for figure in listed if isinstance(figure, Figure)]
     frame = environment()
-    frame.globals.update(caption=ladders.caption, length=ladders.length, retained_share=ladders.retained_share)
+    frame.globals.update(
+        caption=ladders.caption,
+        length=ladders.length,
+        retained_share=ladders.retained_share,
+        exceeds=ladders.exceeds,
+    )
     return frame.get_template("report.html").render(
         **_head(contents, samples),
         first=first,
