@@ -19,6 +19,8 @@ from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.report.run.introduction import cautions, subject
 from scope.report.run.ladders import best_rungs, caption, length, retained
+from scope.report.terminal import cases
+from scope.report.terminal.bar import bar
 from scope.report.terminal.console import console as terminal_console
 from scope.report.terminal.console import draws
 from scope.report.validity import MIXED, MIXED_NOTE, of_most
@@ -32,7 +34,6 @@ _TRUST_LINES = 3
 _LAYER_COLUMNS = 12
 _BAR_COLUMNS = 36
 _FIGURE_COLUMNS = 27
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 _STYLES = {"error": "bold red", "warning": "yellow", "advice": "cyan", "information": "dim"}
 
 
@@ -49,9 +50,11 @@ def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
     for caution in cautions(contents):
         style = "yellow" if caution.grave else "dim"
         yield from (Text(line, style=style) for line in textwrap.wrap(caution.text, WIDTH))
-    ladders = [list(_ladder(ladder, blocks)) for ladder in contents.models.ladders]
+    listed = list(cases.lines(contents, blocks))
+    yield from listed
+    ladders = [list(_ladder(ladder, blocks)) for ladder in contents.models.ladders if _compares(ladder)]
     lengths = list(accumulate(len(lines) + 1 for lines in ladders))
-    shown = max(1, sum(length_so_far <= _LADDER_LINES for length_so_far in lengths))
+    shown = max(0 if listed else 1, sum(length_so_far <= _LADDER_LINES for length_so_far in lengths))
     for lines in ladders[:shown]:
         yield Text()
         yield from lines
@@ -71,6 +74,11 @@ def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
         yield Text(f"Report  not written yet; `scope report {contents.directory.path}` writes it")
 
 
+def _compares(ladder: Ladder) -> bool:
+    """Whether a ladder has two layers to compare."""
+    return sum(rung.value is not None for rung in best_rungs(ladder)) > 1
+
+
 def _ladder(ladder: Ladder, blocks: bool) -> Iterator[Text]:
     yield _sides(Text(caption(ladder), style="bold"), Text(direction(_better(ladder)), style="dim"))
     for rung in best_rungs(ladder):
@@ -87,7 +95,7 @@ def _rung(ladder: Ladder, rung: Rung, blocks: bool) -> Text:
     if rung.value is None:
         line.append(_shorten(f"not available: {rung.reason}", WIDTH - 2 - _LAYER_COLUMNS), style="dim")
         return line
-    line.append(_bar(length(ladder, rung), blocks).ljust(_BAR_COLUMNS), style="cyan")
+    line.append(bar(length(ladder, rung), _BAR_COLUMNS, blocks).ljust(_BAR_COLUMNS), style="cyan")
     figure = units.interval(rung.value, rung.low, rung.high, rung.unit) + (
         f" {MIXED}" if rung.mixes_states else ""
     )
@@ -97,20 +105,14 @@ def _rung(ladder: Ladder, rung: Rung, blocks: bool) -> Text:
     return line
 
 
-def _bar(share: float, blocks: bool) -> str:
-    if not blocks:
-        return "#" * max(1, round(share * _BAR_COLUMNS))
-    eighths = max(1, round(share * _BAR_COLUMNS * 8))
-    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
-
-
 def told(findings: list[Finding]) -> Iterator[Text]:
     """Yield the findings about the cluster, as many as fit on the screen, then those about the measurement."""
     if not findings:
         yield Text("There are no findings.", style="bold")
         return
     cluster, measurement = about(findings, "cluster"), about(findings, "measurement")
-    yield Text(count(len(cluster), "finding") + (", worst first" if cluster else ""), style="bold")
+    heading = f"{count(len(cluster), 'finding')}, worst first" if cluster else "No findings about the cluster."
+    yield Text(heading, style="bold")
     yield from _listed(cluster, _FINDING_LINES, with_advice=True)
     if measurement:
         yield Text()
