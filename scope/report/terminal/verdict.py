@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ from scope.report.wording import count, direction, sentence
 
 WIDTH = 100
 _LADDER_LINES = 27
-_FINDING_LINES = 12
+_FINDING_LINES = 14
 _TRUST_LINES = 3
 """Together about one screen."""
 _LAYER_COLUMNS = 12
@@ -128,7 +129,8 @@ def _listed(findings: list[Finding], left: int, with_advice: bool) -> Iterator[T
         kinds.setdefault((finding.severity, finding.code), []).append(finding)
     shown = 0
     for alike in kinds.values():
-        lines = list(_finding(alike[0], len(alike) - 1, with_advice=with_advice and shown == 0))
+        advice_lines = 0 if not with_advice else _FINDING_LINES if shown == 0 else 1
+        lines = list(_finding(alike[0], len(alike) - 1, advice_lines))
         if len(lines) > left:
             yield Text(f"  and {count(len(findings) - shown, 'more finding')} in the report", style="dim")
             return
@@ -145,8 +147,8 @@ def _severities(findings: list[Finding]) -> str:
     return sentence([*words, *([count(notes, "note")] if notes else [])])
 
 
-def _finding(finding: Finding, others: int, with_advice: bool) -> Iterator[Text]:
-    """Yield the worst finding of its kind with the number of others."""
+def _finding(finding: Finding, others: int, advice_lines: int) -> Iterator[Text]:
+    """Yield the worst finding of its kind with the number of others, and so many lines of its advice."""
     indent = " " * (2 + _LAYER_COLUMNS)
     causes = f" (and {len(finding.also)} more with this cause)" if finding.also else ""
     title = finding.title + (causes or (f" (and {others} more of this kind)" if others else ""))
@@ -154,9 +156,17 @@ def _finding(finding: Finding, others: int, with_advice: bool) -> Iterator[Text]
     for index, line in enumerate(lines):
         lead = (f"  {finding.severity:<{_LAYER_COLUMNS}}", _STYLES[finding.severity]) if index == 0 else indent
         yield Text.assemble(lead, line)
-    if with_advice:
-        for line in textwrap.wrap("-> " + finding.advice, WIDTH - len(indent), subsequent_indent="   "):
-            yield Text(indent + line, style="dim")
+    advice = textwrap.wrap("-> " + finding.advice, WIDTH - len(indent), subsequent_indent="   ")
+    if len(advice) > advice_lines > 0:
+        advice = [_first_clauses("-> " + finding.advice, WIDTH - len(indent))]
+    for line in advice[:advice_lines]:
+        yield Text(indent + line, style="dim")
+
+
+def _first_clauses(text: str, width: int) -> str:
+    """Return as many whole clauses as fit on a line, part of one where none fits."""
+    fitting = re.match(rf".{{10,{width - 1}}}(?=[.;:]\s)", text)
+    return f"{fitting[0]}." if fitting else _shorten(text, width)
 
 
 def _better(ladder: Ladder) -> str:
