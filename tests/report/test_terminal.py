@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from scope import units
 from scope.engine.options import selection
 from scope.errors import UsageError
 from scope.report.run import contents, page
 from scope.report.run.selection import select
-from scope.report.terminal import verdict
+from scope.report.terminal import cases, verdict
 from scope.report.terminal.console import console
 from scope.report.terminal.listing import listing, rows
 from scope.rundirectory import RunDirectory
@@ -220,3 +221,16 @@ def test_a_pattern_that_fits_nothing_names_what_would(golden_run, patterns, word
     assert "\n" not in str(caught.value)
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_small_run_shows_what_was_asked_for(golden_run: Path) -> None:
+    run = contents.read(golden_run)
+    chosen = [one for one in run.headline if one.benchmark == "mpi.latency"][:5]
+    few = replace(run, summaries=chosen)
+    shown = [line.plain for line in cases.lines(few)]
+    results = [one for one in few.results("mpi.latency") if one.metric == "latency_s"]
+    assert len(results) == sum("[" in line for line in shown)
+    for one in results:
+        assert any(units.interval(one.median, one.ci_low, one.ci_high, one.unit) in line for line in shown)
+    many = replace(run, summaries=chosen * cases.MOST)
+    assert list(cases.lines(many)) == []
