@@ -44,6 +44,8 @@ GROUPS = {
         "doctor": "check what this machine has and lacks for measuring",
         "build": "compile the native program for an MPI",
         "cache": "list and remove the compiled programs that Scope keeps",
+        "completion": "print the completion of commands and options for a shell",
+        "manual": "print the manual page",
         "list": "list the benchmarks",
         "describe": "explain one benchmark: what it measures, how, and its parameters",
     },
