@@ -142,10 +142,14 @@ KINDS = {
     "end_session": Template("session_ending();", ""),
     "abort": Template("aborting(errorcode);", ""),
     "control": Template("control(level);", ""),
+    "behind": Template(),
 }
 KINDS["testsome"] = KINDS["waitsome"]
 LIFETIME = {"begin", "begin_session", "end", "end_session", "abort", "control"}
 """Kinds that are not counted as calls."""
+BEHIND = "behind"
+"""The kind of a routine that programs find in the library alone. By MPI_Get_version, bindings that load their MPI
+late (mpi4py) find out whether one is loaded already; an entry here would tell them so in a program without any."""
 
 HANDLES = {
     "MPI_Comm": "Comm",
@@ -262,6 +266,7 @@ struct Next {{
 }};
 extern Next next;
 extern bool next_is_known;
+extern void* mpi_library;
 bool know_next();
 }}
 """
@@ -351,13 +356,13 @@ def c_entry(routine: Routine) -> str:
 
 def c_entries(chosen: list[Routine]) -> str:
     """Return entries_c.cpp."""
-    return '#include "entries.hpp"\n\n' + "\n".join(map(c_entry, chosen))
+    return '#include "entries.hpp"\n\n' + "\n".join(c_entry(one) for one in chosen if one.kind != BEHIND)
 
 
 def has_fortran(routine: Routine) -> bool:
     """Say whether Fortran has the routine; conversions between the languages are for C."""
     conversion = re.search(r"_(c2f|f2c|c2f08|f082c|f082f|f2f08|toint|fromint)$", routine.name)
-    return conversion is None and not routine.name.startswith("Abi_")
+    return conversion is None and not routine.name.startswith("Abi_") and routine.kind != BEHIND
 
 
 class Fortran(Language):

@@ -1,6 +1,5 @@
 #include "lifetime.hpp"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 
 #include "handles.hpp"
 #include "options.hpp"
+#include "python.hpp"
 #include "recorder.hpp"
 #include "sampling.hpp"
 #include "sites.hpp"
@@ -47,20 +47,12 @@ const char* name_of_level(int level) {
   }
 }
 
-// The file that contains the code of a routine.
-std::string file_of(void* routine) {
-  Dl_info info{};
-  return routine && dladdr(routine, &info) && info.dli_fname ? info.dli_fname : "";
-}
-
-// Finds an MPI_Send other than ours and the library's, before or behind ours.
-std::string other_tool() {
-  const std::string library = file_of(dlsym(RTLD_DEFAULT, "PMPI_Send"));
-  for (void* found : {dlsym(RTLD_DEFAULT, "MPI_Send"), dlsym(RTLD_NEXT, "MPI_Send")}) {
-    const std::string file = file_of(found);
-    if (!file.empty() && file != library && file != file_of(reinterpret_cast<void*>(&began))) return file;
-  }
-  return "";
+Tools tools_of(int rank) {
+  const Tools tools = other_tools();
+  if (rank == 0 && !tools.hidden.empty())
+    complain(tools.file + " gets the calls of" + tools.hidden +
+             " first; those that it does not pass on as MPI_ are not counted");
+  return tools;
 }
 
 // The frequency of the register, between the begin of MPI_Init and now.
@@ -92,7 +84,8 @@ void begin(u8 begin_tick, MPI_Group group, int rank, int ranks) {
   identity.mpi = first_line_of_library();
   identity.thread_level = name_of_level(level);
   identity.tick_rate_hz = tick_rate();
-  identity.other_tool = other_tool();
+  identity.tools = tools_of(rank);
+  identity.python = options.depth > 0 && find_python(options.depth);
   if (!open_profile(options, identity)) return;
   observed = getpid();
   pthread_atfork(nullptr, nullptr, leave_to_parent);

@@ -1,6 +1,6 @@
-// The routines of the MPI library behind the program. They are looked up at run time and not linked: the
-// preloaded library must be harmless in the processes that start MPI programs without being MPI programs, and
-// some programs load their MPI late.
+// The routines behind the monitor. They are looked up at run time and not linked: the preloaded library must be
+// harmless in the processes that start MPI programs without being MPI programs, and some programs load their MPI
+// late.
 #include "next.hpp"
 
 #include <dlfcn.h>
@@ -9,10 +9,13 @@
 #include <cstring>
 #include <string>
 
+#include "other_mpi.hpp"
+
 namespace scope {
 
 Next next;
 bool next_is_known = false;
+void* mpi_library = nullptr;
 
 namespace {
 
@@ -27,6 +30,7 @@ int find_plugged_in(dl_phdr_info* info, std::size_t, void* found) {
 
 }  // namespace
 
+// Another tool behind the monitor gets the calls before the library does.
 bool know_next() {
   void* library = RTLD_DEFAULT;
   if (!dlsym(RTLD_DEFAULT, "PMPI_Init")) {
@@ -34,9 +38,13 @@ bool know_next() {
     dl_iterate_phdr(find_plugged_in, &library);
     if (!library) return false;
   }
+  refuse_another_mpi(library);
   void** place = reinterpret_cast<void**>(&next);
-  for (int i = 1; i < routine_count; ++i)
-    place[i - 1] = dlsym(library, (std::string("PMPI_") + routine_names[i]).c_str());
+  for (int i = 1; i < routine_count; ++i) {
+    void* behind = dlsym(RTLD_NEXT, (std::string("MPI_") + routine_names[i]).c_str());
+    place[i - 1] = behind ? behind : dlsym(library, (std::string("PMPI_") + routine_names[i]).c_str());
+  }
+  mpi_library = library;
   next_is_known = true;
   return true;
 }

@@ -1,5 +1,8 @@
 // Handles programs of an MPI other than the one this library was built for: handles, constants and statuses
-// differ, so that even passing calls on would be wrong. Such a program is started again without the library.
+// differ, so that even passing calls on would be wrong. Such a program is started again without the library: when
+// it is loaded, or at its first call of MPI where it loads its MPI late.
+#include "other_mpi.hpp"
+
 #include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -23,14 +26,13 @@ constexpr const char* built_for = "MPICH";
 constexpr const char* built_for = nullptr;
 #endif
 
-// The family of the MPI loaded with the program; nullptr where none is loaded yet.
-const char* loaded() {
-  void* init = dlsym(RTLD_DEFAULT, "PMPI_Init");
-  if (!init) return nullptr;
+char** words_of_program = nullptr;
+
+const char* family_of(void* library, void* init) {
   Dl_info info{};
   if (dladdr(init, &info) && info.dli_fname && std::strstr(info.dli_fname, "libmpi_abi"))
     return "the standard's ABI";
-  return dlsym(RTLD_DEFAULT, "ompi_mpi_init") ? "Open MPI" : "MPICH";
+  return dlsym(library, "ompi_mpi_init") ? "Open MPI" : "MPICH";
 }
 
 std::string without_this_library(const char* preloaded) {
@@ -45,15 +47,20 @@ std::string without_this_library(const char* preloaded) {
 }
 
 // The loader passes the program's own arguments.
-__attribute__((constructor)) void refuse_another_mpi(int, char** words, char**) {
-  const char* here = loaded();
-  if (!built_for || !here || std::strcmp(here, built_for) == 0) return;
-  complain(std::string("the program uses ") + here + ", this monitor was built for " + built_for +
-           "; the program runs unmonitored");
-  setenv("LD_PRELOAD", without_this_library(std::getenv("LD_PRELOAD")).c_str(), 1);
-  execv("/proc/self/exe", words);
+__attribute__((constructor)) void look_at_program(int, char** words, char**) {
+  words_of_program = words;
+  if (dlsym(RTLD_DEFAULT, "PMPI_Init")) refuse_another_mpi(RTLD_DEFAULT);
 }
 
 }  // namespace
+
+void refuse_another_mpi(void* library) {
+  const char* here = family_of(library, dlsym(library, "PMPI_Init"));
+  if (!built_for || std::strcmp(here, built_for) == 0) return;
+  complain(std::string("the program uses ") + here + ", this monitor was built for " + built_for +
+           "; the program runs unmonitored");
+  setenv("LD_PRELOAD", without_this_library(std::getenv("LD_PRELOAD")).c_str(), 1);
+  execv("/proc/self/exe", words_of_program);
+}
 
 }  // namespace scope

@@ -37,9 +37,10 @@ Table table(const char* name, u4 rows, Row*& where) {
   return {name, Row::columns, sizeof(Row), rows, reinterpret_cast<void**>(&where)};
 }
 
-std::vector<Table> layout(const Options& options, int ranks) {
+std::vector<Table> layout(const Options& options, const Identity& identity) {
   profile.call_rows = static_cast<u4>(options.rows);
-  profile.partner_rows = std::min(static_cast<u4>(ranks) + 1, partner_capacity);
+  profile.partner_rows = std::min(static_cast<u4>(identity.ranks) + 1, partner_capacity);
+  profile.place_rows = identity.python ? most_places : 1;
   profile.event_rows = options.trace_s > 0 ? static_cast<u4>(options.trace_rows) : 1;
   std::vector<Table> tables = {
       table("process", 1, profile.process),
@@ -48,6 +49,7 @@ std::vector<Table> layout(const Options& options, int ranks) {
       table("partners", profile.partner_rows, profile.partners),
       table("sites", site_capacity, profile.sites),
       table("modules", module_capacity, profile.modules),
+      table("places", profile.place_rows, profile.places),
       table("timeline", timeline_capacity, profile.timeline),
       table("regions", region_capacity, profile.regions),
       table("events", profile.event_rows, profile.events),
@@ -105,7 +107,10 @@ std::string header(const Options& options, const Identity& identity, const std::
        << "\nthread_level " << identity.thread_level << "\ninterval_s " << options.interval_s << "\ntrace "
        << options.trace_start_s << ':' << options.trace_s << "\ndepth " << options.depth << "\ntick_rate_hz "
        << identity.tick_rate_hz << '\n';
-  if (!identity.other_tool.empty()) text << "other_tool " << identity.other_tool << '\n';
+  if (const Tools& tools = identity.tools; !tools.file.empty()) {
+    text << "other_tool " << tools.file << '\n';
+    if (!tools.hidden.empty()) text << "hidden_routines" << tools.hidden << '\n';
+  }
   if (const std::string job = job_name(); !job.empty()) text << "job " << job << '\n';
   text << "routines";
   for (int i = 1; i < routine_count; ++i) text << " MPI_" << routine_names[i];
@@ -136,7 +141,7 @@ bool refuse(const std::string& path, int error) {
 }  // namespace
 
 bool open_profile(const Options& options, const Identity& identity) {
-  const std::vector<Table> tables = layout(options, identity.ranks);
+  const std::vector<Table> tables = layout(options, identity);
   const std::size_t bytes =
       (tables.back().offset + tables.back().stride * tables.back().rows + page - 1) / page * page;
   std::string path;

@@ -6,6 +6,7 @@
 
 #include "options.hpp"
 #include "tables.hpp"
+#include "tools.hpp"
 
 namespace scope {
 
@@ -14,6 +15,7 @@ inline constexpr u4 wait_capacity = 1024;
 inline constexpr u4 partner_capacity = 8192;
 inline constexpr u4 site_capacity = 1024;
 inline constexpr u4 module_capacity = 256;
+inline constexpr u4 most_places = 1024;
 inline constexpr u4 timeline_capacity = 1024;
 inline constexpr u4 region_capacity = 64;
 
@@ -26,11 +28,13 @@ struct Profile {
   PartnerRow* partners = nullptr;
   SiteRow* sites = nullptr;
   ModuleRow* modules = nullptr;
+  PlaceRow* places = nullptr;
   TimelineRow* timeline = nullptr;
   RegionRow* regions = nullptr;
   EventRow* events = nullptr;
   u4 call_rows = 0;
   u4 partner_rows = 0;
+  u4 place_rows = 0;
   u4 event_rows = 0;
 };
 inline Profile profile;
@@ -44,7 +48,8 @@ struct Identity {
   int mpi_subversion;
   const char* thread_level;
   double tick_rate_hz;
-  std::string other_tool;  // empty: none
+  Tools tools;
+  bool python;  // its lines are call sites
 };
 
 // Creates the file and `profile`; returns false, with a line on stderr, on failure.

@@ -5,6 +5,7 @@
 
 #include "communicators.hpp"
 #include "profile.hpp"
+#include "python.hpp"
 #include "requests.hpp"
 #include "routines.hpp"
 #include "timer/timer.hpp"
@@ -49,6 +50,8 @@ class Call {
     if (thread.fortran_caller) [[unlikely]]
       caller_ = thread.fortran_caller;
     if (level_ == 1) {
+      if (in_python) [[unlikely]]
+        caller_ = caller_in_python(caller_);
       begin_ = ticks_now();
       profile.process->in_since_tick = begin_;
       profile.process->in_routine = routine;

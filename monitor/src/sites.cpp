@@ -9,6 +9,7 @@
 
 #include "handles.hpp"
 #include "profile.hpp"
+#include "python.hpp"
 
 namespace scope {
 
@@ -74,7 +75,10 @@ void note_modules() {
 u4 site_of(const void* caller, int depth) {
   if (depth == 0) return no_site;
   Walk walk{.caller = caller, .limit = depth};
-  if (depth > 1) _Unwind_Backtrace(step, &walk);
+  if (is_place(caller))
+    walk.count = frames_in_python(walk.frames);
+  else if (depth > 1)
+    _Unwind_Backtrace(step, &walk);
   if (walk.count == 0) walk.frames[walk.count++] = reinterpret_cast<u8>(caller);
   u8 hash = 0;
   for (int i = 0; i < walk.count; ++i) hash = mixed(hash + walk.frames[i]);
@@ -86,7 +90,7 @@ u4 site_of(const void* caller, int depth) {
     std::memcpy(row.frames, walk.frames, sizeof row.frames);
     row.depth = static_cast<u4>(walk.count);
     row.used = 1;
-    if (!known(walk.frames[0])) note_modules();  // loaded since the last look
+    if (!is_place(caller) && !known(walk.frames[0])) note_modules();  // loaded since the last look
     return place;
   }
   ++profile.process->lost_sites;

@@ -92,6 +92,14 @@ struct ModuleRow {
   static constexpr std::string_view columns = "used:u4 pad:u4 begin:u8 end:u8 bias:u8 path:s256";
 };
 
+// A line of an interpreted program.
+struct PlaceRow {
+  u4 used, line;
+  char function[64];
+  char file[path_capacity];
+  static constexpr std::string_view columns = "used:u4 line:u4 function:s64 file:s256";
+};
+
 struct TimelineRow {
   u4 used, pad;
   u8 begin_tick, end_tick, mpi_ticks, calls, sent_bytes, received_bytes;
@@ -148,7 +156,7 @@ template <typename... Rows>
 constexpr bool described() {
   return ((width_of(Rows::columns) == sizeof(Rows)) && ...);
 }
-static_assert(described<ProcessRow, CallRow, WaitRow, PartnerRow, SiteRow, ModuleRow, TimelineRow, RegionRow,
-                        EventRow>());
+static_assert(described<ProcessRow, CallRow, WaitRow, PartnerRow, SiteRow, ModuleRow, PlaceRow, TimelineRow,
+                        RegionRow, EventRow>());
 
 }  // namespace scope

@@ -14,28 +14,46 @@ from scope.cli import streams
 if TYPE_CHECKING:
     from typer import Typer
 
-COMMANDS = {
-    "run": "measure this machine or cluster, explain the findings, write a report",
-    "show": "print the results of a run",
-    "report": "write the report of a run as one offline HTML page",
-    "compare": "compare two runs case by case",
-    "predict": "predict an algorithm on more processes, with the measured error of such predictions",
-    "tune": "search the settings of LINPACK (HPL): predict all, measure a few, keep a record",
-    "reproduce": "repeat a published experiment at a size that fits, beside the published figures",
-    "analyze": "derive statistics, models, findings and report of a run again, without MPI",
-    "list": "list the benchmarks",
-    "describe": "explain one benchmark: what it measures, how, and its parameters",
-    "build": "compile the native program for an MPI",
-    "doctor": "check what this machine has and lacks for measuring",
-    "lab": "emulate a cluster on this machine with network namespaces",
-    "topology": "discover how the hosts of a cluster are connected, by measurement",
-    "monitor": "run any MPI program under the monitor and show where its time goes",
-    "export": "write profiles of monitored runs in the formats of other programs",
-    "import": "import a profile that another tool (mpiP) made",
-    "campaign": "run a program over parameters, process counts and placements, and analyse all runs",
-    "placement": "measure what it costs a program that its processes share a node",
-    "soak": "repeat a program for hours; count errors, drift and memory leaks",
+GROUPS = {
+    "measure": {
+        "run": "measure this machine or cluster, explain the findings, write a report",
+        "tune": "search the settings of LINPACK (HPL): predict all, measure a few, keep a record",
+        "reproduce": "repeat a published experiment at a size that fits, beside the published figures",
+    },
+    "read": {
+        "runs": "list, open and remove runs",
+        "show": "print the results of a run",
+        "report": "write the report of a run as one offline HTML page",
+        "compare": "compare two runs case by case",
+        "predict": "predict an algorithm on more processes, with the measured error of such predictions",
+        "analyze": "derive statistics, models, findings and report of a run again, without MPI",
+    },
+    "your program": {
+        "monitor": "run any MPI program under the monitor and show where its time goes",
+        "campaign": "run a program over parameters, process counts and placements, and analyse all runs",
+        "placement": "measure what it costs a program that its processes share a node",
+        "soak": "repeat a program for hours; count errors, drift and memory leaks",
+        "export": "write profiles of monitored runs in the formats of other programs",
+        "import": "import a profile that another tool (mpiP) made",
+    },
+    "cluster": {
+        "topology": "discover how the hosts of a cluster are connected, by measurement",
+        "lab": "emulate a cluster on this machine with network namespaces",
+    },
+    "maintain": {
+        "doctor": "check what this machine has and lacks for measuring",
+        "build": "compile the native program for an MPI",
+        "cache": "list and remove the compiled programs that Scope keeps",
+        "completion": "print the completion of commands and options for a shell",
+        "manual": "print the manual page",
+        "list": "list the benchmarks",
+        "describe": "explain one benchmark: what it measures, how, and its parameters",
+    },
 }
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+
+BARE = {"runs": ["list"], "cache": ["list"]}
+"""The arguments of a command without any, where that is no question for help."""
 
 EXAMPLES = """\
 examples:
@@ -51,11 +69,15 @@ examples:
 def help_text() -> str:
     """Return the text of `scope --help`."""
     width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    commands = "\n".join(
+        f"\n{heading}\n" + "\n".join(f"  {name:<{width}}  {summary}" for name, summary in group.items())
+        for heading, group in GROUPS.items()
+    )
     return (
         "usage: scope COMMAND [OPTIONS]\n\n"
         "Measures a cluster layer by layer and says where performance is lost, and why.\n\n"
-        f"commands (details: scope COMMAND --help):\n{commands}\n\n"
+        "Details of a command: scope help COMMAND\n"
+        f"{commands}\n\n"
         "Every command takes --lab NAME to run on the first host of an emulated cluster (scope lab list).\n\n"
         f"{EXAMPLES}"
     )
@@ -83,6 +105,8 @@ def main() -> None:
 
 def answer(arguments: list[str]) -> int:
     """Carry out a whole command line and return its exit code."""
+    if arguments[:1] == ["help"] and arguments[1:]:
+        arguments = [*arguments[1:], "--help"]
     if not arguments or arguments[0] in ("--help", "-h", "help"):
         print(help_text(), end="")
         return 0
@@ -160,7 +184,7 @@ def dispatch(name: str, arguments: list[str]) -> int:
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
     logging.getLogger("scope").setLevel(logging.INFO)
     try:
-        application(name)(arguments, prog_name=f"scope {name}", standalone_mode=True)
+        application(name)(arguments or BARE.get(name, []), prog_name=f"scope {name}", standalone_mode=True)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
     except ScopeError as problem:
@@ -183,12 +207,16 @@ def application(name: str) -> Typer:
 
     import typer
 
-    made = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    from scope.cli.help import CONTEXT, GroupedOptions
+
+    made = typer.Typer(
+        context_settings=CONTEXT, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+    )
     # A keyword of Python cannot name a module: `import` is in import_.py.
     module = importlib.import_module(f"scope.cli.{name}{'_' if keyword.iskeyword(name) else ''}")
     # A command with subcommands lists them; any other is one function.
     for word, function in getattr(module, "COMMANDS", {name: getattr(module, "command", None)}).items():
-        made.command(word)(function)
+        made.command(word, cls=GroupedOptions, context_settings=CONTEXT)(function)
     return made
 
 

@@ -74,5 +74,5 @@ def _no_profile(words: list[str], code: int) -> str:
     ended = f" (exit code {code})" if code else ""
     return (
         f"no process of `{' '.join(words)}` left a profile{ended}: it did not call MPI_Init, its MPI is linked"
-        " statically, or its launcher does not forward LD_PRELOAD"
+        " statically, its launcher does not forward LD_PRELOAD, or the command sets LD_PRELOAD itself"
     )

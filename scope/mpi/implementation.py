@@ -22,6 +22,8 @@ class Conditions:
     shared_kernel: bool = False
     """The hosts are emulated: they share a kernel and its processors, and only TCP keeps them apart."""
     one_host: bool = True
+    fabric: bool = True
+    """Whether messages may take an adapter that libfabric or UCX drives."""
     interface: str | None = None
     """The network interface that carries the messages; None leaves the choice to the library."""
 
@@ -40,6 +42,11 @@ class MpiFamily(Protocol):
     """Names under which programs ask for the library."""
     process_manager: str
     """The process management interface that srun must offer."""
+    shared_memory: tuple[str, ...]
+    """Patterns of the names of its files below /dev/shm."""
+    session: str
+    """Session directory of a launcher among the temporary files, with {host}, {user} and {launcher} (its process);
+    empty where it has none, or is told where to have it."""
 
     def environment(self, conditions: Conditions) -> dict[str, str]:
         """Return the variables that every rank needs under these conditions."""

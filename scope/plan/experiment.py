@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -131,6 +132,17 @@ class Experiment(Asked):
     launcher: LauncherSettings = LauncherSettings()
     case: list[Selection] = []
     """Cases instead of the module's."""
+
+    @property
+    def title(self) -> str:
+        """Return the name asked for, else what is measured, such as `mpi.latency-and-2-more`."""
+        if self.name is not None:
+            return self.name
+        asked = list(dict.fromkeys([case.benchmark for case in self.case] or self.only))
+        first = re.sub(r"[^A-Za-z0-9._-]", "", asked[0])[:60].strip("._-") if asked else ""
+        if not first:
+            return self.module
+        return f"{first}-and-{len(asked) - 1}-more" if len(asked) > 1 else first
 
 
 def resolve(file: Path | None, options: dict[str, Any]) -> Experiment:

@@ -68,7 +68,7 @@ def merge(folder: Path) -> Merged:
         events=sum(len(one.tables["events"]) for one in profiles),
         late=late(gather(profiles)) if any(len(one.tables["events"]) for one in profiles) else None,
         other_tools=sorted({one.header.other_tool for one in profiles} - {""}),
-        warnings=[*_warnings(processes, missing, job.ranks), *job.warnings],
+        warnings=[*_warnings(processes, missing, job.ranks), *_hidden(profiles), *job.warnings],
     )
 
 
@@ -142,6 +142,19 @@ def _regions(profiles: Sequence[Profile]) -> list[Region]:
             most_rank=max(rows, key=lambda row: row[1])[3],
         )
         for number, rows in sorted(found.items())
+    ]
+
+
+def _hidden(profiles: Sequence[Profile]) -> list[str]:
+    """Say which routines another tool takes before the monitor."""
+    taken = {(one.header.other_tool, name) for one in profiles for name in one.header.hidden_routines}
+    by_tool: dict[str, list[str]] = defaultdict(list)
+    for tool, name in sorted(taken):
+        by_tool[tool].append(name)
+    return [
+        f"{tool} gets the calls of {', '.join(names[:8])}{', ...' if len(names) > 8 else ''} before the monitor:"
+        " those that it does not pass on as MPI_ are not counted"
+        for tool, names in by_tool.items()
     ]
 
 

@@ -91,6 +91,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "sites": {"used": "u4", "depth": "u4", "frames": "u8[8]"},
     "modules": {"used": "u4", "begin": "u8", "end": "u8", "bias": "u8", "path": "s256"},
+    "places": {"used": "u4", "line": "u4", "function": "s64", "file": "s256"},
     "timeline": {
         "used": "u4",
         **dict.fromkeys(("begin_tick", "end_tick", "mpi_ticks", "calls", "sent_bytes", "received_bytes"), "u8"),
@@ -113,6 +114,9 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
 }
 """The columns that this version knows; those that a file lacks are zero, those that it has besides are kept."""
+
+NUMBERED = ("sites", "places")
+"""Tables whose rows others point to by their number: those before the last one in use stay where they are."""
 
 _TABLE = re.compile(r"table (\w+) offset (\d+) rows (\d+) stride (\d+) columns (.+)")
 _COLUMN = re.compile(r"(\w+):(u4|u8|i4|i8|f8|s)(?:\[?(\d+)\]?)?")
@@ -154,6 +158,8 @@ class Header:
     """By number, from 0; number 0 is "none"."""
     other_tool: str
     """The path of another tool between program and MPI; empty where there is none."""
+    hidden_routines: tuple[str, ...]
+    """Routines whose calls that tool gets before the monitor."""
     job: str
     """Distinguishes the launches under one command; empty where unknown."""
 
@@ -165,7 +171,7 @@ class Profile:
     path: Path
     header: Header
     tables: Mapping[str, Rows]
-    """Every table of `COLUMNS`, and any other of the file: the rows in use; of `sites` all up to the last."""
+    """Each table of `COLUMNS` and any other of the file: the rows in use; of `NUMBERED` all up to the last."""
     warnings: tuple[str, ...]
     """Defects of a file that could nevertheless be read."""
 
@@ -286,6 +292,7 @@ def _header(path: Path, words: Mapping[str, str]) -> Header:
             tick_rate_hz=_positive(float(words["tick_rate_hz"])),
             routines=_routines(words["routines"].split()),
             other_tool=words.get("other_tool", ""),
+            hidden_routines=tuple(words.get("hidden_routines", "").split()),
             job=words.get("job", ""),
         )
     except KeyError as error:
@@ -392,8 +399,7 @@ def _written(file: int, begin: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _in_use(name: str, raw: Rows) -> Rows:
     """Return a copy of the rows in use with every known column, in the byte order of this machine."""
-    if name == "sites" and "used" in (raw.dtype.names or ()):
-        # Other tables point to these by their number: those before the last one in use stay where they are.
+    if name in NUMBERED and "used" in (raw.dtype.names or ()):
         raw = raw[: int(np.flatnonzero(raw["used"]).max(initial=-1)) + 1]
     elif name != "process" and "used" in (raw.dtype.names or ()):
         raw = raw[raw["used"] != 0]

@@ -1,4 +1,7 @@
-"""Call sites: the same place in a program has another address in every process, and a name in its symbols."""
+"""Call sites: the same place in a program has another address in every process, and a name in its symbols.
+
+A program in Python has the places themselves.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,15 @@ from numpy.typing import NDArray
 from scope.profiles.profile import NOWHERE, Profile
 from scope.profiles.records import Site
 
-Frame = tuple[str, int]
-"""A place in a program: the path of the module, and the address as its symbols count it."""
+Frame = tuple[str, int, str]
+"""A place in a program: the path of the module and the address as its symbols count it, or the path of the source,
+the line and the function."""
 
 Addresses = NDArray[np.uint64]
 
 _PATIENCE_S = 30
+_PLACE = 1 << 63
+"""Of an address: the rest is a row of the table of places. No address of a program has this bit."""
 
 
 class Sites:
@@ -36,11 +42,17 @@ class Sites:
         ends = modules["end"].astype(np.uint64)
         biases = modules["bias"].astype(np.uint64)
         paths = [bytes(path).decode(errors="replace") for path in modules["path"]]
+        places = [_place_of(row) for row in profile.tables["places"]]
         found = np.full(len(rows), -1, np.int64)
         for index, row in enumerate(rows):
             if row["used"]:
                 addresses = row["frames"][: int(row["depth"])]
-                frames = tuple(_frame(int(one), begins, ends, biases, paths) for one in addresses)
+                frames = tuple(
+                    _frame_of_place(int(one), places)
+                    if int(one) & _PLACE
+                    else _frame(int(one), begins, ends, biases, paths)
+                    for one in addresses
+                )
                 found[index] = self.numbers.setdefault(frames, len(self.numbers))
         return found
 
@@ -60,19 +72,32 @@ def _frame(address: int, begins: Addresses, ends: Addresses, biases: Addresses, 
     """Say in which module an address lies, and where its file has that place."""
     place = int(np.searchsorted(begins, np.uint64(address), side="right")) - 1
     if place < 0 or address >= int(ends[place]):
-        return "", address
-    return paths[place], address - int(biases[place])
+        return "", address, ""
+    return paths[place], address - int(biases[place]), ""
+
+
+def _place_of(row: np.void) -> Frame:
+    file, function = (bytes(row[name]).decode(errors="replace") for name in ("file", "function"))
+    return file, int(row["line"]), function or "?"
+
+
+def _frame_of_place(address: int, places: Sequence[Frame]) -> Frame:
+    number = address - _PLACE
+    return places[number] if number < len(places) else ("", 0, "?")
 
 
 def _names(frames: Iterable[Frame]) -> dict[Frame, str]:
     by_module: dict[str, list[int]] = defaultdict(list)
-    for path, address in sorted(frames):
-        by_module[path].append(address)
     names: dict[Frame, str] = {}
+    for path, number, function in sorted(frames):
+        if function:
+            names[path, number, function] = f"{function} ({Path(path).name}:{number})"
+        else:
+            by_module[path].append(number)
     for path, addresses in by_module.items():
         known = _symbols(path, addresses)
         for address in addresses:
-            names[path, address] = known.get(address) or f"{Path(path).name or 'unknown'}+{address:#x}"
+            names[path, address, ""] = known.get(address) or f"{Path(path).name or 'unknown'}+{address:#x}"
     return names
 
 
@@ -85,7 +110,12 @@ def _symbols(path: str, addresses: Sequence[int]) -> dict[int, str]:
     asked = "".join(f"{address - 1:#x}\n" for address in addresses)
     try:
         answer = subprocess.run(
-            [tool, "-f", "-C", "-s", "-e", path], input=asked, capture_output=True, text=True, timeout=_PATIENCE_S
+            [tool, "-f", "-C", "-s", "-e", path],
+            input=asked,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE_S,
         )
     except (OSError, subprocess.TimeoutExpired):
         return {}

@@ -28,7 +28,7 @@ def test_show_prints_tables_and_json(golden_run, tmp_path):
     answer = scope(tmp_path, "show", str(golden_run), "mpi.barrier")
     assert (answer.code, answer.errors) == (0, "")
     assert "mpi.barrier" in answer.output
-    assert "us [" in answer.output
+    assert "µs [" in answer.output
     rows = json.loads(scope(tmp_path, "show", str(golden_run), "mpi.barrier", "--json").output)
     assert [row["ranks"] for row in rows] == golden.BARRIER_RANKS
     assert all(row["primary"] for row in rows)

@@ -198,7 +198,7 @@ def test_in_memory_the_better_of_queue_and_attach_stands_under_the_library() -> 
     (ladder,) = build_ladders(measured(known, launches, machine))
     rungs = by_layer(ladder)
     assert ladder.exchange == "stream"
-    assert "protocol cma" in rungs["network"].name
+    assert "CMA" in rungs["network"].name
     assert rungs["mpi"].retained == pytest.approx(0.5, rel=0.02)
 
 

@@ -175,20 +175,6 @@ def test_a_program_of_another_mpi_runs_unmonitored(run: Run, program: str, libra
     assert ended.errors.count("the program runs unmonitored") == 2
 
 
-def test_another_tool_is_named(run: Run, embedded: MpiInstallation, tmp_path: Path) -> None:
-    source, tool = tmp_path / "tool.cpp", tmp_path / "libtool.so"
-    source.write_text(
-        "#include <mpi.h>\n"
-        'extern "C" int MPI_Send(const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm) {\n'
-        "  return PMPI_Send(data, n, type, to, tag, comm);\n}\n"
-    )
-    subprocess.run([embedded.compiler, "-shared", "-fPIC", str(source), "-o", str(tool)], check=True, timeout=60)
-    for order in ("{tool}:{monitor}", "{monitor}:{tool}"):
-        preloaded = order.format(tool=tool, monitor=monitor.build(embedded))
-        ended = run(embedded, 1, "regions", LD_PRELOAD=preloaded)
-        assert ended.profiles[0].header.other_tool == str(tool)
-
-
 def test_programs_without_mpi_run_as_before(mpi: MpiInstallation) -> None:
     ended = subprocess.run(
         ["/bin/sh", "-c", "echo fine"],

@@ -117,3 +117,19 @@ def test_a_wrong_option_is_named_as_the_option() -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"gone\.toml: does not exist"):
         resolve(tmp_path / "gone.toml", {})
+
+
+@pytest.mark.parametrize(
+    ("options", "title"),
+    [
+        ({}, "baseline"),
+        ({"module": "standard"}, "standard"),
+        ({"only": ["mpi.latency"]}, "mpi.latency"),
+        ({"only": ["mpi.*", "node", "network"]}, "mpi-and-2-more"),
+        ({"only": ["*"]}, "baseline"),
+        ({"case": [{"benchmark": "mpi.latency"}, {"benchmark": "mpi.latency"}]}, "mpi.latency"),
+        ({"name": "spring", "only": ["mpi.latency"]}, "spring"),
+    ],
+)
+def test_a_run_is_named_after_what_it_measures(options: dict[str, Any], title: str) -> None:
+    assert resolve(None, options).title == title

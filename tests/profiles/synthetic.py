@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scope.profiles.profile import COLUMNS, HEADER_BYTES, NOWHERE
+from scope.profiles.profile import COLUMNS, HEADER_BYTES, NOWHERE, NUMBERED
 
 RATE_HZ = 1e9
 """Ticks are nanoseconds, which makes figures easy to read."""
@@ -34,11 +34,11 @@ ROUTINES = (
 )
 ROWS = {
     **{"process": 1, "calls": 512, "waits": 128, "partners": 1100, "sites": 128},
-    **{"modules": 32, "timeline": 512, "regions": 16, "events": 512},
+    **{"modules": 32, "places": 32, "timeline": 512, "regions": 16, "events": 512},
 }
 STRIDES = {
     **{"process": 4096, "calls": 512, "waits": 64, "partners": 128, "sites": 128},
-    **{"modules": 512, "timeline": 128, "regions": 64, "events": 128},
+    **{"modules": 512, "places": 512, "timeline": 128, "regions": 64, "events": 128},
 }
 
 
@@ -217,7 +217,7 @@ def contents(process: Process, pid: int = 1000) -> bytes:
             record = np.zeros((), dtype)
             for column, value in row.items():
                 record[column] = value
-            at = start + (index * step if table != "sites" else index) * STRIDES[table]
+            at = start + (index * step if table not in NUMBERED else index) * STRIDES[table]
             data[at : at + dtype.itemsize] = record.tobytes()
     return bytes(data)
 

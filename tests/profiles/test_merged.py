@@ -160,6 +160,18 @@ def test_call_sites_are_one_however_programs_are_loaded(tmp_path: Path) -> None:
     assert [(one.site, one.processes) for one in found.calls] == [(0, 2)]
 
 
+def test_lines_of_python_are_call_sites(tmp_path: Path) -> None:
+    processes = synthetic.processes(2)
+    for one in processes:
+        one.rows["places"] = [{"used": 0}] * one.rank  # another number in every process
+        one.add("places", line=12, function=b"Solver.exchange", file=b"/project/halo.py")
+        one.add("sites", depth=2, frames=[(1 << 63) + one.rank, (1 << 63) + 20, *[0] * 6])
+        one.call("MPI_Send", 1.0, 10, 8, site=0)
+    found = merged.merge(synthetic.write(tmp_path, processes))
+    assert [one.frames for one in found.sites] == [["Solver.exchange (halo.py:12)", "? (:0)"]]
+    assert [(one.site, one.processes) for one in found.calls] == [(0, 2)]
+
+
 def test_the_program_that_took_most_time_is_the_one(tmp_path: Path) -> None:
     long, short = synthetic.processes(2, wall_s=10.0), synthetic.processes(2, wall_s=1.0)
     for one in short:

@@ -11,7 +11,7 @@ from tests.topology.test_topology_file import GOOD, from_text
 
 def test_the_tree_is_drawn(tmp_path: Path) -> None:
     lines = drawing.text(from_text(tmp_path, GOOD), ascii_only=True).splitlines()
-    assert lines[0].startswith("lan: local join, 11.9 MB/s, 41.0 us")
+    assert lines[0].startswith("lan: local join, 11.9 MB/s, 41.0 µs")
     assert lines[1].startswith("|-- hpc: switch, 11.9 MB/s")
     assert lines[2] == "|   `-- hpc1-2"
     assert lines[3].startswith("`-- giza: bus, 2.40 MB/s shared")

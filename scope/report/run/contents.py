@@ -69,6 +69,12 @@ class Contents:
         names = [name for name in PHASES if name in declared.metric and declared.metric[name].role == "phase"]
         return names if declared.level in PROGRAM_LEVELS and len(names) > 1 else []
 
+    def has_default_problem(self, one: Summary) -> bool:
+        """Return whether a case computes what its benchmark does by default: double precision, uniform keys."""
+        defaults = self.catalog.defaults(one.benchmark)
+        problem = self.catalog.of_role(one.benchmark, one.parameters, "problem")
+        return all(defaults.get(name) == value for name, value in problem.items())
+
     def _is_result(self, one: Summary) -> bool:
         declared = self.catalog.metric(one.benchmark, one.metric)
         role = declared.role if declared else "result"

@@ -180,8 +180,9 @@ Declaration declaration(const Row& row) {
   // The call takes the whole vector that is scattered afterwards.
   made.routines = collective_routines(
       row.calls, row.result == Result::my_block ? Binding::Bytes::total : Binding::Bytes::per_block);
-  made.parameters = {message_parameter(row.message),
-                     problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints")};
+  made.parameters = {
+      message_parameter(row.message),
+      problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints").worded(",logical or")};
   if (row.result == Result::all_on_root) made.parameters.push_back(root_parameter());
   if (row.takes_blocks) made.parameters.push_back(block_parameter());
   made.parameters.push_back(call_parameter());
