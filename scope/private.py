@@ -11,7 +11,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,6 +20,8 @@ from scope.names import refuse_odd_name
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 YOUNG_S = 60.0
+HELD = "held"
+"""An empty file in a temporary folder whose owner has held it."""
 
 
 def private_folder(folder: Path) -> Path:
@@ -39,17 +41,22 @@ def private_folder(folder: Path) -> Path:
 
 
 @contextmanager
-def temporary_folder(purpose: str) -> Iterator[Path]:
+def temporary_folder(purpose: str, cleared: Callable[[Path], bool] | None = None) -> Iterator[Path]:
     """Yield a private folder `scope-PURPOSE-*` among the temporary files; it is removed at the end.
 
-    Those of processes that were killed are removed first.
+    Those of processes that were killed are removed first. `cleared` removes what else a folder stands for, and
+    returns whether nothing of it is left; otherwise the folder is kept for the next one who comes.
     """
     prefix = f"scope-{purpose}-"
-    _remove_leftovers(Path(tempfile.gettempdir()), prefix)
-    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        with _held(folder):
+    _remove_leftovers(Path(tempfile.gettempdir()), prefix, cleared)
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    with _held(folder):
+        try:
+            with suppress(OSError):  # a full disk
+                (folder / HELD).touch()
             yield folder
+        finally:
+            _remove(folder, cleared)
 
 
 def refuse_shared(folder: Path) -> None:
@@ -95,10 +102,10 @@ def remove_below(parent: Path, name: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove_leftovers(parent: Path, prefix: str) -> None:
+def _remove_leftovers(parent: Path, prefix: str, cleared: Callable[[Path], bool] | None) -> None:
     """Remove such folders of this user that no process holds, or names in its environment or command.
 
-    Young ones are left: between making a folder and holding it their owner is defenceless.
+    Young ones that were never held are left: between making a folder and holding it their owner is defenceless.
     """
     mine = [folder for folder in parent.glob(f"{prefix}*") if _is_leftover(folder)]
     if not mine:
@@ -107,17 +114,22 @@ def _remove_leftovers(parent: Path, prefix: str) -> None:
     for folder in mine:
         with suppress(FileNotFoundError), _held(folder) as free:  # its owner may remove it at any time
             if free and os.fsencode(folder) not in named:
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder, cleared)
+
+
+def _remove(folder: Path, cleared: Callable[[Path], bool] | None) -> None:
+    if cleared is None or cleared(folder):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_leftover(folder: Path) -> bool:
-    """Say whether a folder is as `temporary_folder` makes it, and not young."""
+    """Say whether a folder is as `temporary_folder` makes it, and was held once or is not young."""
     try:
         found = folder.lstat()
     except OSError:
         return False
     private = found.st_mode == stat.S_IFDIR | stat.S_IRWXU and found.st_uid == os.getuid()
-    return private and time.time() - found.st_mtime > YOUNG_S
+    return private and ((folder / HELD).exists() or time.time() - found.st_mtime > YOUNG_S)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The environment variables of one launch, among them where its launcher keeps temporary files.
+"""The environment of one launch: its variables, its launcher's temporary files, the memory that its ranks share.
 
 Open MPI 5 names its session directory after the launcher's process number alone. A launch that was killed leaves
 one behind, and the next launcher with that number (numbers are reused, and labs count their own) fails to start.
@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from scope.launch import leftovers
 from scope.private import temporary_folder
 
 SESSION = "PRTE_MCA_prte_local_tmpdir_base"
@@ -18,13 +19,11 @@ SESSION = "PRTE_MCA_prte_local_tmpdir_base"
 
 @contextmanager
 def launch_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Yield this process's variables with those of a launch; the launcher's files are removed at the end.
+    """Yield this process's variables with those of a launch; what its processes leave is removed at the end.
 
-    A session directory chosen by the user is kept.
+    What killed launches left is removed first. A session directory chosen by the user is kept.
     """
     given = {**os.environ, **environment}
-    if any(name.startswith("PRTE_MCA_prte_") and name.endswith("tmpdir_base") for name in given):
-        yield given
-        return
-    with temporary_folder("launch") as folder:
-        yield {SESSION: str(folder), **given}
+    chosen = any(name.startswith("PRTE_MCA_prte_") and name.endswith("tmpdir_base") for name in given)
+    with temporary_folder("launch", leftovers.removed) as folder, leftovers.listed(folder):
+        yield given if chosen else {SESSION: str(folder), **given}

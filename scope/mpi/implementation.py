@@ -40,6 +40,11 @@ class MpiFamily(Protocol):
     """Names under which programs ask for the library."""
     process_manager: str
     """The process management interface that srun must offer."""
+    shared_memory: tuple[str, ...]
+    """Patterns of the names of its files below /dev/shm."""
+    session: str
+    """Session directory of a launcher among the temporary files, with {host}, {user} and {launcher} (its process);
+    empty where it has none, or is told where to have it."""
 
     def environment(self, conditions: Conditions) -> dict[str, str]:
         """Return the variables that every rank needs under these conditions."""

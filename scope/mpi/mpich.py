@@ -23,6 +23,8 @@ class MpichFamily:
     name = "mpich"
     sonames: tuple[str, ...] = ("libmpi.so.12", "libmpich.so.12")
     process_manager = "pmi2"
+    shared_memory: tuple[str, ...] = ("mpich_sh*", "ucx_shm_posix_*", "Intel_MPI_*", "psm*_shm.*")
+    session = ""
 
     def environment(self, conditions: Conditions) -> dict[str, str]:
         """Return the control variables of a program."""

@@ -13,6 +13,14 @@ class OpenMpiFamily:
     name = "openmpi"
     sonames: tuple[str, ...] = ("libmpi.so.40", "libmpi.so.20")
     process_manager = "pmix"
+    shared_memory: tuple[str, ...] = (
+        "sm_segment.*",
+        "vader_segment.*",
+        "osc_*.*",
+        "ucx_shm_posix_*",
+        "psm*_shm.*",
+    )
+    session = "ompi.{host}.{user}/pid.{launcher}"  # of version 4
 
     def environment(self, conditions: Conditions) -> dict[str, str]:
         """Return the MCA parameters of a program."""

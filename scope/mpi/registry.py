@@ -12,6 +12,10 @@ from scope.mpi.openmpi import OPEN_MPI, OPEN_MPI_FAMILY
 IMPLEMENTATIONS = (OPEN_MPI, INTEL_MPI, MVAPICH, MPICH)
 """Derivatives of MPICH define its macros too and come before it."""
 FAMILIES: tuple[MpiFamily, ...] = (OPEN_MPI_FAMILY, MPICH_FAMILY)
+SHARED_MEMORY = tuple(sorted({pattern for family in FAMILIES for pattern in family.shared_memory}))
+"""Patterns of the names of all their files below /dev/shm."""
+SESSIONS = tuple(family.session for family in FAMILIES if family.session)
+"""Session directories of their launchers, see `MpiFamily.session`."""
 UNKNOWN = "unknown"
 
 

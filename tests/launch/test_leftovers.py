@@ -1,0 +1,98 @@
+"""Shared memory and temporary files of launches that were killed with all their processes are removed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from scope.build import native
+from scope.launch import leftovers
+from scope.launch.launch_environment import launch_environment
+from scope.machine.machine import NativeBuild
+from scope.plan.plan import Launch
+from scope.rundirectory import RunDirectory
+from tests.cli.scope_command import SCOPE, wait_until
+from tests.installed_mpi import NAMES, installed
+from tests.launch.conftest import Trial
+
+LONG = ["--case", "mpi.latency message_bytes=64Mi", "--launches", "1", "--budget", "600", "--precision", "1e-9"]
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for temporary files with a short path, unlike `tmp_path`: launchers make sockets below it."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        monkeypatch.setenv("TMPDIR", name)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        yield Path(name)
+
+
+@pytest.fixture
+def foreign() -> Iterator[Path]:
+    """A file of another program of this user, named like an MPI's shared memory."""
+    path = leftovers.MEMORY / f"sm_segment.foreign.{os.getpid()}"
+    path.write_bytes(bytes(4096))
+    yield path
+    path.unlink(missing_ok=True)
+
+
+def listed(temporary: Path) -> list[Path]:
+    """Return the shared memory that the launches of now have listed."""
+    lines: list[str] = []
+    for file in temporary.glob(f"scope-launch-*/{leftovers.LIST}"):
+        with suppress(OSError):  # the launch has ended
+            lines += file.read_text().splitlines()
+    return [path for line in lines if (path := Path(line.split()[0])).is_relative_to(leftovers.MEMORY)]
+
+
+def kill(processes: list[psutil.Process]) -> None:
+    for process in processes:
+        with suppress(psutil.Error):
+            process.kill()
+
+
+def test_the_next_launch_removes_what_a_killed_run_left(
+    embedded_build: NativeBuild, temporary: Path, foreign: Path, tmp_path: Path
+) -> None:
+    words = [str(SCOPE), "run", "--mpi", "embedded", *LONG, "-o", "run"]
+    run = psutil.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: bool(listed(temporary)) and (tmp_path / "run" / "samples.jsonl").exists())
+        shared = listed(temporary)
+    finally:
+        processes = [run, *run.children(recursive=True)]
+        kill(processes)
+    psutil.wait_procs(processes, timeout=10)
+    assert any(path.exists() for path in shared), "nothing was left"
+    with launch_environment({}):
+        assert not any(path.exists() for path in shared)
+        assert len(list(temporary.iterdir())) == 1, "of this launch"
+    assert list(temporary.iterdir()) == []
+    assert foreign.exists()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "mpich-debian"])  # it unlinks at once
+def test_a_killed_launcher_leaves_nothing(name: str, folder: RunDirectory, temporary: Path, foreign: Path) -> None:
+    trial = Trial(native.build(installed(name)), folder)
+    shared: list[Path] = []
+
+    def harm(launch: Launch, attempt: int) -> None:
+        if attempt == 1:
+            trial.wait_for(launch, attempt, 0, 0)
+            wait_until(lambda: bool(listed(temporary)))
+            shared.extend(listed(temporary))
+            kill(psutil.Process().children(recursive=True))
+
+    trial.harm = harm
+    assert not trial.supervise(trial.endless(trial.plan("mpi.barrier ranks=2"), "mpi.barrier"))
+    assert shared
+    assert not any(path.exists() for path in shared)
+    assert list(temporary.iterdir()) == []
+    assert foreign.exists()
