@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from scope.cli import streams
+from scope.cli import interrupts, streams
 
 COMMANDS = {
     "run": "measure this machine or cluster, explain the findings, write a report",
@@ -65,11 +65,13 @@ TRACE = "SCOPE_TRACE"
 
 def main() -> None:
     """Entry point: `scope COMMAND ...`."""
-    streams.install()
     try:
+        interrupts.install()
+        streams.install()
         code = answer(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130
+    interrupts.end()
     lost = streams.lost_output()
     if lost:
         print(f"scope: standard output: {lost}", file=sys.stderr)
