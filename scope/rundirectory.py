@@ -15,7 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from scope.errors import ScopeError, UsageError
 from scope.format1 import upgrade
-from scope.strict import Strict
+from scope.strict import Strict, Unix
 
 FORMAT = 2
 """Version of the files of a run directory; a reader refuses a higher one."""
@@ -24,6 +24,7 @@ FILES = {
     *("statistics.json", "models.json", "findings.json"),
 }
 """Files of a run directory that nothing else has."""
+UNWRITABLE = "backslashreplace"
 DERIVED = {"statistics.json", "models.json", "findings.json"}
 """Files that are not upgraded from an earlier format but derived anew."""
 
@@ -63,8 +64,8 @@ class Run(Strict):
     name: str
     module: str
     command: list[str]
-    started_unix_s: float
-    finished_unix_s: float | None
+    started_unix_s: Unix
+    finished_unix_s: Unix | None
     status: Literal["running", "finished", "interrupted", "failed"]
     skipped: list[Skipped] = []
     lacks: list[Lack] = []
@@ -175,15 +176,16 @@ def write_text(path: Path, text: str) -> None:
     """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part.
 
     A disk that is full or a folder that cannot be written raises ScopeError and leaves the old file. What is no
-    file, such as /dev/null or a pipe, is written to: root could put a file in its place.
+    file, such as /dev/null or a pipe, is written to: root could put a file in its place. Bytes that are no UTF-8,
+    in names of files, become escapes, which JSON reads back.
     """
     temporary: str | None = None
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8", errors=UNWRITABLE)
             return
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors=UNWRITABLE) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

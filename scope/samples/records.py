@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 from scope.catalog.benchmark import Value
 from scope.plan.case import Batch
 from scope.plan.placement import Placement
-from scope.strict import Strict
+from scope.strict import Strict, Unix
 
 Origin = Literal["measured", "emulated", "simulated"]
 Status = Literal["ok", "failed", "unavailable", "timeout", "crashed"]
@@ -36,7 +36,6 @@ def _measurable(seconds: float) -> float:
 Elapsed = Annotated[float, AfterValidator(_measurable)]
 Moment = Annotated[float, Field(ge=-LONGEST_S, le=LONGEST_S)]
 """Relative to another time of the same repetition."""
-Unix = Annotated[float, Field(ge=0, le=1e11)]
 Rank = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 
