@@ -1,6 +1,6 @@
 # make run   measure this machine and explain what was found
 # make test  set up and run all tests, C++ and Python: one worker starts runs and labs, the other does the rest
-# make check a verdict in two and a half minutes: style, types, imports, and all tests that compile and start nothing
+# make check a verdict in two minutes: style, types, imports, and all tests that compile, start and simulate nothing
 # make clean remove what the others made, runs/ excepted
 
 PYTHON ?= python3
@@ -17,7 +17,7 @@ test: .venv/development .mpi/mpich
 	.venv/bin/pytest -n 2 --dist loadscope $(PYTEST_OPTIONS)
 
 check: .venv/development
-	.venv/bin/pytest -n 2 --dist loadscope -m "not mpi" $(PYTEST_OPTIONS)
+	.venv/bin/pytest -n 2 --dist loadscope -m "not mpi and not simulation" $(PYTEST_OPTIONS)
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from scope.errors import UsageError
 
@@ -28,3 +31,22 @@ def printable(text: str) -> str:
     if not text.isprintable():
         raise ValueError("must have no line breaks or control characters")
     return text
+
+
+def _not_empty(text: str) -> str:
+    if not text:
+        raise ValueError("must not be empty")
+    return text
+
+
+def _passable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("must not have the character U+0000, which ends an argument")
+    return text
+
+
+Argument = Annotated[str, AfterValidator(_passable)]
+"""A word for another program, as it stands."""
+Printable = Annotated[str, AfterValidator(printable)]
+Text = Annotated[Printable, AfterValidator(_not_empty)]
+"""A path, a word or a name for another program."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import tempfile
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -24,7 +26,8 @@ FILES = {
     *("statistics.json", "models.json", "findings.json"),
 }
 """Files of a run directory that nothing else has."""
-UNWRITABLE = "backslashreplace"
+CHECKSUMS = "checksums.sha256"
+"""Of the files of a run that are complete, as `sha256sum -c` reads them."""
 DERIVED = {"statistics.json", "models.json", "findings.json"}
 """Files that are not upgraded from an earlier format but derived anew."""
 
@@ -133,6 +136,11 @@ class RunDirectory:
         return self.launches / f"{launch:04d}-{attempt}"
 
     @property
+    def checksums(self) -> Path:
+        """Checksums of the files that are complete; none in runs of before there were any."""
+        return self.path / CHECKSUMS
+
+    @property
     def job(self) -> Path:
         """What a batch system was given, and what its jobs printed; only of runs that were submitted."""
         return self.path / "job"
@@ -182,10 +190,11 @@ def write_text(path: Path, text: str) -> None:
     temporary: str | None = None
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8", errors=UNWRITABLE)
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
             return
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8", errors=UNWRITABLE) as file:
+        # A command line may have bytes that are no text; JSON spells them as backslashreplace does.
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -194,10 +203,12 @@ def write_text(path: Path, text: str) -> None:
         os.umask(mask)
         Path(temporary).chmod(0o666 & ~mask)
         Path(temporary).replace(path)
-    except OSError as error:
+    except BaseException as error:  # also an interrupt
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
-        raise ScopeError(f"{path}: cannot be written: {error.strerror or error}") from error
+        if isinstance(error, OSError):
+            raise ScopeError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise
 
 
 def write_json(path: Path, value: BaseModel | dict[str, Any] | list[Any]) -> None:
@@ -206,13 +217,49 @@ def write_json(path: Path, value: BaseModel | dict[str, Any] | list[Any]) -> Non
     write_text(path, json.dumps(plain, allow_nan=False, ensure_ascii=False, indent=1) + "\n")
 
 
-def read_text(path: Path) -> str:
-    """Read a file of a run; one that is missing or unreadable raises UsageError naming it."""
+def note_checksums(directory: RunDirectory, files: Iterable[Path]) -> None:
+    """Write the checksums of files that are complete beside those of the others."""
+    sums = _checksums(directory.path)
+    for file in files:
+        sums[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    write_text(directory.checksums, "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())))
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    """Return the checksums of a folder's files by their names; empty where there are none."""
     try:
-        return path.read_text(encoding="utf-8")
+        lines = (folder / CHECKSUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
+def _refuse_changed(path: Path, content: bytes) -> None:
+    """Raise UsageError where a file of a run is not what was written: a flipped bit would change its figures."""
+    written = _checksums(path.parent).get(path.name)
+    if written is None or written == hashlib.sha256(content).hexdigest():
+        return
+    way_out = (
+        f"`scope analyze {path.parent}` derives it anew"
+        if path.name in DERIVED
+        else f"a file that was changed on purpose needs its line in {CHECKSUMS} removed"
+    )
+    raise UsageError(f"{path}: has changed since it was written, by its checksum; {way_out}")
+
+
+def read_text(path: Path) -> str:
+    """Read a file of a run; one that is missing, unreadable or changed raises UsageError naming it."""
+    try:
+        content = path.read_bytes()
+        _refuse_changed(path, content)
+        return content.decode("utf-8").replace("\r\n", "\n")
     except FileNotFoundError as error:
-        hint = "; a run directory has one" if path.name in FILES and path.parent.is_dir() else ""
-        raise UsageError(f"{path}: does not exist{hint}") from error
+        folder, like = path.parent, "must be a run directory, such as runs/latest"
+        if path.name in FILES and not folder.is_dir():
+            raise UsageError(f"{folder}: does not exist; {like}") from error
+        if path.name in FILES and not RunDirectory(folder).run.exists():
+            raise UsageError(f"{folder}: is not a run directory: it has no run.json; {like}") from error
+        raise UsageError(f"{path}: does not exist") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: byte {error.start}: not UTF-8 text") from error
     except OSError as error:
@@ -282,21 +329,21 @@ def refuse_future(where: str, number: object) -> None:
 def explain(error: ValidationError) -> str:
     """Name the first thing that is wrong: `key = value: what is allowed`."""
     first = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in first["loc"]) or "the whole"
+    key = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the whole"
     if first["type"] == "missing":
         return f"{key}: missing"
     if first["type"] == "extra_forbidden":
-        return f"{key} = {_short(first['input'])}: this key is not known"
-    reason = first["msg"].removeprefix("Value error, ")
-    return f"{key} = {_short(first['input'])}: {_lower_first(reason)}"
+        return f"{key} = {shortened(first['input'])}: this key is not known"
+    return f"{key} = {shortened(first['input'])}: {_lower_first(must(first['msg']))}"
 
 
 def must(message: str) -> str:
     """Return a message of pydantic, such as "Input should be ...", in the words of all others: "must be ..."."""
-    return re.sub(r"^(Input|String|Value|List|Tuple) should", "must", message)
+    return re.sub(r"^(Input|String|Value|List|Tuple) should", "must", message.removeprefix("Value error, "))
 
 
-def _short(value: object) -> str:
+def shortened(value: object) -> str:
+    """Return a value as a message quotes it: as JSON of at most 60 characters."""
     text = json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -1,7 +1,7 @@
-"""How a quantity is written for people: engineering units in powers of ten, never ambiguous.
+"""How a quantity is written for people: engineering units, never ambiguous.
 
-Times are ns, us, ms, s; rates kB/s, MB/s, GB/s (10^3, 10^6, 10^9 bytes). Sizes of messages and arrays that are
-whole multiples of 1024 are written in KiB, MiB, GiB, because that is what was chosen; nothing else is.
+Times are ns, µs, ms, s; rates kB/s, MB/s, GB/s (10^3, 10^6, 10^9 bytes); numbers of bytes KiB, MiB, GiB (1024,
+1024^2, 1024^3 bytes), because sizes of messages, arrays and memories are chosen so.
 """
 
 from __future__ import annotations
@@ -9,15 +9,12 @@ from __future__ import annotations
 import math
 import re
 
-_TIME = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")]
+_TIME = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]
 _DECIMAL = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")]
 _BASE = {
     "byte/s": "B/s",
     "bytes/s": "B/s",
     "B/s": "B/s",
-    "bytes": "B",
-    "byte": "B",
-    "B": "B",
     "flop/s": "flop/s",
     "flops": "flop/s",
     "flops/s": "flop/s",
@@ -30,19 +27,23 @@ _BASE = {
     "messages/s": "msg/s",
 }
 _SIZES = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
+BYTES = ("B", "byte", "bytes")
+_BINARY = [*((float(factor), name) for factor, name in _SIZES), (1.0, "B")]
 _COUNTS = {"", "1"}
 _FACTORS = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 SUFFIXES = "Ki, Mi and Gi"
 
 
 def scale(unit: str, magnitude: float) -> tuple[float, str]:
-    """Return (factor, name) of the engineering unit that suits `magnitude`: 3e-6 s gives (1e-6, "us").
+    """Return (factor, name) of the engineering unit that suits `magnitude`: 3e-6 s gives (1e-6, "µs").
 
     A unit that takes no prefix, such as `percent`, comes back with the factor 1.
     """
     size = abs(magnitude)
     if unit == "s":
         steps = _TIME
+    elif unit in BYTES:
+        steps = _BINARY
     elif unit in _BASE:
         base = _BASE[unit]
         steps = [(factor, prefix + base) for factor, prefix in _DECIMAL]
@@ -58,21 +59,23 @@ def scale(unit: str, magnitude: float) -> tuple[float, str]:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """Write a value with three significant digits and its unit: `12.3 us`, `4 cores`; a missing one is a dash."""
+    """Write a value with three significant digits and its unit: `12.3 µs`, `4 cores`; a missing one is a dash."""
     if value is None:
         return "–"
     factor, name = scale(unit, value)
+    if unit in BYTES and value % factor == 0:
+        return _join(str(int(value / factor)), name)
     counted = factor == 1.0 and unit != "s" and unit not in _BASE and value == int(value) and abs(value) < 1e7
     return _join(str(int(value)) if counted else digits(value / factor), name)
 
 
 def signed(value: float, unit: str) -> str:
-    """Write a change with its sign: `+1.43 us`."""
+    """Write a change with its sign: `+1.43 µs`."""
     return ("+" if value > 0 else "") + quantity(value, unit)
 
 
 def interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """Write a value with its interval, all in the value's unit: `12.3 us [12.1, 12.6]`; of 0 in the interval's."""
+    """Write a value with its interval, all in the value's unit: `12.3 µs [12.1, 12.6]`; of 0 in the interval's."""
     if value is None:
         return "–"
     factor, name = scale(unit, value or max(abs(low or 0.0), abs(high or 0.0)))
@@ -142,6 +145,23 @@ def parameter(name: str, value: bool | int | float | str) -> str:
     if name.endswith("_bytes") and isinstance(value, int | float) and not isinstance(value, bool):
         return size(value)
     return str(value)
+
+
+def without_unit(name: str) -> str:
+    """Return the name of a quantity without its unit: `bandwidth_bytes_per_s` is `bandwidth`."""
+    for unit in ("_bytes_per_s", "_flops_per_s", "_per_s", "_bytes", "_s"):
+        name = name.removesuffix(unit)
+    return name
+
+
+def named(metric: str) -> str:
+    """Return the name of a metric in words: `message_rate_per_s` is `message rate`."""
+    return without_unit(metric).replace("_", " ")
+
+
+def grouped(number: int) -> str:
+    """Write a whole number with spaces between thousands where it has five digits or more: `1 048 576`."""
+    return f"{number:,}".replace(",", " ") if abs(number) >= 10_000 else str(number)
 
 
 def _percent(value: float) -> str:

@@ -39,6 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker; let the second worker, which has all other tests, yield to the first."""
+    config.addinivalue_line("markers", "simulation: draws hundreds of runs whose truth is known")
     config.addinivalue_line("markers", "mpi: compiles, or starts ranks, commands, emulated hosts or a browser")
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
         os.nice(5)

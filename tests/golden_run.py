@@ -2,12 +2,12 @@
 
 Its machine has one host of 16 cores. What an analysis must find in it:
 
-- mpi.latency (standard, default transport): t = 0.4 us + n / 10 GB/s up to 16 KiB, then 3 us + n / 12 GB/s:
-  a protocol switch between 16 KiB and 32 KiB that costs 2.05 us at 32 KiB;
-- network.latency over TCP: t = 5 us + n / 1.8 GB/s; mpi.latency over TCP: t = 6.5 us + n / 1.5 GB/s (30 % dearer);
+- mpi.latency (standard, default transport): t = 0.4 µs + n / 10 GB/s up to 16 KiB, then 3 µs + n / 12 GB/s:
+  a protocol switch between 16 KiB and 32 KiB that costs 2.05 µs at 32 KiB;
+- network.latency over TCP: t = 5 µs + n / 1.8 GB/s; mpi.latency over TCP: t = 6.5 µs + n / 1.5 GB/s (30 % dearer);
 - node.stream copy: 40 GB/s in cache (256 KiB), 12 GB/s from memory;
 - mpi.bandwidth: 11 GB/s and 1.6 GB/s (TCP) for long messages;
-- mpi.barrier: 1 us + 50 ns p + 0.4 us ceil(log2 p); mpi.broadcast: that + n / 8 GB/s ceil(log2 p);
+- mpi.barrier: 1 µs + 50 ns p + 0.4 µs ceil(log2 p); mpi.broadcast: that + n / 8 GB/s ceil(log2 p);
 - operation.broadcast delivers 60 % of what the broadcast of the library does;
 - algorithm.matmul_cannon: 1 Gflop/s a core (2 transposed); of the time on 1, 4 and 16 ranks computation has 93,
   80 and 30 %: communication outweighs it on 16;

@@ -49,7 +49,11 @@ def test_old_results_are_replaced_not_trusted(golden_copy: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("run.json", None, "run.json: does not exist"),
+        (
+            "run.json",
+            None,
+            "golden: is not a run directory: it has no run.json; must be a run directory, such as runs/latest",
+        ),
         ("machine.json", None, "machine.json: does not exist"),
         ("benchmarks.json", None, "benchmarks.json: does not exist"),
         ("samples.jsonl", None, "samples.jsonl: does not exist"),

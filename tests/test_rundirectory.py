@@ -1,6 +1,7 @@
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from scope.cli import dispatch
 from scope.errors import ScopeError, UsageError
 from scope.findings.finding import Evidence, Finding
 from scope.models.models import Models
-from scope.rundirectory import RunDirectory, read_json, write_json, write_text
+from scope.rundirectory import RunDirectory, note_checksums, read_json, read_toml, write_json, write_text
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
@@ -32,7 +33,7 @@ def test_nested_models_are_written(tmp_path: Path) -> None:
     [
         ('{"format": 3, "fits": [], "ladders": []}', "format = 3: this version of Scope reads format 1"),
         ('{"format": 2, "fits": []}', "ladders: missing"),
-        ('{"format": 2, "fits": 3, "ladders": []}', "fits = 3: input should be a valid list"),
+        ('{"format": 2, "fits": 3, "ladders": []}', "fits = 3: must be a valid list"),
         ('{"format": 2, "fits": [], "ladders": [], "more": 1}', "more = 1: this key is not known"),
         ('{"format": 2,', "not JSON"),
         ("\xff", "not JSON"),
@@ -70,8 +71,14 @@ def test_names_of_any_bytes_are_written_and_read_back(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"models\.json: does not exist"):
-        read_json(RunDirectory(tmp_path).models, Models)
+    run = RunDirectory(tmp_path)
+    with pytest.raises(UsageError, match=r"is not a run directory: it has no run\.json; must be"):
+        read_json(run.models, Models)
+    with pytest.raises(UsageError, match=r"nosuch: does not exist; must be a run directory"):
+        read_json(RunDirectory(tmp_path / "nosuch").models, Models)
+    run.run.touch()
+    with pytest.raises(UsageError, match=r"models\.json: does not exist$"):
+        read_json(run.models, Models)
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
@@ -97,3 +104,28 @@ def test_what_is_no_file_is_written_to_not_replaced(tmp_path: Path) -> None:
     finally:
         os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_a_changed_file_is_refused_by_its_checksum(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    write_json(run.models, {"format": 2, "fits": [], "ladders": []})
+    run.experiment.write_text("seed = 1\n")
+    note_checksums(run, [run.models])
+    note_checksums(run, [run.experiment])
+    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", run.checksums.name], cwd=tmp_path, check=True)
+    assert read_json(run.models, Models).fits == []
+    run.models.write_text(run.models.read_text().replace("2", "1"))
+    with pytest.raises(
+        UsageError, match=r"models\.json: has changed since it was written.*scope analyze .* derives it"
+    ):
+        read_json(run.models, Models)
+    run.experiment.write_text("seed = 3\n")
+    with pytest.raises(UsageError, match=r"experiment\.toml: has changed.*its line in checksums\.sha256 removed"):
+        read_toml(run.experiment)
+    run.checksums.unlink()
+    assert read_toml(run.experiment) == {"seed": 3}, "runs of before there were checksums"
+
+
+def test_bytes_that_are_no_text_are_kept(tmp_path: Path) -> None:
+    write_json(tmp_path / "run.json", {"command": ["\udce9"]})
+    assert json.loads((tmp_path / "run.json").read_text()) == {"command": ["\udce9"]}

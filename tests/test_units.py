@@ -8,7 +8,7 @@ from scope import units
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
-        (12.3e-6, "s", "12.3 us"),
+        (12.3e-6, "s", "12.3 µs"),
         (0.0, "s", "0 s"),
         (1.2345e-3, "s", "1.23 ms"),
         (85e-9, "s", "85.0 ns"),
@@ -22,11 +22,15 @@ from scope import units
         (2.5e9, "flop/s", "2.50 Gflop/s"),
         (3.21e6, "messages/s", "3.21 Mmsg/s"),
         (3.21e6, "1/s", "3.21 M/s"),
+        (8192.0, "B", "8 KiB"),
+        (1000, "B", "1000 B"),
+        (25.3e9, "B", "23.6 GiB"),
+        (1536, "B", "1.50 KiB"),
         (4.0, "", "4"),
         (12.0, "ticks", "12 ticks"),
         (12.5, "cores", "12.5 cores"),
         (None, "s", "–"),
-        (-2.5e-6, "s", "-2.50 us"),
+        (-2.5e-6, "s", "-2.50 µs"),
     ],
 )
 def test_a_quantity_has_three_digits_and_an_unmistakable_unit(value, unit, text):
@@ -34,10 +38,10 @@ def test_a_quantity_has_three_digits_and_an_unmistakable_unit(value, unit, text)
 
 
 def test_an_interval_is_written_in_the_unit_of_its_value():
-    assert units.interval(12.3e-6, 12.1e-6, 12.6e-6, "s") == "12.3 us [12.1, 12.6]"
+    assert units.interval(12.3e-6, 12.1e-6, 12.6e-6, "s") == "12.3 µs [12.1, 12.6]"
     assert units.interval(1.002e-3, 0.998e-3, 1.01e-3, "s") == "1.00 ms [0.998, 1.01]"
     assert units.interval(1e9, None, None, "bytes/s") == "1.00 GB/s"
-    assert units.interval(0.0, -1.12e8, 1.26e8, "B") == "0 MB [-112, 126]"
+    assert units.interval(0.0, -1.12e8, 1.26e8, "B") == "0 MiB [-107, 120]"
     assert units.interval(0.0, 0.0, 0.0, "s") == "0 s [0, 0]"
     assert units.interval(None, None, None, "s") == "–"
 
@@ -65,7 +69,7 @@ def test_digits_do_not_grow_when_rounding_carries():
 
 
 def test_a_change_has_its_sign():
-    assert [units.signed(value, "s") for value in (1.43e-6, -2e-3, 0.0)] == ["+1.43 us", "-2.00 ms", "0 s"]
+    assert [units.signed(value, "s") for value in (1.43e-6, -2e-3, 0.0)] == ["+1.43 µs", "-2.00 ms", "0 s"]
 
 
 @pytest.mark.parametrize(

@@ -51,12 +51,21 @@ struct Parameter {
   std::int64_t maximum = 0;
   Text choices = "";  // `plain,tuned`, the first is the default; empty for an integer
   Text given_label = "";
+  Text words = "";
 
   constexpr bool is_choice() const { return !choices.empty(); }
   // A label where the name alone is not the common term: n, shift.
-  constexpr Parameter labelled(Text words) const {
+  constexpr Parameter labelled(Text given) const {
     Parameter parameter = *this;
-    parameter.given_label = words;
+    parameter.given_label = given;
+    return parameter;
+  }
+  // What the label of a case says of a value. Of a choice: words for each of them, separated by commas; an empty
+  // one is left out (`,tuned`). Of an integer: words around it (`{} keys`). Without, a label says nothing of a
+  // default, and of other values the parameter's label and the value.
+  constexpr Parameter worded(Text given) const {
+    Parameter parameter = *this;
+    parameter.words = given;
     return parameter;
   }
   std::string label() const;  // `message_bytes`: message size

@@ -259,6 +259,17 @@ void write_step(Json& json, const Step& step) {
   json.end();
 }
 
+// As `split`, but an empty part is kept: the words of a choice of which labels say nothing.
+std::vector<std::string> phrases(std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 void write_parameter(Json& json, const Parameter& parameter) {
   const auto choices = split(parameter.choices, ',');
   json.object();
@@ -278,6 +289,7 @@ void write_parameter(Json& json, const Parameter& parameter) {
   }
   json.member("choices", choices);
   json.member("label", parameter.label());
+  json.member("words", phrases(parameter.words));
   json.member("role", spelling(parameter.role));
   json.member("meaning", parameter.meaning);
   json.end();

@@ -146,7 +146,7 @@ def _ask_header(compiler: Path) -> tuple[str, str, str]:
     except (OSError, subprocess.TimeoutExpired) as error:
         return "", "", f"does not run: {getattr(error, 'strerror', None) or 'no answer'}"
     if answer.returncode != 0:
-        return "", "", f"cannot compile: {_first_line(answer.stderr)}"
+        return "", "", f"cannot compile: {_first_line(answer.stderr) or f'exit code {answer.returncode}'}"
     macros = dict(re.findall(r"^#define (\w+) (.*?)\s*$", answer.stdout, re.MULTILINE))
     return *registry.of_header(macros), ""
 
@@ -182,4 +182,4 @@ def _belongs(launcher: Path, name: str, version: str) -> bool:
 
 def _first_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
-    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "no message")
+    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")

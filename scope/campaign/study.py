@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import re
 import shlex
 import shutil
@@ -26,18 +27,33 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from scope.errors import UsageError
-from scope.names import NAME, printable
+from scope.names import NAME, Argument, Printable, Text
 from scope.plan.experiment import LauncherSettings
 from scope.profiles.program import LAUNCHERS
 from scope.rundirectory import explain, read_toml
-from scope.strict import Strict
+from scope.strict import Asked, Strict
 
-Printable = Annotated[str, AfterValidator(printable)]
-VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-Value = bool | int | float | Printable
+
+def _variable(name: str) -> str:
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is None:
+        raise ValueError("must be the name of a variable: letters, digits and underscores")
+    return name
+
+
+VariableName = Annotated[str, AfterValidator(_variable)]
+
+
+def _single(value: Any) -> Any:
+    """Return a value of a parameter; raises ValueError for a table, a list or a time."""
+    if not isinstance(value, bool | int | float | str) or (isinstance(value, float) and not math.isfinite(value)):
+        raise ValueError("must be a word, a finite number, true or false")
+    return value
+
+
+Value = Annotated[bool | int | float | Printable, BeforeValidator(_single)]
 Placement = Literal["packed", "spread", "free"]
 """Fill hosts one after the other; spread ranks over all hosts; leave it to the launcher."""
 Transport = Literal["default", "tcp"]
@@ -83,13 +99,13 @@ class Planned(Point):
     """From 1."""
 
 
-class Study(Strict):
+class Study(Asked):
     """`study.toml`; unknown keys are refused."""
 
     name: str = Field("study", pattern=f"^{NAME}$")
-    program: list[str] = []
+    program: list[Argument] = []
     """The words of a program whose ranks Scope starts; a string is split as by a shell."""
-    command: list[str] = []
+    command: list[Argument] = []
     """Instead: the words of a command that starts its own ranks."""
     parameters: dict[str, list[Value]] = {}
     ranks: list[int] = [1]
@@ -102,14 +118,14 @@ class Study(Strict):
     """Seed of the random order; None draws one."""
     limit_s: float = Field(3600.0, gt=0, le=30 * 86400)
     """Seconds after which a run is ended and counts as failed."""
-    check: list[str] = []
+    check: list[Argument] = []
     """A command that reads the output of a run and exits with 0 when that is correct."""
     environment: dict[VariableName, Printable] = {}
     monitored: bool = True
     """Without the monitor only elapsed time and processor time are known."""
     interval_s: float = Field(0.1, gt=0, le=3600)
     """Seconds per row of the monitor's time series."""
-    mpi: str | None = None
+    mpi: Text | None = None
     """openmpi, mpich, embedded, a folder of an installation, or an mpicxx."""
     launcher: LauncherSettings = LauncherSettings()
 
@@ -248,7 +264,7 @@ def made(asked: Mapping[str, Any], where: str, changes: Mapping[str, Any] | None
 
 def _explain(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
-    if first["type"] == "value_error":
+    if first["type"] == "value_error" and not first["loc"]:
         return str(first["ctx"]["error"])
     if first["type"] == "extra_forbidden":
         known = list((LauncherSettings if first["loc"][0] == "launcher" else Study).model_fields)

@@ -69,8 +69,23 @@ class Parameter(Strict):
     choices: list[str] = []
     label: str
     """The name for people: `message size`."""
+    words: list[str] = []
+    """What the label of a case says: a phrase for each choice, an empty one where it says nothing; of an integer
+    one phrase around the value, `{} keys`. Without any, a label says nothing of a default."""
     role: Role
     meaning: str
+
+    @model_validator(mode="after")
+    def _has_words_for_every_value(self) -> Self:
+        if not self.words:
+            return self
+        if self.type == "integer":
+            if len(self.words) != 1 or self.words[0].count("{}") != 1:
+                raise ValueError(f"{self.name}: words = {self.words}: must be one phrase with {{}} for the value")
+        elif len(self.words) != len(self.choices) or len(set(self.words)) != len(self.words):
+            allowed = f"a different phrase for each of {', '.join(self.choices)}"
+            raise ValueError(f"{self.name}: words = {self.words}: must be {allowed}")
+        return self
 
 
 class Metric(Strict):

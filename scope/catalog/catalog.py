@@ -171,16 +171,22 @@ class Catalog:
         return {parameter.name: parameter.default for parameter in self[benchmark].parameters}
 
     def described(self, benchmark: str, settings: Settings) -> str:
-        """Return the name of a case without its place: `ping-pong, 1 MiB`; defaults are left out."""
+        """Return the name of a case without its place: `ping-pong, 1 MiB`; see `differences`."""
         return ", ".join([self[benchmark].title, *self.differences(benchmark, settings)])
 
     def differences(self, benchmark: str, settings: Settings) -> list[str]:
-        """Return the sizes of a case, and its other parameters where they differ from the defaults, in words."""
-        return [
+        """Return the parameters of a case in words, in their declared order.
+
+        Defaults are left out, except sizes and choices that the declaration has words for.
+        """
+        phrases = [
             phrase(self[benchmark].parameter.get(name), name, value)
             for name, value in self._ordered(benchmark, settings)
-            if self._is_size(benchmark, name) or not self._is_default(benchmark, name, value)
+            if self._is_size(benchmark, name)
+            or not self._is_default(benchmark, name, value)
+            or self._is_worded_choice(benchmark, name)
         ]
+        return [words for words in phrases if words]
 
     def parameter_label(self, name: str, benchmark: str | None = None) -> str:
         """Return the name of a parameter for people: of one benchmark, or of the first that declares it."""
@@ -211,6 +217,10 @@ class Catalog:
     def _is_size(self, benchmark: str, name: str) -> bool:
         declared = self[benchmark].parameter.get(name)
         return declared is not None and declared.role == "size"
+
+    def _is_worded_choice(self, benchmark: str, name: str) -> bool:
+        declared = self[benchmark].parameter.get(name)
+        return declared is not None and declared.type == "choice" and bool(declared.words)
 
     def _is_default(self, benchmark: str, name: str, value: Value) -> bool:
         declared = self[benchmark].parameter.get(name)
@@ -244,13 +254,24 @@ def chosen(benchmark: Benchmark, wanted: Settings, settings: Settings, free: Ite
 
 
 def phrase(parameter: Parameter | None, name: str, value: Value) -> str:
-    """Return one parameter in words: `1 MiB` for a size in bytes, `window 64`, `mode synchronous`."""
+    """Return one parameter in words: `1 MiB` for a size in bytes, `window 64`, `shared memory`.
+
+    Empty where the declaration says that the choice needs no words.
+    """
     if parameter is None:
         return f"{name.replace('_', ' ')} {value}"
+    if parameter.words and value in parameter.choices:
+        return parameter.words[parameter.choices.index(str(value))]
+    if parameter.words and parameter.type == "integer":
+        return parameter.words[0].format(_written(value))
     if parameter.unit == "B" and not isinstance(value, str):
         words = units.size(value)
         if parameter.role == "size":
             return words
         return f"{parameter.label} {words}" if value else f"default {parameter.label}"
     unit = f" {parameter.unit}" if parameter.unit and parameter.unit != GRID_UNIT else ""
-    return f"{parameter.label} {value}{unit}"
+    return f"{parameter.label} {_written(value)}{unit}"
+
+
+def _written(value: Value) -> str:
+    return units.grouped(value) if isinstance(value, int) else str(value).replace("_", " ")

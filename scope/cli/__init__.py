@@ -7,31 +7,53 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from scope.cli import interrupts, streams
 
-COMMANDS = {
-    "run": "measure this machine or cluster, explain the findings, write a report",
-    "show": "print the results of a run",
-    "report": "write the report of a run as one offline HTML page",
-    "compare": "compare two runs case by case",
-    "predict": "predict an algorithm on more processes, with the measured error of such predictions",
-    "tune": "search the settings of LINPACK (HPL): predict all, measure a few, keep a record",
-    "reproduce": "repeat a published experiment at a size that fits, beside the published figures",
-    "analyze": "derive statistics, models, findings and report of a run again, without MPI",
-    "list": "list the benchmarks",
-    "describe": "explain one benchmark: what it measures, how, and its parameters",
-    "build": "compile the native program for an MPI",
-    "doctor": "check what this machine has and lacks for measuring",
-    "lab": "emulate a cluster on this machine with network namespaces",
-    "topology": "discover how the hosts of a cluster are connected, by measurement",
-    "monitor": "run any MPI program under the monitor and show where its time goes",
-    "export": "write profiles of monitored runs in the formats of other programs",
-    "import": "import a profile that another tool (mpiP) made",
-    "campaign": "run a program over parameters, process counts and placements, and analyse all runs",
-    "placement": "measure what it costs a program that its processes share a node",
-    "soak": "repeat a program for hours; count errors, drift and memory leaks",
+if TYPE_CHECKING:
+    from typer import Typer
+
+GROUPS = {
+    "measure": {
+        "run": "measure this machine or cluster, explain the findings, write a report",
+        "tune": "search the settings of LINPACK (HPL): predict all, measure a few, keep a record",
+        "reproduce": "repeat a published experiment at a size that fits, beside the published figures",
+    },
+    "read": {
+        "runs": "list, open and remove runs",
+        "show": "print the results of a run",
+        "report": "write the report of a run as one offline HTML page",
+        "compare": "compare two runs case by case",
+        "predict": "predict an algorithm on more processes, with the measured error of such predictions",
+        "analyze": "derive statistics, models, findings and report of a run again, without MPI",
+    },
+    "your program": {
+        "monitor": "run any MPI program under the monitor and show where its time goes",
+        "campaign": "run a program over parameters, process counts and placements, and analyse all runs",
+        "placement": "measure what it costs a program that its processes share a node",
+        "soak": "repeat a program for hours; count errors, drift and memory leaks",
+        "export": "write profiles of monitored runs in the formats of other programs",
+        "import": "import a profile that another tool (mpiP) made",
+    },
+    "cluster": {
+        "topology": "discover how the hosts of a cluster are connected, by measurement",
+        "lab": "emulate a cluster on this machine with network namespaces",
+    },
+    "maintain": {
+        "doctor": "check what this machine has and lacks for measuring",
+        "build": "compile the native program for an MPI",
+        "cache": "list and remove the compiled programs that Scope keeps",
+        "completion": "print the completion of commands and options for a shell",
+        "manual": "print the manual page",
+        "list": "list the benchmarks",
+        "describe": "explain one benchmark: what it measures, how, and its parameters",
+    },
 }
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+
+BARE = {"runs": ["list"], "cache": ["list"]}
+"""The arguments of a command without any, where that is no question for help."""
 
 EXAMPLES = """\
 examples:
@@ -47,11 +69,15 @@ examples:
 def help_text() -> str:
     """Return the text of `scope --help`."""
     width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    commands = "\n".join(
+        f"\n{heading}\n" + "\n".join(f"  {name:<{width}}  {summary}" for name, summary in group.items())
+        for heading, group in GROUPS.items()
+    )
     return (
         "usage: scope COMMAND [OPTIONS]\n\n"
         "Measures a cluster layer by layer and says where performance is lost, and why.\n\n"
-        f"commands (details: scope COMMAND --help):\n{commands}\n\n"
+        "Details of a command: scope help COMMAND\n"
+        f"{commands}\n\n"
         "Every command takes --lab NAME to run on the first host of an emulated cluster (scope lab list).\n\n"
         f"{EXAMPLES}"
     )
@@ -81,6 +107,8 @@ def main() -> None:
 
 def answer(arguments: list[str]) -> int:
     """Carry out a whole command line and return its exit code."""
+    if arguments[:1] == ["help"] and arguments[1:]:
+        arguments = [*arguments[1:], "--help"]
     if not arguments or arguments[0] in ("--help", "-h", "help"):
         print(help_text(), end="")
         return 0
@@ -100,17 +128,20 @@ def answer(arguments: list[str]) -> int:
         print(f"scope: {streams.one_line(name)}: must not be followed by an empty value", file=sys.stderr)
         return 2
     lab, arguments = split_lab(arguments)
-    if not arguments or arguments[0] == "--lab":
+    if not arguments or (lab is None and "--lab" in own_words(arguments)):
         print("scope --lab: must be followed by the name of a lab and a command", file=sys.stderr)
         return 2
-    if lab is not None and arguments[0] != "lab":
+    if lab is not None and (arguments[0] == "lab" or split_lab(arguments)[0] is not None):
+        print("scope --lab: must be given once, to a command other than lab", file=sys.stderr)
+        return 2
+    if lab is not None:
         return dispatch("lab", ["within", lab, "--", *arguments])
     return dispatch(arguments[0], arguments[1:])
 
 
 def before_nothing(arguments: list[str]) -> str:
     """Return the option or word with an empty value, as in `--hosts ''` or `--hosts=`; empty without one."""
-    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    own = own_words(arguments)
     for before, word in zip(["scope", *own], own, strict=False):
         if not word:
             return before
@@ -120,9 +151,14 @@ def before_nothing(arguments: list[str]) -> str:
     return ""
 
 
+def own_words(arguments: list[str]) -> list[str]:
+    """Return the words before `--`, behind which stand those of another program."""
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
+
+
 def split_lab(arguments: list[str]) -> tuple[str | None, list[str]]:
     """Return the value of `--lab`, which every command takes, and the other words."""
-    end = arguments.index("--") if "--" in arguments else len(arguments)
+    end = len(own_words(arguments))
     for position, word in enumerate(arguments[:end]):
         if word.startswith("--lab="):
             return word.removeprefix("--lab="), arguments[:position] + arguments[position + 1 :]
@@ -142,25 +178,15 @@ def dispatch(name: str, arguments: list[str]) -> int:
         print(f"scope: {unknown}: must be one of {', '.join(COMMANDS)}{hint}", file=sys.stderr)
         return 2
 
-    import importlib
-    import keyword
     import logging
-
-    import typer
 
     from scope.errors import ScopeError
 
     # Notices of the engine, such as "compiling ...", go to the standard error as they are.
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
     logging.getLogger("scope").setLevel(logging.INFO)
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    # A keyword of Python cannot name a module: `import` is in import_.py.
-    module = importlib.import_module(f"scope.cli.{name}{'_' if keyword.iskeyword(name) else ''}")
-    # A command with subcommands lists them; any other is one function.
-    for word, function in getattr(module, "COMMANDS", {name: getattr(module, "command", None)}).items():
-        app.command(word)(function)
     try:
-        app(arguments, prog_name=f"scope {name}", standalone_mode=True)
+        application(name)(arguments or BARE.get(name, []), prog_name=f"scope {name}", standalone_mode=True)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
     except ScopeError as problem:
@@ -176,11 +202,33 @@ def dispatch(name: str, arguments: list[str]) -> int:
     return 0
 
 
+def application(name: str) -> Typer:
+    """Return the parser of a command, which carries the command out."""
+    import importlib
+    import keyword
+
+    import typer
+
+    from scope.cli.help import CONTEXT, GroupedOptions
+
+    made = typer.Typer(
+        context_settings=CONTEXT, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+    )
+    # A keyword of Python cannot name a module: `import` is in import_.py.
+    module = importlib.import_module(f"scope.cli.{name}{'_' if keyword.iskeyword(name) else ''}")
+    # A command with subcommands lists them; any other is one function.
+    for word, function in getattr(module, "COMMANDS", {name: getattr(module, "command", None)}).items():
+        made.command(word, cls=GroupedOptions, context_settings=CONTEXT)(function)
+    return made
+
+
 def explained(problem: Exception) -> str:
-    """Return what the system refused: a file without permission, a name too long, a text nested too deeply."""
+    """Return what was refused: a file without permission, a name too long, a text nested too deeply."""
     if isinstance(problem, OSError) and problem.strerror:
         names = [str(name) for name in (problem.filename, problem.filename2) if name is not None]
         return ": ".join([*(name if len(name) <= 100 else f"{name[:100]}..." for name in names), problem.strerror])
     if isinstance(problem, RecursionError):
         return "a file or an option is nested too deeply"
+    if isinstance(problem, ValueError) and "integer string conversion" in str(problem):
+        return "a file or an option has an integer of thousands of digits"
     return f"{type(problem).__name__}: {problem} (a defect of Scope; {TRACE}=1 shows where it arose)"

@@ -114,7 +114,7 @@ def command(
         with stage_progress() as stage:
             comparison = interleaved.confirm(comparison, options, time or interleaved.TIME_S, stage)
     if html is not None:
-        from scope.comparison.page import render
+        from scope.report.comparison.page import render
         from scope.rundirectory import write_text
 
         write_text(html, render(comparison, shares))

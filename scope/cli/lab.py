@@ -183,7 +183,7 @@ def _print(emulated: Emulation) -> None:
         rate = units.quantity(link.measured_bytes_per_s, "B/s")
         print(f"measured  {link.link}: {rate}, {link.deviation:+.1%} of its declared rate")
     for relayed in facts.relayed:
-        late = f"{relayed.late_median_us:.3g} us late (median), {relayed.late_p99_us:.3g} us (99th percentile)"
+        late = f"{relayed.late_median_us:.3g} µs late (median), {relayed.late_p99_us:.3g} µs (99th percentile)"
         carried = f"{relayed.frames} frames, delivered {late}" if relayed.frames else "no frames yet"
         print(f"relayed   {relayed.link}: {carried}")
     for each in facts.faults:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from scope.cli.help import MPI_AND_HOSTS, PROCEDURE
+
 RunFolder = Annotated[Path, typer.Argument(help="Run directory, for example runs/latest.", show_default=False)]
 Output = Annotated[
     Path | None,
@@ -16,25 +18,70 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Mpi = Annotated[
     str | None,
     typer.Option(
-        help="openmpi, mpich, embedded, a folder of an installation, or an mpicxx; default: first found."
+        metavar="MPI",
+        help="openmpi, mpich, embedded, a folder of an installation, or an mpicxx; default: first found.",
+        rich_help_panel=MPI_AND_HOSTS,
     ),
 ]
-Seed = Annotated[int | None, typer.Option(help="Seed of the random order; default: drawn and recorded.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="Seed of the random order; default: drawn and recorded.", rich_help_panel=PROCEDURE
+    ),
+]
 Hosts = Annotated[
     str | None, typer.Option(metavar="A:2,B:2", help="Hosts and their slots; default: of the job, else this host.")
 ]
-Hostfile = Annotated[str | None, typer.Option(help="File with one host per line: name, name:N or name slots=N.")]
-RanksPerHost = Annotated[int | None, typer.Option(help="Ranks on each host (mpiexec -ppn).")]
-Binding = Annotated[str | None, typer.Option(help="Bind ranks to core (default), socket or none.")]
-Interface = Annotated[str | None, typer.Option(help="Network interface of the messages, for example eth0.")]
-Mpiexec = Annotated[str | None, typer.Option(help="Path of mpiexec, where it is not beside the compiler.")]
-RemoteShell = Annotated[str | None, typer.Option(help="Program to start remote processes with, instead of ssh.")]
+Hostfile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="File with one host per line: name, name:N or name slots=N.",
+        rich_help_panel=MPI_AND_HOSTS,
+    ),
+]
+RanksPerHost = Annotated[
+    int | None, typer.Option(metavar="N", help="Ranks on each host (mpiexec -ppn).", rich_help_panel=MPI_AND_HOSTS)
+]
+Binding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TO", help="Bind ranks to core (default), socket or none.", rich_help_panel=MPI_AND_HOSTS
+    ),
+]
+Interface = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Network interface of the messages, for example eth0.", rich_help_panel=MPI_AND_HOSTS
+    ),
+]
+Mpiexec = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH", help="Path of mpiexec, where it is not beside the compiler.", rich_help_panel=MPI_AND_HOSTS
+    ),
+]
+RemoteShell = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PROGRAM",
+        help="Program to start remote processes with, instead of ssh.",
+        rich_help_panel=MPI_AND_HOSTS,
+    ),
+]
 LauncherArgument = Annotated[
-    list[str] | None, typer.Option(help="Further argument of mpiexec or srun; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        metavar="WORD", help="Further argument of mpiexec or srun; may be repeated.", rich_help_panel=MPI_AND_HOSTS
+    ),
 ]
 Oversubscribe = Annotated[
     bool,
-    typer.Option("--oversubscribe", help="Allow more ranks than slots, by default one for each usable core."),
+    typer.Option(
+        "--oversubscribe",
+        help="Allow more ranks than slots, by default one for each usable core.",
+        rich_help_panel=MPI_AND_HOSTS,
+    ),
 ]
 
 

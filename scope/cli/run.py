@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scope.cli.help import BATCH, JOB_PER_HOST, MPI_AND_HOSTS, PROCEDURE
 from scope.cli.options import (
     Binding,
     Hostfile,
@@ -37,37 +38,68 @@ def command(
             help="An experiment (a .toml file, or an HPL.dat) and/or benchmarks: mpi.latency, 'mpi.*' or mpi.",
         ),
     ] = None,
-    module: Annotated[str | None, typer.Option(help="baseline (default), standard or advanced.")] = None,
+    module: Annotated[
+        str | None, typer.Option(metavar="MODULE", help="baseline (default), standard or advanced.")
+    ] = None,
     case: Annotated[
         list[str] | None,
-        typer.Option(help="One case, such as 'mpi.latency message_bytes=0,1Ki mode=standard'; may be repeated."),
+        typer.Option(
+            metavar="CASE",
+            help="One case, such as 'mpi.latency message_bytes=0,1Ki mode=standard'; may be repeated.",
+        ),
     ] = None,
     ranks: Annotated[
-        str | None, typer.Option(metavar="2,4", help="Numbers of ranks, instead of those of the module.")
+        str | None,
+        typer.Option(
+            metavar="2,4", help="Numbers of ranks, instead of those of the module.", rich_help_panel=PROCEDURE
+        ),
     ] = None,
     refine: Annotated[
-        bool, typer.Option("--refine", help="Add message sizes around the breakpoints of the curves.")
+        bool,
+        typer.Option(
+            "--refine", help="Add message sizes around the breakpoints of the curves.", rich_help_panel=PROCEDURE
+        ),
     ] = False,
     launches: Annotated[
-        int | None, typer.Option(help="Number of independent launches (mpiexec) of each case; default: 6.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Number of independent launches (mpiexec) of each case; default: 6.",
+            rich_help_panel=PROCEDURE,
+        ),
     ] = None,
     time: Annotated[
-        float | None, typer.Option(help="Seconds of sampling for all cases together; default: the module's.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="Seconds of sampling for all cases together; default: the module's."),
     ] = None,
     precision: Annotated[
         float | None,
         typer.Option(
-            help="Target half width of the 95 % interval of a median, relative to the median; default: 0.02."
+            metavar="SHARE",
+            help="Target half width of the 95 % interval of a median, relative to the median; default: 0.02.",
+            rich_help_panel=PROCEDURE,
         ),
     ] = None,
     budget: Annotated[
-        float | None, typer.Option(help="Seconds per case and launch, instead of a share of --time.")
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Seconds per case and launch, instead of a share of --time.",
+            rich_help_panel=PROCEDURE,
+        ),
     ] = None,
     seed: Seed = None,
-    name: Annotated[str | None, typer.Option(help="Name of the run.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the run.", rich_help_panel=PROCEDURE)
+    ] = None,
     mpi: Mpi = None,
     launcher: Annotated[
-        str | None, typer.Option(help="mpiexec (default), or slurm: srun inside a Slurm job.")
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="mpiexec (default), or slurm: srun inside a Slurm job.",
+            rich_help_panel=MPI_AND_HOSTS,
+        ),
     ] = None,
     hosts: Hosts = None,
     hostfile: Hostfile = None,
@@ -75,58 +107,126 @@ def command(
     binding: Binding = None,
     interface: Interface = None,
     topology: Annotated[
-        str | None, typer.Option(help="topology.toml for transport=collectives (scope topology discover).")
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="topology.toml for transport=collectives (scope topology discover).",
+            rich_help_panel=MPI_AND_HOSTS,
+        ),
     ] = None,
     mpiexec: Mpiexec = None,
     remote_shell: RemoteShell = None,
     launcher_argument: LauncherArgument = None,
     oversubscribe: Oversubscribe = False,
     submit: Annotated[
-        bool, typer.Option("--submit", help="Run as a job of a batch system, and wait for its end.")
+        bool,
+        typer.Option(
+            "--submit", help="Run as a job of a batch system, and wait for its end.", rich_help_panel=BATCH
+        ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --submit: only write and print the job script.")
+        bool,
+        typer.Option(
+            "--dry-run", help="With --submit: only write and print the job script.", rich_help_panel=BATCH
+        ),
     ] = False,
     scheduler: Annotated[
-        str | None, typer.Option(help="Batch system of --submit: slurm (default), pbs or lsf.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Batch system of --submit: slurm (default), pbs or lsf.", rich_help_panel=BATCH
+        ),
     ] = None,
-    partition: Annotated[str | None, typer.Option(help="Partition or queue of the job.")] = None,
-    account: Annotated[str | None, typer.Option(help="Account or project of the job.")] = None,
-    nodes: Annotated[int | None, typer.Option(help="Number of nodes of the job; default: 1.")] = None,
+    partition: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Partition or queue of the job.", rich_help_panel=BATCH)
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Account or project of the job.", rich_help_panel=BATCH)
+    ] = None,
+    nodes: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Number of nodes of the job; default: 1.", rich_help_panel=BATCH),
+    ] = None,
     nodelist: Annotated[
-        str | None, typer.Option(metavar="NODE[1-4]", help="Nodes of the job, as Slurm spells them.")
+        str | None,
+        typer.Option(metavar="NODE[1-4]", help="Nodes of the job, as Slurm spells them.", rich_help_panel=BATCH),
     ] = None,
     exclusive: Annotated[
         bool | None,
-        typer.Option("--exclusive/--no-exclusive", help="Whether the job has its nodes to itself; default: yes."),
+        typer.Option(
+            "--exclusive/--no-exclusive",
+            help="Whether the job has its nodes to itself; default: yes.",
+            rich_help_panel=BATCH,
+        ),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Time limit of the job in seconds; default: the queue's.")
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Time limit of the job in seconds; default: the queue's.",
+            rich_help_panel=BATCH,
+        ),
     ] = None,
     time_margin: Annotated[
         float | None,
-        typer.Option(help="Seconds before the end of its job at which the run stops by itself; default: 30."),
+        typer.Option(
+            metavar="SECONDS",
+            help="Seconds before the end of its job at which the run stops by itself; default: 30.",
+            rich_help_panel=BATCH,
+        ),
     ] = None,
     scheduler_argument: Annotated[
-        list[str] | None, typer.Option(help="Further directive of the job script; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT", help="Further directive of the job script; may be repeated.", rich_help_panel=BATCH
+        ),
     ] = None,
     each_host: Annotated[
-        bool, typer.Option("--each-host", help="One job on each idle host; default benchmarks: node.*.")
+        bool,
+        typer.Option(
+            "--each-host",
+            help="One job on each idle host; default benchmarks: node.*.",
+            rich_help_panel=JOB_PER_HOST,
+        ),
     ] = False,
     pairs: Annotated[
         bool,
-        typer.Option("--pairs", help="One job on each pair of idle hosts; default: MPI latency and bandwidth."),
+        typer.Option(
+            "--pairs",
+            help="One job on each pair of idle hosts; default: MPI latency and bandwidth.",
+            rich_help_panel=JOB_PER_HOST,
+        ),
     ] = False,
-    max_jobs: Annotated[int, typer.Option(help="With --each-host or --pairs: jobs in the queue at a time.")] = 8,
+    max_jobs: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="With --each-host or --pairs: jobs in the queue at a time.",
+            rich_help_panel=JOB_PER_HOST,
+        ),
+    ] = 8,
     nice: Annotated[
-        int, typer.Option(help="With --each-host or --pairs: how far the priority of the jobs is lowered.")
+        int,
+        typer.Option(
+            metavar="N",
+            help="With --each-host or --pairs: how far the priority of the jobs is lowered.",
+            rich_help_panel=JOB_PER_HOST,
+        ),
     ] = 100,
     max_wait: Annotated[
-        float, typer.Option(help="With --each-host or --pairs: seconds to wait for hosts that are not idle.")
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            help="With --each-host or --pairs: seconds to wait for hosts that are not idle.",
+            rich_help_panel=JOB_PER_HOST,
+        ),
     ] = 0.0,
     case_limit: Annotated[
         float | None,
-        typer.Option(help="Seconds after which a case is ended; default: 20 times its budget, at least 30."),
+        typer.Option(
+            metavar="SECONDS",
+            help="Seconds after which a case is ended; default: 20 times its budget, at least 30.",
+            rich_help_panel=PROCEDURE,
+        ),
     ] = None,
     output: Output = None,
     resume: Annotated[

@@ -26,6 +26,9 @@ def command(
         bool, typer.Option("--all", help="All definitions of time, not only the headline definition.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list, one object per result.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Each case also as `scope run --case` reads it.")
+    ] = False,
     hpl: Annotated[bool, typer.Option("--hpl", help="algorithm.linpack in the output format of HPL.")] = False,
     top500: Annotated[bool, typer.Option("--top500", help="A data sheet as for the TOP500 list.")] = False,
     applications: Annotated[
@@ -47,10 +50,12 @@ def command(
     elif applications:
         _show_applications(run, patterns or [])
     else:
-        _show_run(run, patterns or [], every, json, hpl, top500)
+        _show_run(run, patterns or [], every, json, verbose, hpl, top500)
 
 
-def _show_run(run: Path, patterns: list[str], every: bool, json: bool, hpl: bool, top500: bool) -> None:
+def _show_run(
+    run: Path, patterns: list[str], every: bool, json: bool, verbose: bool, hpl: bool, top500: bool
+) -> None:
     from scope.catalog.catalog import read as read_catalog
     from scope.cli.output import print_json
     from scope.report.run.contents import located
@@ -70,7 +75,7 @@ def _show_run(run: Path, patterns: list[str], every: bool, json: bool, hpl: bool
     else:
         from scope.report.terminal.console import console
 
-        console().print(listing(shown, read_catalog(directory.benchmarks)))
+        console().print(listing(shown, read_catalog(directory.benchmarks), verbose))
 
 
 def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:

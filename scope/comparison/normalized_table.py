@@ -44,7 +44,7 @@ def _cases(cases: list[NormalizedCase]) -> Table:
             ratio(case),
             units.quantity(case.median, case.unit),
             units.quantity(case.unmodified_median, case.unit),
-            Text(f"{case.label}: {case.metric}"),
+            Text(f"{case.label}: {units.named(case.metric)}"),
         )
     return grid
 

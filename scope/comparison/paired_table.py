@@ -47,7 +47,9 @@ def _cases(comparison: PairedComparison) -> Table:
             detectable(case.detectable),
             units.quantity(case.a_median, case.unit),
             units.quantity(case.b_median, case.unit),
-            Text.assemble(f"{case.label}: {case.metric}", (f" ({case.reason})" if case.reason else "", "dim")),
+            Text.assemble(
+                f"{case.label}: {units.named(case.metric)}", (f" ({case.reason})" if case.reason else "", "dim")
+            ),
         )
     return grid
 
@@ -77,3 +79,8 @@ def _counts(comparison: PairedComparison) -> Iterator[Text]:
         "comparisons of equal sides show a change. Rounds: the smallest and the largest ratio of B to A.",
         style="dim",
     )
+
+
+def _named(case: PairedCase) -> Text:
+    reason = f" ({case.reason})" if case.reason else ""
+    return Text.assemble(f"{case.label}: {units.named(case.metric)}", (reason, "dim"))

@@ -102,7 +102,9 @@ def _cases(cases: list[ComparedCase]) -> Table:
             units.quantity(case.a_median, case.unit),
             units.quantity(case.b_median, case.unit),
             "" if case.p_corrected is None else f"{case.p_corrected:.2g}",
-            Text.assemble(f"{case.label}: {case.metric}", (f" ({case.reason})" if case.reason else "", "dim")),
+            Text.assemble(
+                f"{case.label}: {units.named(case.metric)}", (f" ({case.reason})" if case.reason else "", "dim")
+            ),
         )
     return grid
 
@@ -143,3 +145,8 @@ def _reasons(comparison: Comparison) -> Iterator[Text]:
         yield Text(f"  incomparable: {number} × {reason}")
     if len(reasons) > 8:
         yield Text(f"  and {len(reasons) - 8} more reasons; --all shows them")
+
+
+def _named(case: ComparedCase) -> Text:
+    reason = f" ({case.reason})" if case.reason else ""
+    return Text.assemble(f"{case.label}: {units.named(case.metric)}", (reason, "dim"))

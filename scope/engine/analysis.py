@@ -10,7 +10,8 @@ from scope.findings.finding import Findings
 from scope.findings.read import context_of
 from scope.findings.run import find_all
 from scope.profiles.monitored_run import is_monitored
-from scope.rundirectory import FORMAT, RunDirectory, write_json
+from scope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json
+from scope.samples.samples import Samples
 from scope.statistics.summary import Summaries
 
 Kind = Literal["run", "monitored", "campaign"]
@@ -21,8 +22,10 @@ def kind_of(folder: Path) -> Kind:
     return "campaign" if is_campaign(folder) else "monitored" if is_monitored(folder) else "run"
 
 
-def analyze(run: Path) -> None:
+def analyze(run: Path) -> Samples:
     """Write statistics.json, models.json and findings.json of the run directory `run`, each in one step.
+
+    Return the samples from which they were derived.
 
     Raises UsageError when a file of the run is missing or wrong, ScopeError when one cannot be written.
     """
@@ -32,11 +35,12 @@ def analyze(run: Path) -> None:
     write_json(directory.statistics, statistics)
     write_json(directory.models, context.models)
     write_json(directory.findings, Findings(format=FORMAT, findings=find_all(context)))
+    note_checksums(directory, [directory.statistics, directory.models, directory.findings])
+    return context.samples
 
 
 def explain(run: Path) -> Path:
     """Derive everything from a run's samples and draw its report; return the report."""
     from scope.report.run import page
 
-    analyze(run)
-    return page.write(run)
+    return page.write(run, samples=analyze(run))

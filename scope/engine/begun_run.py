@@ -16,7 +16,7 @@ from scope.plan import plan as planning
 from scope.plan.experiment import Experiment
 from scope.plan.plan import Plan
 from scope.private import refuse_foreign
-from scope.rundirectory import FORMAT, Lack, Run, RunDirectory, read_json, write_json, write_text
+from scope.rundirectory import FORMAT, Lack, Run, RunDirectory, note_checksums, read_json, write_json, write_text
 from scope.version import VERSION
 
 Status = Literal["running", "finished", "interrupted", "failed"]
@@ -66,6 +66,8 @@ def begin(
     write_json(directory.machine, machine)
     write_json(directory.benchmarks, [benchmark.model_dump() for benchmark in catalog])
     write_text(directory.plan, planning.write(plan))
+    # What is known now stays as it is; the status and the plan change.
+    note_checksums(directory, [directory.experiment, directory.machine, directory.benchmarks])
 
 
 def read(directory: RunDirectory) -> BegunRun:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from scope import units
 from scope.errors import UsageError
 from scope.launch.supervision.supervisor import Limits
 from scope.plan import sweep
@@ -105,7 +106,7 @@ class RunOptions:
         keys: dict[str, Any] = {
             "module": self.module,
             "case": [selection(text) for text in self.case] if self.case else None,
-            "ranks": list(self.ranks) if self.ranks else None,
+            "ranks": [_count(each) for each in self.ranks] if self.ranks else None,
             "refine": self.refine or None,
             "launches": self.launches,
             "time_s": self.time_s,
@@ -153,6 +154,14 @@ def refuse_settings(resumed: Path, given: Sequence[str]) -> None:
     """Raise UsageError when a setting is given beside --resume."""
     if given:
         raise UsageError(f"--resume {resumed}: the run keeps its settings; {given[0]} must not be given beside it")
+
+
+def _count(text: int | str) -> int | str:
+    """Return the integer that a text says; any other text as it is, for the experiment to refuse."""
+    try:
+        return units.whole(str(text))
+    except ValueError:
+        return text
 
 
 def _dotted(table: str, options: object) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def run_experiment(
     catalog = registry.load(settled.build.program)
     plan = planning.make(settled.experiment, catalog, cluster.place, where)
     preloading.check(plan.launches, cluster)
-    directory = new_directory(experiment.name or experiment.module, output)
+    directory = new_directory(experiment.title, output)
     make_latest(directory)
     lacks = _lacks(settled)
     begun_run.begin(directory, settled.experiment, settled.machine, catalog, plan, command, lacks)

@@ -50,7 +50,7 @@ class Script:
 def write_script(options: RunOptions) -> Script:
     """Write the script of a new run's job, without submitting it."""
     experiment = options.resolved()
-    directory = new_directory(experiment.name or experiment.module, options.output)
+    directory = new_directory(experiment.title, options.output)
     return _script(directory, experiment, options.case_limit_s)
 
 
@@ -65,7 +65,7 @@ def submit(options: RunOptions, progress: RunProgress = silent) -> Outcome:
     experiment = options.resolved()
     queue_of(experiment)
     native_program(installations.find(experiment.mpi))  # compute nodes rarely have a compiler
-    directory = new_directory(experiment.name or experiment.module, options.output)
+    directory = new_directory(experiment.title, options.output)
     try:
         well = _submit(directory, experiment, options.case_limit_s, progress)
     except UsageError:

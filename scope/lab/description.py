@@ -11,8 +11,8 @@ from pydantic import Field, ValidationError
 
 from scope.errors import UsageError
 from scope.names import refuse_odd_name
-from scope.rundirectory import must, read_toml
-from scope.strict import Strict
+from scope.rundirectory import must, read_toml, shortened
+from scope.strict import Asked
 
 PRESETS = Path(__file__).parent / "presets"
 SUFFIX = ".toml"
@@ -25,7 +25,7 @@ SLOWEST_MBIT = 0.1
 MOST_HOSTS = 250
 
 
-class Group(Strict):
+class Group(Asked):
     """Equal hosts on one switch."""
 
     name: str = Field(pattern=f"^{NAME}$")
@@ -51,17 +51,17 @@ class Group(Strict):
         return self.rate_mbit_per_s * self.links
 
 
-class Switch(Strict):
+class Switch(Asked):
     """A bus: a switch whose traffic shares one medium."""
 
     name: str = Field(pattern=f"^{NAME}$")
     shared_mbit_per_s: float = Field(ge=SLOWEST_MBIT, le=1000)
 
 
-class Trunk(Strict):
+class Trunk(Asked):
     """A link between two switches."""
 
-    between: tuple[SwitchName, SwitchName]
+    between: Annotated[tuple[SwitchName, SwitchName], Field(strict=False)]
     rate_mbit_per_s: float = Field(ge=SLOWEST_MBIT, le=FASTEST_MBIT)
     latency_us: float = Field(0.0, ge=0, le=1e6)
     links: int = Field(1, ge=1, le=8)
@@ -91,7 +91,7 @@ class LabHost:
     """On the unshaped network of the launchers."""
 
 
-class Lab(Strict):
+class Lab(Asked):
     """A whole lab file."""
 
     title: str = ""
@@ -175,12 +175,12 @@ def _explain(file: Path, error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     if first["type"] == "extra_forbidden":
-        models: dict[str, type[Strict]] = {"group": Group, "switch": Switch, "trunk": Trunk}
+        models: dict[str, type[Asked]] = {"group": Group, "switch": Switch, "trunk": Trunk}
         allowed = models.get(str(first["loc"][0]), Lab) if len(first["loc"]) > 1 else Lab
         return f"{file}: {key}: unknown key; allowed here: {', '.join(allowed.model_fields)}"
     if first["type"] == "missing":
         return f"{file}: {key}: missing"
-    return f"{file}: {key} = {first['input']!r}: {must(first['msg'])}"
+    return f"{file}: {key} = {shortened(first['input'])}: {must(first['msg'])}"
 
 
 def _refuse_contradictions(file: Path, lab: Lab) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from scope.machine.links import fabric_adapter_present
 from scope.machine.machine import MpiInstallation
 from scope.mpi import registry
 from scope.mpi.implementation import Conditions, MpiFamily
@@ -72,6 +74,11 @@ class Site:
         assert family is not None
         return family
 
+    @property
+    def _embedded(self) -> bool:
+        """Whether the MPI is the wheel beside Scope, which no administrator has configured."""
+        return Path(self.mpi.compiler).parent == Path(sysconfig.get_path("scripts"))
+
     def conditions(self, program: MpiProgram) -> Conditions:
         """Return what the environment of a program depends on."""
         return Conditions(
@@ -80,6 +87,7 @@ class Site:
             oversubscribed=program.oversubscribed,
             shared_kernel=self.shared_kernel,
             one_host=self.one_host,
+            fabric=not (self.one_host and self._embedded) or fabric_adapter_present(),
             interface=self.interface,
         )
 

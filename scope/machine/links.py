@@ -58,6 +58,11 @@ def infiniband(root: Path) -> list[dict[str, Any]]:
     return ports
 
 
+def fabric_adapter_present(root: Path = Path("/")) -> bool:
+    """Whether this host has an adapter of InfiniBand, RoCE, Omni-Path, EFA or Slingshot."""
+    return any(list((root / "sys/class" / kind).glob("*")) for kind in ("infiniband", "cxi"))
+
+
 def _link(control: socket.socket, name: str, inet6: list[str]) -> dict[str, Any]:
     driver = _driver(control, name)
     kind = HARDWARE.get(_ask(control, name, SIOCGIFHWADDR, _unsigned_short, 1), "other")

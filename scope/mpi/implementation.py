@@ -22,6 +22,8 @@ class Conditions:
     shared_kernel: bool = False
     """The hosts are emulated: they share a kernel and its processors, and only TCP keeps them apart."""
     one_host: bool = True
+    fabric: bool = True
+    """Whether messages may take an adapter that libfabric or UCX drives."""
     interface: str | None = None
     """The network interface that carries the messages; None leaves the choice to the library."""
 

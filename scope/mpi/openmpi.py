@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from scope.mpi.implementation import LOOPBACK, Conditions, MpiImplementation
 
@@ -32,6 +34,9 @@ class OpenMpiFamily:
         elif conditions.shared_kernel:
             # Fabric libraries would reach other emulated hosts through memory; this transport stays inside one.
             parameters |= {"pml": "ob1", "btl": f"tcp,self,{'sm' if conditions.major >= 5 else 'vader'}"}
+        elif conditions.major >= 5 and not conditions.fabric and not _user_chose("btl"):
+            # This transport finds no adapter, and sleeps for a second in MPI_Init before it is unloaded.
+            parameters["btl"] = "^ofi"
         interface = conditions.interface or (LOOPBACK if conditions.tcp and conditions.one_host else None)
         if interface:
             parameters["btl_tcp_if_include"] = interface
@@ -51,6 +56,11 @@ class OpenMpiFamily:
     def exports(self, variables: Mapping[str, str]) -> list[str]:
         """Return mpirun's `-x NAME=VALUE`."""
         return [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+
+
+def _user_chose(parameter: str) -> bool:
+    """Whether the user sets an MCA parameter, in the environment or (perhaps) in a file of parameters."""
+    return f"OMPI_MCA_{parameter}" in os.environ or (Path.home() / ".openmpi/mca-params.conf").exists()
 
 
 OPEN_MPI_FAMILY = OpenMpiFamily()

@@ -12,6 +12,8 @@ from scope.strict import Strict
 Batch = tuple[int, str, Placement]
 """Ranks, transport and placement, which a launch fixes for all its cases."""
 
+_TRANSPORTS = {"default": "default transport", "tcp": "TCP", "collectives": "Scope's collectives"}
+
 
 class Case(Strict):
     """One benchmark with its parameters, number of ranks, transport and placement."""
@@ -37,7 +39,7 @@ class Case(Strict):
         words = [
             catalog.described(benchmark, parameters),
             f"{ranks} rank{'s' if ranks != 1 else ''}",
-            *([transport] if transport != "default" else []),
+            *([transport_words(transport)] if transport != "default" else []),
             *placement.words,
         ]
         return cls(
@@ -70,11 +72,34 @@ class Case(Strict):
         ]
         return ", ".join([" ".join(words), *where])
 
+    @property
+    def request(self) -> str:
+        """The case as `scope run --case` reads it."""
+        words = [f"{name}={_typed(name, value)}" for name, value in self.parameters.items()]
+        words += [f"ranks={self.ranks}"]
+        words += [f"transport={self.transport}"] if self.transport != "default" else []
+        words += [f"placement={self.placement.kind}"] if self.placement.kind != "core" else []
+        return " ".join([self.benchmark, *words])
+
     def without(self, catalog: Catalog, *names: str, ranks: int | None = None) -> Case:
         """Return the case without some parameters, for a curve over them, and on another number of ranks."""
         kept = {name: value for name, value in self.parameters.items() if name not in names}
         batch = (self.ranks if ranks is None else ranks, self.transport, self.placement)
         return Case.of(catalog, self.benchmark, kept, batch)
+
+
+def transport_words(transport: str) -> str:
+    """Return a transport in words."""
+    return _TRANSPORTS.get(transport, transport)
+
+
+def _typed(name: str, value: Value) -> str:
+    """Write sizes as people type them: `1Mi`."""
+    if name.endswith("_bytes") and isinstance(value, int) and value:
+        for suffix, factor in (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)):
+            if value % factor == 0:
+                return f"{value // factor}{suffix}"
+    return str(value)
 
 
 Key = tuple[str, tuple[tuple[str, str, Value], ...], Batch]

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import difflib
-import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from scope.catalog.benchmark import Module
 from scope.errors import UsageError
 from scope.format1 import upgrade
-from scope.names import NAME
+from scope.names import NAME, Argument, Text
 from scope.plan import hpl
-from scope.rundirectory import FORMAT, RunDirectory, format_of, must, read_toml
-from scope.strict import Strict
+from scope.rundirectory import FORMAT, RunDirectory, format_of, must, read_toml, shortened
+from scope.strict import Asked
 
 Binding = Literal["core", "socket", "none"]
 WORD = r"^[\w.@:+-]+$"
 NODES = r"^[\w.,\[\]-]+$"
 """A name, or several as Slurm abbreviates them: node[1-3,7]."""
-LINE = r"^[^\n\r]+$"
+LINE = r"^[^\n\r\x00]+$"
+MOST_RANKS = 10**7
 
 
-class Sampling(Strict):
+class Sampling(Asked):
     """When a case has been sampled enough."""
 
     precision: float = Field(0.02, gt=0, lt=1)
@@ -40,26 +41,26 @@ class Sampling(Strict):
     """How processes start together; None leaves it to the native program."""
 
 
-class LauncherSettings(Strict):
+class LauncherSettings(Asked):
     """How processes are started."""
 
     kind: Literal["mpiexec", "slurm"] = "mpiexec"
     """The MPI's own mpiexec, or Slurm's srun."""
-    hosts: list[str] = []
+    hosts: list[Text] = []
     """`name` or `name:slots`; empty means the hosts of the job that a scheduler granted, else this host."""
-    hostfile: str | None = None
+    hostfile: Text | None = None
     """A file with one host per line, instead of `hosts`."""
     ranks_per_host: int | None = Field(None, ge=1, le=4096)
     binding: Binding = "core"
-    mpiexec: str | None = None
+    mpiexec: Text | None = None
     """Path of mpiexec where it is not beside the compiler, or of srun where it is not on PATH."""
-    remote_shell: str | None = None
+    remote_shell: Text | None = None
     """The program that is used instead of ssh."""
-    interface: str | None = None
+    interface: Text | None = None
     """The network interface that carries the messages."""
-    topology: str | None = None
+    topology: Text | None = None
     """The file of groups and speeds that `transport=collectives` uses."""
-    arguments: list[str] = []
+    arguments: list[Argument] = []
     """Further arguments of mpiexec or srun, as they stand."""
     oversubscribe: bool = False
     """Allow more ranks than slots, by default one for each usable core."""
@@ -82,10 +83,19 @@ class LauncherSettings(Strict):
     """Further directives of the batch script, as they stand."""
 
 
+def _words_or_integers(value: Any) -> Any:
+    """Return the values of a factor; raises ValueError for others than words and integers."""
+    several = value if isinstance(value, list) else [value]
+    if any(isinstance(each, bool) or not isinstance(each, int | str) for each in several):
+        raise ValueError("must be an integer, a word, or a list of them")
+    return value
+
+
 class Selection(BaseModel):
     """One `[[case]]`: a benchmark and the values of its factors; their product is run."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    __pydantic_extra__: dict[str, Annotated[Any, AfterValidator(_words_or_integers)]]
 
     benchmark: str
 
@@ -99,7 +109,7 @@ class Selection(BaseModel):
         }
 
 
-class Experiment(Strict):
+class Experiment(Asked):
     """`experiment.toml`."""
 
     name: str | None = Field(None, pattern=f"^{NAME}$")
@@ -111,10 +121,10 @@ class Experiment(Strict):
     """How often each batch of cases is started anew."""
     time_s: float | None = Field(None, gt=0, le=30 * 86400)
     """Seconds for all sampling together; None takes the module's."""
-    mpi: str | None = None
-    only: list[str] = []
+    mpi: Text | None = None
+    only: list[Text] = []
     """Patterns of benchmark names; empty means all of the module, a full name needs no module."""
-    ranks: list[int] = []
+    ranks: list[Annotated[int, Field(ge=1, le=MOST_RANKS)]] = []
     """Numbers of ranks instead of those of the module's sweeps."""
     refine: bool = False
     """Look again between two message sizes where a curve breaks."""
@@ -122,6 +132,17 @@ class Experiment(Strict):
     launcher: LauncherSettings = LauncherSettings()
     case: list[Selection] = []
     """Cases instead of the module's."""
+
+    @property
+    def title(self) -> str:
+        """Return the name asked for, else what is measured, such as `mpi.latency-and-2-more`."""
+        if self.name is not None:
+            return self.name
+        asked = list(dict.fromkeys([case.benchmark for case in self.case] or self.only))
+        first = re.sub(r"[^A-Za-z0-9._-]", "", asked[0])[:60].strip("._-") if asked else ""
+        if not first:
+            return self.module
+        return f"{first}-and-{len(asked) - 1}-more" if len(asked) > 1 else first
 
 
 def resolve(file: Path | None, options: dict[str, Any]) -> Experiment:
@@ -173,7 +194,7 @@ def _explain(error: ValidationError, file: Path | None, given: dict[str, Any]) -
     first = error.errors(include_url=False)[0]
     location = [part for part in first["loc"] if part != "Selection"]
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
-    value = json.dumps(first["input"], default=str, ensure_ascii=False)[:60]
+    value = shortened(first["input"])
     option = next((name for name in given if name == key or key.startswith((f"{name}[", f"{name}."))), None)
     where = f"--{option.rpartition('.')[2].removesuffix('_s').replace('_', '-')}" if option else f"{file}: {key}"
     if first["type"] == "extra_forbidden":

@@ -17,7 +17,15 @@ Kind = Literal["core", "socket", "none", "node", "threads"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ALL = "all"
 """The group of all hosts."""
-_WORDS: dict[Kind, str] = {"node": "one per host", "threads": "MPI_THREAD_MULTIPLE"}
+_WORDS: dict[Kind, str] = {
+    "core": "bound to cores",
+    "socket": "bound to sockets",
+    "none": "not bound",
+    "node": "one per host",
+    "threads": "MPI_THREAD_MULTIPLE",
+}
+_UNSAID: tuple[Kind, ...] = ("core", "socket", "none")
+"""How ranks are bound follows from the plan and stands in no label of a case."""
 
 
 @dataclass(frozen=True, order=True)
@@ -49,7 +57,12 @@ class Placement:
     def words(self) -> list[str]:
         """The placement in words, without the binding."""
         group = [] if self.group == ALL else [f"on {self.group}"]
-        return [_WORDS[self.kind], *group] if self.kind in _WORDS else group
+        return group if self.kind in _UNSAID else [_WORDS[self.kind], *group]
+
+    @property
+    def described(self) -> str:
+        """The whole placement in words: `bound to cores, on type2`."""
+        return _WORDS[self.kind] + ("" if self.group == ALL else f", on {self.group}")
 
     def on_same_hosts(self, kind: Kind) -> Placement:
         """Return a placement of another kind on the same hosts."""

@@ -48,6 +48,8 @@ FURTHER_SHARE = 0.25
 """Of a module's time, for further launches of the cases whose figures are the least certain."""
 VISITS = 3
 """Visits of a launch to each case of a module."""
+MOST_VISITS = 1_000_000
+"""The product of many ranges would fill the memory before its first launch."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,14 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
     """
     skipped: list[Skipped] = []
     batches: dict[Batch, dict[str, PlannedCase]] = {}
-    for benchmark, combination, source in _asked(experiment, catalog, place, where, skipped):
+    visits = experiment.launches * max(visits_of(experiment))
+    for number, asked in enumerate(_asked(experiment, catalog, place, where, skipped), start=1):
+        if number * visits > MOST_VISITS:
+            raise UsageError(
+                f"{where}: over {number - 1} cases with {visits} visits each, by launches and sampling.visits:"
+                f" must be at most {MOST_VISITS} visits together"
+            )
+        benchmark, combination, source = asked
         case = PlannedCase(benchmark.name, combination.parameters, _sampling(experiment.sampling))
         if reason := _misfit(benchmark, combination, place, experiment, source):
             skipped.append(reason)

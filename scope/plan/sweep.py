@@ -118,7 +118,7 @@ def expand(
 
 def values_of(word: str, parameter: Parameter, ranks: int, where: str) -> list[Value]:
     """Read a word that means one value of a parameter, or a range of integers that may end at the ranks."""
-    match = re.fullmatch(r"(?:(-?\d+)\.\.)?(ranks(?:-\d+)?|-?\d+)", word)
+    match = re.fullmatch(r"(?:(-?\d{1,18})\.\.)?(ranks(?:-\d{1,18})?|-?\d{1,18})", word)
     if parameter.type == "choice" or match is None or (match[1] is None and "ranks" not in word):
         return [value(word, parameter, where)]
     last = ranks - int(match[2].partition("-")[2] or 0) if match[2].startswith("ranks") else int(match[2])

@@ -1,11 +1,10 @@
-"""Figures of the pages: plotly traces without colours, a caption and a table.
+"""Figures of the pages: traces without colours, a caption and a table.
 
 A trace names its `role` and the `slot` of its series in `meta`; the page's style decides how they look.
 """
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,17 +13,18 @@ from typing import Any
 from scope import units
 from scope.catalog.benchmark import Value
 from scope.catalog.catalog import Catalog, phrase
-from scope.plan.placement import ALL, Placement
-from scope.report.order import factors
+from scope.plan.case import Case, transport_words
+from scope.plan.placement import Placement
+from scope.report.order import factors, varying
 from scope.report.validity import MIXED, mark
-from scope.report.wording import PLACEMENTS, definition, is_share
+from scope.report.wording import definition, is_share
 from scope.statistics.summary import Summary
 
 LOWEST_SHARE = -1.0
 """Lower end of an axis of shares."""
 
 Plot = dict[str, Any]
-"""A part of a plotly figure, as JSON."""
+"""A part of a figure, as JSON."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """One plotly figure with its caption and table."""
+    """One figure with its caption and table."""
 
     key: str
     """Its anchor on the page."""
@@ -97,7 +97,7 @@ def number(value: float) -> float:
 
 
 def whiskers(intervals: Iterable[tuple[float, float | None, float | None]]) -> Plot:
-    """Return plotly's error bars of (value, low, high); an unknown bound is the value itself."""
+    """Return the error bars of (value, low, high); an unknown bound is the value itself."""
     bars = [
         (value, value if low is None else low, value if high is None else high) for value, low, high in intervals
     ]
@@ -107,11 +107,6 @@ def whiskers(intervals: Iterable[tuple[float, float | None, float | None]]) -> P
         "array": [number(high - value) for value, _, high in bars],
         "arrayminus": [number(value - low) for value, low, _ in bars],
     }
-
-
-def plain(text: str) -> str:
-    """Escape text for plotly, which interprets some HTML."""
-    return html.escape(text, quote=False)
 
 
 def origins(summaries: Iterable[Summary]) -> list[str]:
@@ -130,12 +125,37 @@ def label(catalog: Catalog, benchmark: str, name: str, value: Value) -> str:
     """Return one factor of a case in words: `2 ranks`, `mode synchronous`, `bound to sockets`."""
     if name == "ranks":
         return f"{value} rank{'' if value == 1 else 's'}"
+    if name in ("placement", "transport"):
+        return value_words(catalog, benchmark, name, value)
+    declared = catalog[benchmark].parameter.get(name)
+    return phrase(declared, name, value) or f"{declared.label if declared else name} {value}"
+
+
+def value_words(catalog: Catalog, benchmark: str, name: str, value: Value) -> str:
+    """Return the value of a factor for a cell under the factor's name: `1 MiB`, `shared memory`, `tuned`."""
     if name == "placement":
-        place = Placement.parse(str(value))
-        return PLACEMENTS[place.kind] + ("" if place.group == ALL else f", on {place.group}")
+        return Placement.parse(str(value)).described
     if name == "transport":
-        return "default transport" if value == "default" else str(value)
-    return phrase(catalog[benchmark].parameter.get(name), name, value)
+        return transport_words(str(value))
+    declared = catalog[benchmark].parameter.get(name)
+    if declared is not None and declared.words and value in declared.choices:
+        return phrase(declared, name, value) or str(value).replace("_", " ")
+    return units.parameter(name, value).replace("_", " ")
+
+
+def common_words(cases: Sequence[Case], catalog: Catalog) -> str:
+    """Return in words what several cases of a benchmark have in common; defaults are left out."""
+    first, constant = cases[0], varying(cases)[1]
+    words = catalog.differences(
+        first.benchmark, {name: value for name, value in constant.items() if name in first.parameters}
+    )
+    words += [label(catalog, first.benchmark, "ranks", first.ranks)] if "ranks" in constant else []
+    words += [
+        label(catalog, first.benchmark, name, constant[name])
+        for name, usual in (("transport", "default"), ("placement", "core"))
+        if constant.get(name, usual) != usual
+    ]
+    return ", ".join(words)
 
 
 def series_name(summary: Summary, names: Sequence[str], catalog: Catalog, otherwise: str) -> str:
@@ -156,7 +176,7 @@ def table(
     rows = []
     for one in summaries:
         chosen = factors(one)
-        row = [units.parameter(name, chosen[name]) if name in chosen else "" for name in names]
+        row = [value_words(catalog, one.benchmark, name, chosen[name]) if name in chosen else "" for name in names]
         row += [catalog.metric_label(one.metric, one.benchmark)]
         row += [definition(one.definition)] if with_definition else []
         row += [shown(one) if one.valid else f"no result: {one.reason}", str(one.n)]
@@ -168,7 +188,7 @@ def log_axis(title: str, values: Iterable[float], unit: str, margin: float = 1.0
     """Return a logarithmic axis whose ticks carry engineering units."""
     positive = [value for value in values if value > 0]
     low, high = (min(positive), max(positive)) if positive else (1.0, 10.0)
-    ticks = log_ticks(low, high)
+    ticks = log_ticks(low, high, unit)
     margin *= (high / low) ** 0.04
     return {
         "title": {"text": title},
@@ -242,8 +262,11 @@ def place(value: float, values: Iterable[float]) -> float:
     return value if value > 0 else min((one for one in values if one > 0), default=1.0) / 6
 
 
-def log_ticks(low: float, high: float) -> list[float]:
-    """Return the coarsest ticks of which at least three lie within the range."""
+def log_ticks(low: float, high: float, unit: str = "") -> list[float]:
+    """Return the coarsest ticks of which at least three lie within the range; of bytes, powers of two."""
+    if unit in units.BYTES:
+        powers = [2.0**power for power in range(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)]
+        return powers[:: -(-len(powers) // 6)]
     decades = [10.0**decade for decade in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
     step = _step(high - low or high)
     choices = [
@@ -255,7 +278,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def tick(value: float, unit: str) -> str:
-    """Return a tick with its engineering unit: `10 us`."""
+    """Return a tick with its engineering unit: `10 µs`."""
     factor, name = units.scale(unit, value)
     return f"{number(value / factor):g} {name}".strip()
 

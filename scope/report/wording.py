@@ -42,15 +42,6 @@ LAYERS = {
 }
 """Names of the layers."""
 
-PLACEMENTS = {
-    "core": "bound to cores",
-    "socket": "bound to sockets",
-    "none": "not bound",
-    "node": "one per host",
-    "threads": "MPI_THREAD_MULTIPLE",
-}
-"""Placements of the ranks."""
-
 SEVERITIES = {"error": "Error", "warning": "Warning", "advice": "Advice", "information": "Information"}
 """Names of the severities, worst first."""
 
@@ -95,10 +86,3 @@ def sentence(words: list[str]) -> str:
 def direction(better: str) -> str:
     """Return whether long or short bars are better."""
     return "longer is better" if better == "higher" else "shorter is better"
-
-
-def without_unit(name: str) -> str:
-    """Return the name of a quantity without its unit: `bandwidth_bytes_per_s` is `bandwidth`."""
-    for unit in ("_bytes_per_s", "_flops_per_s", "_per_s", "_bytes", "_s"):
-        name = name.removesuffix(unit)
-    return name

@@ -74,7 +74,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
-        raise UsageError(f"{path}: does not exist; a run directory has one once a case has run") from error
+        raise UsageError(f"{path}: does not exist; no case of the run has a record") from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
     lines = content.split(b"\n")

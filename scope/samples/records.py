@@ -34,6 +34,8 @@ def _measurable(seconds: float) -> float:
 
 
 Elapsed = Annotated[float, AfterValidator(_measurable)]
+Repetition = Annotated[float, Field(gt=-OVERHEAD_S, le=LONGEST_S)]
+"""An elapsed time among very many: `samples.py` refuses those that are too short, all at once."""
 Moment = Annotated[float, Field(ge=-LONGEST_S, le=LONGEST_S)]
 """Relative to another time of the same repetition."""
 Rank = Annotated[int, Field(ge=0)]
@@ -182,7 +184,7 @@ class Series(Strict):
     warmup: int
     """How many leading repetitions are warm-up."""
     ranks_kept: list[Rank]
-    elapsed_s: list[list[Elapsed]]
+    elapsed_s: list[list[Repetition]]
     entry_s: list[list[Moment]] | None = None
     valid: list[bool] | None = None
     """Per repetition; absent means that all are valid. False: a rank started late in its window."""

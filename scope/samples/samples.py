@@ -12,6 +12,8 @@ from scope.catalog.catalog import Catalog
 from scope.plan.budget import interval_of_visits
 from scope.plan.case import Batch, Case, Key
 from scope.samples.records import (
+    LONGEST_S,
+    SHORTEST_S,
     CaseRecord,
     ClockSynchronization,
     Disturbances,
@@ -106,6 +108,9 @@ class Times:
         if series.operations < 1:
             raise ValueError(f"operations = {series.operations}: must be at least 1")
         elapsed = _rows("elapsed_s", series.elapsed_s, len(series.ranks_kept))
+        too_short = elapsed[(np.abs(elapsed) < SHORTEST_S) & (elapsed != 0)]
+        if too_short.size:
+            raise ValueError(f"elapsed_s: {too_short[0]:g}: must be 0, or from {SHORTEST_S:g} to {LONGEST_S:g} s")
         repetitions = elapsed.shape[1]
         if not 0 <= series.warmup <= repetitions:
             raise ValueError(f"warmup = {series.warmup}: must be from 0 to the {repetitions} repetitions")

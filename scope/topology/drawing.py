@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from scope import units
@@ -58,7 +59,7 @@ def ranges(hosts: list[str]) -> str:
     for host in hosts:
         stem = host.rstrip("0123456789")
         digits = host[len(stem) :]
-        plain = digits.isdigit() and str(int(digits)) == digits
+        plain = re.fullmatch(r"0|[1-9][0-9]{0,8}", digits) is not None
         number = int(digits) if plain else None
         if parts and number is not None and parts[-1][0] == stem and parts[-1][2] == number - 1:
             parts[-1] = (stem, parts[-1][1], number)

@@ -12,8 +12,8 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from scope.errors import UsageError
-from scope.rundirectory import must, read_toml
-from scope.strict import Strict
+from scope.rundirectory import must, read_toml, shortened
+from scope.strict import Asked
 
 FORMAT = 1
 
@@ -21,14 +21,14 @@ Level = Literal["cluster", "lan", "wan"]
 Origin = Literal["measured", "emulated", "simulated"]
 
 
-class InsideHost(Strict):
+class InsideHost(Asked):
     """Latency and rate between two processes of one host."""
 
-    latency_s: float = Field(gt=0, allow_inf_nan=False)
-    bandwidth_bytes_per_s: float = Field(gt=0, allow_inf_nan=False)
+    latency_s: float = Field(gt=0)
+    bandwidth_bytes_per_s: float = Field(gt=0)
 
 
-class Group(Strict):
+class Group(Asked):
     """Hosts, or groups, that a switch, bus or network connects."""
 
     name: str = Field(min_length=1)
@@ -40,11 +40,11 @@ class Group(Strict):
     """Empty where its children are groups."""
     medium: Literal["switched", "shared"] = "switched"
     """`shared`: all transfers inside share `bandwidth_bytes_per_s`."""
-    latency_s: float = Field(gt=0, allow_inf_nan=False)
+    latency_s: float = Field(gt=0)
     """Half round trip of an empty message between two of its children."""
-    bandwidth_bytes_per_s: float = Field(gt=0, allow_inf_nan=False)
+    bandwidth_bytes_per_s: float = Field(gt=0)
     """Rate of an isolated transfer between two of its children."""
-    uplink_bytes_per_s: float | None = Field(None, gt=0, allow_inf_nan=False)
+    uplink_bytes_per_s: float | None = Field(None, gt=0)
     """Total rate that leaves, or enters, the group; None where it is never the limit."""
     uplink_duplex: Literal["full", "half"] = "full"
     """`half`: both directions share the uplink."""
@@ -52,16 +52,16 @@ class Group(Strict):
     """Probability that its members are right, by the discovery."""
 
 
-class HostException(Strict):
+class HostException(Asked):
     """A host with a slower port than its group."""
 
     host: str
-    bandwidth_bytes_per_s: float = Field(gt=0, allow_inf_nan=False)
+    bandwidth_bytes_per_s: float = Field(gt=0)
     """Of the slower direction."""
-    latency_s: float = Field(gt=0, allow_inf_nan=False)
+    latency_s: float = Field(gt=0)
 
 
-class Topology(Strict):
+class Topology(Asked):
     """`topology.toml`."""
 
     format: Literal[1] = 1
@@ -136,7 +136,7 @@ def write(topology: Topology) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _assignments(part: Strict) -> list[str]:
+def _assignments(part: Asked) -> list[str]:
     """Return `key = value` for all values that differ from their defaults."""
     lines = []
     for key, value in part:
@@ -152,7 +152,7 @@ def _assignments(part: Strict) -> list[str]:
 def _explain(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
-    value = json.dumps(first["input"], default=str, ensure_ascii=False)[:60]
+    value = shortened(first["input"])
     if first["type"] == "missing":
         return f"{key}: missing"
     if first["type"] == "extra_forbidden":
@@ -163,7 +163,7 @@ def _explain(error: ValidationError) -> str:
 
 
 def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
-    tables: dict[int | str, type[Strict]] = {"host": InsideHost, "group": Group, "exception": HostException}
+    tables: dict[int | str, type[Asked]] = {"host": InsideHost, "group": Group, "exception": HostException}
     return list((tables[location[0]] if len(location) > 1 else Topology).model_fields)
 
 

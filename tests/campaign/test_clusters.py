@@ -138,6 +138,7 @@ def test_silhouettes_and_agreements_are_those_of_scikit_learn(seed: int) -> None
     assert agreement(np.zeros(40, dtype=int), np.zeros(40, dtype=int)) == 1.0
 
 
+@pytest.mark.simulation
 def test_k_means_squares_are_about_the_least_of_scikit_learn() -> None:
     for seed in range(4):
         runs = np.random.default_rng(seed).normal(size=(10 * FEWEST_MEMBERS, 4))

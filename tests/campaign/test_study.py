@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,20 @@ def test_words_are_filled_in() -> None:
         ({"parameters": {"points": [1], "run": [1]}}, "parameters.run: must be a word other than"),
         ({"parameters": {"points": list(range(9999))}, "repetitions": 100}, "must be at most 100000"),
         ({"per": "steps"}, "per = steps: must be a parameter whose values are numbers"),
-        ({"program": "./app 'open {points}"}, "No closing quotation"),
+        ({"program": "./app 'open {points}"}, "no closing quotation"),
+        ({"environment": {"A=B": "1"}}, 'environment.A=B = "A=B": must be the name of a variable'),
+        ({"environment": {"A": "x\ny"}}, 'environment.A = "x\\ny": must have no line breaks'),
+        ({"parameters": {"points": [math.nan]}}, "parameters.points.0 = NaN: must be a word, a finite number"),
+        (
+            {"parameters": {"points": [{"a": 1}]}},
+            'parameters.points.0 = {"a": 1}: must be a word, a finite number',
+        ),
+        ({"limit_s": math.nan}, "limit_s = NaN: must be a finite number"),
+        ({"limit_s": "60"}, 'limit_s = "60": must be a valid number'),
+        ({"repetitions": True}, "repetitions = true: must be a valid integer"),
+        ({"ranks": [1, True]}, "ranks.1 = true: must be a valid integer"),
+        ({"monitored": 1}, "monitored = 1: must be a valid boolean"),
+        ({"launcher": {"hosts": [""]}}, 'launcher.hosts.0 = "": must not be empty'),
     ],
 )
 def test_what_is_wrong_is_named(change: dict[str, Any], words: str) -> None:

@@ -208,8 +208,35 @@ def test_labels_name_sizes_and_what_is_not_the_default() -> None:
         return catalog().described(benchmark, settings(benchmark, **changes))
 
     assert label("mpi.latency", message_bytes=1 << 20) == "ping-pong, 1 MiB"
-    assert label("mpi.latency", message_bytes=0, mode="synchronous") == "ping-pong, mode synchronous, 0 B"
-    assert label("algorithm.summa", grid_rows=2).endswith("240, grid rows 2")
+    assert label("mpi.latency", message_bytes=0, mode="synchronous") == "ping-pong, synchronous, 0 B"
+    assert label("algorithm.summa", grid_rows=2).endswith("240, 2 grid rows")
+
+
+def test_labels_use_the_words_of_the_declaration() -> None:
+    def label(benchmark: str, **changes: Value) -> str:
+        return catalog().described(benchmark, settings(benchmark, **changes))
+
+    assert (
+        label("network.latency", protocol="shm", message_bytes=1024)
+        == "ping-pong without MPI, shared memory, 1 KiB"
+    )
+    assert label("network.latency", protocol="tcp", message_bytes=1024) == "ping-pong without MPI, TCP, 1 KiB"
+    assert label("mpi.latency", cache="cold", message_bytes=8) == "ping-pong, 8 B, cold caches"
+    assert label("algorithm.sort_psrs", n=1000, input="equal").startswith("parallel sort, 1000 keys, equal keys")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "words", "reason"),
+    [
+        ("mode", ["standard", "buffered"], "must be a different phrase for each of standard, buffered"),
+        ("mode", ["", "", "a", "b"], "must be a different phrase for each of standard, buffered"),
+        ("message_bytes", ["bytes"], "must be one phrase with {} for the value"),
+    ],
+)
+def test_words_must_fit_the_values(parameter: str, words: list[str], reason: str) -> None:
+    declared = catalog()["mpi.latency"].parameter[parameter].model_dump()
+    with pytest.raises(ValidationError, match=reason):
+        Parameter.model_validate(declared | {"words": words})
 
 
 def test_unknown_names_have_no_declaration() -> None:

@@ -8,12 +8,13 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scope.launch import processes
 from scope.machine.discover import this_host
-from tests.cli.scope_command import BRIEF, SCOPE, cases, planned, samples, scope, start, wait_until
+from tests.cli.scope_command import BRIEF, SCOPE, cases, planned, rewrite_times, samples, scope, start, wait_until
 
 LATENCY = "mpi.latency message_bytes=0,1Ki"
 LONG = [
@@ -295,13 +296,22 @@ def leftovers(run: Path) -> list[int]:
 
 
 def test_a_second_look_measures_inside_the_gap_of_a_break(tmp_path: Path) -> None:
-    # The embedded library copies small messages and hands over large ones: its latency multiplies in between.
     sizes = [1, 16, 128, 512, 1024, 16384, 65536, 262144, 1048576]
     swept = f"mpi.latency message_bytes={','.join(map(str, sizes))}"
-    answer = scope(tmp_path, "run", "--case", swept, "--launches", "2", "--refine", "--output", "run", *BRIEF)
+    answer = scope(tmp_path, "run", "--case", swept, "--launches", "2", "--output", "run", *BRIEF)
     assert answer.code == 0, answer.errors
     run = tmp_path / "run"
+    rewrite_times(run, _with_a_break_after_1024_bytes)
+    experiment = run / "experiment.toml"
+    experiment.write_text(experiment.read_text().replace("refine = false", "refine = true"))
+    answer = scope(tmp_path, "run", "--resume", "run")
+    assert answer.code == 0, answer.errors
     assert cases(run) == planned(run)
     measured = {record["parameters"]["message_bytes"] for record in samples(run) if record["record"] == "case"}
     assert measured > set(sizes)
-    assert max(measured) == max(sizes)
+    assert all(1024 < size < 16384 for size in measured - set(sizes))
+
+
+def _with_a_break_after_1024_bytes(record: dict[str, Any]) -> float:
+    size = record["parameters"]["message_bytes"]
+    return 1e-6 + 1e-9 * size if size <= 1024 else 1e-5 + 2e-9 * size

@@ -115,7 +115,17 @@ def circle(folder: Path) -> list[str]:
         (no_number, "x.toml: time_s = NaN"),
         (null_character, "x.toml: name = "),
         (circle, "x.toml: cannot be read: Too many levels of symbolic links"),
-        (lambda _: ["--lab"], "scope --lab: must be followed by the name of a lab and a command"),
+        *(
+            (lambda _, words=words: words, "scope --lab: must be followed by the name of a lab and a command")
+            for words in (["--lab"], ["--lab", "grid"], ["list", "--lab"], ["run", "--lab", "--", "x"])
+        ),
+        *(
+            (lambda _, words=words: words, "scope --lab: must be given once, to a command other than lab")
+            for words in (["list", "--lab", "grid", "--lab=o2"], ["lab", "list", "--lab", "grid"])
+        ),
+        (lambda _: ["build", "--mpi", "/bin/false"], "/bin/false: cannot compile: exit code 1; must be a folder"),
+        (lambda _: ["run", "--resume", "nosuch"], "nosuch: does not exist; must be a run directory"),
+        (lambda _: ["show", "."], ".: is not a run directory: it has no run.json; must be a run directory"),
         (lambda _: ["run", "--hosts", ""], "scope: --hosts: must not be followed by an empty value"),
         (lambda _: ["tune", "linpack", "--blocks="], "scope: --blocks: must not be followed by an empty value"),
         (lambda _: ["soak", "--for", "", "--", "true"], "scope: --for: must not be followed by an empty value"),

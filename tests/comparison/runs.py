@@ -86,6 +86,6 @@ def course(arithmetic_s: float = 2e-3, slow_share: float = 0.0, factor: float = 
 
 
 def drawn(random: np.random.Generator, cases: int, launches: int, noise: float, steps: dict[int, float]) -> Any:
-    """Launch medians around 10 us; case i is slower by the share `steps[i]`. Shape (cases, launches)."""
+    """Launch medians around 10 µs; case i is slower by the share `steps[i]`. Shape (cases, launches)."""
     factors = np.array([1 + steps.get(case, 0.0) for case in range(cases)])[:, None]
     return 10e-6 * factors * np.exp(random.normal(0, noise, (cases, launches)))

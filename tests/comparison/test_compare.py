@@ -12,9 +12,9 @@ import pytest
 
 from scope.comparison.compare import compare, decide
 from scope.comparison.effect import Effect
-from scope.comparison.page import render
 from scope.engine.analysis import analyze
 from scope.errors import UsageError
+from scope.report.comparison.page import render
 from tests import golden_run as golden
 from tests.comparison.runs import drawn, summary, write
 
@@ -45,12 +45,14 @@ def test_a_version_without_a_parameter_measured_its_default(golden_run, tmp_path
         if one["parameters"].get("mode") == "standard":
             lacking += bool(one["parameters"].pop("mode"))
     (earlier / "statistics.json").write_text(json.dumps(statistics))
+    (earlier / "checksums.sha256").unlink()
     found = compare(earlier, golden_run)
     assert lacking > 0
     assert len(found.cases) == len(compare(golden_run, golden_run).cases)
     assert not [one for one in found.cases if one.reason.startswith("not in")]
 
 
+@pytest.mark.simulation
 def test_healthy_runs_raise_almost_no_false_alarm(tmp_path):
     """40 comparisons of 40 cases drawn twice from one truth, launches differing by 1 %."""
     random = np.random.default_rng(11)
@@ -84,6 +86,7 @@ def test_a_case_that_changes_beside_the_others_is_found_and_judged_against_them(
     assert worse[0].ratio == pytest.approx(1.32, abs=0.02)
 
 
+@pytest.mark.simulation
 def test_scatter_between_runs_that_launches_do_not_show_raises_no_alarm(tmp_path):
     """Each case of the second run differs by about 3 % from the first, in all of its launches alike."""
     random = np.random.default_rng(18)
@@ -294,6 +297,7 @@ def changed(raw: Path, target: Path, slower: dict[str, float], launches: int = 6
     return run
 
 
+@pytest.mark.simulation
 def test_from_samples_to_verdict_a_slower_benchmark_is_found_and_no_other(golden_raw, golden_run, tmp_path):
     """Two independent draws of the golden run, the second with barriers that take 5 % longer."""
     b = changed(golden_raw, tmp_path / "b", {"mpi.barrier": 1.05}, seed=77)
@@ -311,7 +315,7 @@ def test_the_page_escapes_what_comes_from_data(tmp_path):
     a = write(tmp_path / "a", [summary(1, [1e-6] * 6, reason=evil, valid=False)])
     b = write(tmp_path / "b", [summary(1, [1e-6] * 6)], other)
     text = render(compare(a, b))
-    assert "<script" not in text
+    assert "<script>alert" not in text
     assert text.count("&lt;script&gt;") == 2
 
 
@@ -319,7 +323,7 @@ def test_the_page_escapes_what_comes_from_data(tmp_path):
     ("damage", "words"),
     [
         (lambda run: shutil.rmtree(run), ["missing"]),
-        (lambda run: (run / "machine.json").unlink(), ["machine.json", "does not exist"]),
+        (lambda run: (run / "machine.json").unlink(), ["it has no run.json", "must be a run directory"]),
         (lambda run: (run / "statistics.json").write_text('{"format": 99}'), ["statistics.json", "format", "99"]),
         (lambda run: (run / "statistics.json").write_text("{"), ["statistics.json", "not JSON"]),
     ],

@@ -9,8 +9,8 @@ import pytest
 
 from scope.comparison.compare import compare
 from scope.comparison.comparison import ComparedCase, Comparison
-from scope.comparison.page import render
 from scope.comparison.table import states_differ
+from scope.report.comparison.page import render
 from scope.samples.samples import Floats
 from scope.statistics.course import Course
 from tests.comparison.runs import course, drawn, summary, write

@@ -12,6 +12,7 @@ from scope.findings.run.context import Context
 from scope.findings.run.operations import fresh_buffers
 from scope.models.prediction.operation_parts import OperationParts
 from scope.statistics.estimate import Estimate
+from tests import declared
 from tests.findings.contexts import run_kinds, rung_summaries, with_host, with_summaries
 from tests.findings.test_algorithms import retained
 from tests.findings.test_node import with_blas
@@ -22,7 +23,10 @@ def with_environment(context: Context, **variables: str) -> Context:
 
 
 def test_a_setting_that_chose_the_kernels_is_named_and_not_the_library(golden_context: Context) -> None:
-    old = with_blas(golden_context, "Haswell", "avx2", "avx512f")
+    other = with_blas(golden_context, "Haswell", "avx2", "avx512f")
+    assert not run_kinds()["blas_older_processor"](other)  # the run measured no linear algebra
+    product = other.summaries[0].model_copy(update={"benchmark": "node.matrix_multiply"})
+    old = replace(other, catalog=declared.catalog(), summaries=[*other.summaries, product])
     (by_library,) = run_kinds()["blas_older_processor"](old)
     assert "OPENBLAS_CORETYPE=SkylakeX" in by_library.advice
     (by_setting,) = run_kinds()["blas_older_processor"](with_environment(old, OPENBLAS_CORETYPE="Haswell"))
@@ -47,7 +51,7 @@ def test_huge_pages_are_no_advice_where_the_run_has_them(
     context = with_host(golden_context, transparent_huge_pages=mode)
     context = with_environment(context, **({"GLIBC_TUNABLES": tunables} if tunables else {}))
     advice = fresh_buffers.advice(context, 1e-3, 1e-4)
-    assert "1.00 ms would become 100 us" in advice
+    assert "1.00 ms would become 100 µs" in advice
     assert ("huge pages" in advice) == huge
     assert ("by root" in advice) == root
 
@@ -75,8 +79,8 @@ def parts(context: Context, first_touch: float, packing: float, rest: float) -> 
 @pytest.mark.parametrize(
     ("first_touch", "packing", "rest", "words"),
     [
-        (0.85, -0.05, 0.05, "Allocate buffers once and reuse them: 1.00 ms would become 150 us"),
-        (0.1, 0.7, 0.1, "this gains at most 700 us of 1.00 ms"),
+        (0.85, -0.05, 0.05, "Allocate buffers once and reuse them: 1.00 ms would become 150 µs"),
+        (0.1, 0.7, 0.1, "this gains at most 700 µs of 1.00 ms"),
         (0.1, -0.1, 0.85, "Overlap the messages"),
     ],
 )

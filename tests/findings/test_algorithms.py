@@ -101,7 +101,7 @@ def operation(cold: float, benchmark: str = "operation.scatter", ranks: int = 4)
 
 
 def retained(share: float, warm: float | None = None) -> Change:
-    """A scatter to four whose messages alone take `share` of its time; the ping-pong is 1 us and 10 GB/s.
+    """A scatter to four whose messages alone take `share` of its time; the ping-pong is 1 µs and 10 GB/s.
 
     `warm`: into used buffers it takes so much of that time; by default that was not measured.
     """
@@ -274,7 +274,7 @@ def test_a_knee_names_the_cache_that_it_passes(golden_context: Context) -> None:
 def test_a_superlinear_speedup_is_laid_to_the_caches(golden_context: Context) -> None:
     (found,) = run_kinds()["superlinear"](speedup(1 / 20)(golden_context))
     assert "all processes together compute for only 80 % of its time" in found.title
-    assert "each on 4.23 MB instead of 67.7 MB, which fit into the level 3 cache" in found.title
+    assert "each on 4.04 MiB instead of 64.6 MiB, which fit into the level 3 cache" in found.title
     assert "on 16 processes" in found.title
 
 

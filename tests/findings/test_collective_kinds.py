@@ -54,6 +54,7 @@ def test_a_dear_odd_number_of_processes_is_found(golden_context: Context) -> Non
     assert one.lost == pytest.approx(1 - 1 / 1.6, abs=0.03)
 
 
+@pytest.mark.simulation
 def test_steps_and_lines_are_no_odd_numbers(golden_context: Context) -> None:
     alarms = sum(
         bool(found("odd_process_count", golden_context, over_counts(truth, seed=seed)))
@@ -78,6 +79,7 @@ def test_a_collective_that_grows_with_every_process_is_found(benchmark: str, gol
     assert one.where["benchmark"] == benchmark
 
 
+@pytest.mark.simulation
 def test_what_must_be_linear_or_has_steps_is_not_accused(golden_context: Context) -> None:
     assert found("linear_collective", golden_context, over_counts(line, "mpi.alltoall")) == []
     alarms = sum(

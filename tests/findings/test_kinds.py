@@ -189,7 +189,7 @@ def rungs(*values: float) -> Change:
 
 
 def on_a_link(rate_bits_per_s: float | None, *values: float) -> Change:
-    """Rungs of 1 MiB over TCP between two hosts: 1.05 GB/s for 10 us."""
+    """Rungs of 1 MiB over TCP between two hosts: 1.05 GB/s for 10 µs."""
     return lambda context: with_summaries(between_hosts(context, rate_bits_per_s), rung_summaries(*values))
 
 
@@ -508,7 +508,7 @@ def test_start_up_and_half_performance_are_told(golden_context: Context) -> None
     findings = run_kinds()["layer_bottleneck"](with_summaries(context, context.summaries))
     (found,) = (one for one in findings if one.where["path"] == "TCP over eth0")
     assert found.where["layer"] == "protocol"
-    # What the golden run's lines say: 6.5 us at 1.5 GB/s, of which TCP has 5 us.
+    # What the golden run's lines say: 6.5 µs at 1.5 GB/s, of which TCP has 5 µs.
     assert found.where["n_half_bytes"] == pytest.approx(9750, rel=0.05)
     assert "it is the protocol, with 76 % of the start-up" in found.title
 
@@ -527,4 +527,4 @@ def test_raw_frames_stand_in_for_a_wire_of_unknown_rate(golden_context: Context)
     frames = summary(rates, "network.latency", "bandwidth_bytes_per_s", unit="B/s", work_bytes=1 << 20, **given)
     (found,) = run_kinds()["layer_bottleneck"](with_summaries(context, [*rung_summaries(10e-6, 10.3e-6), frames]))
     assert found.where["layer"] == "wire"
-    assert "protocol ethernet" in found.evidence[0].what
+    assert "raw Ethernet" in found.evidence[0].what

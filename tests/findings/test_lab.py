@@ -161,9 +161,9 @@ def on_grid(context: Context, *cases: Summary, hosts: int = 24) -> Context:
 def test_a_grid_across_clusters_is_told_with_the_grid_that_would_not_be(golden_context: Context) -> None:
     (found,) = grid_on_topology.find(on_grid(golden_context, product(8.0, "columns"), product(4.1, "rows")))
     assert found.code == "grid-against-topology"
-    assert "on a grid of 3 x 8 along columns sends 4.59 MB over the uplink of giza" in found.title
+    assert "on a grid of 3 x 8 along columns sends 4.38 MiB over the uplink of giza" in found.title
     assert "which takes 5.73 s of its 8" in found.title
-    assert "3 x 8 along rows would send 3.15 MB over that of giza, in 3.93 s, and took 4.0" in found.title
+    assert "3 x 8 along rows would send 3 MiB over that of giza, in 3.93 s, and took 4.0" in found.title
     assert "grid_rows=3 grid_order=rows" in found.advice
     assert found.lost == pytest.approx(1 - 4.1 / 8, abs=0.02)
     # Also where the better grid was not measured.

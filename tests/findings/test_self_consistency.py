@@ -64,11 +64,13 @@ def test_a_kink_breaks_monotony() -> None:
     assert violation.excess == pytest.approx(kinked(1024) / line(4096) - 1, rel=0.1)
 
 
+@pytest.mark.simulation
 def test_a_consistent_library_raises_no_alarm() -> None:
     alarms = sum(bool(violated(library(100 + 10 * seed))) for seed in range(60))
     assert alarms == 0
 
 
+@pytest.mark.simulation
 def test_equal_costs_raise_few_alarms() -> None:
     """At the border of every guideline noise alone decides: at most 5 % of the libraries are accused."""
     equal: Callable[[int], list[Summary]] = lambda seed: library(  # noqa: E731
@@ -165,6 +167,7 @@ def test_a_collective_slower_than_its_composition_is_found(name: str, guideline:
     assert {violation.left.benchmark for violation in found} == {f"mpi.{name}"}
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(
     ("slow", "guideline"), [(("blocking", 1.3), "blocking"), (("persistent", 1.3), "persistent")]
 )
@@ -176,6 +179,7 @@ def test_a_slower_way_of_calling_is_found(slow: tuple[str, float], guideline: st
     assert guideline not in {violation.guideline.name for violation in violated(healthy)}
 
 
+@pytest.mark.simulation
 def test_consistent_collectives_raise_no_alarm() -> None:
     assert sum(bool(violated(collectives(500 + seed))) for seed in range(20)) == 0
 

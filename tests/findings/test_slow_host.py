@@ -120,6 +120,7 @@ def test_healthy_clusters_raise_no_alarm(golden_context: Context, hosts: int) ->
     assert alarms == 0
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("hosts", [4, 8, 16])
 def test_a_few_percent_by_nature_are_seldom_taken_for_a_fault(golden_context: Context, hosts: int) -> None:
     alarms = sum(bool(find(cluster(golden_context, hosts, {}, seed, spread=0.02))) for seed in range(200, 300))

@@ -32,11 +32,11 @@ def receives(context: Context, *made: list[Summary]) -> list[Finding]:
 
 
 def test_receives_slower_than_the_ping_pong_are_a_warning_on_the_fewest_processes(golden_context: Context) -> None:
-    # 50 us each, where a message of 1 KiB takes 10 us.
+    # 50 µs each, where a message of 1 KiB takes 10 µs.
     (one,) = receives(golden_context, latencies(lambda n: 9e-6 + n / 1e9), wave(4, 0.5), wave(8, 0.6))
     assert one.severity == "warning"
     assert one.where["ranks"] == 4
-    assert "waits 10000 times for 1.24 kB" in one.title
+    assert "waits 10000 times for 1.21 KiB" in one.title
     assert "5.0 times the ping-pong" in one.title
     assert one.lost == pytest.approx(0.5, rel=0.05)
     assert "eager limit" in one.advice

@@ -81,7 +81,7 @@ def test_each_kind_of_link_is_probed_where_it_is_the_narrowest(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ('name = "a"', 'name = "A"', "group[0].name = 'A'"),
+        ('name = "a"', 'name = "A"', 'group[0].name = "A"'),
         ('name = "b"', 'name = "a"', "group[1].name = 'a': must differ from the names before"),
         ("hosts = 2", "hosts = 0", "group[0].hosts = 0: must be greater than or equal to 1"),
         ("hosts = 2", "hosts = 251", "group[0].hosts = 251"),
@@ -95,8 +95,8 @@ def test_each_kind_of_link_is_probed_where_it_is_the_narrowest(tmp_path: Path) -
         ("links = 2", "colour = 2", "group[1].colour: unknown key; allowed here: name, hosts"),
         ('["a", "b"]', '["a", "c"]', "switch 'b': no trunk connects it to 'a'"),
         ("hosts = 2", "hosts = ", "not TOML"),
-        ('["a", "b"]', '["a", "$(id)"]', "trunk[0].between[1] = '$(id)': must match pattern"),
-        ('["a", "b"]', '["../a", "b"]', "trunk[0].between[0] = '../a': must match pattern"),
+        ('["a", "b"]', '["a", "$(id)"]', 'trunk[0].between[1] = "$(id)": must match pattern'),
+        ('["a", "b"]', '["../a", "b"]', 'trunk[0].between[0] = "../a": must match pattern'),
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, before: str, after: str, said: str) -> None:

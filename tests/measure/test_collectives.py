@@ -63,6 +63,8 @@ def test_every_collective_is_right_at_many_numbers_of_processes(ranks: int, meas
     assert wrong(ended) == []
     assert len(ended.cases) == len(plan)
     for case in ended.cases:
+        assert case.work is not None
+        assert ranks > 1 or case.work.bytes == 0, "one process moves nothing and has no bandwidth"
         assert case.verification is not None
         gets_something = ranks > 1 or case.benchmark != "mpi.exscan"
         if case.parameters.get("message_bytes") != 0 and gets_something:

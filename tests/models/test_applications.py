@@ -114,7 +114,7 @@ def test_the_tables_hold_what_was_measured() -> None:
         for size, problem in (("S", "12^3 points"), ("A", "64^3 points"))
         for ranks in ("1", "2")
     ]
-    assert static.rows[1][6:] == ["500 MB", "200", "200 kB", "1.00 kB"]
+    assert static.rows[1][6:] == ["477 MiB", "200", "195 KiB", "1000 B"]
     # A run of before classes said what they are, and one over two networks: the same counts once.
     other = [one.model_copy(update={"transport": "tcp"}) for one in found]
     older = characterisation(found + other, described("size of the problem"))

@@ -129,6 +129,7 @@ def test_an_essential_cost_that_would_be_negative_rejects_the_model() -> None:
     assert reasons["logarithmic_broadcast"] == "it would need a negative cost"
 
 
+@pytest.mark.simulation
 def test_intervals_of_collective_costs_cover_the_truth() -> None:
     truth = {"t_oc_s": 2e-6, "t_init_s": 0.5e-6, "t_s_s": 3e-6}
     hits, trials = dict.fromkeys(truth, 0), 0
@@ -164,6 +165,7 @@ STRUCTURES: dict[str, Callable[[int, int], float]] = {
 }
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_the_structure_and_the_costs_of_a_collective_are_told_by_its_times(structure: str) -> None:
     truth = {"t_s_s": 3e-6, "t_w_s_per_byte": 1 / 2e9}

@@ -55,6 +55,7 @@ def test_exact_data_give_the_exact_parameters(name: str, xs: list[int], per_unit
     assert (fit.low, fit.high) == (xs[0], xs[-1])
 
 
+@pytest.mark.simulation
 def test_the_intervals_cover_the_truth() -> None:
     random = np.random.default_rng(21)
     trials, hits = 200, {"r_inf_flops_per_s": 0, "n_half": 0}

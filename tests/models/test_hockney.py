@@ -42,6 +42,7 @@ def test_exact_data_give_the_exact_line() -> None:
     assert [point.x for point in fit.points] == SIZES
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("launches", [6, 10, 3])
 def test_the_intervals_cover_the_truth_as_often_as_they_say(launches: int) -> None:
     """95 % and more with launches as the unit; with three launches the delta method must hold it as well."""

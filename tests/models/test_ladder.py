@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from scope.models.ladder.ladder import ladders as build_ladders
 from scope.models.ladder.limits import TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
 from scope.models.ladder.memory_copy import fastest_copy
 from scope.models.models import Models
+from scope.report.run.ladders import retained
 from scope.rundirectory import RunDirectory, read_json
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
@@ -69,7 +71,12 @@ def test_the_transposes_of_an_application_stand_on_top(golden_run: Path) -> None
     assert list(rungs)[-2:] == ["algorithm", "application"]
     assert rungs["application"].value == pytest.approx(4e9, rel=0.02)
     assert rungs["application"].name == f"communication of {transposes.label}"
-    assert rungs["application"].retained is not None
+    for program in ("algorithm", "application"):
+        held_against = (rungs[program].value or 0.0) / (rungs["operation"].value or 1.0)
+        assert rungs[program].retained == pytest.approx(held_against, rel=0.02), "neither contains the other"
+    assert (rungs["application"].value or 0.0) > 1.1 * (rungs["operation"].value or 0.0)
+    assert re.fullmatch(r"\d\.\d\d times \[\d\.\d+, \d\.\d+\]", retained(rungs["application"]))
+    assert retained(rungs["algorithm"]).startswith("retains ")
 
 
 def test_tcp_over_the_loopback(golden_run: Path) -> None:
@@ -191,7 +198,7 @@ def test_in_memory_the_better_of_queue_and_attach_stands_under_the_library() -> 
     (ladder,) = build_ladders(measured(known, launches, machine))
     rungs = by_layer(ladder)
     assert ladder.exchange == "stream"
-    assert "protocol cma" in rungs["network"].name
+    assert "CMA" in rungs["network"].name
     assert rungs["mpi"].retained == pytest.approx(0.5, rel=0.02)
 
 

@@ -53,6 +53,7 @@ def fitted(summaries: list[Summary]) -> Fit | NotFitted:
     return results[0]
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("launches", [6, 3])
 def test_the_intervals_cover_the_truth_as_often_as_they_say(launches: int) -> None:
     random = np.random.default_rng(31)

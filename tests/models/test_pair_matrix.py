@@ -49,6 +49,7 @@ def matrix(
     return np.exp([whole + random.normal(0, 0.02) + symmetric(NOISE * one) for one in noise])
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("tails", [np.inf, 3.0])
 def test_equals_are_accused_in_fewer_than_one_of_a_hundred_matrices(tails: float) -> None:
     random = np.random.default_rng(11)

@@ -100,6 +100,7 @@ def broken(fit: Fit | NotFitted | None) -> list[tuple[float, float]]:
     return [(one.last_before, one.first_after) for one in fit.breakpoints] if isinstance(fit, Fit) else []
 
 
+@pytest.mark.simulation
 def test_what_a_launch_does_to_all_sizes_hides_no_break() -> None:
     random = np.random.default_rng(31)
     found = [(4096, 8192) in broken(common(random, jumping)) for _ in range(60)]
@@ -113,6 +114,7 @@ def test_what_a_launch_does_to_all_sizes_makes_no_break() -> None:
     assert np.mean([bool(broken(common(random, eager))) for _ in range(100)]) <= 0.03
 
 
+@pytest.mark.simulation
 def test_the_jump_s_interval_covers_the_truth() -> None:
     random = np.random.default_rng(23)
     truth = rendezvous(32768) - eager(32768)
@@ -128,6 +130,7 @@ def test_the_jump_s_interval_covers_the_truth() -> None:
     assert hits / found > 0.93
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("spread", [0.001, 0.01, 0.05])
 def test_a_straight_line_is_seldom_broken(spread: float) -> None:
     random = np.random.default_rng(24)

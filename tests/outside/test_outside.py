@@ -167,5 +167,5 @@ def test_each_has_its_section_with_figures_in_the_report(run: Path) -> None:
     page = (run / "report.html").read_text()
     for name, title in TITLES.items():
         section = page[page.index(f'id="{name}"') :].partition("</details>")[0]
-        assert f"<span>{title}: " in section
+        assert f"<h3>{title} <code>" in section
         assert f'id="{name}-' in section

@@ -71,6 +71,27 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ("[[case]]\nmode = 'x'", ["case[0].benchmark", "missing"]),
         ("launches = = 3", ["experiment.toml: not TOML", "line 1"]),
         ("launcher = 3", ["launcher = 3"]),
+        ("launches = true", ["launches = true", "must be a valid integer"]),
+        ("launches = '3'", ['launches = "3"', "must be a valid integer"]),
+        ("launches = 3.0", ["launches = 3.0", "must be a valid integer"]),
+        ("refine = 1", ["refine = 1", "must be a valid boolean"]),
+        ("time_s = nan", ["time_s = NaN", "must be a finite number"]),
+        ("[sampling]\nbudget_s = inf", ["sampling.budget_s = Infinity", "must be a finite number"]),
+        ("ranks = [2, -1]", ["ranks[1] = -1", "greater than or equal to 1"]),
+        ("mpi = ''", ['mpi = ""', "must not be empty"]),
+        ("only = ['']", ['only[0] = ""', "must not be empty"]),
+        ('[launcher]\nhosts = ["a", "b\\nc"]', ["launcher.hosts[1]", "no line breaks"]),
+        ('[launcher]\narguments = ["a\\u0000"]', ["launcher.arguments[0]", "U+0000"]),
+        ("[[case]]\nbenchmark = 3", ["case[0].benchmark = 3", "must be a valid string"]),
+        (
+            "[[case]]\nbenchmark = 'mpi.latency'\nranks = 1.5",
+            ["case[0].ranks = 1.5", "must be an integer, a word"],
+        ),
+        ("[[case]]\nbenchmark = 'mpi.latency'\nmode = [true]", ["case[0].mode = [true]", "must be an integer"]),
+        ("[[case]]\nbenchmark = 'mpi.latency'\nmode = {a = 1}", ["case[0].mode = ", "must be an integer, a word"]),
+        (f"seed = {'9' * 4000}", ["seed = 99999", "less than"]),
+        (f"seed = {'9' * 5000}", ["experiment.toml: not TOML"]),
+        (f"time_s = {'[' * 5000}{']' * 5000}", ["experiment.toml: not TOML: nested too deeply"]),
     ],
 )
 def test_a_mistake_is_one_line_with_file_key_value_and_what_is_allowed(
@@ -96,3 +117,19 @@ def test_a_wrong_option_is_named_as_the_option() -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"gone\.toml: does not exist"):
         resolve(tmp_path / "gone.toml", {})
+
+
+@pytest.mark.parametrize(
+    ("options", "title"),
+    [
+        ({}, "baseline"),
+        ({"module": "standard"}, "standard"),
+        ({"only": ["mpi.latency"]}, "mpi.latency"),
+        ({"only": ["mpi.*", "node", "network"]}, "mpi-and-2-more"),
+        ({"only": ["*"]}, "baseline"),
+        ({"case": [{"benchmark": "mpi.latency"}, {"benchmark": "mpi.latency"}]}, "mpi.latency"),
+        ({"name": "spring", "only": ["mpi.latency"]}, "spring"),
+    ],
+)
+def test_a_run_is_named_after_what_it_measures(options: dict[str, Any], title: str) -> None:
+    assert resolve(None, options).title == title

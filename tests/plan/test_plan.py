@@ -154,6 +154,11 @@ def test_a_wrong_benchmark_is_named(benchmarks: Catalog, options: dict[str, obje
         assert word in str(refusal.value)
 
 
+def test_a_product_that_no_run_could_finish_is_refused(benchmarks: Catalog) -> None:
+    with pytest.raises(UsageError, match=r"over 1000 cases with 1000 visits each.*must be at most 1000000 visits"):
+        make(benchmarks, launches=1000, case=case(message_bytes="0..4000"))
+
+
 def test_the_time_is_divided(benchmarks: Catalog) -> None:
     for time_s in (60.0, 90.0, 120.0):
         plan = make(benchmarks, time_s=time_s)

@@ -163,7 +163,9 @@ def test_integers_may_be_ranges_and_count_the_ranks(
     assert sweep.values_of(word, parameter, ranks, "x") == values
 
 
-@pytest.mark.parametrize("word", ["1..", "..3", "0..99999", "1..ranks+1", "ranks*2", "ranks-9"])
+@pytest.mark.parametrize(
+    "word", ["1..", "..3", "0..99999", "1..ranks+1", "ranks*2", "ranks-9", f"1..{'9' * 5000}"]
+)
 def test_other_ranges_are_refused(benchmarks: Catalog, word: str) -> None:
     parameter = next(p for p in named(benchmarks, "mpi.latency").parameters if p.name == "message_bytes")
     with pytest.raises(UsageError, match="message_bytes = "):

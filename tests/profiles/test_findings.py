@@ -81,7 +81,7 @@ def test_small_receives(find: Find) -> None:
     for one in processes:
         one.call("MPI_Recv", 3.0, 10_000, 2000)
     found = find(processes)["small-receives"]
-    assert "takes 30 % of the time: 40000 of 2.00 kB each" in found.title
+    assert "takes 30 % of the time: 40000 of 1.95 KiB each" in found.title
     assert found.lost == pytest.approx(0.3)
 
 
@@ -91,7 +91,7 @@ def test_small_receives_that_are_waited_for(find: Find) -> None:
         one.call("MPI_Irecv", 0.01, 10_000, 2000).call("MPI_Waitall", 3.0, 1000, 0)
         one.add("waits", operation=synthetic.number("MPI_Irecv"), size_class=11, requests=10_000, ticks=3 * 10**9)
         one.rows["waits"][-1] |= {"bytes": 10_000 * 2000}
-    assert "40000 of 2.00 kB each" in find(processes)["small-receives"].title
+    assert "40000 of 1.95 KiB each" in find(processes)["small-receives"].title
 
 
 def test_very_many_receives_beside_much_other_communication(find: Find) -> None:
@@ -99,7 +99,7 @@ def test_very_many_receives_beside_much_other_communication(find: Find) -> None:
     for one in processes:
         one.call("MPI_Mrecv", 1.0, 100_000, 8).call("MPI_Mprobe", 0.7, 100_000, 0)
         one.call("MPI_Alltoall", 5.0, 10, 1 << 20)
-    assert "takes 17 % of the time: 400000 of 8.00 B each" in find(processes)["small-receives"].title
+    assert "takes 17 % of the time: 400000 of 8 B each" in find(processes)["small-receives"].title
 
 
 def test_receives_that_wait_for_late_senders_are_no_matter_of_message_size(find: Find) -> None:
@@ -182,7 +182,7 @@ def test_a_collective_below_the_machine(find: Find) -> None:
     slow = compared(machine_s=0.0082, share=0.41, avoidable_s=4.72, waiting_s=1.0, waiting_most_s=1.5)
     found = find(healthy(), slow)["below-the-machine"]
     assert found.title == (
-        "MPI_Allreduce of 8.19 kB on 4 processes reaches 41 % of its measured rate: "
+        "MPI_Allreduce of 8 KiB on 4 processes reaches 41 % of its measured rate: "
         "4.72 s of 8.00 s are avoidable, 1.00 s to 1.50 s of them waiting"
     )
 

@@ -71,7 +71,7 @@ def test_what_has_no_counterpart_is_named_with_its_time(compared: MachineCompari
 
 
 def test_a_folder_without_a_run_is_refused(program: Merged, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"\.json: does not exist"):
+    with pytest.raises(UsageError, match=r"is not a run directory: it has no run\.json"):
         compare_with_machine(program, tmp_path)
 
 

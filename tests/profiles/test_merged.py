@@ -164,7 +164,7 @@ def test_lines_of_python_are_call_sites(tmp_path: Path) -> None:
     processes = synthetic.processes(2)
     for one in processes:
         one.rows["places"] = [{"used": 0}] * one.rank  # another number in every process
-        one.add("places", line=12, function=b"Solver.exchange", file=b"/home/me/halo.py")
+        one.add("places", line=12, function=b"Solver.exchange", file=b"/project/halo.py")
         one.add("sites", depth=2, frames=[(1 << 63) + one.rank, (1 << 63) + 20, *[0] * 6])
         one.call("MPI_Send", 1.0, 10, 8, site=0)
     found = merged.merge(synthetic.write(tmp_path, processes))

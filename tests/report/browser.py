@@ -83,7 +83,7 @@ def printed(page: Path, target: Path) -> bytes:
 
 
 def figures(html: str) -> dict[str, dict[str, list[dict[str, object]]]]:
-    """Return what the page gives to plotly, by figure."""
+    """Return what the page draws, by figure."""
     return data(html, "figures")  # type: ignore[no-any-return]
 
 

@@ -38,7 +38,7 @@ def test_every_rank_has_its_bar_and_its_row(contents: Contents) -> None:
     figures = list(phases_by_rank.figures(contents, CANNON))
     assert [figure.title for figure in figures] == [
         "Phases by rank, matrix order 512, 16 ranks",
-        "Phases by rank, matrix order 512, variant transposed, 16 ranks",
+        "Phases by rank, matrix order 512, transposed, 16 ranks",
     ]
     for figure in figures:
         assert named(figure, "bar") == ["initialise", "distribute", "compute", "exchange", "collect", "idle"]
@@ -71,7 +71,10 @@ def test_many_ranks_are_thinned_and_said_to_be(contents: Contents) -> None:
 
 def test_speedup_has_the_ideal_line_the_law_and_the_counts(contents: Contents) -> None:
     figures = list(speedup.figures(contents, CANNON))
-    assert [figure.title for figure in figures] == ["Speed-up", "Speed-up, variant transposed"]
+    assert [figure.title for figure in figures] == [
+        "Speed-up of Cannon's algorithm",
+        "Speed-up of Cannon's algorithm, transposed",
+    ]
     for figure in figures:
         assert named(figure, "limit") == ["ideal"]
         assert named(figure, "points") == ["size 128", "size 256", "size 512"]
@@ -97,7 +100,7 @@ def test_without_a_law_its_reason_is_told(contents: Contents) -> None:
 def test_predicted_stands_beside_measured_with_both_origins(contents: Contents) -> None:
     (figure,) = predictions.figures(contents, CANNON)
     assert figure.origins == ["measured", "simulated"]
-    assert named(figure, "points") == ["Cannon's algorithm", "variant transposed"]
+    assert named(figure, "points") == ["Cannon's algorithm", "transposed"]
     assert len(figure.table.rows) == 18
     assert sum("source of the rates" in row[-1] for row in figure.table.rows) == 6
     assert "median error" in figure.caption

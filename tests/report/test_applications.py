@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from scope.cli import show
@@ -15,9 +16,10 @@ from scope.plan.placement import Placement
 from scope.report.run import applications
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
-from scope.report.run.figures import computation
+from scope.report.run.figures import computation, side_by_side
 from scope.statistics.estimate import Estimate
 from tests.declared import catalog
+from tests.models.curves import noisy, summary
 
 NAME = "application.npb_lu"
 
@@ -88,3 +90,13 @@ def test_a_run_without_applications_says_so(golden_run: Path) -> None:
         show.command(golden_run, [], applications=True)
     with pytest.raises(UsageError, match="takes no patterns"):
         show.command(golden_run, ["mpi"], applications=True)
+
+
+def test_rates_stand_by_the_number_of_processes(contents: Contents) -> None:
+    random = np.random.default_rng(3)
+    rates = [
+        summary(noisy(random, 1e3 * ranks), NAME, "mops_per_s", "observed", ranks, unit="Mop/s", **{"class": "S"})
+        for ranks in (4, 1, 2)
+    ]
+    (figure,) = side_by_side.singles(replace(contents, summaries=rates), NAME)
+    assert [mark.name for mark in figure.panels[0].marks] == ["1 rank", "2 ranks", "4 ranks"]

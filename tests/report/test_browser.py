@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -20,13 +21,32 @@ def drawn(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> browser
     return browser.opened(page.write(golden_run, tmp_path_factory.mktemp("page") / "report.html"))
 
 
-def test_every_figure_is_drawn(drawn, golden_run):
-    keys = set(browser.figures(page.render(golden_run))) - {"machine-states"}  # folded on a steady machine
+def test_every_open_figure_is_drawn(drawn):
+    keys = ["messages-latency_s", "messages-bandwidth_bytes_per_s", "collectives-by-size"]
+    speedups = re.findall(r'data-figure="([^"]*-speedup-[^"]*)"', drawn.dom)
+    assert speedups
+    assert drawn.attribute("data-drawn") == str(drawn.dom.count('data-drawn="yes"'))
+    for key in [*keys, *speedups[:6]]:
+        figure = re.search(rf'data-figure="{key}"[^>]*data-drawn="yes"[^>]*>(.*?)</svg>', drawn.dom, re.DOTALL)
+        assert figure is not None, key
+        assert 'class="line"' in figure[1] or 'class="marker"' in figure[1]
+        assert "NaN" not in figure[1]
+
+
+def test_every_folded_figure_is_drawn_when_it_is_opened(golden_run, tmp_path):
+    """All kinds of figures: curves, cells, bars, distributions, surfaces."""
+    text = page.render(golden_run).replace("<details", "<details open")
+    written = tmp_path / "report.html"
+    written.write_text(text)
+    seen = browser.opened(written)
+    keys = set(browser.figures(text))
     assert len(keys) > 20
-    assert drawn.attribute("data-drawn") == str(len(keys))
-    assert drawn.dom.count('data-drawn="yes"') == len(keys)
-    assert drawn.dom.count('class="main-svg"') >= len(keys)
-    assert drawn.dom.count('class="trace scatter') >= len(keys)
+    assert seen.attribute("data-errors") is None
+    assert seen.attribute("data-drawn") == str(len(keys))
+    assert seen.dom.count('class="drawn"') == len(keys)
+    assert "NaN" not in seen.dom[: seen.dom.index('id="figures"')]
+    for part in ("cell", "stack s", "ecdf s", "break-strip", "area", "axis"):
+        assert f'class="{part}' in seen.dom or f"shape {part}" in seen.dom, part
 
 
 def test_nothing_goes_wrong_and_nobody_is_asked(drawn):
@@ -70,6 +90,18 @@ def test_data_cannot_run_or_change_the_page(golden_copy, tmp_path):
     assert seen.console == []
     assert seen.requests == []
     assert "dataset.owned" in seen.dom
+
+
+def test_printing_opens_every_curve(golden_run, tmp_path):
+    written = tmp_path / "report.html"
+    text = page.render(golden_run)
+    written.write_text(text.replace("</body>", "<script>dispatchEvent(new Event('beforeprint'))</script></body>"))
+    seen = browser.opened(written)
+    assert seen.attribute("data-errors") is None
+    assert seen.attribute("data-theme") == "light"
+    assert seen.dom.count('data-drawn="yes"') == len(browser.figures(text))
+    folded = re.findall(r'<details class="benchmark" id="[^"]*">(.*?)</details>', seen.dom, re.DOTALL)
+    assert not any('class="plot"' in part for part in folded)
 
 
 def test_it_prints(golden_run, tmp_path):

@@ -19,7 +19,7 @@ from tests.report import browser
 
 
 def matrix(count: int, **found: Any) -> PairMatrix:
-    """A matrix in which the pair (i, j) takes 1 us, and one more for each process between them."""
+    """A matrix in which the pair (i, j) takes 1 µs, and one more for each process between them."""
     times = [[abs(i - j) * 1e-6 if i != j else None for j in range(count)] for i in range(count)]
     return PairMatrix(
         benchmark="mpi.pairs", message_bytes=1024,
@@ -41,7 +41,7 @@ def test_a_matrix_shows_every_pair_and_its_table_too(golden_run):
     assert [[None if z is None else round(10**z * 1e6) for z in row] for row in cells["z"]] == [
         [abs(i - j) if i != j else None for j in range(5)] for i in range(5)
     ]
-    assert figure.table.rows[4] == ["node4", "4.00 us", "3.00 us", "2.00 us", "1.00 us", ""]
+    assert figure.table.rows[4] == ["node4", "4.00 µs", "3.00 µs", "2.00 µs", "1.00 µs", ""]
     assert "No process or pair stands out" in figure.caption
     assert figure.layout["shapes"] == []
 
@@ -60,7 +60,7 @@ def test_what_is_slow_is_framed_and_named(golden_run):
     for words in ("node2 with every partner, by 50 % [40, 60]", "node0 and node4 with each other",
                   "messages between node0 and node1 and all others"):  # fmt: skip
         assert words in figure.caption
-    assert [text for text in figure.layout["xaxis"]["ticktext"] if "◂" in text] == ["<b>node2 ◂</b>"]
+    assert [text for text in figure.layout["xaxis"]["ticktext"] if "◂" in text] == ["node2 ◂"]
 
 
 def test_a_large_matrix_has_no_text_in_its_cells_and_a_table_of_the_slowest(golden_run):
@@ -69,7 +69,7 @@ def test_a_large_matrix_has_no_text_in_its_cells_and_a_table_of_the_slowest(gold
     assert "text" not in figure.traces[0]
     assert len(figure.layout["xaxis"]["tickvals"]) < 25
     assert 41 in figure.layout["xaxis"]["tickvals"]
-    assert figure.table.rows[0] == ["node0", "node99", "99.0 us"]
+    assert figure.table.rows[0] == ["node0", "node99", "99.0 µs"]
     assert "of 4950" in figure.table.columns[-1]
 
 
@@ -113,30 +113,24 @@ def test_a_collective_over_both_has_the_medians_and_the_model(golden_run):
     assert "logarithmic broadcast" in figure.caption
 
 
-def test_a_page_with_many_figures_starts_folded(golden_run, monkeypatch):
-    whole = page.render(golden_run)
-    assert whole.count('<details class="benchmark"') == len(
-        re.findall(r'<details class="benchmark"[^>]* open', whole)
-    )
-    monkeypatch.setattr(page, "_OPEN", 3)
-    folded = page.render(golden_run)
-    assert re.findall(r'<details class="benchmark"[^>]* open', folded) == []
+def test_benchmarks_are_folded(golden_run):
+    text = page.render(golden_run)
+    assert text.count('<details class="benchmark"') > 10
+    assert re.findall(r'<details class="benchmark"[^>]* open', text) == []
 
 
 @pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine")
-def test_what_is_folded_is_drawn_when_it_is_opened(golden_run, tmp_path, monkeypatch):
-    monkeypatch.setattr(page, "_OPEN", 3)
+def test_what_is_folded_is_drawn_when_it_is_opened(golden_run, tmp_path):
     written = page.write(golden_run, tmp_path / "report.html")
-    closed = browser.opened(written)
-    distributions = sum(key.startswith("distribution") for key in browser.figures(written.read_text()))
-    assert closed.attribute("data-drawn") == str(distributions)
+    opened_at_first = int(browser.opened(written).attribute("data-drawn") or 0)
     opener = "<script>document.querySelectorAll('[data-open]').forEach((one) => one.click());"
     opener += "document.getElementById('search').value = 'barrier streaming';"
+    opener += "document.getElementById('every').checked = true;"
     opener += "document.getElementById('search').dispatchEvent(new Event('input'))</script></body>"
     written.write_text(written.read_text().replace("</body>", opener))
     opened = browser.opened(written)
     assert opened.attribute("data-errors") is None
-    assert opened.dom.count('data-drawn="yes"') > distributions
+    assert opened.dom.count('data-drawn="yes"') > opened_at_first
     body = opened.dom[opened.dom.index('id="all"') :]
     body = body[body.index("<tbody>") : body.index("</tbody>")]
     rows = json.loads((golden_run / "statistics.json").read_text())["summaries"]

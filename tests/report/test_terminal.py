@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from scope import units
+from scope.engine.options import selection
 from scope.errors import UsageError
 from scope.report.run import contents, page
 from scope.report.run.selection import select
-from scope.report.terminal import verdict
+from scope.report.terminal import cases, verdict
 from scope.report.terminal.console import console
 from scope.report.terminal.listing import listing, rows
 from scope.rundirectory import RunDirectory
@@ -158,6 +160,23 @@ def test_a_pipe_gets_whole_lines(golden_run):
     assert "no result: failed: rank 7 on node1: byte 4096 is 17, must be 99" in text
 
 
+def test_a_case_can_be_measured_again_as_it_is_printed(golden_run):
+    screen = io.StringIO()
+    chosen = select(
+        read_summaries(golden_run), ["mpi.latency", "mode=ready", "message_bytes=1Ki", "metric=latency_s"]
+    )
+    console(screen).print(listing(chosen[:1], catalog(), verbose=True))
+    text = screen.getvalue()
+    assert "ping-pong  mpi.latency  latency" in text
+    assert "ready, 1 KiB" in text
+    request = re.search(r"mpi\.latency mode=ready [^\n]*message_bytes=1Ki[^\n]*", text)
+    assert request is not None
+    read = selection(request[0].strip())
+    assert read["benchmark"] == "mpi.latency"
+    assert read["ranks"] == ["2"]
+    assert {name: read[name] for name in chosen[0].parameters if name in read}
+
+
 def test_json_rows_have_the_keys_that_others_rely_on(golden_run):
     found = rows(read_summaries(golden_run))
     assert found
@@ -202,3 +221,16 @@ def test_a_pattern_that_fits_nothing_names_what_would(golden_run, patterns, word
     assert "\n" not in str(caught.value)
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_small_run_shows_what_was_asked_for(golden_run: Path) -> None:
+    run = contents.read(golden_run)
+    chosen = [one for one in run.headline if one.benchmark == "mpi.latency"][:5]
+    few = replace(run, summaries=chosen)
+    shown = [line.plain for line in cases.lines(few)]
+    results = [one for one in few.results("mpi.latency") if one.metric == "latency_s"]
+    assert len(results) == sum("[" in line for line in shown)
+    for one in results:
+        assert any(units.interval(one.median, one.ci_low, one.ci_high, one.unit) in line for line in shown)
+    many = replace(run, summaries=chosen * cases.MOST)
+    assert list(cases.lines(many)) == []

@@ -187,6 +187,7 @@ def alarms(spread: float, trials: int) -> int:
     return sum(len(course_of(each).states) > 1 for each in runs)
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("spread", [0.01, 0.05])
 def test_a_healthy_machine_has_one_state(spread: float) -> None:
     assert alarms(spread, 50) == 0

@@ -11,7 +11,7 @@ from tests.topology.test_topology_file import GOOD, from_text
 
 def test_the_tree_is_drawn(tmp_path: Path) -> None:
     lines = drawing.text(from_text(tmp_path, GOOD), ascii_only=True).splitlines()
-    assert lines[0].startswith("lan: local join, 11.9 MB/s, 41.0 us")
+    assert lines[0].startswith("lan: local join, 11.9 MB/s, 41.0 µs")
     assert lines[1].startswith("|-- hpc: switch, 11.9 MB/s")
     assert lines[2] == "|   `-- hpc1-2"
     assert lines[3].startswith("`-- giza: bus, 2.40 MB/s shared")
@@ -47,6 +47,11 @@ def test_boxes_lie_inside_each_other(tmp_path: Path) -> None:
         assert y < top < top + high < y + height
     (_, _, _, _), (a, _, wide, _), (b, _, _, _) = boxes
     assert a + wide < b
+
+
+def test_only_numbers_that_a_person_counts_are_ranges() -> None:
+    long = "9" * 5000
+    assert drawing.ranges(["a1", "a2", "a02", "a3", f"a{long}", "b"]) == f"a1-2, a02, a3, a{long}, b"
 
 
 def test_the_command_draws_and_refuses(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ namespace {
 
 struct Protocol {
   const char* name;
+  const char* words;  // in labels of cases
   Connect* connect;
   bool sleeps;     // can wait in the kernel
   bool sockets;    // has socket buffers
@@ -26,14 +27,14 @@ struct Protocol {
 };
 
 constexpr std::array protocols = {
-    Protocol{"tcp", connect_tcp, true, true, false},
-    Protocol{"udp", connect_udp, true, true, true},
-    Protocol{"unix", connect_unix, true, true, false},
-    Protocol{"shm", connect_shm, false, false, false},
-    Protocol{"cma", connect_cma, false, false, false},
-    Protocol{"ethernet", connect_ethernet, true, true, true},
-    Protocol{"libfabric", connect_libfabric, true, false, false},
-    Protocol{"ucx", connect_ucx, false, false, false},
+    Protocol{"tcp", "TCP", connect_tcp, true, true, false},
+    Protocol{"udp", "UDP", connect_udp, true, true, true},
+    Protocol{"unix", "Unix socket", connect_unix, true, true, false},
+    Protocol{"shm", "shared memory", connect_shm, false, false, false},
+    Protocol{"cma", "CMA", connect_cma, false, false, false},
+    Protocol{"ethernet", "raw Ethernet", connect_ethernet, true, true, true},
+    Protocol{"libfabric", "libfabric", connect_libfabric, true, false, false},
+    Protocol{"ucx", "UCX", connect_ucx, false, false, false},
 };
 
 constexpr int vain_looks_before_yield = 256;
@@ -57,6 +58,12 @@ std::vector<std::string> transport_names() {
   std::vector<std::string> names;
   for (const auto& protocol : protocols) names.push_back(protocol.name);
   return names;
+}
+
+std::vector<std::string> transport_words() {
+  std::vector<std::string> words;
+  for (const auto& protocol : protocols) words.push_back(protocol.words);
+  return words;
 }
 
 std::unique_ptr<Transport> connect(const std::string& name, const Partner& partner,

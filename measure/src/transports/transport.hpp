@@ -76,6 +76,8 @@ class Transport {
 };
 
 std::vector<std::string> transport_names();
+// Their names for people, in the same order.
+std::vector<std::string> transport_words();
 
 // Collective over the two partners; throws Unavailable on both with the reason.
 std::unique_ptr<Transport> connect(const std::string& protocol, const Partner& partner,

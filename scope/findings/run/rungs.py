@@ -8,7 +8,7 @@ from typing import NamedTuple
 from scope.findings.finding import Evidence
 from scope.findings.run.context import Context
 from scope.findings.settings import setting
-from scope.models.ladder.ladder import Ladder, Rung
+from scope.models.ladder.ladder import Ladder, Rung, layer_below
 
 
 class Loss(NamedTuple):
@@ -59,7 +59,7 @@ def losses(context: Context, quantity: str, layers: tuple[str, ...], tolerated: 
 
 def _below(ladder: Ladder, rung: Rung) -> Rung | None:
     """Return the best rung of the layer below: the one that `retained` refers to."""
-    first = next(index for index, one in enumerate(ladder.rungs) if one.layer == rung.layer)
-    known = [one for one in ladder.rungs[:first] if one.layer == ladder.rungs[first - 1].layer and one.value]
+    below = layer_below(rung.layer, [one.layer for one in ladder.rungs])
+    known = [one for one in ladder.rungs if one.layer == below and one.value]
     better = max if ladder.quantity != "latency_s" else min
     return better(known, key=lambda one: one.value or 0.0, default=None)

@@ -62,6 +62,12 @@ class Breakpoint(Strict):
     settings: list[LibrarySetting] = []
     """Settings of the library that switch between these sizes, the likeliest first."""
 
+    @property
+    def is_jump(self) -> bool:
+        """Whether the time jumps for certain: the interval of the step excludes zero."""
+        low, high = self.jump_s.low, self.jump_s.high
+        return low is not None and high is not None and (low > 0 or high < 0)
+
 
 class Fit(Strict):
     """A model of a metric over one variable, everything else held fixed."""

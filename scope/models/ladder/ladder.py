@@ -1,7 +1,7 @@
 """The ladder: the share that each layer retains of the layer below, from the physical limit to the application.
 
 Which benchmark stands on which rung is declared by the benchmarks (`rungs` in benchmarks.json). Each rung is held
-against the best one of the layer below.
+against the best one of the layer below; programs stand side by side on the layer below all of them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import log
 from typing import Literal, get_args
 
@@ -80,6 +81,17 @@ class Step:
     figure: PerLaunch | None
     reason: str = ""
     note: str = ""
+
+
+def layer_below(layer: Layer, layers: Iterable[Layer]) -> Layer | None:
+    """Return the layer that a rung is held against, of those on its ladder; None on the lowest one.
+
+    An application contains no algorithm of ours, so both are held against the operations, or what is below them.
+    """
+    below = [one for one in layers if LAYERS.index(one) < LAYERS.index(layer)]
+    if layer in PROGRAM_LEVELS:
+        below = [one for one in below if one not in PROGRAM_LEVELS]
+    return max(below, key=LAYERS.index, default=None)
 
 
 def ladders(measurements: Measurements) -> list[Ladder]:
@@ -402,16 +414,13 @@ def _fastest(measurements: Measurements, pattern: Pattern, layer: str, unit: str
 def _rungs(steps: Iterable[Step], unit: str, higher_is_better: bool) -> list[Rung]:
     """Hold each step against the best one of the layer below."""
     rungs: list[Rung] = []
-    below: list[Step] = []
-    current: list[Step] = []
-    limit: PerLaunch | None = None
+    by_layer: dict[Layer, list[Step]] = {}
     for step in steps:
-        if current and current[-1].layer != step.layer:
-            below, current = current, []
-        current.append(step)
-        if step.layer == "limit":
-            limit = step.figure
-        best = _best(below, higher_is_better)
+        by_layer.setdefault(step.layer, []).append(step)
+    limit = by_layer["limit"][-1].figure if "limit" in by_layer else None
+    for step in chain(*by_layer.values()):
+        below = layer_below(step.layer, by_layer)
+        best = _best(by_layer[below], higher_is_better) if below else None
         retained = _share(step.figure, best, higher_is_better)
         of_limit = _share(step.figure, limit if step.layer != "limit" else None, higher_is_better)
         figure = step.figure.estimate if step.figure else None

@@ -9,6 +9,9 @@ from scope.plan.case import Case
 from scope.plan.placement import Placement
 from scope.samples.records import LaunchRecord
 
+BETWEEN_HOSTS = "between hosts"
+"""The end of the name of the default path where it leaves a host."""
+
 
 @dataclass(frozen=True)
 class Path:
@@ -64,7 +67,7 @@ def _path(transport: str, inside: bool, placements: frozenset[Placement], machin
         return Path(f"{name} over the loopback", transport, inside, placements, loopback)
     link = link_between(machine)
     way = link.name if link else "the network"
-    between = f"{way} between hosts" if transport == "default" else f"{name} over {way}"
+    between = f"{way} {BETWEEN_HOSTS}" if transport == "default" else f"{name} over {way}"
     return Path(between, transport, inside, placements, link)
 
 

@@ -11,7 +11,7 @@ from scope import units
 from scope.profiles.records import Calls, Merged, Process
 from scope.profiles.routines import KINDS
 from scope.profiles.traffic import matrix
-from scope.report.figure import Figure, Plot, Table, number, plain
+from scope.report.figure import Figure, Plot, Table, number
 from scope.report.run.figures.heat import cells
 from scope.report.run.figures.stacked import bars, layout
 from scope.report.wording import count
@@ -172,10 +172,10 @@ def course(merged: Merged) -> Iterator[Figure]:
         title="Memory and messages over time",
         caption="Resident memory of all processes together, and bytes sent point to point in each second.",
         traces=[
-            _line("resident memory in GB", 0, moments, [value / 1e9 for value in found.resident_bytes]),
+            _line("resident memory in GiB", 0, moments, [value / 2**30 for value in found.resident_bytes]),
             _line("sent in GB/s", 1, moments, [value / found.step_s / 1e9 for value in found.sent_bytes]),
         ],
-        layout={"xaxis": axis, "yaxis": {"title": {"text": "GB, GB/s"}, "rangemode": "tozero"}},
+        layout={"xaxis": axis, "yaxis": {"title": {"text": "GiB, GB/s"}, "rangemode": "tozero"}},
         table=_course_table(
             moments,
             {
@@ -269,7 +269,7 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
                 "z": shares,
                 "zmin": 0,
                 "zmax": 1,
-                "hovertemplate": "%{x} s<br>%{z:.0%} in MPI<extra></extra>",
+                "hovertemplate": "%{x} s\n%{z:.0%} in MPI",
                 "colorbar": {"tickformat": ".0%"},
                 "meta": {"role": "heat"},
             }
@@ -303,8 +303,8 @@ def _line(name: str, slot: int, moments: Sequence[float], values: Sequence[float
         "mode": "lines",
         "x": list(moments),
         "y": [number(value) for value in values],
-        "name": plain(name),
-        "hovertemplate": f"{plain(name)}<br>%{{x}} s: %{{y}}<extra></extra>",
+        "name": name,
+        "hovertemplate": f"{name}\n%{{x}} s: %{{y}}",
         "meta": {"slot": slot, "role": "points"},
     }
 

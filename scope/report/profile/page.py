@@ -11,12 +11,13 @@ from scope import units
 from scope.profiles.machine_comparison import MachineComparison
 from scope.profiles.records import Calls, Merged
 from scope.report.figure import Comparison, Figure, Table, number
+from scope.report.frame import as_json, environment, plot
 from scope.report.profile import contents as profile_contents
 from scope.report.profile import figures as drawn
 from scope.report.profile import tables
 from scope.report.profile.contents import ProfileContents
 from scope.report.run.introduction import moment
-from scope.report.run.page import as_json, environment, filled, kinds, plot
+from scope.report.run.page import filled, kinds
 from scope.report.run.rows import Row, packed
 from scope.report.wording import count
 from scope.rundirectory import RunDirectory, write_text
@@ -250,7 +251,7 @@ def _row(merged: Merged, one: Calls) -> Row:
             None,
         ),
     ]
-    return Row(cells, True, one.routine, "")
+    return Row(cells, True, one.routine, "", "")
 
 
 def _seconds(value: float | None) -> tuple[str, float | None]:

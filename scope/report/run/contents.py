@@ -14,7 +14,7 @@ from scope.machine.machine import Machine
 from scope.models.derive import read_models
 from scope.models.models import Models
 from scope.plan.case import Case
-from scope.report.order import level
+from scope.report.order import case_key, level
 from scope.report.wording import is_share
 from scope.rundirectory import Run, RunDirectory, read_json, read_text
 from scope.statistics.course import Course
@@ -69,19 +69,26 @@ class Contents:
         names = [name for name in PHASES if name in declared.metric and declared.metric[name].role == "phase"]
         return names if declared.level in PROGRAM_LEVELS and len(names) > 1 else []
 
+    def has_default_problem(self, one: Summary) -> bool:
+        """Return whether a case computes what its benchmark does by default: double precision, uniform keys."""
+        defaults = self.catalog.defaults(one.benchmark)
+        problem = self.catalog.of_role(one.benchmark, one.parameters, "problem")
+        return all(defaults.get(name) == value for name, value in problem.items())
+
     def _is_result(self, one: Summary) -> bool:
         declared = self.catalog.metric(one.benchmark, one.metric)
         role = declared.role if declared else "result"
         return role == "result" or (role == "phase" and not self.phases(one.benchmark))
 
-    def choice_key(self, case: Case) -> tuple[int, ...]:
-        """Sort the choices of a parameter in their declared order: the standard send mode comes first."""
-        return tuple(
+    def choice_key(self, case: Case) -> tuple[object, ...]:
+        """Sort the choices of a parameter in their declared order, the standard send mode first; then by value."""
+        choices = (
             one.choices.index(str(case.parameters[one.name]))
             if case.parameters.get(one.name) in one.choices
             else -1
             for one in self.catalog[case.benchmark].parameters
         )
+        return *choices, case_key(case)
 
     def describe(self, benchmark: str) -> str:
         """Return the summary of a benchmark."""

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from scope import units
 from scope.report.order import case_key
-from scope.report.wording import without_unit
 from scope.statistics.summary import Summary
 from scope.strict import Strict
 
@@ -70,7 +69,7 @@ def table(rows: list[Row]) -> Table:
         deficit = row.deficit
         shown.add_row(
             Text(row.case),
-            without_unit(row.metric).replace("_", " "),
+            units.named(row.metric),
             str(len(row.values)),
             units.quantity(row.middle, row.unit),
             Text(f"{units.quantity(row.values[row.best], row.unit)} {row.best}"),

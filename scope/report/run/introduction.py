@@ -1,18 +1,17 @@
-"""The introduction of a report: sentences composed from the results of the run."""
+"""The introduction of a report: what the cluster is, what was measured, what must be known first."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import pairwise
 
 from scope import units
-from scope.findings.finding import Finding, about
-from scope.machine.machine import Host, Machine
-from scope.models.ladder.ladder import Ladder, Rung
+from scope.machine.machine import Host, Link, Machine
 from scope.report.run.contents import Contents
-from scope.report.run.ladders import best_rungs, caption
-from scope.report.wording import LAYERS, count, sentence
+from scope.report.wording import count, sentence
+
+_LIBRARIES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
 
 
 def subject(contents: Contents) -> str:
@@ -20,22 +19,44 @@ def subject(contents: Contents) -> str:
     return f"{contents.run.name} on {machine_name(contents.machine)}, {moment(contents.run.started_unix_s)}"
 
 
-def sentences(contents: Contents) -> list[str]:
-    """Return three sentences: what was measured where, the shares that the layers retain, the findings."""
-    return [_measured(contents), _ladder(contents.models.ladders), _found(contents.findings)]
+def cluster(contents: Contents) -> str:
+    """Return one line: what this cluster is."""
+    machine = contents.machine
+    links = {(link.name, link.rate_bits_per_s) for host in machine.hosts for link in host.links if _connects(link)}
+    words = [machine_kind(machine)]
+    if len(machine.hosts) > 1:
+        rates = [units.quantity(rate, "bit/s") if rate else "unknown rate" for _, rate in sorted(links, key=str)]
+        words.append("joined by " + sentence(list(dict.fromkeys(rates))) if rates else "links unknown")
+    words += [library(machine)] if library(machine) else []
+    return "; ".join(words) + "."
 
 
-def cautions(contents: Contents) -> list[str]:
-    """Return why the figures may not be compared with the baseline of other clusters as they stand."""
-    found: list[str] = []
+def _connects(link: Link) -> bool:
+    return link.up and link.kind != "loopback"
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Why figures may not be compared with the baseline of other clusters as they stand."""
+
+    text: str
+    grave: bool
+    """A single host cannot have the minimum configuration: this is no fault of the run."""
+
+
+def cautions(contents: Contents) -> list[Caution]:
+    """Return what must be known before figures are compared with those of other clusters."""
+    found: list[Caution] = []
     build = contents.machine.build
     if build and build.optimized:
-        found.append(f"Optimized measurement: compiled with {build.optimized}, the baseline with -O2 alone.")
+        text = f"Optimized measurement: compiled with {build.optimized}, the baseline with -O2 alone."
+        found.append(Caution(text, grave=True))
     if lacks := contents.run.lacks:
         resources = {lack.resource for lack in lacks}
         number = sum(one.resource in resources for one in contents.run.skipped)
         left_out = f"; {count(number, 'case')} left out" if number else ""
-        found.append(f"Below the minimum configuration: {', '.join(lack.words for lack in lacks)}{left_out}.")
+        text = f"Below the minimum configuration: {', '.join(lack.words for lack in lacks)}{left_out}."
+        found.append(Caution(text, grave=len(contents.machine.hosts) > 1))
     return found
 
 
@@ -63,54 +84,20 @@ def machine_kind(machine: Machine) -> str:
 def library(machine: Machine) -> str:
     """Return the MPI library; empty when nothing was built."""
     build = machine.build
-    return f"{build.mpi.name} {build.mpi.version}" if build else ""
+    return f"{_LIBRARIES.get(build.mpi.name, build.mpi.name)} {build.mpi.version}" if build else ""
 
 
-def _measured(contents: Contents) -> str:
+def measured(contents: Contents) -> str:
+    """Return one sentence: what was measured when and where."""
     cases = {one.key for one in contents.summaries}
     launches = max((one.launches for one in contents.summaries), default=0)
     origins = sorted({str(one.origin) for one in contents.summaries})
     verb = sentence(origins) or "measured"
-    using = f" with {library(contents.machine)}" if library(contents.machine) else ""
     return (
         f"On {moment(contents.run.started_unix_s)} the {contents.run.module} module {verb} "
         f"{count(len(cases), 'case')} in up to {count(launches, 'launch', 'launches')} on "
-        f"{machine_name(contents.machine)} ({machine_kind(contents.machine)}){using}."
+        f"{machine_name(contents.machine)}."
     )
-
-
-def _ladder(ladders: list[Ladder]) -> str:
-    for ladder in ladders:
-        best = best_rungs(ladder)
-        steps = [_step(below, rung) for below, rung in pairwise(best) if rung.retained is not None]
-        if steps:
-            return f"{caption(ladder)}: {sentence(steps)}."
-    return "No layer could be compared with the layer below it; the ladders give the reasons."
-
-
-def _step(below: Rung, rung: Rung) -> str:
-    kept = units.share(rung.retained, rung.retained_low, rung.retained_high)
-    verb = "retain" if LAYERS[rung.layer].endswith("s") else "retains"
-    return f"{_layer(rung)} {verb} {kept} of {_layer(below)}"
-
-
-def _layer(rung: Rung) -> str:
-    name = LAYERS[rung.layer]
-    return "the limit" if rung.layer == "limit" else name if name.isupper() else name.lower()
-
-
-def _found(findings: list[Finding]) -> str:
-    if not findings:
-        return "There are no findings."
-    cluster, measurement = about(findings, "cluster"), about(findings, "measurement")
-    numbers = Counter(str(finding.severity) for finding in cluster)
-    grave = [count(numbers[one], one) for one in ("error", "warning") if numbers[one]]
-    others = len(cluster) - numbers["error"] - numbers["warning"]
-    listed = sentence(grave + ([f"{others} less severe"] if others else []))
-    trust = f" {count(len(measurement), 'finding')} about the measurement." if measurement else ""
-    if not cluster:
-        return trust.strip()
-    return f"{count(len(cluster), 'finding')} ({listed}); most severe: {cluster[0].title.rstrip('.')}.{trust}"
 
 
 def _host_kind(host: Host) -> str:

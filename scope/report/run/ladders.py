@@ -22,17 +22,35 @@ def length(ladder: Ladder, rung: Rung) -> float:
     return rung.value / largest if rung.value and largest else 0.0
 
 
+def exceeds(rung: Rung) -> bool:
+    """Whether a rung is certainly better than the layer below: then it is no share that it retains."""
+    low = rung.retained if rung.retained_low is None else rung.retained_low
+    return low is not None and low > 1
+
+
 def retained_share(rung: Rung) -> tuple[str, str]:
-    """Return the share retained of the layer below and its interval, `44 %` and `[43, 46]`, or empty texts."""
+    """Return what the rung has of the layer below and its interval, or empty texts on the lowest rung.
+
+    `44 %` and `[43, 46]`, or `1.13 times` and `[1.12, 1.15]`.
+    """
     if rung.retained is None:
         return "", ""
+    if exceeds(rung):
+        head, _, interval = units.interval(rung.retained, rung.retained_low, rung.retained_high, "").partition(
+            " ["
+        )
+        return f"{head} times", "[" + interval if interval else ""
     head, _, interval = units.share(rung.retained, rung.retained_low, rung.retained_high).partition(" [")
     return head, "[" + interval if interval else ""
 
 
 def retained(rung: Rung) -> str:
-    """Return the retained share in words; empty on the lowest rung."""
-    return " ".join(("retains", *filter(None, retained_share(rung)))) if rung.retained is not None else ""
+    """Return the same in words: `retains 44 % [43, 46]`, `1.13 times [1.12, 1.15]`."""
+    return (
+        " ".join(filter(None, ["" if exceeds(rung) else "retains", *retained_share(rung)]))
+        if rung.retained
+        else ""
+    )
 
 
 def best_rungs(ladder: Ladder) -> list[Rung]:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
-
-from scope import units
 from scope.findings.finding import Finding, about
 from scope.report import validity, wording
 from scope.report.figure import Comparison, Figure, Table, origins
+from scope.report.frame import as_json, environment, plot
 from scope.report.order import level, level_rank
-from scope.report.run import applications, ladders
+from scope.report.run import applications, introduction, ladders, overview
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.report.run.figures import (
+    collectives,
     computation,
     course,
     curves,
     distributions,
+    messages,
     operation_parts,
     pairs,
     phases,
@@ -31,12 +29,13 @@ from scope.report.run.figures import (
     predictions,
     ranks,
     residuals,
+    roofline,
     side_by_side,
     speedup,
     surfaces,
 )
 from scope.report.run.figures.residuals import subject
-from scope.report.run.introduction import cautions, library, machine_name, moment, sentences
+from scope.report.run.introduction import library, machine_name, moment
 from scope.report.run.parameters import Outcome, outcomes
 from scope.report.run.provenance import Facts, provenance
 from scope.report.run.rows import COLUMNS, Row, packed, rows
@@ -45,8 +44,12 @@ from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
 from scope.statistics.summary import Summary
 
-_OPEN = 60
-"""With more figures the sections of the benchmarks are closed at first."""
+_CAUSES = 5
+"""Causes on the first screen."""
+_SPEEDUPS = 6
+"""Curves of speed-ups that stand open."""
+_CURVE = 3
+"""Numbers of processes that make a curve."""
 _SHOWN = 3
 """Findings of one kind and severity that are shown; the others are folded."""
 
@@ -94,53 +97,64 @@ class Modelled:
     """The models of one benchmark."""
 
     benchmark: str
+    title: str
     summary: str
     outcomes: list[Outcome]
     residuals: list[Figure | Comparison]
 
 
-def write(run: Path, output: Path | None = None) -> Path:
+def write(run: Path, output: Path | None = None, samples: Samples | None = None) -> Path:
     """Write the report of a run and return its path, by default `report.html` in the run directory.
+
+    `samples` are those of the run where they have been read before.
 
     Raises UsageError when a file of the run is missing or wrong, ScopeError when the page cannot be written.
     """
-    text = render(run)
+    text = render(run, samples)
     target = output or run_contents.located(run).report
     write_text(target, text)
     return target
 
 
-def render(run: Path) -> str:
-    """Return the report of a run as HTML."""
+def render(run: Path, samples: Samples | None = None) -> str:
+    """Return the report of a run as HTML; `samples` as of `write`."""
     contents = run_contents.read(run)
-    samples = read_samples(run, contents.catalog)
+    samples = samples or read_samples(run, contents.catalog)
     levels = _levels(contents)
+    first = filled(list(messages.figures(contents)))
+    scaling = list(_speedups(contents))
+    curved = [one for one in scaling if _counts(one) >= _CURVE][:_SPEEDUPS]
+    compared = list(speedup.compared(contents))
+    all_collectives = filled(list(collectives.figures(contents)))
+    roof = filled(list(roofline.figures(contents)))
     shown = filled(list(distributions.figures(contents, samples)))
     strip = filled(list(course.figures(contents, samples)))
     models = _modelled(contents)
     drawn = [figure for one in levels for section in one.sections for figure in section.figures]
-    listed = [*drawn, *strip, *shown, *(figure for one in models for figure in one.residuals)]
+    summits = [*first, *scaling, *all_collectives, *roof]
+    listed = [*summits, *drawn, *strip, *shown, *(figure for one in models for figure in one.residuals)]
     plots = [figure for figure in listed if isinstance(figure, Figure)]
-    return (
-        environment()
-        .get_template("report.html")
-        .render(
-            **_head(contents, samples),
-            levels=levels,
-            strip=strip,
-            changed=contents.course is not None and contents.course.changes > 0,
-            distributions=shown,
-            models=models,
-            open=len(drawn) <= _OPEN,
-            figures=as_json({figure.key: plot(figure) for figure in plots}),
-        )
+    frame = environment()
+    frame.globals.update(
+        caption=ladders.caption,
+        length=ladders.length,
+        retained_share=ladders.retained_share,
+        exceeds=ladders.exceeds,
     )
-
-
-def plot(figure: Figure) -> dict[str, Any]:
-    """Return a figure as the page's script reads it."""
-    surface = {"surface": figure.surface} if figure.surface else {}
-    return {"data": figure.traces, "layout": figure.layout} | surface
+    return frame.get_template("report.html").render(
+        **_head(contents, samples),
+        first=first,
+        speedups=filled([*compared, *curved]),
+        more_speedups=filled([one for one in scaling if one not in curved]),
+        collectives=all_collectives,
+        roofline=roof,
+        levels=levels,
+        strip=strip,
+        changed=contents.course is not None and contents.course.changes > 0,
+        distributions=shown,
+        models=models,
+        figures=as_json({figure.key: plot(figure) for figure in plots}),
+    )
 
 
 def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
@@ -148,6 +162,8 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
     used = {one.definition for one in contents.summaries}
     facts: Facts = provenance(contents, samples)
     cluster = about(contents.findings, "cluster")
+    causes = [one for one in cluster if one.severity != "information"][:_CAUSES]
+    main = next(iter(overview.main_ladders(contents)), next(iter(contents.models.ladders), None))
     rejected = [fit for fit in contents.models.fits if not fit.chosen]
     return {
         "contents": contents,
@@ -155,14 +171,19 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "run_name": contents.run.name,
         "when": moment(contents.run.started_unix_s),
         "library": library(contents.machine),
-        "sentences": sentences(contents),
-        "cautions": cautions(contents),
-        "ladders": contents.models.ladders,
+        "cluster": introduction.cluster(contents),
+        "measured": introduction.measured(contents),
+        "cautions": introduction.cautions(contents),
+        "tiles": overview.tiles(contents),
+        "trust_facts": overview.trust(contents, samples),
+        "main_ladder": main,
+        "ladders": [one for one in contents.models.ladders if one is not main],
+        "requests": _requests(contents),
         "origins": origins(contents.summaries),
         "interval_notes": validity.footnotes(contents.headline),
         "findings": cluster,
-        "grave": kinds([one for one in cluster if one.severity != "information"]),
-        "rest": kinds([one for one in cluster if one.severity == "information"]),
+        "causes": causes,
+        "others": kinds([one for one in cluster if one not in causes]),
         "trust": kinds(about(contents.findings, "measurement")),
         "trusts": about(contents.findings, "measurement"),
         "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
@@ -177,6 +198,11 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "cut_line": samples.cut_line,
         "damaged": samples.damaged,
     }
+
+
+def _requests(contents: Contents) -> dict[str, str]:
+    """Return each case by its label, as `scope run --case` reads it."""
+    return {one.label: one.request for one in contents.headline}
 
 
 def _left_out(skipped: Sequence[Skipped]) -> list[tuple[str, str, str]]:
@@ -205,6 +231,7 @@ def _modelled(contents: Contents) -> list[Modelled]:
     return [
         Modelled(
             name,
+            contents.catalog[name].title,
             contents.describe(name),
             outcomes([fit for fit in chosen if fit.subject.benchmark == name]),
             filled(list(residuals.figures(contents, name))),
@@ -236,6 +263,18 @@ def _characterisation(contents: Contents) -> Table | None:
     return applications.characterisation(found, contents.catalog) if found else None
 
 
+def _speedups(contents: Contents) -> Iterator[Figure]:
+    """Yield the speed-ups of all programs, those on the most numbers of processes first."""
+    names = dict.fromkeys(one.subject.benchmark for one in contents.models.speedups)
+    found = [figure for name in names for figure in speedup.figures(contents, name)]
+    yield from sorted(found, key=lambda one: -_counts(one))
+
+
+def _counts(figure: Figure) -> int:
+    """Return the numbers of processes of a speed-up."""
+    return len(figure.layout["xaxis"]["tickvals"])
+
+
 def _pairs_first(contents: Contents, benchmark: str) -> int:
     """Sort point-to-point benchmarks before collectives, which are compared with them."""
     definitions = {one.definition for one in contents.headline if one.benchmark == benchmark}
@@ -252,7 +291,6 @@ def _section(contents: Contents, benchmark: str) -> Section:
         *side_by_side.singles(contents, benchmark),
         *phases.figures(contents, benchmark),
         *phases_by_rank.figures(contents, benchmark),
-        *speedup.figures(contents, benchmark),
         *computation.figures(contents, benchmark),
         *predictions.figures(contents, benchmark),
         *operation_parts.figures(contents, benchmark),
@@ -283,64 +321,3 @@ def filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
 def _cases(contents: Contents, failed: Sequence[Summary]) -> list[Row]:
     """Return each case once, for any number of metrics."""
     return list({row.label: row for row in rows(failed, contents.catalog)}.values())
-
-
-def environment() -> Environment:
-    """Return the environment of templates with figures."""
-    found = Environment(
-        loader=PackageLoader("scope.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.globals.update(
-        plotly=_plotly,
-        style=lambda: Markup(_template("report.css")),
-        script=lambda: Markup(_template("report.js")),
-        caption=ladders.caption,
-        length=ladders.length,
-        retained_share=ladders.retained_share,
-        direction=wording.direction,
-        definition=wording.definition,
-        severities=wording.SEVERITIES,
-        layers=wording.LAYERS,
-        introductions=wording.INTRODUCTIONS,
-        count=wording.count,
-        mixed_mark=validity.MIXED,
-        mixed_note=validity.MIXED_NOTE,
-    )
-    found.filters.update(
-        interval=units.interval,
-        quantity=units.quantity,
-        share=units.share,
-        code=_code,
-        parameter=lambda value, name: units.parameter(name, value),
-    )
-    return found
-
-
-def _code(text: str) -> Markup:
-    """Escape a text and set text between backticks as code."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:
-        return escape(text)
-    return Markup("").join(
-        Markup("<code>{}</code>").format(p) if i % 2 else escape(p) for i, p in enumerate(parts)
-    )
-
-
-def as_json(value: object) -> Markup:
-    """Return JSON that is safe inside a script element: no tag in the data can close it."""
-    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
-
-
-def _plotly() -> Markup:
-    from plotly.offline import get_plotlyjs
-
-    return Markup(get_plotlyjs())
-
-
-def _template(name: str) -> str:
-    return (Path(__file__).parents[1] / "templates" / name).read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scope import units
 from scope.models.fitting.fit import Breakpoint, Fit, FittedParameter
 from scope.report.run.figures.residuals import subject
-from scope.report.wording import model, without_unit
+from scope.report.wording import model
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,8 @@ def _range(fit: Fit) -> str:
 
 def _name(name: str) -> str:
     """Return the name without the unit, which follows the value."""
-    return (
-        without_unit(name)
-        .replace("_half", "_½")
-        .replace("_s_per_byte", " per byte")
-        .replace("per_byte", "per byte")
-    )
+    words = units.without_unit(name).replace("_half", "_½")
+    return words.replace("_s_per_byte", " per byte").replace("per_byte", "per byte")
 
 
 def _parameter(one: FittedParameter) -> str:

@@ -9,12 +9,11 @@ from typing import Any
 from scope import units
 from scope.catalog.catalog import Catalog
 from scope.report.figure import number, shown
-from scope.report.order import case_key, factors
+from scope.report.order import case_key
 from scope.report.wording import definition, is_share
 from scope.statistics.summary import Summary
 
 COLUMNS = [
-    ("benchmark", False),
     ("case", False),
     ("metric", False),
     ("median [95 % interval]", True),
@@ -38,23 +37,33 @@ class Row:
     cells: list[Cell]
     valid: bool
     label: str
+    request: str
+    """The case as `scope run --case` reads it."""
     reason: str
+    headline: bool = True
+    """Whether it is under its metric's headline definition of time."""
 
 
 def rows(summaries: Iterable[Summary], catalog: Catalog) -> list[Row]:
     """Return the rows in reading order."""
     ordered = sorted(summaries, key=lambda one: (*case_key(one)[:2], one.metric, not one.primary, case_key(one)))
-    return [Row(_cells(one, catalog), one.valid, one.label, one.reason) for one in ordered]
+    return [
+        Row(_cells(one, catalog), one.valid, one.label, one.request, one.reason, one.primary) for one in ordered
+    ]
 
 
 def packed(listed: Sequence[Row], columns: Sequence[tuple[str, bool]] = COLUMNS) -> dict[str, Any]:
-    """Return the rows as the page's script reads them: each text once, rows as indices of texts."""
+    """Return the rows as the page's script reads them: each text once, rows as indices of texts.
+
+    The last text of a row is its case as `scope run --case` reads it; its first number is 1 where it is valid,
+    plus 2 where it is under the headline definition.
+    """
     words: dict[str, int] = {}
     lines = []
     for row in listed:
-        texts = [words.setdefault(text, len(words)) for text, _ in row.cells]
+        texts = [words.setdefault(text, len(words)) for text in (*(text for text, _ in row.cells), row.request)]
         keys = [key for (_, key), (_, numeric) in zip(row.cells, columns, strict=True) if numeric]
-        lines.append([int(row.valid), texts, keys])
+        lines.append([int(row.valid) + 2 * int(row.headline), texts, keys])
     return {"words": list(words), "rows": lines}
 
 
@@ -62,8 +71,7 @@ def _cells(one: Summary, catalog: Catalog) -> list[Cell]:
     spread = f"{_quantity(one, one.p05)} to {_quantity(one, one.p95)}"
     variation = units.share(one.coefficient_of_variation)
     return [
-        _text(one.benchmark),
-        _text(case(one)),
+        _text(one.label),
         _text(catalog.metric_label(one.metric, one.benchmark)),
         (shown(one) if one.valid else "no result", _number(one.median)),
         _text(definition(one.definition) + (" ·" if one.primary else "")),
@@ -73,16 +81,6 @@ def _cells(one: Summary, catalog: Catalog) -> list[Cell]:
         (f"{one.launches}", float(one.launches)),
         _text(remarks(one)),
     ]
-
-
-def case(one: Summary) -> str:
-    """Return all factors of a case but its placement; the default transport is left out."""
-    words = [
-        f"{name}={units.parameter(name, value)}" if name != "ranks" else f"{value} rank{'' if value == 1 else 's'}"
-        for name, value in factors(one).items()
-        if (name, value) != ("transport", "default") and name != "placement"
-    ]
-    return ", ".join(words)
 
 
 def remarks(one: Summary) -> str:

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from scope import units
-from scope.catalog.benchmark import Value
 from scope.catalog.catalog import Catalog
+from scope.report.figure import common_words, value_words
 from scope.report.order import case_key, factors, varying
 from scope.report.validity import footnotes, mark
 from scope.report.wording import definition
@@ -49,12 +49,15 @@ def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
     ]
 
 
-def listing(summaries: Iterable[Summary], catalog: Catalog) -> RenderableType:
-    """Return one table for each benchmark, metric and definition of time."""
+def listing(summaries: Iterable[Summary], catalog: Catalog, verbose: bool = False) -> RenderableType:
+    """Return one table for each benchmark, metric and definition of time.
+
+    Defaults are left out. With `verbose` every row ends with its case as `scope run --case` reads it.
+    """
     ordered = sorted(summaries, key=_order)
     groups = groupby(ordered, key=lambda one: (one.benchmark, one.metric, one.definition))
     notes = [Text(note, style="dim") for note in footnotes(ordered)]
-    return Group(*(part for _, group in groups for part in _part(list(group), catalog)), *notes)
+    return Group(*(part for _, group in groups for part in _part(list(group), catalog, verbose)), *notes)
 
 
 def _order(summary: Summary) -> tuple[Any, ...]:
@@ -62,27 +65,35 @@ def _order(summary: Summary) -> tuple[Any, ...]:
     return (*key[:2], summary.metric, not summary.primary, summary.definition, *key[2:])
 
 
-def _part(group: list[Summary], catalog: Catalog) -> Iterator[RenderableType]:
+def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[RenderableType]:
     first = group[0]
-    names, constant = varying(group)
+    names = varying(group)[0]
     yield Text.assemble(
-        (first.benchmark, "bold"),
+        (catalog[first.benchmark].title, "bold"),
+        (f"  {first.benchmark}", "dim"),
         f"  {catalog.metric_label(first.metric, first.benchmark)} ({definition(first.definition)}, {first.better} "
         "is better)",
     )
-    yield Text("  " + " ".join(f"{name}={_shown(name, value)}" for name, value in constant.items()), style="dim")
+    if same := common_words(group, catalog):
+        yield Text("  " + same, style="dim")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
     for name in ["", *names]:
-        table.add_column(name, no_wrap=True, justify="right" if _numeric(name, group) else "left")
+        head = catalog.parameter_label(name, first.benchmark) if name else ""
+        table.add_column(head, no_wrap=True, justify="right" if _numeric(name, group) else "left")
     table.add_column("median [95 % interval]", no_wrap=True)
     table.add_column("n", justify="right", no_wrap=True)
     table.add_column("launches", justify="right", no_wrap=True)
     table.add_column("")
+    if verbose:
+        table.add_column("case", no_wrap=True)
     for one in group:
         chosen = factors(one)
-        cells = [_shown(name, chosen[name]) if name in chosen else "" for name in names]
+        cells = [
+            value_words(catalog, one.benchmark, name, chosen[name]) if name in chosen else "" for name in names
+        ]
         figure = f"{units.interval(one.median, one.ci_low, one.ci_high, one.unit)} {mark(one)}".rstrip()
-        table.add_row("", *map(Text, cells), figure, str(one.n), str(one.launches), Text(_remark(one)))
+        cells += [figure, str(one.n), str(one.launches), _remark(one), *([one.request] if verbose else [])]
+        table.add_row("", *map(Text, cells))
     yield table
     yield Text("")
 
@@ -95,7 +106,3 @@ def _remark(summary: Summary) -> str:
 
 def _numeric(name: str, group: list[Summary]) -> bool:
     return all(isinstance(factors(one).get(name), int | float) for one in group)
-
-
-def _shown(name: str, value: Value) -> str:
-    return units.parameter(name, value)

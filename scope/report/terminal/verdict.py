@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.report.run.introduction import cautions, subject
 from scope.report.run.ladders import best_rungs, caption, length, retained
+from scope.report.terminal import cases
+from scope.report.terminal.bar import bar
 from scope.report.terminal.console import console as terminal_console
 from scope.report.terminal.console import draws
 from scope.report.validity import MIXED, MIXED_NOTE, of_most
@@ -26,13 +29,12 @@ from scope.report.wording import count, direction, sentence
 
 WIDTH = 100
 _LADDER_LINES = 27
-_FINDING_LINES = 12
+_FINDING_LINES = 14
 _TRUST_LINES = 3
 """Together about one screen."""
 _LAYER_COLUMNS = 12
 _BAR_COLUMNS = 36
 _FIGURE_COLUMNS = 27
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 _STYLES = {"error": "bold red", "warning": "yellow", "advice": "cyan", "information": "dim"}
 
 
@@ -46,11 +48,14 @@ def show(run: Path, console: Console | None = None) -> None:
 def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
     """Yield the lines, at most 100 columns wide except paths; bars are drawn with block characters if `blocks`."""
     yield Text(subject(contents), style="bold")
-    for words in cautions(contents):
-        yield from (Text(line, style="yellow") for line in textwrap.wrap(words, WIDTH))
-    ladders = [list(_ladder(ladder, blocks)) for ladder in contents.models.ladders]
+    for caution in cautions(contents):
+        style = "yellow" if caution.grave else "dim"
+        yield from (Text(line, style=style) for line in textwrap.wrap(caution.text, WIDTH))
+    listed = list(cases.lines(contents, blocks))
+    yield from listed
+    ladders = [list(_ladder(ladder, blocks)) for ladder in contents.models.ladders if _compares(ladder)]
     lengths = list(accumulate(len(lines) + 1 for lines in ladders))
-    shown = max(1, sum(length_so_far <= _LADDER_LINES for length_so_far in lengths))
+    shown = max(0 if listed else 1, sum(length_so_far <= _LADDER_LINES for length_so_far in lengths))
     for lines in ladders[:shown]:
         yield Text()
         yield from lines
@@ -70,6 +75,11 @@ def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
         yield Text(f"Report  not written yet; `scope report {contents.directory.path}` writes it")
 
 
+def _compares(ladder: Ladder) -> bool:
+    """Whether a ladder has two layers to compare."""
+    return sum(rung.value is not None for rung in best_rungs(ladder)) > 1
+
+
 def _ladder(ladder: Ladder, blocks: bool) -> Iterator[Text]:
     yield _sides(Text(caption(ladder), style="bold"), Text(direction(_better(ladder)), style="dim"))
     for rung in best_rungs(ladder):
@@ -86,7 +96,7 @@ def _rung(ladder: Ladder, rung: Rung, blocks: bool) -> Text:
     if rung.value is None:
         line.append(_shorten(f"not available: {rung.reason}", WIDTH - 2 - _LAYER_COLUMNS), style="dim")
         return line
-    line.append(_bar(length(ladder, rung), blocks).ljust(_BAR_COLUMNS), style="cyan")
+    line.append(bar(length(ladder, rung), _BAR_COLUMNS, blocks).ljust(_BAR_COLUMNS), style="cyan")
     figure = units.interval(rung.value, rung.low, rung.high, rung.unit) + (
         f" {MIXED}" if rung.mixes_states else ""
     )
@@ -96,20 +106,14 @@ def _rung(ladder: Ladder, rung: Rung, blocks: bool) -> Text:
     return line
 
 
-def _bar(share: float, blocks: bool) -> str:
-    if not blocks:
-        return "#" * max(1, round(share * _BAR_COLUMNS))
-    eighths = max(1, round(share * _BAR_COLUMNS * 8))
-    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
-
-
 def told(findings: list[Finding]) -> Iterator[Text]:
     """Yield the findings about the cluster, as many as fit on the screen, then those about the measurement."""
     if not findings:
         yield Text("There are no findings.", style="bold")
         return
     cluster, measurement = about(findings, "cluster"), about(findings, "measurement")
-    yield Text(count(len(cluster), "finding") + (", worst first" if cluster else ""), style="bold")
+    heading = f"{count(len(cluster), 'finding')}, worst first" if cluster else "No findings about the cluster."
+    yield Text(heading, style="bold")
     yield from _listed(cluster, _FINDING_LINES, with_advice=True)
     if measurement:
         yield Text()
@@ -125,7 +129,8 @@ def _listed(findings: list[Finding], left: int, with_advice: bool) -> Iterator[T
         kinds.setdefault((finding.severity, finding.code), []).append(finding)
     shown = 0
     for alike in kinds.values():
-        lines = list(_finding(alike[0], len(alike) - 1, with_advice=with_advice and shown == 0))
+        advice_lines = 0 if not with_advice else _FINDING_LINES if shown == 0 else 1
+        lines = list(_finding(alike[0], len(alike) - 1, advice_lines))
         if len(lines) > left:
             yield Text(f"  and {count(len(findings) - shown, 'more finding')} in the report", style="dim")
             return
@@ -142,8 +147,8 @@ def _severities(findings: list[Finding]) -> str:
     return sentence([*words, *([count(notes, "note")] if notes else [])])
 
 
-def _finding(finding: Finding, others: int, with_advice: bool) -> Iterator[Text]:
-    """Yield the worst finding of its kind with the number of others."""
+def _finding(finding: Finding, others: int, advice_lines: int) -> Iterator[Text]:
+    """Yield the worst finding of its kind with the number of others, and so many lines of its advice."""
     indent = " " * (2 + _LAYER_COLUMNS)
     causes = f" (and {len(finding.also)} more with this cause)" if finding.also else ""
     title = finding.title + (causes or (f" (and {others} more of this kind)" if others else ""))
@@ -151,9 +156,17 @@ def _finding(finding: Finding, others: int, with_advice: bool) -> Iterator[Text]
     for index, line in enumerate(lines):
         lead = (f"  {finding.severity:<{_LAYER_COLUMNS}}", _STYLES[finding.severity]) if index == 0 else indent
         yield Text.assemble(lead, line)
-    if with_advice:
-        for line in textwrap.wrap("-> " + finding.advice, WIDTH - len(indent), subsequent_indent="   "):
-            yield Text(indent + line, style="dim")
+    advice = textwrap.wrap("-> " + finding.advice, WIDTH - len(indent), subsequent_indent="   ")
+    if len(advice) > advice_lines > 0:
+        advice = [_first_clauses("-> " + finding.advice, WIDTH - len(indent))]
+    for line in advice[:advice_lines]:
+        yield Text(indent + line, style="dim")
+
+
+def _first_clauses(text: str, width: int) -> str:
+    """Return as many whole clauses as fit on a line, part of one where none fits."""
+    fitting = re.match(rf".{{10,{width - 1}}}(?=[.;:]\s)", text)
+    return f"{fitting[0]}." if fitting else _shorten(text, width)
 
 
 def _better(ladder: Ladder) -> str:

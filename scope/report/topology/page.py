@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from scope import units
+from scope.report.frame import environment
 from scope.topology import drawing
 from scope.topology.topology import Group, Topology
 
-STYLE = Path(__file__).parents[1] / "templates" / "report.css"
 HOST_WIDTH, HOST_HEIGHT, GAP, HEAD = 86, 28, 10, 64
 WIDEST = 1260
 """Groups that do not fit beside each other in so much stand below each other."""
@@ -48,17 +44,11 @@ class Seat:
 
 def render(topology: Topology, name: str) -> str:
     """Return the page of a topology that was read from a file of this name."""
-    environment = Environment(
-        loader=PackageLoader("scope.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(quantity=units.quantity, ranges=drawing.ranges)
+    frame = environment()
+    frame.filters.update(ranges=drawing.ranges)
     box = _laid_out(topology, topology.root, 0)
     _moved(box, GAP, GAP)
-    return environment.get_template("topology.html").render(
+    return frame.get_template("topology.html").render(
         topology=topology,
         name=name,
         root=box,
@@ -67,7 +57,6 @@ def render(topology: Topology, name: str) -> str:
         height=box.height + 2 * GAP,
         host_width=HOST_WIDTH,
         host_height=HOST_HEIGHT,
-        style=Markup(STYLE.read_text(encoding="utf-8")),
     )
 
 

@@ -15,15 +15,17 @@ Layout::Layout(std::int64_t n_rows, std::int64_t n_columns, std::int64_t block, 
 }
 
 std::vector<Parameter> grid_parameters() {
-  return {
-      parallel("grid_rows", "ranks", 0, 0, 1'000'000, "rows of the process grid; 0: as the columns allow"),
-      parallel("grid_columns", "ranks", 0, 0, 1'000'000,
-               "columns of the process grid; 0: as the rows allow, or the squarest grid")};
+  return {parallel("grid_rows", "ranks", 0, 0, 1'000'000, "rows of the process grid; 0: as the columns allow")
+              .worded("{} grid rows"),
+          parallel("grid_columns", "ranks", 0, 0, 1'000'000,
+                   "columns of the process grid; 0: as the rows allow, or the squarest grid")
+              .worded("{} grid columns")};
 }
 
 Parameter grid_order_parameter() {
   return parallel("grid_order", "rows,columns",
-                  "whether successive ranks follow rows or columns, which places hosts in the grid");
+                  "whether successive ranks follow rows or columns, which places hosts in the grid")
+      .worded(",ranks along grid columns");
 }
 GridOrder asked_order(const Parameters& parameters) {
   return parameters.choice("grid_order") == "columns" ? GridOrder::columns : GridOrder::rows;

@@ -51,7 +51,8 @@ class GridProduct : public Benchmark {
     return {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
             method("variant", "plain,transposed,tuned",
                    "triple loop; triple loop with B transposed on distribution (appendix G); BLAS with "
-                   "overlapped communication"),
+                   "overlapped communication")
+                .worded(",transposed,tuned"),
             grid_rows()};
   }
 

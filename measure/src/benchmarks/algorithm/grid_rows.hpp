@@ -6,7 +6,8 @@ namespace scope {
 
 // The parameter of a `ProcessGrid`.
 inline Parameter grid_rows() {
-  return parallel("grid_rows", "ranks", 0, 0, 1'000'000, "rows of the process grid; 0: the squarest grid");
+  return parallel("grid_rows", "ranks", 0, 0, 1'000'000, "rows of the process grid; 0: the squarest grid")
+      .worded("{} grid rows");
 }
 
 }  // namespace scope

@@ -485,16 +485,19 @@ class Linpack final : public Benchmark {
 
 std::vector<Parameter> parameters() {
   return together(
-      {{size("n", "", 500, 1, 1'000'000, "equations").labelled("equations"),
+      {{size("n", "", 500, 1, 1'000'000, "equations").labelled("equations").worded("{} equations"),
         method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
             .labelled("block size")},
        grid_parameters(),
-       {parallel("broadcast", broadcasts, "how a factored panel travels along a row of the grid"),
+       {parallel("broadcast", broadcasts, "how a factored panel travels along a row of the grid")
+            .worded(",ring broadcast,binomial broadcast,long broadcast"),
         parallel("swap", "long,binomial",
-                 "how pivot rows reach all processes of a column: allgather, or gather and broadcast"),
+                 "how pivot rows reach all processes of a column: allgather, or gather and broadcast")
+            .worded(",binomial swap"),
         parallel("look_ahead", "", 1, 0, 1, "panels factored before the preceding update"),
         problem("matrix", "hpl,singular,not_a_number",
-                "HPL's, or one that must be rejected: with a column of zeros, or with a NaN")}});
+                "HPL's, or one that must be rejected: with a column of zeros, or with a NaN")
+            .worded(",singular matrix,matrix with a NaN")}});
 }
 
 const Registration registration{{

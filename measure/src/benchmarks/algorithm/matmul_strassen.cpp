@@ -334,8 +334,9 @@ const Registration registration{{
     .rungs = {communication(), arithmetic()},
     .parameters =
         {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
-         method("variant", "plain,tuned", "triple loop or BLAS for each product"),
-         parallel("schedule", "original,rescheduled", "order in which products are sent: Table C.2, or C.3")},
+         method("variant", "plain,tuned", "triple loop or BLAS for each product").worded(",tuned"),
+         parallel("schedule", "original,rescheduled", "order in which products are sent: Table C.2, or C.3")
+             .worded(",rescheduled")},
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
     .sweeps = {{"baseline", "ranks=1 variant=plain n=360"},

@@ -544,18 +544,24 @@ const Registration registration{{
     .title = "relaxation",
     .summary = "relaxation of the Laplace equation on a process grid: total time and phases",
     .rungs = {communication(), arithmetic()},
-    .parameters =
-        {size("n", "", 120, 1, 46000, "N of the N x N points inside the boundary")
-             .labelled("grid points per side"),
-         problem("iterations", "", 100, 1, 1'000'000, "number of sweeps over all points"),
-         problem("method", "chaotic,jacobi,red_black",
-                 "Gauss-Seidel inside a block with old values from neighbours (as in the thesis), or a "
-                 "method independent of the process grid"),
-         parallel("exchange", "blocking,overlapped",
-                  "send-receives between sweeps, or messages in flight while the inner points are swept"),
-         method("variant", "plain,tuned",
-                "plain loops, or vectors (jacobi) and several rows at once (chaotic)"),
-         grid_rows()},
+    .parameters = {size("n", "", 120, 1, 46000, "N of the N x N points inside the boundary")
+                       .labelled("grid points per side")
+                       .worded("{} points per side"),
+                   problem("iterations", "", 100, 1, 1'000'000, "number of sweeps over all points")
+                       .worded("{} iterations"),
+                   problem(
+                       "method", "chaotic,jacobi,red_black",
+                       "Gauss-Seidel inside a block with old values from neighbours (as in the thesis), or a "
+                       "method independent of the process grid")
+                       .worded("chaotic,Jacobi,red-black"),
+                   parallel(
+                       "exchange", "blocking,overlapped",
+                       "send-receives between sweeps, or messages in flight while the inner points are swept")
+                       .worded(",overlapped exchange"),
+                   method("variant", "plain,tuned",
+                          "plain loops, or vectors (jacobi) and several rows at once (chaotic)")
+                       .worded(",tuned"),
+                   grid_rows()},
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), seconds_per_step("time_per_iteration_s"), flops_per_second()}),
     .sweeps =

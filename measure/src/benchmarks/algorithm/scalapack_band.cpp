@@ -244,7 +244,8 @@ Declaration declaration(const Row& row) {
           .needs = {Requirement::scalapack},
           .rungs = {arithmetic()},
           .parameters =
-              {problem("precision", "double,single", "precision of the matrix and the arithmetic"),
+              {problem("precision", "double,single", "precision of the matrix and the arithmetic")
+                   .worded(",single precision"),
                size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix").labelled("matrix order"),
                problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one")
                    .labelled("half bandwidth"),

@@ -388,13 +388,15 @@ const Registration registration{{
     .ranks = Ranks::at_most(32768),  // sample numbers have 32 bits
     .rungs = {communication()},
     .parameters =
-        {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("keys"),
-         problem("key_type", "float,integer", "32-bit; integers are unsigned"),
+        {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("keys").worded("{} keys"),
+         problem("key_type", "float,integer", "32-bit; integers are unsigned").worded(",integer keys"),
          problem(
              "input", "uniform,skewed,sorted,equal,with_nan",
-             "distribution of the keys: uniform, its 8th power, sorted, all equal, or a quarter of them NaN"),
+             "distribution of the keys: uniform, its 8th power, sorted, all equal, or a quarter of them NaN")
+             .worded(",skewed keys,sorted keys,equal keys,keys with NaN"),
          method("variant", "plain,tuned",
-                "qsort twice, or radix sort and merging with ties spread over partitions")},
+                "qsort twice, or radix sort and merging with ties spread over partitions")
+             .worded(",tuned")},
     .definition = Definition::max_rank,
     .metrics = with_phases(
         {seconds("time_s"), seconds_per_step("time_per_element_s").labelled("time per key"),

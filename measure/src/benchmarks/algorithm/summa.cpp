@@ -231,8 +231,10 @@ std::vector<Parameter> parameters() {
         method("panel", "", 256, 1, 10'000, "columns of A multiplied at once, in whole blocks")
             .labelled("panel width")},
        grid_parameters(),
-       {grid_order_parameter(), parallel("broadcast", broadcasts_with_library,
-                                         "how panels travel along rows and columns of the grid")}});
+       {grid_order_parameter(),
+        parallel("broadcast", broadcasts_with_library, "how panels travel along rows and columns of the grid")
+            .worded(",ring broadcasts,binomial broadcasts,long broadcasts,"
+                    "broadcasts of the library,non-blocking broadcasts of the library")}});
 }
 
 const Registration registration{{

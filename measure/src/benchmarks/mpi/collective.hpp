@@ -258,16 +258,18 @@ class Collective : public Benchmark {
 };
 
 inline Parameter call_parameter() {
-  return call(
-      "call", "blocking,nonblocking,overlapped,persistent",
-      "blocking, non-blocking, non-blocking overlapped with a computation of equal length, or persistent");
+  return call("call", "blocking,nonblocking,overlapped,persistent",
+              "blocking, non-blocking, non-blocking overlapped with a computation of equal length, or "
+              "persistent")
+      .worded(",non-blocking,overlapped with computation,persistent");
 }
 inline Parameter root_parameter() {
   return call("root", "", 0, 0, INT_MAX, "the root rank");
 }
 inline Parameter block_parameter() {
   return call("blocks", "equal,proportional,one_empty,one_has_all",
-              "share of each rank: equal, proportional to the rank, none for one rank, all for one rank");
+              "share of each rank: equal, proportional to the rank, none for one rank, all for one rank")
+      .worded(",blocks in proportion to the rank,one block empty,one block with everything");
 }
 inline Parameter message_parameter(Text meaning) {
   return size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, meaning);

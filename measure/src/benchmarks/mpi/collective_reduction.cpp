@@ -121,6 +121,7 @@ class Reduction final : public Collective {
   }
 
   Work work() const override {
+    if (ranks_ < 2) return {};  // a process sends itself nothing
     return {.bytes = static_cast<double>(vector_bytes_) * static_cast<double>(ranks_),
             .messages = static_cast<double>(ranks_) - 1};
   }
@@ -179,8 +180,9 @@ Declaration declaration(const Row& row) {
   // The call takes the whole vector that is scattered afterwards.
   made.routines = collective_routines(
       row.calls, row.result == Result::my_block ? Binding::Bytes::total : Binding::Bytes::per_block);
-  made.parameters = {message_parameter(row.message),
-                     problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints")};
+  made.parameters = {
+      message_parameter(row.message),
+      problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints").worded(",logical or")};
   if (row.result == Result::all_on_root) made.parameters.push_back(root_parameter());
   if (row.takes_blocks) made.parameters.push_back(block_parameter());
   made.parameters.push_back(call_parameter());

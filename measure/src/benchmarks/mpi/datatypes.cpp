@@ -143,7 +143,8 @@ const Registration registration{{
     .summary = "ping-pong of non-contiguous data: derived datatypes against manual packing",
     .ranks = Ranks::exactly(2),
     .parameters = {layout("layout", "vector,contiguous,indexed,hand_packed,mpi_pack",
-                          "layout of the blocks, and who packs them"),
+                          "layout of the blocks, and who packs them")
+                       .worded("vector,contiguous,indexed,packed by hand,MPI_Pack"),
                    size("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each message"),
                    layout("block_bytes", "B", 8, 1, 1 << 20, "length of a block and of the gap after it")},
     .definition = Definition::half_round_trip,

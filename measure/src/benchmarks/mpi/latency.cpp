@@ -163,7 +163,8 @@ const Registration registration{{
                  {"MPI_Rsend", "mode=ready completion=blocking"}},
     .rungs = {{Pattern::ping_pong, "", "mode=standard completion=blocking"}},
     .parameters = with_message_buffers(
-        {send_mode_parameter(), call("completion", "blocking,nonblocking", "blocking or non-blocking calls"),
+        {send_mode_parameter(),
+         call("completion", "blocking,nonblocking", "blocking or non-blocking calls").worded(",non-blocking"),
          size("message_bytes", "B", 0, 0, std::int64_t{1} << 36, "payload of each message")}),
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},

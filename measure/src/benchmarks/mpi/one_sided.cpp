@@ -290,8 +290,10 @@ const Registration registration{{
     .title = "one-sided communication",
     .summary = "put, get and accumulate with fence, lock, or post/start/complete/wait",
     .ranks = Ranks::exactly(2),
-    .parameters = {problem("operation", "put,get,accumulate", "operation of rank 0 on rank 1's memory"),
-                   call("epoch", "fence,lock,pscw", "synchronisation mode"),
+    .parameters = {problem("operation", "put,get,accumulate", "operation of rank 0 on rank 1's memory")
+                       .worded("put,get,accumulate"),
+                   call("epoch", "fence,lock,pscw", "synchronisation mode")
+                       .worded("fence,lock,post/start/complete/wait"),
                    size("message_bytes", "B", 1024, 8, 1 << 28, "bytes moved")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"), bytes_per_second()},

@@ -92,7 +92,8 @@ const Registration registration{{
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each of the two messages"),
                    call("progress", "none,test",
-                        "the computation runs undisturbed, or calls MPI_Testall 16 times")},
+                        "the computation runs undisturbed, or calls MPI_Testall 16 times")
+                       .worded(",with MPI_Testall")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"),
                 result("hidden_share", "", Better::higher).labelled("share hidden behind computation"),

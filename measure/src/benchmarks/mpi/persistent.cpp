@@ -44,7 +44,7 @@ const Registration registration{{
     .title = "persistent ping-pong",
     .summary = "ping-pong with persistent requests: half a round trip",
     .ranks = Ranks::exactly(2),
-    .parameters = {call("mode", "standard,synchronous", "send mode"),
+    .parameters = {call("mode", "standard,synchronous", "send mode").worded(",synchronous"),
                    size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},

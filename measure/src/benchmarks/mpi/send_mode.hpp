@@ -19,7 +19,8 @@ struct SendMode {
 };
 
 inline Parameter send_mode_parameter() {
-  return call("mode", "standard,buffered,synchronous,ready", "send mode");
+  return call("mode", "standard,buffered,synchronous,ready", "send mode")
+      .worded(",buffered,synchronous,ready");
 }
 
 template <class Count>

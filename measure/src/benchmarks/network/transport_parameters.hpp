@@ -14,13 +14,16 @@ namespace scope {
 inline std::vector<Parameter> network_parameters(std::int64_t default_message_bytes,
                                                  const std::vector<Parameter>& further = {}) {
   return with_message_buffers(together(
-      {{path("protocol", kept(joined(transport_names(), ",")), "transport protocol"),
+      {{path("protocol", kept(joined(transport_names(), ",")), "transport protocol")
+            .worded(kept(joined(transport_words(), ","))),
         size("message_bytes", "B", default_message_bytes, 1, 1 << 30, "payload of each message")},
        further,
-       {path("wait", "polling,blocking", "poll as MPI libraries do, or sleep in the kernel"),
-        path("nodelay", "on,off", "TCP_NODELAY: send small messages at once"),
+       {path("wait", "polling,blocking", "poll as MPI libraries do, or sleep in the kernel")
+            .worded(",sleeping"),
+        path("nodelay", "on,off", "TCP_NODELAY: send small messages at once").worded(",without TCP_NODELAY"),
         path("flow", "credits,none",
-             "udp, ethernet: stop before the receiver's buffer is full, or keep sending"),
+             "udp, ethernet: stop before the receiver's buffer is full, or keep sending")
+            .worded(",without flow control"),
         path("socket_buffer_bytes", "B", 0, 0, 1 << 30, "SO_SNDBUF and SO_RCVBUF; 0: the system's defaults")
             .labelled("socket buffer")}}));
 }

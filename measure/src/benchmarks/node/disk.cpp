@@ -256,11 +256,13 @@ const Registration registration{{
     .title = "local disk",
     .summary = "writing, rewriting and reading a file on local scratch",
     .needs = {Requirement::file_system},
-    .parameters = {problem("operation", "write,rewrite,read", "operation on the file"),
-                   call("cache", "fsync,direct,cached",
-                        "flushed and evicted from the page cache, bypassing it (O_DIRECT), or left in it"),
-                   size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44, "size of each rank's file"),
-                   call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},
+    .parameters =
+        {problem("operation", "write,rewrite,read", "operation on the file").worded("write,rewrite,read"),
+         call("cache", "fsync,direct,cached",
+              "flushed and evicted from the page cache, bypassing it (O_DIRECT), or left in it")
+             .worded(",direct,through the page cache"),
+         size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44, "size of each rank's file"),
+         call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"),
                 condition("resident_share", "1", Better::lower).labelled("share of the file in memory")},

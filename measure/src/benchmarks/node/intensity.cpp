@@ -129,7 +129,8 @@ const Registration registration{{
     .summary = "floating point rate over operations per memory reference: f_1/2 (POLY1, POLY2)",
     .parameters = {problem("intensity", "", 4, 1, highest_order,
                            "operations per memory reference: the order of the polynomial")
-                       .labelled("operations per memory reference"),
+                       .labelled("operations per memory reference")
+                       .worded("{} flop per memory reference"),
                    size("array_bytes", "B", 8 << 10, 8, std::int64_t{1} << 40,
                         "size of each of the two vectors on each rank")},
     .definition = Definition::max_rank,

@@ -308,7 +308,8 @@ const Registration registration{{
     .needs = {Requirement::blas, Requirement::lapack},
     .rungs = {arithmetic()},
     .parameters = {problem("routine", "lu,cholesky,qr,eigenvalues,singular_values",
-                           "dgetrf, dpotrf, dgeqrf, dsyevd or dgesdd"),
+                           "dgetrf, dpotrf, dgeqrf, dsyevd or dgesdd")
+                       .worded("LU,Cholesky,QR,eigenvalues,singular values"),
                    size("n", "", 200, 1, 20'000, "rows and columns of the matrix on each rank")
                        .labelled("matrix order")},
     .definition = Definition::max_rank,

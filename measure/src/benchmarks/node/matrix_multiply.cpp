@@ -66,7 +66,7 @@ const Registration registration{{
     .summary = "matrix multiplication of the BLAS: SGEMM and DGEMM",
     .needs = {Requirement::blas},
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}, arithmetic()},
-    .parameters = {problem("precision", "double,single", "DGEMM or SGEMM"),
+    .parameters = {problem("precision", "double,single", "DGEMM or SGEMM").worded(",single precision"),
                    size("n", "", 500, 1, 40'000, "rows and columns of each matrix on each rank")
                        .labelled("matrix order")},
     .definition = Definition::max_rank,

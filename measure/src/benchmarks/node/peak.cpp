@@ -184,10 +184,12 @@ const Registration registration{{
     .title = "peak arithmetic rate",
     .summary = "peak floating point rate: multiply-adds in registers",
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}},
-    .parameters = {problem("precision", "double,single", "precision of the numbers"),
-                   method("instructions", "widest,compiled",
-                          "the processor's widest fused multiply-add, or what the compiler makes at the "
-                          "flags of the build")},
+    .parameters =
+        {problem("precision", "double,single", "precision of the numbers").worded(",single precision"),
+         method("instructions", "widest,compiled",
+                "the processor's widest fused multiply-add, or what the compiler makes at the "
+                "flags of the build")
+             .worded(",as compiled")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1,2,4 precision=double instructions=widest"},

@@ -53,6 +53,22 @@ std::int64_t array_beyond_caches(const Communicator& communicator) {
   return bytes;
 }
 
+// Counts from a start to a length and from 0 again: cheaper than a remainder for each element of a large array.
+class Cycle {
+ public:
+  Cycle(std::uint64_t start, int length) : next_(static_cast<int>(start % length)), length_(length) {}
+
+  double next() {
+    const int value = next_;
+    next_ = next_ + 1 == length_ ? 0 : next_ + 1;
+    return value;
+  }
+
+ private:
+  int next_;
+  int length_;
+};
+
 class Stream : public Benchmark {
  public:
   // `array_bytes`: on this rank.
@@ -71,9 +87,11 @@ class Stream : public Benchmark {
     const auto b = b_.as<double>();
     const auto c = c_.as<double>();
     // In one loop, as STREAM does: first touch determines where the pages of an array lie.
+    Cycle of_a = values_of_a(seed);
+    Cycle of_b = values_of_b(seed);
     for (std::size_t i = 0; i < a.size(); ++i) {
-      a[i] = a_value(seed, i);
-      b[i] = b_value(seed, i);
+      a[i] = of_a.next();
+      b[i] = of_b.next();
       c[i] = 0;
     }
   }
@@ -83,58 +101,54 @@ class Stream : public Benchmark {
     const double* b = b_.as<double>().data();
     double* c = c_.as<double>().data();
     const std::size_t n = c_.as<double>().size();
-    const auto pass = [&](auto element) {
+    with_operation([&](auto operation) {
       repetition.time([&] {
-        for (std::size_t i = 0; i < n; ++i) c[i] = element(i);
+        for (std::size_t i = 0; i < n; ++i) c[i] = operation(a[i], b[i]);
         asm volatile(""
                      :
                      : "r"(c)
                      : "memory");  // the compiler must not skip a pass that repeats the one before
       });
-    };
-    if (kernel_.name == kernels[0].name) {
-      pass([=](std::size_t i) { return a[i]; });
-    } else if (kernel_.name == kernels[1].name) {
-      pass([=](std::size_t i) { return scalar * a[i]; });
-    } else if (kernel_.name == kernels[2].name) {
-      pass([=](std::size_t i) { return a[i] + b[i]; });
-    } else {
-      pass([=](std::size_t i) { return a[i] + scalar * b[i]; });
-    }
+    });
   }
 
   Check verify(std::uint64_t seed) override {
     const auto c = c_.as<double>();
-    for (std::size_t i = 0; i < c.size(); ++i) {
-      const double right = expected(a_value(seed, i), b_value(seed, i));
-      // Every value is a small integer: the result is exact.
-      if (c[i] != right) {
-        return {static_cast<std::int64_t>(c.size()),
-                sentence({"element ", i, " is ", c[i], ", not ", right})};
+    Check check{static_cast<std::int64_t>(c.size()), ""};
+    with_operation([&](auto operation) {
+      Cycle a = values_of_a(seed);
+      Cycle b = values_of_b(seed);
+      for (std::size_t i = 0; i < c.size(); ++i) {
+        const double right = operation(a.next(), b.next());
+        // Every value is a small integer: the result is exact.
+        if (c[i] != right) {
+          check.problem = sentence({"element ", i, " is ", c[i], ", not ", right});
+          return;
+        }
       }
-    }
-    return {static_cast<std::int64_t>(c.size()), ""};
+    });
+    return check;
   }
 
   std::span<std::byte> received() override { return c_.bytes(); }
   std::size_t array_bytes() const { return c_.size(); }
 
  private:
-  static double a_value(std::uint64_t seed, std::size_t i) { return static_cast<double>((seed + i) % 1021); }
-  static double b_value(std::uint64_t seed, std::size_t i) {
-    return static_cast<double>((3 * seed + i) % 509);
-  }
+  static Cycle values_of_a(std::uint64_t seed) { return {seed, 1021}; }
+  static Cycle values_of_b(std::uint64_t seed) { return {3 * seed, 509}; }
 
-  double expected(double a, double b) const {
+  // Calls `use` with the operation on an element of a and one of b.
+  template <typename Use>
+  void with_operation(Use use) const {
     switch (kernel_.name[0]) {
       case 'c':
-        return a;
+        return use([](double a, double) { return a; });
       case 's':
-        return scalar * a;
+        return use([](double a, double) { return scalar * a; });
       case 'a':
-        return a + b;
+        return use([](double a, double b) { return a + b; });
       default:
-        return a + scalar * b;
+        return use([](double a, double b) { return a + scalar * b; });
     }
   }
 
@@ -157,7 +171,8 @@ class StreamFromMemory final : public Stream {
 };
 
 Parameter kernel_parameter() {
-  return problem("kernel", "triad,copy,scale,add", "operation on each element");
+  return problem("kernel", "triad,copy,scale,add", "operation on each element")
+      .worded("triad,copy,scale,add");
 }
 
 const Registration registration{{

@@ -57,7 +57,8 @@ const Registration registration{{
     .title = "clock read",
     .summary = "cost of a pair of clock reads",
     .ranks = Ranks::exactly(1),
-    .parameters = {problem("clock", "register,clock_gettime,mpi_wtime", "clock to read")},
+    .parameters = {problem("clock", "register,clock_gettime,mpi_wtime", "clock to read")
+                       .worded("register,clock_gettime,MPI_Wtime")},
     .definition = Definition::local,
     .metrics = {seconds("pair_s").labelled("cost of a start/stop pair")},
     .sweeps = {{"baseline", "nodes=types ranks=1 clock=register,clock_gettime,mpi_wtime"}},

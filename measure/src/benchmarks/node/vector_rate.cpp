@@ -100,8 +100,10 @@ const Registration registration{{
     .title = "vector loops",
     .summary = "floating point rate of vector loops over their length: r_inf and n_1/2 (RINF1)",
     .rungs = {arithmetic()},
-    .parameters = {problem("kernel", "triad,multiply,dot", "c = 3a + b, c = a b, or the sum of a b"),
-                   size("vector_length", "", 128, 1, std::int64_t{1} << 30, "elements of each vector")},
+    .parameters = {problem("kernel", "triad,multiply,dot", "c = 3a + b, c = a b, or the sum of a b")
+                       .worded("triad,multiply,dot"),
+                   size("vector_length", "", 128, 1, std::int64_t{1} << 30, "elements of each vector")
+                       .worded("vectors of {}")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps =

@@ -177,7 +177,8 @@ Declaration declaration(Direction direction, const Row& row) {
       .routines = {{row.routine, "buffers=cold layout=rows"}},
       .costs = {{row.phase, Step::Kind::messages, "", "p-1", "8*n^2/p"}},
       .parameters = {matrix_order(),
-                     layout("layout", "columns,rows", "stripes of columns (strided) or of rows (contiguous)"),
+                     layout("layout", "columns,rows", "stripes of columns (strided) or of rows (contiguous)")
+                         .worded(",stripes of rows"),
                      buffers()},
       .definition = Definition::global,
       .metrics = {seconds("time_s"), bytes_per_second()},

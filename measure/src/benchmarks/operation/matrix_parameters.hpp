@@ -11,7 +11,8 @@ inline Parameter matrix_order() {
 
 inline Parameter buffers() {
   return layout("buffers", "cold,warm",
-                "fresh buffers for every operation, with first touch, or the same ones");
+                "fresh buffers for every operation, with first touch, or the same ones")
+      .worded("fresh buffers,used buffers");
 }
 
 }  // namespace scope

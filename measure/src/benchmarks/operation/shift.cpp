@@ -107,8 +107,8 @@ const Registration registration{{
     .ranks = Ranks::at_least(2),
     .costs = {{"exchange", Step::Kind::messages, "", "1", "8*n^2"}},
     .parameters = {matrix_order(),
-                   parallel("direction", "rows,columns",
-                            "left along the rows of the grid, or up its columns"),
+                   parallel("direction", "rows,columns", "left along the rows of the grid, or up its columns")
+                       .worded(",along columns"),
                    grid_rows(), buffers()},
     .definition = Definition::global,
     .metrics = {seconds("time_s"), bytes_per_second()},

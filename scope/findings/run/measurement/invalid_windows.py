@@ -16,19 +16,19 @@ def find(context: Context) -> list[Finding]:
     for summary in one_of_each_case([s for s in context.summaries if s.primary]):
         if summary.invalid_share > TOLERATED:
             benchmarks.setdefault(summary.benchmark, []).append(summary)
-    return [_finding(name, late) for name, late in benchmarks.items()]
+    return [_finding(context.catalog[name].title, late) for name, late in benchmarks.items()]
 
 
-def _finding(name: str, late: list[Summary]) -> Finding:
+def _finding(title: str, late: list[Summary]) -> Finding:
     worst = sorted(late, key=lambda s: -s.invalid_share)
     return Finding(
         code="late-windows",
         about="measurement",
         cause="late starts",
         severity="warning",
-        title=f"{name}: up to {units.share(worst[0].invalid_share)} of the repetitions started late on some rank "
+        title=f"{title}: up to {units.share(worst[0].invalid_share)} of the repetitions started late on some rank "
         f"in {len(late)} case{'s' if len(late) > 1 else ''}; they are excluded",
-        where={"benchmark": name, "ranks": worst[0].ranks},
+        where={"benchmark": worst[0].benchmark, "ranks": worst[0].ranks},
         evidence=[Evidence(what=f"late repetitions of {s.label}", value=s.invalid_share) for s in worst[:5]],
         advice="Something keeps a rank off its processor: look for other processes, interrupts or too few "
         "processors. `sampling.synchronization=dissemination` needs no windows.",

@@ -20,7 +20,7 @@ def find(context: Context) -> list[Finding]:
         for fit in context.models.fits
         if fit.chosen and fit.definition != "max_rank"
         for point in fit.breakpoints
-        if _is_certain(point) and abs(step_share(fit, point)) >= SMALLEST_STEP
+        if point.is_jump and abs(step_share(fit, point)) >= SMALLEST_STEP
     ]
 
 
@@ -29,11 +29,6 @@ def step_share(fit: Fit, point: Breakpoint) -> float:
     after = next(p.fitted for p in fit.points if p.x == point.first_after)
     before = after - point.jump_s.value
     return point.jump_s.value / before if before > 0 else float("inf")
-
-
-def _is_certain(point: Breakpoint) -> bool:
-    low, high = point.jump_s.low, point.jump_s.high
-    return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:

@@ -15,6 +15,8 @@ BITS_OF_CORE = {
 """Vector width of the kernels that OpenBLAS has for x86-64 processors (its kernel/x86_64)."""
 CORETYPE = "OPENBLAS_CORETYPE"
 """The variable that chooses the kernels instead of the library."""
+LIBRARIES = {"blas", "lapack", "scalapack"}
+"""What benchmarks of linear algebra require."""
 CAUSE = "kernels of the BLAS"
 SUGGESTED = {256: "Haswell", 512: "SkylakeX"}
 
@@ -22,7 +24,7 @@ SUGGESTED = {256: "Haswell", 512: "SkylakeX"}
 def find(context: Context) -> list[Finding]:
     """Compare the vector width of the chosen kernels with that of the first host, which chose them."""
     blas = context.machine.build.blas if context.machine.build else None
-    if blas is None or blas.name != "OpenBLAS" or not context.machine.hosts:
+    if blas is None or blas.name != "OpenBLAS" or not context.machine.hosts or not _is_used(context):
         return []
     used = BITS_OF_CORE.get(blas.core.lower())
     host = context.machine.hosts[0]
@@ -47,6 +49,12 @@ def find(context: Context) -> list[Finding]:
             advice=_advice(told, there),
         )
     ]
+
+
+def _is_used(context: Context) -> bool:
+    """Whether the run measured linear algebra: to others the kernels make no difference."""
+    measured = {one.benchmark for one in context.summaries}
+    return any(LIBRARIES.intersection(context.catalog[name].requires) for name in measured)
 
 
 def _advice(told: str | None, bits: int) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from scope import units
 from scope.models.scaling.applications import Application, ApplicationPoint
-from scope.report.figure import Figure, Plot, log_axis, number, plain, whiskers
+from scope.report.figure import Figure, Plot, log_axis, number, whiskers
 from scope.report.run.applications import law, times
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import chosen_words
@@ -70,10 +70,10 @@ def _points(name: str, points: list[tuple[ApplicationPoint, Estimate]]) -> Plot:
         "y": [number(bounds.value) for _, bounds in points],
         "error_y": whiskers((bounds.value, bounds.low, bounds.high) for _, bounds in points),
         "text": [
-            plain(f"{name}, {point.ranks} ranks: {units.interval(bounds.value, bounds.low, bounds.high, 's')}")
+            f"{name}, {point.ranks} ranks: {units.interval(bounds.value, bounds.low, bounds.high, 's')}"
             for point, bounds in points
         ],
-        "hovertemplate": "%{text}<extra></extra>",
+        "hovertemplate": "%{text}",
         "name": name,
         "meta": {"slot": SLOTS[name], "role": "points"},
     }

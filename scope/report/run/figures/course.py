@@ -103,7 +103,7 @@ def _trace(name: str, points: Sequence[Point], slot: int, highest: float) -> Plo
         "x": [number(at) for at, _ in points],
         "y": [number(min(max(factor, LOWEST), highest)) for _, factor in points],
         "text": [f"{factor:.3g}" for _, factor in points],
-        "hovertemplate": f"{name}: %{{text}} times typical after %{{x:.1f}} s<extra></extra>",
+        "hovertemplate": f"{name}: %{{text}} times typical after %{{x:.1f}} s",
         "name": name,
         "meta": {"slot": slot, "role": "moments"},
     }

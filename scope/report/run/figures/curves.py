@@ -22,7 +22,6 @@ from scope.report.figure import (
     number,
     origins,
     place,
-    plain,
     series_name,
     share_axis,
     shown,
@@ -37,6 +36,8 @@ from scope.statistics.summary import Summary
 
 _NOTE_SHARE = 0.22
 """Share of the axis that a note takes."""
+_MOST_LAUNCHES = 0.5
+"""Share of the launches that a marked break occurs in."""
 _MOST_BREAKS = 4
 """More are counted instead of listed."""
 _MOST_RANKS = 4
@@ -89,8 +90,8 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
         fits = _chosen_fits(contents.models.fits, line, variable)
         fit = next((one for one in fits if one.metric == first.metric), None)
         drawn += fits
-        breaks = [one for each in fits for one in each.breakpoints]
-        traces += _series(
+        breaks = [one for each in fits for one in each.breakpoints if _is_certain(one)]
+        traces += points_and_band(
             line, variable, xs, slot, series_name(line[0], names, catalog, metric), breaks, fit is None
         )
         traces += [_fitted(fit, xs, slot)] if fit else []
@@ -127,7 +128,7 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
     )
 
 
-def _series(
+def points_and_band(
     line: list[Summary],
     variable: str,
     xs: Sequence[float],
@@ -139,7 +140,7 @@ def _series(
     """Yield the band of intervals and the points; neither crosses a breakpoint or starts at size 0."""
     pieces = list(_pieces(line, variable, breaks))
     meta = {"slot": slot}
-    common = {"type": "scatter", "legendgroup": name, "name": plain(name)}
+    common = {"type": "scatter", "legendgroup": name, "name": name}
     band_x: list[float | None] = []
     band_y: list[float | None] = []
     x: list[float | None] = []
@@ -157,9 +158,7 @@ def _series(
         band_y += [*highs, *reversed(lows), highs[0], None]
         x += [*places, None]
         y += [*(number(one.median or 0.0) for one in piece), None]
-        text += [
-            plain(f"{name}, {units.parameter(variable, one.parameters[variable])}: {shown(one)}") for one in piece
-        ]
+        text += [f"{name}, {units.parameter(variable, one.parameters[variable])}: {shown(one)}" for one in piece]
         text.append("")
     yield common | {
         "x": band_x,
@@ -176,7 +175,7 @@ def _series(
         "text": text,
         "mode": "lines+markers" if joined else "markers",
         "connectgaps": False,
-        "hovertemplate": "%{text}<extra></extra>",
+        "hovertemplate": "%{text}",
         "meta": meta | {"role": "points"},
     }
 
@@ -210,7 +209,7 @@ def _fitted(fit: Fit, xs: Sequence[float], slot: int) -> Plot:
         "mode": "lines",
         "x": x,
         "y": y,
-        "name": plain(f"fit: {model(fit.model)}"),
+        "name": f"fit: {model(fit.model)}",
         "showlegend": False,
         "hoverinfo": "skip",
         "meta": {"slot": slot, "role": "fit"},
@@ -233,7 +232,7 @@ def _chosen_fits(fits: Sequence[Fit], line: list[Summary], variable: str) -> lis
 
 def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
     """Mark the breakpoints: a strip between the two sizes and a line at the first size after it."""
-    seen = {(one.last_before, one.first_after) for fit in fits for one in fit.breakpoints}
+    seen = {(one.last_before, one.first_after) for fit in fits for one in fit.breakpoints if _is_certain(one)}
     shapes: list[Plot] = []
     annotations: list[Plot] = []
     span = max(xs) / place(min(xs), xs)
@@ -249,6 +248,11 @@ def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[
             annotations.append(_note(f"from {units.size(after)}", right, 1.0 + row % 2 * _NOTE_ROW))
             row += 1
     return shapes, annotations
+
+
+def _is_certain(point: Breakpoint) -> bool:
+    """Return whether a break is worth a mark: the time jumps, in most launches or where the library says so."""
+    return point.is_jump and (bool(point.settings) or point.agreement is None or point.agreement >= _MOST_LAUNCHES)
 
 
 def _caches(machine: Machine, xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
@@ -290,7 +294,7 @@ def _limits(ladders: Sequence[Ladder], group: Sequence[Summary], xs: Sequence[fl
         ordered = sorted(found)
         places = [place(size, xs) for size, _ in ordered]
         values = [number(value) for _, value in ordered]
-        text = [f"limit, {plain(path)}: {units.quantity(value, first.unit)}" for value in values]
+        text = [f"limit, {path}: {units.quantity(value, first.unit)}" for value in values]
         if len(ordered) == 1:
             places, values, text = [min(place(x, xs) for x in xs), max(xs)], values * 2, text * 2
         traces.append(
@@ -300,8 +304,8 @@ def _limits(ladders: Sequence[Ladder], group: Sequence[Summary], xs: Sequence[fl
                 "x": places,
                 "y": values,
                 "text": text,
-                "name": f"limit: {plain(path)}",
-                "hovertemplate": "%{text}<extra></extra>",
+                "name": f"limit: {path}",
+                "hovertemplate": "%{text}",
                 "meta": {"role": "limit"},
             }
         )
@@ -324,17 +328,22 @@ def _lines(
             or not drawn & set(line.protocols)
         ):
             continue
-        points = [point for point in line.points if min(xs) <= point.message_bytes <= max(xs)]
-        yield {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [number(place(point.message_bytes, xs)) for point in points],
-            "y": [number(point.value) for point in points],
-            "text": [f"limit, {plain(line.name)}: {units.quantity(point.value, line.unit)}" for point in points],
-            "name": f"limit: {plain(line.name)}",
-            "hovertemplate": "%{text}<extra></extra>",
-            "meta": {"role": "limit"},
-        }
+        yield limit_line(line, xs)
+
+
+def limit_line(line: Limit, xs: Sequence[float]) -> Plot:
+    """Return a limit at the sizes that lie within `xs`."""
+    points = [point for point in line.points if min(xs) <= point.message_bytes <= max(xs)]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [number(place(point.message_bytes, xs)) for point in points],
+        "y": [number(point.value) for point in points],
+        "text": [f"limit, {line.name}: {units.quantity(point.value, line.unit)}" for point in points],
+        "name": f"limit: {line.name}",
+        "hovertemplate": "%{text}",
+        "meta": {"role": "limit"},
+    }
 
 
 def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) -> str:
@@ -347,19 +356,23 @@ def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) ->
         words.append(
             f"Lines show the chosen model ({sentence(models)}); where none was chosen, the points are joined."
         )
-    jumps = {(one.last_before, one.first_after): one.jump_s.value for fit in fits for one in fit.breakpoints}
+    jumps = {
+        (one.last_before, one.first_after): one.jump_s.value
+        for fit in fits
+        for one in fit.breakpoints
+        if _is_certain(one)
+    }
     if len(jumps) > _MOST_BREAKS:
         words.append(
-            f"The fitted times have {len(jumps)} breakpoints, which are marked and listed under Models; "
-            "points are not joined across the breakpoints of their series."
+            f"The fitted times jump at {len(jumps)} sizes, which are marked and listed under Models; "
+            "points are not joined across the jumps of their series."
         )
     elif jumps:
         steps = [
-            (f"jumps by {units.signed(jump, 's')}" if jump else "bends")
-            + f" between {units.size(before)} and {units.size(after)}"
+            f"jumps by {units.signed(jump, 's')} between {units.size(before)} and {units.size(after)}"
             for (before, after), jump in sorted(jumps.items())
         ]
-        words.append(f"The fitted time {sentence(steps)}; points are not joined across breakpoints.")
+        words.append(f"The fitted time {sentence(steps)}; points are not joined across jumps.")
     words += ["The long-dashed line is the limit of the path."] if limits else []
     words += ["Vertical lines mark the sizes of the caches, as one core sees them."] if caches else []
     return " ".join(words)

@@ -8,7 +8,7 @@ import numpy as np
 
 from scope import units
 from scope.models.ladder.ladder import Ladder
-from scope.report.figure import Figure, Plot, Table, log_axis, number, plain
+from scope.report.figure import Figure, Plot, Table, log_axis, number
 from scope.report.run.contents import Contents
 from scope.samples.samples import CaseSamples, Floats, Samples
 from scope.statistics.summary import Summary
@@ -68,7 +68,7 @@ def _figure(summary: Summary, reason: str, launches: list[tuple[int, Floats]], k
         key=key,
         title=summary.label,
         caption=f"Shown because {reason}.",
-        traces=[_line(launch, times) for launch, times in launches],
+        traces=[_line(slot, launch, times) for slot, (launch, times) in enumerate(launches)],
         layout={
             "xaxis": log_axis("time", [left, max(right, left)], "s", margin=1.0),
             "yaxis": {"title": {"text": "share of the samples"}, "tickformat": ".0%", "range": [0, 1.02]},
@@ -82,7 +82,7 @@ def _figure(summary: Summary, reason: str, launches: list[tuple[int, Floats]], k
     )
 
 
-def _line(launch: int, times: Floats) -> Plot:
+def _line(slot: int, launch: int, times: Floats) -> Plot:
     chosen = np.unique(np.linspace(0, times.size - 1, min(times.size, _STEPS)).round().astype(int))
     return {
         "type": "scatter",
@@ -91,8 +91,8 @@ def _line(launch: int, times: Floats) -> Plot:
         "x": [number(float(value)) for value in (times[0], *times[chosen])],
         "y": [0.0, *(number(float(value)) for value in (chosen + 1) / times.size)],
         "name": f"launch {launch}",
-        "hovertemplate": plain(f"launch {launch}") + ": %{y:.0%}<extra></extra>",
-        "meta": {"slot": 0, "role": "ecdf"},
+        "hovertemplate": f"launch {launch}" + ": %{y:.0%}",
+        "meta": {"slot": slot, "role": "ecdf"},
     }
 
 

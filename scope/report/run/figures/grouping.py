@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from scope.catalog.benchmark import Value
 from scope.catalog.catalog import Catalog
-from scope.plan.case import Case
+from scope.plan.case import Case, transport_words
 from scope.report.figure import label
 from scope.report.order import case_key, factors, value_key, varying
 from scope.statistics.summary import Summary
@@ -69,7 +69,7 @@ def chosen_words(case: Case, catalog: Catalog, without: Sequence[str] = ()) -> s
     """Return a case in words without its benchmark and the factors `without`; defaults are left out."""
     kept = {name: value for name, value in case.parameters.items() if name not in without}
     words = catalog.differences(case.benchmark, kept)
-    words += [case.transport] if case.transport != "default" else []
+    words += [transport_words(case.transport)] if case.transport != "default" else []
     words += [] if "ranks" in without else [label(catalog, case.benchmark, "ranks", case.ranks)]
     return ", ".join(words)
 

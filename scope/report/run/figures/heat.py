@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from scope.report.figure import Plot, log_ticks, number, plain, tick
+from scope.report.figure import Plot, log_ticks, number, tick
 
 _NARROWEST = 1.3
 """The scale spans at least this factor, so that noise does not look like a pattern."""
@@ -31,15 +31,15 @@ def cells(
         "z": [[number(math.log10(value)) if value else None for value in row] for row in values],
         "zmin": number(math.log10(low)),
         "zmax": number(math.log10(high)),
-        "hovertext": [[plain(text) for text in row] for row in hover],
-        "hovertemplate": "%{hovertext}<extra></extra>",
+        "hovertext": [list(row) for row in hover],
+        "hovertemplate": "%{hovertext}",
         "colorbar": colour_bar(low, high, unit),
         "xgap": 1 if len(x) <= _PARTED else 0,
         "ygap": 1 if len(x) <= _PARTED else 0,
         "meta": {"role": "heat"},
     }
     if written is not None:
-        trace |= {"text": [[plain(text) for text in row] for row in written], "texttemplate": "%{text}"}
+        trace |= {"text": [list(row) for row in written], "texttemplate": "%{text}"}
     return trace
 
 
@@ -52,7 +52,7 @@ def scale(known: Sequence[float]) -> tuple[float, float]:
 
 def colour_bar(low: float, high: float, unit: str = "s") -> Plot:
     """Return the ticks of a logarithmic scale."""
-    ticks = [value for value in log_ticks(low, high) if low <= value <= high] or [low, high]
+    ticks = [value for value in log_ticks(low, high, unit) if low <= value <= high] or [low, high]
     return {
         "tickvals": [number(math.log10(value)) for value in ticks],
         "ticktext": [tick(value, unit) for value in ticks],

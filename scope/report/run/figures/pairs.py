@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from scope import units
 from scope.models.communication.pair_matrix import PairMatrix, Slow
-from scope.report.figure import Figure, Plot, Table, plain
+from scope.plan.case import transport_words
+from scope.report.figure import Figure, Plot, Table
 from scope.report.run.contents import Contents
 from scope.report.run.figures.heat import cells
 from scope.report.wording import count, sentence
@@ -42,7 +43,7 @@ def _figure(matrix: PairMatrix, key: str) -> Figure:
         key=key,
         title=f"Half round trip of {units.size(matrix.message_bytes)} between every two processes, "
         + ("one pair at a time" if matrix.load == "isolated" else "all pairs of a round at once")
-        + ("" if matrix.transport == "default" else f", {matrix.transport}"),
+        + ("" if matrix.transport == "default" else f", {transport_words(matrix.transport)}"),
         caption=_caption(matrix),
         traces=[cells(places, places, matrix.time_s, _hover(matrix, names), _written(matrix))],
         layout={
@@ -77,9 +78,7 @@ def _ticks(matrix: PairMatrix, names: Sequence[str]) -> Plot:
     chosen = sorted(places)
     return {
         "tickvals": chosen,
-        "ticktext": [
-            f"<b>{plain(names[place])} ◂</b>" if place in marked else plain(names[place]) for place in chosen
-        ],
+        "ticktext": [f"{names[place]} ◂" if place in marked else names[place] for place in chosen],
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from scope.catalog.catalog import Catalog
 from scope.models.prediction.points import PredictedPoint
 from scope.models.prediction.prediction import Prediction
-from scope.report.figure import Figure, Plot, Table, log_axis, number, plain, whiskers
+from scope.report.figure import Figure, Plot, Table, log_axis, number, whiskers
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import MOST_SERIES, chosen_words
 from scope.report.run.prediction_table import VALIDATED, summary, validated_row
@@ -68,9 +68,9 @@ def _trace(one: Prediction, slot: int, catalog: Catalog) -> Plot:
         "x": [number(point.measured_total_s.value) for point in shown if point.measured_total_s],
         "y": [number(total.value) for total in totals],
         "error_y": whiskers((total.value, total.low, total.high) for total in totals),
-        "text": [plain(_hover(point)) for point in shown],
-        "hovertemplate": "%{text}<extra></extra>",
-        "name": plain(_name(one, catalog)),
+        "text": [_hover(point) for point in shown],
+        "hovertemplate": "%{text}",
+        "name": _name(one, catalog),
         "meta": {"slot": slot, "role": "points"},
     }
 

@@ -12,7 +12,6 @@ from scope.report.figure import (
     log_axis,
     number,
     origins,
-    plain,
     series_name,
     shown,
     table,
@@ -104,9 +103,9 @@ def _points(line: list[Summary], slot: int, name: str, joined: bool) -> Plot:
         "x": [one.ranks for one in line],
         "y": [number(one.median or 0.0) for one in line],
         "error_y": whiskers((one.median or 0.0, one.ci_low, one.ci_high) for one in line),
-        "text": [plain(f"{name}, {one.ranks} ranks: {shown(one)}") for one in line],
-        "hovertemplate": "%{text}<extra></extra>",
-        "name": plain(name),
+        "text": [f"{name}, {one.ranks} ranks: {shown(one)}" for one in line],
+        "hovertemplate": "%{text}",
+        "name": name,
         "meta": {"slot": slot, "role": "points"},
     }
 

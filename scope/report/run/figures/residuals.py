@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from scope import units
 from scope.catalog.catalog import Catalog
 from scope.models.fitting.fit import Fit, NotFitted, Point, Variable
-from scope.report.figure import Figure, Plot, Table, count_axis, number, place, plain, size_axis
+from scope.report.figure import Figure, Plot, Table, count_axis, number, place, size_axis
 from scope.report.run.contents import Contents
-from scope.report.wording import model, without_unit
+from scope.report.wording import model
 
 _MOST = 8
 """Series in a figure."""
@@ -78,11 +78,9 @@ def _trace(name: str, points: Sequence[Point], slot: int, xs: Sequence[float], s
         "mode": "lines+markers",
         "x": [number(place(point.x, xs)) if sizes else point.x for point in points],
         "y": [number(point.measured / point.fitted - 1) for point in points],
-        "text": [
-            plain(f"{units.quantity(p.measured, 's')}, fitted {units.quantity(p.fitted, 's')}") for p in points
-        ],
-        "hovertemplate": "%{text}: %{y:.1%}<extra></extra>",
-        "name": plain(name),
+        "text": [f"{units.quantity(p.measured, 's')}, fitted {units.quantity(p.fitted, 's')}" for p in points],
+        "hovertemplate": "%{text}: %{y:.1%}",
+        "name": name,
         "meta": {"slot": slot, "role": "points"},
     }
 
@@ -97,7 +95,7 @@ def _row(fit: Fit, point: Point, sizes: bool) -> list[str]:
 def subject(fit: Fit | NotFitted) -> str:
     """Return the label of a fit's case, and the metric where a benchmark recorded it besides its time."""
     observed = fit.definition == "observed"
-    return f"{fit.subject.label}: {without_unit(fit.metric).replace('_', ' ')}" if observed else fit.subject.label
+    return f"{fit.subject.label}: {units.named(fit.metric)}" if observed else fit.subject.label
 
 
 def variable_label(catalog: Catalog, fit: Fit, variable: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from scope.catalog.benchmark import Value
+from scope.plan.case import transport_words
 from scope.report.figure import Comparison, Mark, Panel, label, origins, series_name, shown, table
 from scope.report.order import case_key, factors, level
 from scope.report.run.contents import Contents
@@ -74,7 +75,7 @@ def definitions(contents: Contents, benchmark: str) -> Iterator[Comparison]:
         panels.append(
             ("" if size is None or variable is None else _size(contents, benchmark, variable, size), rows)
         )
-    yield _comparison(
+    yield beside(
         contents,
         panels,
         key=f"{benchmark}-definitions",
@@ -97,7 +98,7 @@ def singles(contents: Contents, benchmark: str) -> Iterator[Comparison]:
         names = series_factors(group, None)
         rows = [(series_name(one, names, contents.catalog, benchmark), one) for one in group[:_MOST_ROWS]]
         better = "higher" if group[0].better == "higher" else "lower"
-        yield _comparison(
+        yield beside(
             contents,
             [("", rows)],
             key=f"{benchmark}-{name}",
@@ -117,11 +118,11 @@ def _at_sizes(contents: Contents, group: list[Summary], variable: str, key: str,
         head = _size(contents, group[0].benchmark, variable, size)
         panels.append((head, [(series_name(one, names, contents.catalog, ""), one) for one in rows]))
     transport = group[0].transport
-    return _comparison(
+    return beside(
         contents,
         panels,
         key=key,
-        title=what.capitalize() + ("" if transport == "default" else f", transport {transport}"),
+        title=what.capitalize() + ("" if transport == "default" else f", {transport_words(transport)}"),
         caption="Medians with their 95 % intervals, each size on its own axis; intervals that do not overlap show "
         f"a difference; {group[0].better} is better.",
         names=[*names, variable],
@@ -135,7 +136,7 @@ def _common(group: list[Summary], variable: str) -> list[Value]:
     return [size for size, number_of in counts.items() if number_of == most]
 
 
-def _comparison(
+def beside(
     contents: Contents,
     panels: Sequence[Rows],
     key: str,
@@ -145,6 +146,7 @@ def _comparison(
     with_definition: bool = False,
     wide: bool = True,
 ) -> Comparison:
+    """Return panels of rows; `names` are the factors of the table."""
     summaries = [one for _, rows in panels for _, one in rows]
     return Comparison(
         key=key,

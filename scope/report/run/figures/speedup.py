@@ -10,10 +10,12 @@ import numpy as np
 from scope import units
 from scope.models.scaling.amdahl import Amdahl
 from scope.models.scaling.speedup import Speedup, SpeedupPoint
-from scope.report.figure import Figure, Plot, Table, number, plain, whiskers
+from scope.plan.case import transport_words
+from scope.report.figure import Comparison, Figure, Mark, Panel, Plot, Table, number, whiskers
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import MOST_SERIES, chosen_words, spread
 from scope.report.run.prediction_table import grid_words
+from scope.report.validity import MIXED
 from scope.statistics.estimate import Estimate
 
 COLUMNS = ["size", "ranks", "time", "speed-up", "efficiency", "relative to the best sequential time", "remarks"]
@@ -30,10 +32,45 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
             kinds[chosen_words(one.subject, contents.catalog, (*sizes, "ranks")) + f" ({one.origin})"].append(one)
     for index, (kind, group) in enumerate(kinds.items()):
         name = kind.removesuffix(" (measured)").strip()
-        yield _figure(sorted(group, key=lambda one: one.size), name, f"{benchmark}-speedup-{index}")
+        title = ", ".join(filter(None, [contents.catalog[benchmark].title, name]))
+        yield _figure(sorted(group, key=lambda one: one.size), title, f"{benchmark}-speedup-{index}")
 
 
-def _figure(group: list[Speedup], kind: str, key: str) -> Figure:
+def compared(contents: Contents) -> Iterator[Comparison]:
+    """Yield the speed-ups of all programs on their largest number of processes, a panel for each number."""
+    panels: dict[int, list[Mark]] = defaultdict(list)
+    rows: list[list[str]] = []
+    for one in contents.models.speedups:
+        point = one.points[-1] if one.points else None
+        if point is None or point.speedup is None or point.ranks < 2:
+            continue
+        bounds, ideal = point.speedup, float(point.ranks)
+        low, high = (bounds.value if bound is None else bound for bound in (bounds.low, bounds.high))
+        panels[point.ranks].append(
+            Mark(
+                contents.catalog.described(one.subject.benchmark, one.subject.parameters)
+                + ("" if one.subject.transport == "default" else f", {transport_words(one.subject.transport)}"),
+                f"{_figure_of(bounds)}{MIXED if bounds.mixes_states else ''}",
+                *(round(100 * min(1.0, max(0.0, value) / ideal), 2) for value in (low, bounds.value, high)),
+            )
+        )
+        rows.append([one.subject.label, _figure_of(bounds), units.share(*_triple(point.efficiency))])
+    if panels:
+        yield Comparison(
+            key="speedups-compared",
+            title="Speed-ups compared",
+            caption="On the largest number of processes of each program, with 95 % intervals, relative to the "
+            "same variant on one process; the right end is the ideal speed-up.",
+            panels=[
+                Panel(f"{number} processes", sorted(marks, key=lambda mark: -mark.middle))
+                for number, marks in sorted(panels.items())
+            ],
+            table=Table(["case", "speed-up", "efficiency"], rows),
+            origins=sorted({one.origin for one in contents.models.speedups}),
+        )
+
+
+def _figure(group: list[Speedup], program: str, key: str) -> Figure:
     sizes = spread([one.size for one in group], MOST_SERIES)
     drawn = [one for one in group if one.size in sizes]
     counts = sorted({point.ranks for one in drawn for point in one.points})
@@ -43,7 +80,7 @@ def _figure(group: list[Speedup], kind: str, key: str) -> Figure:
         traces += [_law(one, one.amdahl, slot)] if one.amdahl else []
     return Figure(
         key=key,
-        title=f"Speed-up, {kind}" if kind else "Speed-up",
+        title=f"Speed-up of {program}",
         caption=_caption(group),
         traces=traces,
         layout={
@@ -141,8 +178,8 @@ def _points(one: Speedup, slot: int) -> Plot:
         "x": [point.ranks for point, _ in shown],
         "y": [number(speedup.value) for _, speedup in shown],
         "error_y": whiskers((speedup.value, speedup.low, speedup.high) for _, speedup in shown),
-        "text": [plain(f"{_name(one)}, {point.ranks} ranks: {_figure_of(speedup)}") for point, speedup in shown],
-        "hovertemplate": "%{text}<extra></extra>",
+        "text": [f"{_name(one)}, {point.ranks} ranks: {_figure_of(speedup)}" for point, speedup in shown],
+        "hovertemplate": "%{text}",
         "name": _name(one),
         "meta": {"slot": slot, "role": "points"},
     }

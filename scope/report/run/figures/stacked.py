@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scope import units
-from scope.report.figure import Plot, number, plain
+from scope.report.figure import Plot, number
 
 
 def bars(name: str, slot: int, labels: Sequence[str], seconds: Sequence[float]) -> Plot:
@@ -13,11 +13,11 @@ def bars(name: str, slot: int, labels: Sequence[str], seconds: Sequence[float]) 
     return {
         "type": "bar",
         "orientation": "h",
-        "y": [plain(label) for label in labels],
+        "y": list(labels),
         "x": [number(value) for value in seconds],
-        "text": [plain(f"{name}: {units.quantity(value, 's')}") for value in seconds],
+        "text": [f"{name}: {units.quantity(value, 's')}" for value in seconds],
         "textposition": "none",
-        "hovertemplate": "%{y}<br>%{text}<extra></extra>",
+        "hovertemplate": "%{y}\n%{text}",
         "name": name,
         "meta": {"slot": slot, "role": "bar"},
     }

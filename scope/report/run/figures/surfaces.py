@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from scope import units
 from scope.models.fitting.fit import Fit
-from scope.report.figure import Figure, Plot, label, log_ticks, number, origins, place, plain, shown, table, tick
+from scope.report.figure import Figure, Plot, label, log_ticks, number, origins, place, shown, table, tick
 from scope.report.order import level, varying
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import series, series_factors, swept, values
@@ -151,10 +151,10 @@ def _surface(
                 "y": [number(math.log2(count)) for _, count, _ in points],
                 "z": [_log10(one.median) for _, _, one in points],
                 "text": [
-                    plain(f"{units.parameter(variable, one.parameters[variable])}, {_hover(one, None)}")
+                    f"{units.parameter(variable, one.parameters[variable])}, {_hover(one, None)}"
                     for _, _, one in points
                 ],
-                "hovertemplate": "%{text}<extra></extra>",
+                "hovertemplate": "%{text}",
                 "meta": {"role": "points3d"},
             },
         ],

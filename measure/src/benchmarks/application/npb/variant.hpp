@@ -8,7 +8,8 @@
 namespace scope::npb {
 
 inline Parameter vector_variant() {
-  return method("variant", "plain,tuned", "128-bit vectors, or 256-bit where all processors have them");
+  return method("variant", "plain,tuned", "128-bit vectors, or 256-bit where all processors have them")
+      .worded(",tuned");
 }
 
 // The same on every process, because messages contain numbers in lane order. Collective.

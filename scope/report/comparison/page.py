@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from scope import units
 from scope.comparison.comparison import Comparison
 from scope.comparison.efficiency import Efficiencies
 from scope.comparison.efficiency_figure import figure
 from scope.comparison.efficiency_table import share
 from scope.comparison.table import change, common_change, detectable, states_differ
+from scope.report.comparison.rows import axis, groups, place
+from scope.report.frame import environment
 
 
 def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> str:
     """Return the page: efficiencies where they are given, counts, what differs, every case worst first."""
-    environment = Environment(
-        loader=PackageLoader("scope.comparison"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        quantity=units.quantity,
+    frame = environment()
+    frame.filters.update(
         change=change,
         common_change=common_change,
         detectable=detectable,
-        share=share,
+        efficiency=share,
         states_differ=states_differ,
+        place=place,
     )
-    return environment.get_template("comparison.html").render(
-        comparison=comparison, efficiencies=efficiencies, figure=figure(efficiencies) if efficiencies else None
+    found = groups(comparison)
+    return frame.get_template("comparison.html").render(
+        comparison=comparison,
+        groups=found,
+        times={group.verdict: len(group.rows) for group in found},
+        end=axis(comparison),
+        efficiencies=efficiencies,
+        figure=figure(efficiencies) if efficiencies else None,
     )

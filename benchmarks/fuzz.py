@@ -1,0 +1,91 @@
+"""Hostile inputs: does any bring a trace, a hang, a lost sample, a silent change or a leftover? (limit: none).
+
+usage: python benchmarks/fuzz.py [--inputs N] [--seed S] [--workers W]     exit code 1 where anything is wrong
+       python benchmarks/fuzz.py --seed S --only KIND:NUMBER               one of them again
+
+Command lines, files that people write, damaged runs and failing surroundings are tried in forked children; one of
+a hundred is a process of its own, one of a thousand a real run that is killed and resumed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tests.fuzz import kills, kinds
+from tests.fuzz.inputs import Verdict
+
+SHARES = {"command": 0.4, "table": 0.3, "damage": 0.19, "fault": 0.099, "process": 0.01, "kill": 0.001}
+COMPLAINTS = ("trace", "hang", "silence", "accepted", "silent change", "lost samples", "leftover")
+Tried = tuple[str, int, Verdict | None]
+
+
+def main() -> None:
+    """Try all inputs and print what is wrong."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--inputs", type=int, default=10_000)
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    arguments.add_argument("--only", metavar="KIND:NUMBER")
+    asked = arguments.parse_args()
+    kinds.prepare()
+    kills.prepare()
+    if asked.only:
+        kind, _, number = asked.only.partition(":")
+        raise SystemExit(1 if told(tried(asked.seed, (kind, int(number))), asked.seed) else 0)
+    count: Counter[tuple[str, str]] = Counter()
+    begin = time.perf_counter()
+    # Inputs are tried by processes that fork once for each: what one of them does to itself ends with it.
+    with multiprocessing.get_context("fork").Pool(asked.workers) as pool:
+        for one in pool.imap_unordered(partial(tried, asked.seed), chosen(asked.seed, asked.inputs), chunksize=20):
+            count[one[0], "inputs"] += 1
+            if one[2] is not None:
+                count[one[0], one[2].complaint] += 1
+                told(one, asked.seed)
+    print(f"{asked.inputs} inputs, seed {asked.seed}, {time.perf_counter() - begin:.0f} s")
+    print(f"{'':8}" + "".join(f"{name:>14}" for name in ("inputs", *COMPLAINTS)))
+    for kind in SHARES:
+        print(f"{kind:8}" + "".join(f"{count[kind, name]:14}" for name in ("inputs", *COMPLAINTS)))
+    raise SystemExit(1 if any(number for (_, name), number in count.items() if name != "inputs") else 0)
+
+
+def chosen(seed: int, inputs: int) -> Iterator[tuple[str, int]]:
+    """Yield kind and number of each input."""
+    chance = random.Random(seed)
+    for number in range(inputs):
+        yield chance.choices(list(SHARES), list(SHARES.values()))[0], number
+
+
+def tried(seed: int, which: tuple[str, int]) -> Tried:
+    """Try one input."""
+    kind, number = which
+    if kind == "kill":
+        return kind, number, kills.killed(random.Random(f"{seed} {kind} {number}"))
+    return kind, number, kinds.tried(kind, seed, number)
+
+
+def told(one: Tried, seed: int) -> bool:
+    """Print what is wrong with an input, and how to try it again."""
+    kind, number, verdict = one
+    if verdict is None:
+        return False
+    words = " ".join(word if len(word) < 60 else f"{word[:60]}..." for word in verdict.words)
+    print(
+        f"{verdict.complaint}: scope {words!r}\n  --seed {seed} --only {kind}:{number}\n  {verdict.said}",
+        flush=True,
+    )
+    return True
+
+
+if __name__ == "__main__":
+    main()

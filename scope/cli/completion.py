@@ -1,0 +1,82 @@
+"""`scope completion`: commands and options, completed by a shell."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+BASH = """\
+_scope() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} known
+  case "${{COMP_WORDS[1]}} ${{COMP_WORDS[2]}}" in
+{subcommands}
+    *) case "${{COMP_WORDS[1]}}" in
+{commands}
+      esac ;;
+  esac
+  [ "$COMP_CWORD" -eq 1 ] && known="{names}"
+  COMPREPLY=($(compgen -W "$known" -- "$word"))
+}}
+complete -o default -F _scope scope
+"""
+SHELLS = ("bash", "zsh", "fish")
+
+
+def command(
+    shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+) -> None:
+    """Print the completion of commands and options; source it, as in `source <(scope completion bash)`."""
+    from scope.errors import UsageError
+
+    if shell not in SHELLS:
+        raise UsageError(f"{shell}: must be one of {', '.join(SHELLS)}")
+    if shell == "fish":
+        print("\n".join(_fish()))
+        return
+    if shell == "zsh":
+        print("autoload -U +X bashcompinit && bashcompinit")
+    print(_bash(), end="")
+
+
+def _bash() -> str:
+    from scope.cli import COMMANDS
+    from scope.cli.grammar import commands
+
+    known = {each.name: " ".join(each.spellings) for each in commands()}
+    inner: dict[str, list[str]] = {}
+    for full in known:
+        first, _, second = full.partition(" ")
+        if second:
+            inner.setdefault(first, []).append(second)
+    whole = {name: " ".join(inner[name]) if name in inner else known[name] for name in COMMANDS}
+    return BASH.format(
+        subcommands="\n".join(f'    "{full}") known="{words}" ;;' for full, words in known.items() if " " in full),
+        commands="\n".join(f'      {name}) known="{words}" ;;' for name, words in whole.items()),
+        names=" ".join(["help", *COMMANDS]),
+    )
+
+
+def _fish() -> list[str]:
+    from scope.cli import COMMANDS
+    from scope.cli.grammar import commands
+
+    lines = ["complete -c scope -f -n __fish_use_subcommand -a help -d 'explain a command'"]
+    lines += [
+        f"complete -c scope -f -n __fish_use_subcommand -a {name} -d {_quoted(summary)}"
+        for name, summary in COMMANDS.items()
+    ]
+    for each in commands():
+        first, *rest = each.name.split()
+        seen = f"__fish_seen_subcommand_from {first}"
+        if rest:
+            lines.append(f"complete -c scope -f -n '{seen}' -a {rest[0]}")
+            seen += f"; and __fish_seen_subcommand_from {rest[0]}"
+        for spelling in each.spellings:
+            option = f"-l {spelling[2:]}" if spelling.startswith("--") else f"-s {spelling[1:]}"
+            lines.append(f"complete -c scope -n '{seen}' {option}")
+    return lines
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "\\'") + "'"

@@ -1,0 +1,50 @@
+"""What can be typed: the commands, their subcommands and options, as their parsers know them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scope.cli import COMMANDS, application
+
+
+@dataclass(frozen=True)
+class Words:
+    """A command, or a subcommand of one."""
+
+    name: str
+    """As it is typed: `run`, `lab up`."""
+    help: str
+    usage: str
+    options: tuple[tuple[str, str], ...]
+    """Spellings (`-o, --output DIR`) and meaning of each."""
+
+    @property
+    def spellings(self) -> list[str]:
+        """Return each spelling of each option."""
+        parts = [part for given, _ in self.options for part in given.replace(" / ", ", ").split(", ")]
+        return [part.split()[0] for part in parts if part.startswith("-")]
+
+
+def commands() -> list[Words]:
+    """Return every command and subcommand, in the order of `scope --help`."""
+    return [words for name in COMMANDS for words in _of(name)]
+
+
+def _of(name: str) -> list[Words]:
+    from typer.main import get_command
+
+    top = get_command(application(name))
+    inner = getattr(top, "commands", None)
+    parsers = {f"{name} {word}": each for word, each in inner.items()} if inner else {name: top}
+    return [_words(full, parser) for full, parser in parsers.items()]
+
+
+def _words(name: str, parser: object) -> Words:
+    from typing import Any, cast
+
+    known = cast(Any, parser)
+    context = known.make_context(name, [], resilient_parsing=True)
+    records = [each.get_help_record(context) for each in known.get_params(context)]
+    options = tuple(record for record in records if record is not None and record[0].startswith("-"))
+    usage = " ".join(known.collect_usage_pieces(context))
+    return Words(name, (known.help or "").strip(), f"scope {name} {usage}".strip(), options)

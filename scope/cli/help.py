@@ -1,0 +1,38 @@
+"""Help of a command, its options under headings: those that most people need first."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from typer._click import Context, HelpFormatter
+
+MPI_AND_HOSTS = "MPI and hosts"
+PROCEDURE = "Measurement procedure"
+BATCH = "Batch system"
+JOB_PER_HOST = "A job for each host or pair of hosts"
+_of_python = re.compile(r" <(list\[str\]|str|path)>$")
+"""A type that says nothing to a person who calls a program."""
+CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class GroupedOptions(TyperCommand):
+    """A command whose help lists options by heading (`rich_help_panel`), those without one first."""
+
+    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write the arguments, then the options of each heading in the order of their first option."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            line = parameter.get_help_record(ctx)
+            if line is not None:
+                name, text = line
+                default = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                heading = getattr(parameter, "rich_help_panel", None) or default
+                sections.setdefault(heading, []).append((_of_python.sub("", name), text))
+        for heading, lines in sections.items():
+            if lines:
+                with formatter.section(heading):
+                    formatter.write_dl(lines)

@@ -1,0 +1,135 @@
+"""`scope runs`: what was measured here; list, open and remove."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scope.cli.options import Json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scope.engine.kept_runs import KeptRun
+
+Folder = Annotated[Path, typer.Option("--in", metavar="DIR", help="The folder of the runs.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+RUNS = Path("runs")
+
+
+def list_runs(folder: Folder = RUNS, json: Json = False) -> None:
+    """List the runs, newest first: when, what, on which hosts, how it ended, and its size."""
+    from scope.cli.output import print_json
+    from scope.engine import kept_runs
+
+    runs = kept_runs.listed(folder)
+    if json:
+        print_json([_object(run) for run in runs])
+    else:
+        _print(runs)
+
+
+def open_report(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Name of a run, or its folder.")] = "latest",
+    folder: Folder = RUNS,
+) -> None:
+    """Open the report of a run in the browser, and print its path."""
+    import webbrowser
+
+    from scope.engine import kept_runs
+    from scope.errors import UsageError
+
+    report = kept_runs.named(folder, run).report.absolute()
+    if not report.exists():
+        raise UsageError(f"{report}: does not exist; scope report draws it")
+    print(report)
+    webbrowser.open(report.as_uri())
+
+
+def remove_runs(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Names of runs, or their folders.")],
+    folder: Folder = RUNS,
+    yes: Yes = False,
+) -> None:
+    """Remove runs, with all that is in their folders."""
+    from scope.engine import kept_runs
+
+    _remove([kept_runs.named(folder, name) for name in runs], yes)
+
+
+def prune(
+    keep: Annotated[int | None, typer.Option(metavar="N", min=0, help="Keep the newest N.")] = None,
+    older: Annotated[
+        float | None, typer.Option(metavar="DAYS", min=0, help="Keep what is not older than so many days.")
+    ] = None,
+    folder: Folder = RUNS,
+    yes: Yes = False,
+) -> None:
+    """Remove old runs: all but the newest (--keep), those of long ago (--older), or what is both."""
+    from scope.engine import kept_runs
+    from scope.errors import UsageError
+
+    if keep is None and older is None:
+        raise UsageError("--keep or --older: must be given; they say which runs are old")
+    old = kept_runs.outdated(kept_runs.listed(folder), keep, older)
+    if old:
+        _remove(old, yes)
+    else:
+        print("nothing to remove")
+
+
+def _remove(runs: Sequence[KeptRun], yes: bool) -> None:
+    from scope.engine import kept_runs
+    from scope.errors import UsageError
+    from scope.units import quantity
+
+    _print(runs)
+    total = quantity(sum(run.size_bytes for run in runs), "B")
+    question = f"Remove {len(runs)} {'run' if len(runs) == 1 else 'runs'}, {total}?"
+    if not yes:
+        try:
+            typer.confirm(question, abort=True)
+        except typer.Abort as error:
+            raise UsageError("nothing was removed; --yes removes without asking") from error
+    for run in runs:
+        kept_runs.remove(run)
+
+
+def _object(run: KeptRun) -> dict[str, Any]:
+    return {
+        "path": str(run.path),
+        "kind": run.kind,
+        "started_unix_s": run.started_unix_s,
+        "name": run.name,
+        "hosts": list(run.hosts),
+        "status": run.status,
+        "size_bytes": run.size_bytes,
+    }
+
+
+def _print(runs: Sequence[KeptRun]) -> None:
+    import time
+
+    from scope.cli.output import grid
+    from scope.cli.streams import one_line
+    from scope.report.terminal.console import console
+    from scope.units import quantity
+
+    rows = [
+        [
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started_unix_s)),
+            run.kind,
+            one_line(run.name)[:40],
+            one_line(", ".join(run.hosts[:3]) + (f" and {len(run.hosts) - 3} more" if len(run.hosts) > 3 else "")),
+            run.status,
+            quantity(run.size_bytes, "B"),
+            one_line(str(run.path)),
+        ]
+        for run in runs
+    ]
+    console().print(grid(["started", "kind", "name", "hosts", "status", "size", "folder"], rows))
+
+
+COMMANDS = {"list": list_runs, "open": open_report, "remove": remove_runs, "prune": prune}

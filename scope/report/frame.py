@@ -1,0 +1,76 @@
+"""What all pages share: the frame with its style and scripts, and how values are written in templates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from scope import units
+from scope.report import validity, wording
+from scope.report.figure import Figure
+from scope.version import VERSION
+
+_SCRIPTS = ("figures.js", "report.js")
+
+
+def environment() -> Environment:
+    """Return the environment of the templates; `frame.html` is the frame of every page."""
+    found = Environment(
+        loader=PackageLoader("scope.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals.update(
+        style=lambda: Markup(_template("report.css")),
+        script=lambda: Markup("\n".join(_template(name) for name in _SCRIPTS)),
+        version=VERSION,
+        direction=wording.direction,
+        definition=wording.definition,
+        severities=wording.SEVERITIES,
+        layers=wording.LAYERS,
+        introductions=wording.INTRODUCTIONS,
+        count=wording.count,
+        mixed_mark=validity.MIXED,
+        mixed_note=validity.MIXED_NOTE,
+    )
+    found.filters.update(
+        interval=units.interval,
+        quantity=units.quantity,
+        share=units.share,
+        named=units.named,
+        code=_code,
+        parameter=lambda value, name: units.parameter(name, value),
+    )
+    return found
+
+
+def as_json(value: object) -> Markup:
+    """Return JSON that is safe inside a script element: no tag in the data can close it."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+def plot(figure: Figure) -> dict[str, Any]:
+    """Return a figure as the page's script reads it."""
+    surface = {"surface": figure.surface} if figure.surface else {}
+    return {"data": figure.traces, "layout": figure.layout} | surface
+
+
+def _code(text: str) -> Markup:
+    """Escape a text and set text between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(p) if i % 2 else escape(p) for i, p in enumerate(parts)
+    )
+
+
+def _template(name: str) -> str:
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")

@@ -1,0 +1,119 @@
+"""All collectives of the library beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scope import units
+from scope.catalog.catalog import chosen
+from scope.report.figure import Comparison, Figure, Plot, log_axis, origins, size_axis, table
+from scope.report.run.contents import Contents
+from scope.report.run.figures.curves import points_and_band
+from scope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, spread
+from scope.report.run.figures.side_by_side import Rows, beside
+from scope.report.wording import count
+from scope.statistics.summary import Summary
+
+_PANELS = 3
+
+
+def figures(contents: Contents) -> Iterator[Figure | Comparison]:
+    """Yield the times of all collectives on the most processes: by message size, and at a few sizes."""
+    lines = _lines(contents)
+    if not lines:
+        return
+    group = [one for line in lines.values() for one in line]
+    ranks = group[0].ranks
+    long = dict(
+        sorted(
+            ((name, line) for name, line in lines.items() if len(line) >= FEWEST_POINTS),
+            key=lambda item: -len(item[1]),
+        )[:MOST_SERIES]
+    )
+    if long:
+        yield _by_size(contents, long, ranks)
+    sizes = sorted({_size(contents, one) for one in group})
+    common = [size for size in sizes if 2 * sum(_size(contents, one) == size for one in group) >= len(lines)]
+    panels: list[Rows] = []
+    for size in spread(common, _PANELS):
+        rows = [
+            (contents.catalog[name].title, one)
+            for name, line in lines.items()
+            for one in line
+            if _size(contents, one) == size
+        ]
+        panels.append((units.size(float(size)), sorted(rows, key=lambda row: row[1].median or 0.0)))
+    if panels:
+        yield beside(
+            contents,
+            panels,
+            key="collectives-compared",
+            title=f"Collectives compared, {count(ranks, 'process', 'processes')}",
+            caption="Medians with their 95 % intervals, each size on its own axis; lower is better.",
+            names=[],
+        )
+
+
+def _lines(contents: Contents) -> dict[str, list[Summary]]:
+    """Return the plain cases of each collective with a size, on the most processes that most of them have."""
+    found: dict[str, list[Summary]] = {}
+    for benchmark in contents.catalog:
+        times = contents.catalog.time_metric(benchmark.name)
+        if benchmark.level != "mpi" or not benchmark.routines or times is None:
+            continue
+        if benchmark.metric[times].definition != "global":
+            continue
+        plain = [
+            one
+            for one in contents.results(benchmark.name)
+            if one.metric == times
+            and one.transport == "default"
+            and contents.catalog.of_role(one.benchmark, one.parameters, "size")
+            and chosen(benchmark, {}, one.parameters)
+        ]
+        if plain:
+            found[benchmark.name] = plain
+    counts = [one.ranks for line in found.values() for one in line]
+    if not counts:
+        return {}
+    most = max(map(counts.count, counts))
+    ranks = max(number for number in counts if 2 * counts.count(number) >= most)
+    kept = {name: [one for one in line if one.ranks == ranks] for name, line in found.items()}
+    return {
+        name: sorted(_one_placement(line), key=lambda one: _size(contents, one))
+        for name, line in kept.items()
+        if line
+    }
+
+
+def _one_placement(line: list[Summary]) -> list[Summary]:
+    first = min(one.placement for one in line)
+    return [one for one in line if one.placement == first]
+
+
+def _size(contents: Contents, one: Summary) -> int:
+    return contents.catalog.size(one.benchmark, one.parameters) or 0
+
+
+def _by_size(contents: Contents, lines: dict[str, list[Summary]], ranks: int) -> Figure:
+    group = [one for line in lines.values() for one in line]
+    xs = [float(_size(contents, one)) for one in group]
+    traces: list[Plot] = []
+    for slot, (name, line) in enumerate(lines.items()):
+        variable = next(iter(contents.catalog.of_role(name, line[0].parameters, "size")))
+        traces += points_and_band(line, variable, xs, slot, contents.catalog[name].title, [], True)
+    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value]
+    variables = dict.fromkeys(
+        name for one in group for name in contents.catalog.of_role(one.benchmark, one.parameters, "size")
+    )
+    return Figure(
+        key="collectives-by-size",
+        title=f"Time of collectives, {count(ranks, 'process', 'processes')}",
+        caption="Medians (from the common start to the last exit) with their 95 % intervals as bands; lower is "
+        "better.",
+        traces=traces,
+        layout={"xaxis": size_axis("message size", xs), "yaxis": log_axis("time", ys, "s")},
+        table=table(group, ["benchmark", *variables], contents.catalog),
+        origins=origins(group),
+        wide=True,
+    )

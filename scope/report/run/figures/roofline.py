@@ -1,0 +1,121 @@
+"""The roofline: what a processor computes, over the operations for each byte that it moves."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from scope import units
+from scope.catalog.benchmark import Pattern
+from scope.catalog.catalog import LIMIT
+from scope.report.figure import Figure, Plot, Table, log_axis, number, origins, shown
+from scope.report.run.contents import Contents
+from scope.report.run.figures.grouping import MOST_SERIES
+from scope.statistics.summary import Summary
+
+_ROOM = 2.0
+"""The roof is drawn so many times beyond the points."""
+
+Point = tuple[float, Summary]
+"""Operations per byte, and the rate."""
+
+
+def figures(contents: Contents) -> Iterator[Figure]:
+    """Yield the roofline of one process where its roof and points under it were measured."""
+    peak, memory = _best(contents, "arithmetic", "flop/s"), _memory(contents)
+    lines = _lines(contents)
+    if peak is None or memory is None or not lines:
+        return
+    top, slope = peak.median or 0.0, memory.median or 0.0
+    group = [one for line in lines.values() for _, one in line]
+    xs = [x for line in lines.values() for x, _ in line]
+    low, high = min(xs) / _ROOM, max(*xs, top / slope) * _ROOM
+    roof = [low, top / slope, high]
+    ys = [one.median or 0.0 for one in group]
+    traces: list[Plot] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [number(x) for x in roof],
+            "y": [number(min(top, slope * x)) for x in roof],
+            "name": f"{units.quantity(top, 'flop/s')}, {units.quantity(slope, 'B/s')}",
+            "meta": {"role": "limit"},
+        },
+        *(_points(name, line, slot) for slot, (name, line) in enumerate(lines.items())),
+    ]
+    axis = log_axis("operations per byte", [low, high], "")
+    yield Figure(
+        key="roofline",
+        title="Roofline of one process",
+        caption=f"The roof is the lower of the peak rate ({peak.label}) and of the rate at which memory delivers "
+        f"operands ({memory.label}). Points above the slope have their data in a cache. Bytes are those that the "
+        "benchmarks declare.",
+        traces=traces,
+        layout={"xaxis": axis, "yaxis": log_axis("arithmetic rate", [*ys, top, slope * low], "flop/s")},
+        table=Table(
+            ["case", "operations per byte", "arithmetic rate"],
+            [[one.label, f"{x:.3g}", shown(one)] for line in lines.values() for x, one in line],
+        ),
+        origins=origins(group),
+        wide=True,
+    )
+
+
+def _points(name: str, line: list[Point], slot: int) -> Plot:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [number(x) for x, _ in line],
+        "y": [number(one.median or 0.0) for _, one in line],
+        "text": [f"{one.label}: {shown(one)} at {x:.3g} operations per byte" for x, one in line],
+        "hovertemplate": "%{text}",
+        "name": name,
+        "meta": {"slot": slot, "role": "points"},
+    }
+
+
+def _lines(contents: Contents) -> dict[str, list[Point]]:
+    """Return the cases on one process whose declared work has both operations and bytes, by benchmark."""
+    found: dict[str, list[Point]] = defaultdict(list)
+    for benchmark in contents.catalog:
+        if benchmark.level != "node":
+            continue
+        results = [one for one in contents.results(benchmark.name) if one.ranks == 1]
+        moved = {one.key: one.median for one in results if _quantity(contents, one) == "bytes"}
+        for one in results:
+            if _quantity(contents, one) == "flops" and moved.get(one.key):
+                found[benchmark.title].append(((one.median or 0.0) / (moved[one.key] or 1.0), one))
+    longest = sorted(found.items(), key=lambda item: -len(item[1]))[:MOST_SERIES]
+    return dict(longest)
+
+
+def _quantity(contents: Contents, one: Summary) -> str:
+    declared = contents.catalog.metric(one.benchmark, one.metric)
+    return declared.quantity if declared else ""
+
+
+def _best(contents: Contents, pattern: Pattern, unit: str) -> Summary | None:
+    return max(_limits(contents, pattern, unit), key=lambda one: one.median or 0.0, default=None)
+
+
+def _memory(contents: Contents) -> Summary | None:
+    """Return the rate of the largest arrays: smaller ones may be in a cache."""
+    return max(
+        _limits(contents, "memory", "B/s"),
+        key=lambda one: (contents.catalog.size(one.benchmark, one.parameters) or 0, one.median or 0.0),
+        default=None,
+    )
+
+
+def _limits(contents: Contents, pattern: Pattern, unit: str) -> list[Summary]:
+    """Return the limits of one process, with the default precision and other choices of the problem."""
+    return [
+        one
+        for place in contents.catalog.standing(pattern, LIMIT)
+        for one in contents.results(place.benchmark.name)
+        if one.ranks == 1
+        and one.unit == unit
+        and place.shows(one.metric)
+        and place.holds(one.parameters)
+        and (pattern == "memory" or contents.has_default_problem(one))
+    ]

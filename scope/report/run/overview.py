@@ -1,0 +1,217 @@
+"""The first screen of a run's report: four figures of the cluster, and how far they can be trusted.
+
+Which benchmarks are shown follows from their rungs: the library's messages, the limits of a node, arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+
+from scope import units
+from scope.catalog.benchmark import Pattern
+from scope.catalog.catalog import LIMIT
+from scope.models.ladder.ladder import Ladder, Rung
+from scope.models.ladder.paths import BETWEEN_HOSTS
+from scope.report import validity
+from scope.report.run.contents import Contents
+from scope.report.wording import count
+from scope.samples.samples import Samples
+from scope.statistics.summary import Summary
+
+_BEYOND_CACHES = 2
+"""An array of so many times the largest cache is in memory."""
+_NOISE = "noise_share"
+"""The metric of the processor time that interruptions take."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One figure of the cluster."""
+
+    title: str
+    figure: str
+    interval: str
+    what: str
+    """The case that it was measured with."""
+    share: str
+    """Its share of the limit, in words; empty where the limit is not known."""
+    mixes_states: bool = False
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One circumstance of the measurement that limits how far it can be trusted."""
+
+    name: str
+    text: str
+    doubtful: bool
+    """Whether it gives reason for doubt."""
+
+
+def tiles(contents: Contents) -> list[Tile]:
+    """Return latency, peak bandwidth, memory bandwidth and arithmetic rate; one that was not measured says so."""
+    return [
+        _tile("Latency", _latency(contents), contents),
+        _tile("Peak bandwidth", _bandwidth(contents), contents),
+        _tile("Memory bandwidth", _memory(contents), contents),
+        _tile("Arithmetic", _arithmetic(contents), contents),
+    ]
+
+
+def main_ladders(contents: Contents, quantity: str | None = None) -> list[Ladder]:
+    """Return the ladders of the path that programs use: between hosts where there are several, else inside one."""
+    messages = [one for one in contents.models.ladders if one.message_bytes is not None]
+    between = [one for one in messages if one.path.endswith(BETWEEN_HOSTS)]
+    path = next((one.path for one in between or messages), None)
+    return [one for one in messages if one.path == path and quantity in (None, one.quantity)]
+
+
+def trust(contents: Contents, samples: Samples) -> list[Fact]:
+    """Return the circumstances of the measurement: states, load, noise, late starts, precision, clock."""
+    return [
+        _states(contents),
+        *_load(contents),
+        *_noise(contents),
+        _late(contents.headline),
+        *_precision(contents.headline),
+        *_clock(samples),
+    ]
+
+
+def _tile(title: str, one: Summary | None, contents: Contents) -> Tile:
+    if one is None:
+        return Tile(title, "–", "", "not measured", "")
+    head, _, interval = units.interval(one.median, one.ci_low, one.ci_high, one.unit).partition(" [")
+    rungs = [rung for ladder in contents.models.ladders for rung in ladder.rungs if rung.name == one.label]
+    share = next((words for rung in rungs if (words := _of_limit(rung))), "")
+    return Tile(title, head, _bracketed(interval), one.label, share, one.state_mixture)
+
+
+def _bracketed(interval: str) -> str:
+    return f"[{interval}" if interval else ""
+
+
+def _of_limit(rung: Rung) -> str:
+    return f"{units.share(rung.of_limit)} of the limit" if rung.of_limit is not None else ""
+
+
+def _standing(contents: Contents, pattern: Pattern, unit: str) -> Iterator[tuple[str, Summary]]:
+    """Yield the results on the rungs of a pattern, each with its layer."""
+    for place in contents.catalog.standing(pattern):
+        for one in contents.results(place.benchmark.name):
+            if one.unit == unit and place.shows(one.metric) and place.holds(one.parameters):
+                yield place.rung.layer, one
+
+
+def _messages(contents: Contents, pattern: Pattern, unit: str) -> list[Summary]:
+    """Return what the library's messages reach by default: between hosts where there are several."""
+    found = [
+        one
+        for layer, one in _standing(contents, pattern, unit)
+        if layer == "mpi" and one.transport == "default" and one.ranks == 2
+    ]
+    between = [one for one in found if one.placement.one_per_host]
+    return between if between and len(contents.machine.hosts) > 1 else found
+
+
+def _latency(contents: Contents) -> Summary | None:
+    """Return the time of the shortest message that carries anything."""
+    found = _messages(contents, "ping_pong", "s")
+    sizes = {id(one): contents.catalog.size(one.benchmark, one.parameters) or 0 for one in found}
+    return min(found, key=lambda one: (sizes[id(one)] == 0, sizes[id(one)]), default=None)
+
+
+def _bandwidth(contents: Contents) -> Summary | None:
+    found = [*_messages(contents, "stream", "B/s"), *_messages(contents, "ping_pong", "B/s")]
+    return max(found, key=lambda one: one.median or 0.0, default=None)
+
+
+def _memory(contents: Contents) -> Summary | None:
+    """Return the fastest access to memory: of arrays beyond the caches, or else of the largest."""
+    caches = [cache.size_bytes for host in contents.machine.hosts for cache in host.caches]
+    found = [one for _, one in _standing(contents, "memory", "B/s")]
+    sizes = {id(one): contents.catalog.size(one.benchmark, one.parameters) or 0 for one in found}
+    beyond = _BEYOND_CACHES * max(caches, default=0)
+    least = min(beyond, max(sizes.values(), default=0))
+    return max((one for one in found if sizes[id(one)] >= least), key=lambda one: one.median or 0.0, default=None)
+
+
+def _arithmetic(contents: Contents) -> Summary | None:
+    """Return the highest rate of a computation with its default problem; what only bounds computations is none."""
+    computed = [one for layer, one in _standing(contents, "arithmetic", "flop/s") if layer != LIMIT]
+    usual = [one for one in computed if contents.has_default_problem(one)]
+    return max(usual, key=lambda one: one.median or 0.0, default=None)
+
+
+def _states(contents: Contents) -> Fact:
+    course = contents.course
+    if course is None or not course.states:
+        return Fact("Machine states", "not known: too little was measured", True)
+    if not course.changes:
+        return Fact("Machine states", "the machine kept one state", False)
+    mixed = len({one.key for one in contents.headline if one.state_mixture})
+    cases = len({one.key for one in contents.headline})
+    slowest = course.states[-1]
+    text = (
+        f"{count(course.changes, 'change')} of state; {units.share(slowest.share)} of the time in one "
+        f"{slowest.factor:.3g} times as slow"
+    )
+    return Fact("Machine states", f"{text}; {mixed} of {cases} cases mix states ({validity.MIXED})", mixed > 0)
+
+
+def _load(contents: Contents) -> Iterator[Fact]:
+    queues = [host.run_queue for host in contents.machine.hosts if host.run_queue is not None]
+    loads = [host.load for host in contents.machine.hosts]
+    if queues:
+        busy = max(queues)
+        hosts = f" on the busiest of {len(queues)} hosts" if len(queues) > 1 else ""
+        yield Fact("Load before the run", f"{busy:g} other processes wanted a processor{hosts}", busy >= 1)
+    elif loads:
+        yield Fact("Load before the run", f"load average {max(loads):g}", max(loads) >= 1)
+
+
+def _noise(contents: Contents) -> Iterator[Fact]:
+    found = [one for one in contents.headline if one.metric == _NOISE and one.valid and one.median is not None]
+    if found:
+        worst = max(found, key=lambda one: one.median or 0.0)
+        yield Fact(
+            "Noise",
+            f"interruptions take {units.share(worst.median, worst.ci_low, worst.ci_high)} of a processor",
+            (worst.median or 0.0) > 0.01,
+        )
+
+
+def _late(headline: list[Summary]) -> Fact:
+    late = [one for one in headline if one.invalid_share > 0]
+    if not late:
+        return Fact("Late starts", "every repetition began in time", False)
+    worst = max(one.invalid_share for one in late)
+    cases = count(len({one.key for one in late}), "case")
+    return Fact(
+        "Late starts", f"up to {units.share(worst)} of the repetitions, in {cases}; left out", worst > 0.05
+    )
+
+
+def _precision(headline: list[Summary]) -> Iterator[Fact]:
+    times = [one for one in headline if one.valid and one.unit == "s" and one.definition != "observed"]
+    widths = [one.relative_interval for one in times if one.relative_interval is not None]
+    if not widths:
+        return
+    note = validity.of_most(headline)
+    text = f"intervals of ±{units.share(median(widths))} in the median case, ±{units.share(max(widths))} at worst"
+    yield Fact("Precision", text + (f"; {note}" if note else ""), median(widths) > 0.05)
+
+
+def _clock(samples: Samples) -> Iterator[Fact]:
+    launches = samples.launches
+    if not launches:
+        return
+    worst = max(launches, key=lambda one: one.clock.resolution_s).clock
+    error = max(one.clock_synchronization.error_s for one in launches)
+    hosts = max(one.clock_synchronization.hosts for one in launches)
+    text = f"{worst.source.replace('_', ' ')}, resolution {units.quantity(worst.resolution_s, 's')}"
+    text += f"; hosts agree within {units.quantity(error, 's')}" if hosts > 1 else ""
+    steady = all(one.clock.monotonic for one in launches)
+    yield Fact("Clock", text + ("" if steady else "; it went backwards"), not steady)

@@ -1,0 +1,63 @@
+"""The figures of a small run on the terminal: the first result of each benchmark, one line and bar per case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from rich.text import Text
+
+from scope import units
+from scope.report.figure import common_words, label
+from scope.report.order import case_key, factors, varying
+from scope.report.run.contents import Contents
+from scope.report.terminal.bar import bar
+from scope.report.validity import mark
+from scope.report.wording import definition, direction
+from scope.statistics.summary import Summary
+
+MOST = 30
+"""Cases of a run that are listed; of a larger run `scope show` lists them."""
+_LABEL_COLUMNS, _FIGURE_COLUMNS, _BAR_COLUMNS = 44, 28, 24
+
+
+def lines(contents: Contents, blocks: bool = True) -> Iterator[Text]:
+    """Yield the figures of a run of up to `MOST` cases, nothing of a larger one."""
+    found = [one for name in contents.catalog.names for one in _first_result(contents, name)]
+    if not 0 < len(found) <= MOST:
+        return
+    for _, group in groupby(found, key=lambda one: one.benchmark):
+        yield Text()
+        yield from _of_benchmark(list(group), contents, blocks)
+
+
+def _first_result(contents: Contents, benchmark: str) -> list[Summary]:
+    """Return the figures of a benchmark for the first of its metrics that is a result, in reading order."""
+    results = contents.results(benchmark)
+    measured = {one.metric for one in results}
+    first = next((name for name in contents.catalog[benchmark].metric if name in measured), None)
+    return sorted((one for one in results if one.metric == first), key=case_key)
+
+
+def _of_benchmark(group: list[Summary], contents: Contents, blocks: bool) -> Iterator[Text]:
+    first, catalog = group[0], contents.catalog
+    title = catalog[first.benchmark].title
+    metric = catalog.metric_label(first.metric, first.benchmark)
+    same = common_words(group, catalog)
+    alone = len(group) == 1
+    yield Text.assemble(
+        (", ".join(filter(None, [title, "" if alone else same])), "bold"),
+        (f"  {metric} ({definition(first.definition)}), {direction(first.better)}", "dim"),
+    )
+    names = varying(group)[0]
+    largest = max(one.median or 0.0 for one in group)
+    for one in group:
+        chosen = factors(one)
+        differing = [label(catalog, one.benchmark, name, chosen[name]) for name in names if name in chosen]
+        words = same if alone else ", ".join(differing)
+        figure = f"{units.interval(one.median, one.ci_low, one.ci_high, one.unit)} {mark(one)}".rstrip()
+        line = Text(f"  {words:<{_LABEL_COLUMNS}}{figure:<{_FIGURE_COLUMNS}}")
+        if not alone:
+            line.append(bar((one.median or 0.0) / largest, _BAR_COLUMNS, blocks), style="cyan")
+        line.rstrip()
+        yield line

@@ -1,0 +1,80 @@
+"""Help: of all commands, and of one, with its options under headings."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+
+import pytest
+
+from scope.cli import COMMANDS, answer
+from scope.cli.grammar import commands
+from tests.cli.scope_command import SCOPE
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert answer(list(words)) == 0
+    printed = capsys.readouterr()
+    assert not printed.err
+    return str(printed.out)
+
+
+def test_every_command_stands_in_the_list_and_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = said(capsys, "help")
+    for name, summary in COMMANDS.items():
+        assert f"{name} " in listed
+        assert summary in listed
+        assert said(capsys, "help", name).startswith(f"Usage: scope {name} ")
+
+
+@pytest.mark.parametrize("words", [["run", "-h"], ["run", "--help"], ["help", "run"]])
+def test_what_most_need_comes_first(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    lines = said(capsys, *words).splitlines()
+    headings = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert headings[:4] == ["Arguments:", "Options:", "Measurement procedure:", "MPI and hosts:"]
+    first = lines[lines.index("Options:") + 1 : lines.index("Measurement procedure:")]
+    named = [line.split()[0] for line in first if line.startswith("  -")]
+    assert named == ["--module", "--case", "--time", "--hosts", "-o,", "--resume", "-h,"]
+    assert not any("list[" in line for line in lines)
+
+
+def test_subcommands_have_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--check / --no-check" in said(capsys, "help", "lab", "up")
+    for name in importlib.import_module("scope.cli.lab").COMMANDS:
+        assert said(capsys, "lab", name, "-h").startswith(f"Usage: scope lab {name} ")
+
+
+def completed(*words: str) -> list[str]:
+    """Return what bash offers for the last of the words."""
+    typed = " ".join(f"'{word}'" for word in words)
+    script = (
+        f"source <({SCOPE} completion bash); COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _scope;"
+        ' printf "%s\n" "${COMPREPLY[@]}"'
+    )
+    answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert not answer.stderr
+    return answer.stdout.split()
+
+
+def test_bash_completes_commands_subcommands_and_options() -> None:
+    assert completed("scope", "ru") == ["run", "runs"]
+    assert completed("scope", "run", "--la") == ["--launches", "--launcher", "--launcher-argument"]
+    assert completed("scope", "lab", "u") == ["up"]
+    assert completed("scope", "runs", "prune", "--k") == ["--keep"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_learn_every_command(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    script = said(capsys, "completion", shell)
+    assert all(name in script for name in COMMANDS)
+    assert "older" in script
+
+
+def test_the_manual_page_has_every_command_and_option(capsys: pytest.CaptureFixture[str]) -> None:
+    page = said(capsys, "manual")
+    plain = page.replace("\\-", "-")
+    for words in commands():
+        assert f".SS scope {words.name}\n" in plain
+        assert all(f".B {spelling}" in plain for spelling, _ in words.options)
+    requests = {line.split()[0] for line in page.splitlines() if line.startswith((".", "'"))}
+    assert requests <= {".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I", ".nf", ".fi"}

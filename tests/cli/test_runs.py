@@ -1,0 +1,110 @@
+"""`scope runs`: the runs of a folder are listed and removed; nothing else is."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from scope.cli import answer
+
+
+@pytest.fixture
+def runs(golden_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with three runs, of which the second is the oldest, and with other things."""
+    folder = tmp_path / "runs"
+    for name, days in (("a", 1), ("b", 30), ("c", 0)):
+        shutil.copytree(golden_run, folder / name)
+        head = json.loads((folder / name / "run.json").read_text())
+        head |= {"started_unix_s": time.time() - days * 86400 - 60, "name": f"run {name}"}
+        (folder / name / "run.json").write_text(json.dumps(head))
+    (folder / "latest").symlink_to("c")
+    (folder / "notes").mkdir()
+    (folder / "notes" / "mine.txt").write_text("keep")
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def listed(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    capsys.readouterr()
+    assert answer(["runs", "list", "--json"]) == 0
+    return [Path(each["path"]).name for each in json.loads(capsys.readouterr().out)]
+
+
+def test_runs_are_listed_newest_first(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert listed(capsys) == ["c", "a", "b"]
+    assert answer(["runs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in lines[1:]] == ["runs/c", "runs/a", "runs/b"]
+    assert "run a" in lines[2]
+    assert "finished" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("limits", "left"),
+    [
+        (["--keep", "1"], ["c"]),
+        (["--older", "10"], ["c", "a"]),
+        (["--keep", "0", "--older", "0.5"], ["c"]),
+        (["--keep", "2", "--older", "60"], ["c", "a", "b"]),
+    ],
+)
+def test_old_runs_are_pruned(
+    limits: list[str], left: list[str], runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert answer(["runs", "prune", *limits, "--yes"]) == 0
+    assert listed(capsys) == left
+    assert (runs / "notes" / "mine.txt").exists()
+    assert (runs / "latest" / "run.json").exists()
+
+
+def test_the_latest_run_goes_with_its_link(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["runs", "remove", "latest", "-y"]) == 0
+    assert listed(capsys) == ["a", "b"]
+    assert not (runs / "latest").is_symlink()
+
+
+def test_links_inside_are_not_followed(runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "data").write_text("keep")
+    (runs / "a" / "outside").symlink_to(tmp_path / "precious")
+    assert answer(["runs", "remove", "a", "-y"]) == 0
+    assert (tmp_path / "precious" / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["remove", "notes", "-y"], "no run"),
+        (["remove", "nosuch", "-y"], "no run"),
+        (["remove", "..", "-y"], "no run"),
+        (["remove", "foreign", "-y"], "may be no run"),
+        (["remove", "a", "nosuch", "-y"], "no run"),
+        (["prune", "-y"], "--keep or --older: must be given"),
+        (["list", "--in", "nosuch"], "no such folder"),
+        (["open", "nosuch"], "no run"),
+    ],
+)
+def test_what_is_no_run_stays(words: list[str], says: str, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (runs / "foreign").mkdir()
+    (runs / "foreign" / "run.json").write_text('{"of": "another program"}')
+    before = sorted(runs.rglob("*"))
+    assert answer(["runs", *words]) == 2
+    assert says in capsys.readouterr().err
+    assert sorted(runs.rglob("*")) == before
+
+
+def test_a_run_that_goes_on_is_not_removed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    held = os.open(runs / "a" / ".lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    try:
+        assert answer(["runs", "remove", "a", "-y"]) == 2
+    finally:
+        os.close(held)
+    assert "another scope run is using it" in capsys.readouterr().err
+    assert (runs / "a" / "samples.jsonl").exists()

@@ -1,0 +1,57 @@
+"""The rows of a comparison's page: one for each time, with its change on one axis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scope.comparison.compare import compare
+from scope.report.comparison.page import render
+from scope.report.comparison.rows import axis, groups, place
+from tests.comparison.runs import summary, write
+
+
+def rate(number: int, medians: list[float]) -> object:
+    """Return the bandwidth that follows from the times of the same case."""
+    changes = {"metric": "bandwidth_bytes_per_s", "unit": "B/s", "better": "higher"}
+    return summary(number, [1 / each for each in medians], **changes)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> tuple[Path, Path]:
+    before = [1.00e-6, 1.01e-6, 1.00e-6, 0.99e-6, 1.00e-6, 1.01e-6, 1.00e-6, 0.99e-6]
+    after = [1.5 * each for each in before]
+    a = write(tmp_path / "a", [each(1, before) for each in (summary, rate)] + [summary(2, before)])
+    b = write(tmp_path / "b", [each(1, after) for each in (summary, rate)] + [summary(2, before)])
+    return a, b
+
+
+def test_the_metrics_of_one_time_are_one_row(runs: tuple[Path, Path]) -> None:
+    found = {group.verdict: group for group in groups(compare(*runs))}
+    (row,) = found["worse"].rows
+    assert row.metrics.endswith(", bandwidth") or row.metrics.startswith("bandwidth, ")
+    assert row.case.better == "lower"
+    assert found["worse"].is_open
+    assert not found["no difference"].is_open
+
+
+def test_changes_stand_on_one_axis(runs: tuple[Path, Path]) -> None:
+    comparison = compare(*runs)
+    end = axis(comparison)
+    assert end == pytest.approx(0.575, rel=0.01)
+    worse = next(case for case in comparison.cases if case.verdict == "worse" and case.better == "lower")
+    at = place(worse, end)
+    assert at is not None
+    assert at.middle == pytest.approx(50 + 50 * 0.5 / end, abs=0.1)
+    assert at.low <= at.middle <= at.high <= 100
+    assert place(worse.model_copy(update={"ratio": None}), end) is None
+    assert place(worse.model_copy(update={"ratio": 9.0, "ratio_high": 12.0}), end).high == 100  # type: ignore[union-attr]
+
+
+def test_the_page_folds_what_did_not_change(runs: tuple[Path, Path]) -> None:
+    text = render(compare(*runs))
+    assert text.count('<details class="verdict-group" open>') == 1
+    assert text.count('class="line worse"') == 1
+    assert "1 worse" in text
+    assert 'scope run --case "' in text

@@ -1,0 +1,152 @@
+"""Run folders with a damaged file: whatever a command says of them, no figure changes without a word."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from scope.checksum import with_checksum
+from scope.engine.analysis import analyze
+from scope.rundirectory import RunDirectory, note_checksums
+from tests import golden_run
+from tests.fuzz import values
+from tests.fuzz.inputs import Answer, Complaint, Input
+
+KEPT = {("node.timer", 1), ("mpi.barrier", 2), ("mpi.comms2", 2), ("mpi.latency", 2)}
+"""Benchmarks and ranks of a small run."""
+FILES = (
+    *("run.json", "machine.json", "benchmarks.json", "experiment.toml", "plan.txt", "checksums.sha256"),
+    *("statistics.json", "models.json", "findings.json"),
+    *("samples.jsonl",) * 3,
+)
+COMMANDS = (
+    *(["show", "run", "--json", "--all"],) * 2,
+    *(["analyze", "run"],) * 3,
+    *(
+        ["show", "run"],
+        ["report", "run", "-o", "page.html"],
+        ["compare", "run", "run"],
+        ["compare", "run", "whole"],
+    ),
+    *(["show", "run", "--applications"], ["predict", "run", "--algorithm", "cannon", "--n", "480"]),
+    *(["run", "--resume", "run"], ["show", "run", "--top500"], ["compare", "whole", "run", "--efficiency"]),
+)
+DAMAGE_IS_NAMED = {"damaged-lines", "cut-line", "unfinished-run"}
+
+
+@cache
+def kept_run() -> Path:
+    """Return a small run with checksums and everything derived; made once, removed at the end."""
+    folder = tempfile.TemporaryDirectory(prefix="fuzz-run-")
+    kept_run.holder = folder  # type: ignore[attr-defined]
+    run = RunDirectory(golden_run.write(Path(folder.name) / "run"))
+    described = [
+        one for one in json.loads(run.benchmarks.read_text()) if one["name"] in {name for name, _ in KEPT}
+    ]
+    run.benchmarks.write_text(json.dumps(described))
+    records = [json.loads(line) for line in run.samples.read_text().splitlines()]
+    chosen = [
+        one
+        for one in records
+        if one["record"] != "case"
+        or ((one["benchmark"], one["ranks"]) in KEPT and one["parameters"].get("mode") != "ready")
+    ]
+    launches = {one["launch"] for one in chosen if one["record"] == "case"}
+    chosen = [one for one in chosen if one["launch"] in launches]
+    _write_samples(run, chosen)
+    _write_plan(run, chosen)
+    note_checksums(run, [run.experiment, run.machine, run.benchmarks])
+    analyze(run.path)
+    return run.path
+
+
+def _write_samples(run: RunDirectory, records: list[dict[str, Any]]) -> None:
+    positions: dict[int, int] = {}
+    lines = []
+    for record in records:
+        if record["record"] == "case":
+            record["position"] = positions.get(record["launch"], 0)
+            positions[record["launch"]] = record["position"] + 1
+        lines.append(with_checksum(json.dumps(record).encode()))
+    run.samples.write_bytes(b"".join(line + b"\n" for line in lines))
+
+
+def _write_plan(run: RunDirectory, records: list[dict[str, Any]]) -> None:
+    lines = []
+    for record in records:
+        if record["record"] == "launch":
+            lines.append(
+                f"launch {record['launch']} ranks={record['ranks']} transport={record['transport']} placement=core"
+            )
+        elif record["record"] == "case":
+            words = " ".join(f"{key}={value}" for key, value in record["parameters"].items())
+            lines.append(
+                f"{record['benchmark']} {words} sampling.budget_s=0.1 sampling.precision=0.02".replace("  ", " ")
+            )
+    count = sum(one["record"] == "launch" for one in records), sum(one["record"] == "case" for one in records)
+    head = f"# scope plan format=2 seed={golden_run.SEED} module=baseline launches={count[0]} cases={count[1]}"
+    run.plan.write_text("\n".join([head, *lines]) + "\n")
+
+
+def small_run(folder: Path) -> Path:
+    """Copy the small run."""
+    return Path(shutil.copytree(kept_run(), folder))
+
+
+def figures(statistics: Path) -> list[tuple[Any, ...]]:
+    """Return the figures of a run and what they are of."""
+    summaries = json.loads(statistics.read_text())["summaries"]
+    keys = ("benchmark", "parameters", "ranks", "transport", "metric", "unit", "definition", "valid", "n")
+    return [tuple(str(one[key]) for key in (*keys, "median", "ci_low", "ci_high")) for one in summaries]
+
+
+@cache
+def right_rows() -> list[str]:
+    """Return what `scope show --json --all` says of the small run."""
+    from scope.report.terminal.listing import rows
+    from scope.statistics.summarise import read_summaries
+
+    return sorted(json.dumps(row, sort_keys=True) for row in rows(read_summaries(kept_run())))
+
+
+def damaged(chance: random.Random, place: Path) -> Input:
+    """Return a command on a run with one damaged file."""
+    run = small_run(place / "run")
+    (place / "whole").symlink_to(kept_run())
+    name = chance.choice(FILES)
+    file = run / name
+    way = chance.random()
+    if way < 0.9:
+        file.write_bytes(values.mangled(file.read_bytes(), chance))
+    else:
+        content = file.read_bytes()
+        file.unlink()
+        if way < 0.92:
+            file.mkdir()
+        elif way < 0.94:
+            file.symlink_to(file)
+        elif way < 0.96:
+            file.write_bytes(
+                (kept_run() / chance.choice(FILES)).read_bytes() if name != "samples.jsonl" else content[1:]
+            )
+    words = list(chance.choice(COMMANDS))
+    return Input(words, judge=lambda answer: silent_change(answer, words, name, run))
+
+
+def silent_change(answer: Answer, words: list[str], name: str, run: Path) -> tuple[Complaint, str] | None:
+    """Say that figures changed and nothing tells why."""
+    if answer.code != 0:
+        return None
+    if words[:3] == ["show", "run", "--json"]:
+        rows = sorted(json.dumps(row, sort_keys=True) for row in json.loads(answer.output))
+        return None if rows == right_rows() or answer.errors else ("silent change", f"{name}: show")
+    if words == ["analyze", "run"]:
+        changed = figures(run / "statistics.json") != figures(kept_run() / "statistics.json")
+        told = {one["code"] for one in json.loads((run / "findings.json").read_text())["findings"]}
+        return ("silent change", f"{name}: analyze") if changed and not told & DAMAGE_IS_NAMED else None
+    return None

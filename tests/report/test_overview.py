@@ -1,0 +1,167 @@
+"""The first screen: which figures it chooses, and what it says of the measurement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scope import units
+from scope.catalog.benchmark import Value
+from scope.plan.case import Case
+from scope.plan.placement import Placement
+from scope.report.figure import shown
+from scope.report.run import contents as run_contents
+from scope.report.run import overview
+from scope.report.run.contents import Contents
+from scope.report.run.figures import collectives, messages, roofline, speedup
+from scope.samples.reader import read as read_samples
+from scope.samples.samples import Samples
+from scope.statistics.summary import Summary
+from tests.declared import catalog
+
+
+@pytest.fixture(scope="module")
+def contents(golden_run: Path) -> Contents:
+    return run_contents.read(golden_run)
+
+
+@pytest.fixture(scope="module")
+def samples(golden_run: Path, contents: Contents) -> Samples:
+    return read_samples(golden_run, contents.catalog)
+
+
+def result(like: Summary, benchmark: str, metric: str, median: float, ranks: int = 1, **changed: Value) -> Summary:
+    """Return a result of any benchmark, with the other figures of `like`."""
+    declared = catalog()[benchmark].metric[metric]
+    parameters = {**catalog().defaults(benchmark), **changed}
+    case = Case.of(catalog(), benchmark, parameters, (ranks, "default", Placement()))
+    figures = {"metric": metric, "unit": declared.unit, "better": declared.better, "definition": "max_rank"}
+    interval = {"median": median, "ci_low": 0.9 * median, "ci_high": 1.1 * median}
+    return like.model_copy(update={**dict(case), **figures, **interval})
+
+
+def with_results(contents: Contents, *added: Summary) -> Contents:
+    return replace(contents, catalog=catalog(), summaries=[*contents.summaries, *added])
+
+
+def test_the_tiles_are_those_of_the_library_and_of_the_node(contents: Contents) -> None:
+    like = contents.headline[0]
+    caches = max(cache.size_bytes for host in contents.machine.hosts for cache in host.caches)
+    known = with_results(
+        contents,
+        result(like, "node.peak", "flops_per_s", 9e12),
+        result(like, "node.matrix_multiply", "flops_per_s", 2e12, n=500),
+        result(like, "node.matrix_multiply", "flops_per_s", 4e12, n=500, precision="single"),
+        result(like, "node.stream", "bandwidth_bytes_per_s", 9e12, kernel="copy", array_bytes=1 << 14),
+        result(like, "node.stream", "bandwidth_bytes_per_s", 7e10, kernel="copy", array_bytes=4 * caches),
+    )
+    latency, bandwidth, memory, arithmetic = overview.tiles(known)
+    assert latency.what == "ping-pong, 8 B, 2 ranks"
+    (shortest,) = (one for one in contents.results("mpi.latency") if one.label == latency.what and one.unit == "s")
+    assert f"{latency.figure} {latency.interval}" == shown(shortest)
+    rates = [
+        one.median
+        for name in ("mpi.latency", "mpi.bandwidth")
+        for one in contents.results(name)
+        if (one.unit, one.transport) == ("B/s", "default") and one.parameters.get("mode", "standard") == "standard"
+    ]
+    assert bandwidth.figure == units.quantity(max(filter(None, rates)), "B/s")
+    assert memory.figure == "70.0 GB/s"
+    assert memory.interval == "[63.0, 77.0]"
+    assert (arithmetic.figure, arithmetic.what) == ("2.00 Tflop/s", "GEMM, matrix order 500, 1 rank")
+
+
+def test_what_was_not_measured_is_said(contents: Contents) -> None:
+    nothing = replace(contents, summaries=[], models=contents.models.model_copy(update={"ladders": []}))
+    assert {tile.what for tile in overview.tiles(nothing)} == {"not measured"}
+    assert (
+        list(messages.figures(nothing))
+        == list(collectives.figures(nothing))
+        == list(roofline.figures(nothing))
+        == []
+    )
+    assert overview.main_ladders(nothing) == []
+
+
+def test_between_hosts_messages_between_hosts_come_first(contents: Contents) -> None:
+    first = next(one for one in contents.models.ladders if one.message_bytes is not None)
+    between = first.model_copy(update={"path": "eth0 between hosts"})
+    models = contents.models.model_copy(update={"ladders": [*contents.models.ladders, between]})
+    assert overview.main_ladders(replace(contents, models=models)) == [between]
+    assert overview.main_ladders(contents)[0] == first
+
+
+def test_messages_have_a_line_for_each_layer(contents: Contents) -> None:
+    latency, bandwidth = messages.figures(contents)
+    for figure in (latency, bandwidth):
+        names = [trace["name"] for trace in figure.traces if trace["meta"]["role"] == "points"]
+        assert "MPI" in names
+        assert len(names) == len(set(names)) <= messages.MOST_LINES
+    assert "TCP without MPI" in {trace["name"] for trace in latency.traces}
+    drawn = next(trace for trace in latency.traces if trace["name"] == "MPI" and trace["meta"]["role"] == "points")
+    medians = {
+        one.median
+        for one in contents.results("mpi.latency")
+        if one.metric == "latency_s" and one.transport == "default"
+    }
+    assert {float(f"{value:.6g}") for value in medians if value} >= {y for y in drawn["y"] if y}
+
+
+def test_collectives_stand_beside_each_other_the_fastest_first(contents: Contents) -> None:
+    like = next(one for one in contents.results("mpi.broadcast") if one.metric == "time_s")
+    added = [
+        result(like, name, "time_s", seconds, ranks=2, message_bytes=size)
+        for name, seconds in (("mpi.allreduce", 3e-6), ("mpi.reduce", 1e-6))
+        for size in (8, 1024, 65536)
+    ]
+    only = replace(with_results(contents), summaries=added)
+    by_size, side_by_side = collectives.figures(only)
+    assert {trace["name"] for trace in by_size.traces} == {"allreduce", "reduce"}  # type: ignore[union-attr]
+    assert [panel.head for panel in side_by_side.panels] == ["8 B", "1 KiB", "64 KiB"]  # type: ignore[union-attr]
+    assert [mark.name for mark in side_by_side.panels[0].marks] == ["reduce", "allreduce"]  # type: ignore[union-attr]
+
+
+def test_the_roof_is_the_lower_of_rate_and_memory(contents: Contents) -> None:
+    like = contents.headline[0]
+    at = {"kernel": "triad", "array_bytes": 1 << 26}
+    only = replace(
+        with_results(contents),
+        summaries=[
+            result(like, "node.peak", "flops_per_s", 100e9),
+            result(like, "node.stream", "bandwidth_bytes_per_s", 20e9, **at),
+            result(like, "node.stream", "flops_per_s", 5e9 / 3, **at),
+        ],
+    )
+    (figure,) = roofline.figures(only)
+    roof = next(trace for trace in figure.traces if trace["meta"]["role"] == "limit")
+    assert roof["x"][1] == pytest.approx(5)  # 100 Gflop/s at 20 GB/s
+    assert roof["y"][1:] == pytest.approx([100e9, 100e9])
+    points = next(trace for trace in figure.traces if trace["meta"]["role"] == "points")
+    assert points["x"] == pytest.approx([1 / 12], rel=1e-4)
+
+
+def test_speed_ups_end_at_the_ideal(contents: Contents) -> None:
+    (figure,) = speedup.compared(contents)
+    assert [panel.head for panel in figure.panels] == ["16 processes"]
+    for panel in figure.panels:
+        shares = [mark.middle for mark in panel.marks]
+        assert shares == sorted(shares, reverse=True)
+        assert all(0 < mark.low <= mark.middle <= mark.high <= 100 for mark in panel.marks)
+
+
+def test_trust_names_what_gives_reason_for_doubt(contents: Contents, samples: Samples) -> None:
+    facts = {fact.name: fact for fact in overview.trust(contents, samples)}
+    assert {"Machine states", "Late starts", "Precision", "Clock"} <= set(facts)
+    assert not facts["Machine states"].doubtful
+    late = [one.model_copy(update={"invalid_share": 0.4}) for one in contents.summaries]
+    busy = [host.model_copy(update={"run_queue": 7.0}) for host in contents.machine.hosts]
+    machine = contents.machine.model_copy(update={"hosts": busy})
+    doubted = {
+        fact.name: fact
+        for fact in overview.trust(replace(contents, summaries=late, machine=machine, course=None), samples)
+    }
+    for name in ("Late starts", "Load before the run", "Machine states"):
+        assert doubted[name].doubtful, name
+    assert "40 %" in doubted["Late starts"].text
