@@ -131,6 +131,14 @@ def label(catalog: Catalog, benchmark: str, name: str, value: Value) -> str:
     return phrase(declared, name, value) or f"{declared.label if declared else name} {value}"
 
 
+def _is_unsaid(catalog: Catalog, benchmark: str, name: str, value: Value) -> bool:
+    """Return whether a factor is what a reader expects: the default transport, a choice without words."""
+    declared = catalog[benchmark].parameter.get(name)
+    if name == "transport":
+        return value == "default"
+    return declared is not None and bool(declared.words) and not phrase(declared, name, value)
+
+
 def value_words(catalog: Catalog, benchmark: str, name: str, value: Value) -> str:
     """Return the value of a factor for a cell under the factor's name: `1 MiB`, `shared memory`, `tuned`."""
     if name == "placement":
@@ -159,9 +167,13 @@ def common_words(cases: Sequence[Case], catalog: Catalog) -> str:
 
 
 def series_name(summary: Summary, names: Sequence[str], catalog: Catalog, otherwise: str) -> str:
-    """Return the name of a summary's series: its factors `names`, and its origin unless it was measured."""
-    chosen = factors(summary)
-    words = [label(catalog, summary.benchmark, name, chosen[name]) for name in names if name in chosen]
+    """Return the name of a summary's series: its factors `names`, and its origin unless it was measured.
+
+    What needs no words is named only where nothing else would be.
+    """
+    chosen = {name: value for name, value in factors(summary).items() if name in names}
+    said = [name for name, value in chosen.items() if not _is_unsaid(catalog, summary.benchmark, name, value)]
+    words = [label(catalog, summary.benchmark, name, chosen[name]) for name in names if name in (said or chosen)]
     words += [f"({summary.origin})"] if summary.origin != "measured" else []
     return ", ".join(words) or otherwise
 

@@ -17,6 +17,7 @@ from scope.samples.samples import CaseSamples, Samples, Times
 from scope.statistics.course import course_of
 from scope.statistics.summarise import summarise
 from scope.statistics.summary import Summary
+from tests import declared
 from tests.models.curves import noisy, summary
 
 Change = Callable[[Context], Context]
@@ -154,3 +155,9 @@ def between_hosts(context: Context, rate_bits_per_s: float | None) -> Context:
 def run_kinds() -> dict[str, Kind]:
     """Return all kinds of findings about a run, by the names of their files."""
     return kinds("scope.findings.run")
+
+
+def with_linear_algebra(context: Context) -> Context:
+    """Return a context whose run measured a product of matrices, too."""
+    product = context.summaries[0].model_copy(update={"benchmark": "node.matrix_multiply"})
+    return replace(context, catalog=declared.catalog(), summaries=[*context.summaries, product])

@@ -12,8 +12,7 @@ from scope.findings.run.context import Context
 from scope.findings.run.operations import fresh_buffers
 from scope.models.prediction.operation_parts import OperationParts
 from scope.statistics.estimate import Estimate
-from tests import declared
-from tests.findings.contexts import run_kinds, rung_summaries, with_host, with_summaries
+from tests.findings.contexts import run_kinds, rung_summaries, with_host, with_linear_algebra, with_summaries
 from tests.findings.test_algorithms import retained
 from tests.findings.test_node import with_blas
 
@@ -25,8 +24,7 @@ def with_environment(context: Context, **variables: str) -> Context:
 def test_a_setting_that_chose_the_kernels_is_named_and_not_the_library(golden_context: Context) -> None:
     other = with_blas(golden_context, "Haswell", "avx2", "avx512f")
     assert not run_kinds()["blas_older_processor"](other)  # the run measured no linear algebra
-    product = other.summaries[0].model_copy(update={"benchmark": "node.matrix_multiply"})
-    old = replace(other, catalog=declared.catalog(), summaries=[*other.summaries, product])
+    old = with_linear_algebra(other)
     (by_library,) = run_kinds()["blas_older_processor"](old)
     assert "OPENBLAS_CORETYPE=SkylakeX" in by_library.advice
     (by_setting,) = run_kinds()["blas_older_processor"](with_environment(old, OPENBLAS_CORETYPE="Haswell"))

@@ -15,7 +15,7 @@ from scope.findings.run.context import Context
 from scope.machine.machine import Blas
 from scope.statistics.summary import Summary
 from tests.declared import catalog
-from tests.findings.contexts import run_kinds, with_host, with_summaries, with_usable
+from tests.findings.contexts import run_kinds, with_host, with_linear_algebra, with_summaries, with_usable
 from tests.models.curves import noisy, summary
 
 KINDS = {"memory_saturated", "core_contention", "noise", "blas_older_processor", "blas_below_peak"}
@@ -166,11 +166,13 @@ def with_blas(context: Context, core: str, *flags: str) -> Context:
 
 
 def test_kernels_of_an_older_processor_are_found(context: Context) -> None:
-    (finding,) = run_kinds()["blas_older_processor"](with_blas(context, "Haswell", "avx2", "avx512f"))
+    (finding,) = run_kinds()["blas_older_processor"](
+        with_linear_algebra(with_blas(context, "Haswell", "avx2", "avx512f"))
+    )
     assert "256 bit" in finding.title
     assert "512 bit" in finding.title
     assert "OPENBLAS_CORETYPE=SkylakeX" in finding.advice
-    assert run_kinds()["blas_older_processor"](with_blas(context, "Prescott", "sse2", "avx2"))
+    assert run_kinds()["blas_older_processor"](with_linear_algebra(with_blas(context, "Prescott", "sse2", "avx2")))
 
 
 @pytest.mark.parametrize(
@@ -178,7 +180,7 @@ def test_kernels_of_an_older_processor_are_found(context: Context) -> None:
     [("Haswell", ["avx2"]), ("SkylakeX", ["avx2", "avx512f"]), ("Zen", ["avx2"]), ("Unheard", ["avx512f"])],
 )
 def test_kernels_that_fit_are_no_finding(context: Context, core: str, flags: list[str]) -> None:
-    assert run_kinds()["blas_older_processor"](with_blas(context, core, *flags)) == []
+    assert run_kinds()["blas_older_processor"](with_linear_algebra(with_blas(context, core, *flags))) == []
 
 
 def test_without_a_blas_there_is_nothing_to_find(context: Context) -> None:

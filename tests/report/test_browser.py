@@ -35,7 +35,8 @@ def test_every_open_figure_is_drawn(drawn):
 
 def test_every_folded_figure_is_drawn_when_it_is_opened(golden_run, tmp_path):
     """All kinds of figures: curves, cells, bars, distributions, surfaces."""
-    text = page.render(golden_run).replace("<details", "<details open")
+    turning = "<script>document.querySelectorAll('button.surface').forEach((one) => one.click())</script></body>"
+    text = page.render(golden_run).replace("<details", "<details open").replace("</body>", turning)
     written = tmp_path / "report.html"
     written.write_text(text)
     seen = browser.opened(written)
@@ -43,9 +44,13 @@ def test_every_folded_figure_is_drawn_when_it_is_opened(golden_run, tmp_path):
     assert len(keys) > 20
     assert seen.attribute("data-errors") is None
     assert seen.attribute("data-drawn") == str(len(keys))
-    assert seen.dom.count('class="drawn"') == len(keys)
+    surfaces = text.count('class="surface"')
+    assert surfaces
+    assert seen.dom.count('class="drawn turning"') == surfaces
+    assert seen.dom.count('class="drawn"') == len(keys) - surfaces
+    assert seen.dom.count('class="facet"') >= 4 * surfaces
     assert "NaN" not in seen.dom[: seen.dom.index('id="figures"')]
-    for part in ("cell", "stack s", "ecdf s", "break-strip", "area", "axis"):
+    for part in ("stack s", "ecdf s", "break-strip", "area", "axis"):
         assert f'class="{part}' in seen.dom or f"shape {part}" in seen.dom, part
 
 

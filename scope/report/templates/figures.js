@@ -280,15 +280,22 @@ const drawing = (() => {
     const known = (values) => all(values).filter((value) => value !== null);
     const ranges = [span(surface.x), span(surface.y), span([...known(surface.z), ...known(points.z)])];
     const unit = (value, [low, high]) => (value - low) / (high - low || 1) - 0.5;
-    const turn = (place.turn ??= { around: -0.65, up: 0.5 });
-    const size = Math.min(width / 1.55, height / 1.25);
-    const project = (x, y, z) => {
+    const turn = (place.turn ??= { around: 0.6, up: 0.5 });
+    const turned = (x, y, z) => {
       const [a, b, c] = [1.1 * unit(x, ranges[0]), unit(y, ranges[1]), 0.75 * unit(z, ranges[2])];
-      const across = a * Math.cos(turn.around) - b * Math.sin(turn.around);
       const away = a * Math.sin(turn.around) + b * Math.cos(turn.around);
-      return [sharp(width / 2 + size * across), sharp(height / 2 - size * (c * Math.cos(turn.up) + away * Math.sin(turn.up))), away * Math.cos(turn.up) - c * Math.sin(turn.up)];
+      return [a * Math.cos(turn.around) - b * Math.sin(turn.around), -(c * Math.cos(turn.up) + away * Math.sin(turn.up)), away * Math.cos(turn.up) - c * Math.sin(turn.up)];
     };
-    const svg = element("svg", { class: "drawn turning", viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" });
+    // The box fills the frame but for the room of its labels.
+    const box = ranges[0].flatMap((x) => ranges[1].flatMap((y) => ranges[2].map((z) => turned(x, y, z))));
+    const [[left, right], [top, bottom]] = [0, 1].map((axis) => span(box.map((corner) => corner[axis])));
+    const size = Math.min((width - 150) / (right - left), (height - 80) / (bottom - top));
+    const project = (x, y, z) => {
+      const [across, down, away] = turned(x, y, z);
+      return [sharp(105 + size * (across - left)), sharp(22 + size * (down - top)), away];
+    };
+    const tall = Math.round(80 + size * (bottom - top));
+    const svg = element("svg", { class: "drawn turning", viewBox: `0 0 ${width} ${tall}`, width, height: tall, "aria-hidden": "true" });
     const [[x0, x1], [y0, y1], [z0, z1]] = ranges;
     const near = (pairs) => pairs.map((pair) => ({ pair, depth: project(...pair[0])[2] + project(...pair[1])[2] })).sort((a, b) => a.depth - b.depth)[0].pair;
     const line = (from, to) => `M${project(...from).slice(0, 2).join(" ")}L${project(...to).slice(0, 2).join(" ")}`;
@@ -296,17 +303,18 @@ const drawing = (() => {
     const corners = [[x0, y0], [x1, y0], [x1, y1], [x0, y1]].map(([x, y]) => [[x, y, z0], [x, y, z1]]);
     const zEdge = corners.sort((a, b) => project(...a[0])[0] - project(...b[0])[0])[0];
     svg.append(element("path", { class: "axis", d: [xEdge, yEdge, zEdge].map(([from, to]) => line(from, to)).join("") }));
+    // Labels stand outside: left of what is on the left, right of what is on the right.
     const write = (axis, edge, along) => {
+      const [mx, my] = project(...edge[0].map((value, at) => (value + edge[1][at]) / 2));
+      const [side, anchor] = along === 2 || mx < 105 + size * (right - left) / 2 ? [-1, "end"] : [1, "start"];
       axis.tickvals.forEach((value, index) => {
         const at = [...edge[0]];
         at[along] = value;
         if (value < ranges[along][0] - 1e-9 || value > ranges[along][1] + 1e-9) return;
         const [px, py] = project(...at);
-        svg.append(element("text", { class: "tick", x: along === 2 ? px - 6 : px, y: along === 2 ? py + 4 : py + 16, "text-anchor": along === 2 ? "end" : "middle" }, axis.ticktext[index]));
+        svg.append(element("text", { class: "tick", x: px + 6 * side, y: along === 2 ? py + 4 : py + 14, "text-anchor": anchor }, axis.ticktext[index]));
       });
-      const middle = edge[0].map((value, at) => (value + edge[1][at]) / 2);
-      const [px, py] = project(...middle);
-      svg.append(element("text", { class: "title", x: along === 2 ? px - 46 : px, y: along === 2 ? py : py + 36, "text-anchor": "middle" }, axis.title.text));
+      svg.append(element("text", { class: "title", x: along === 2 ? 52 : mx + 45 * side, y: along === 2 ? my : my + 40, "text-anchor": anchor }, axis.title.text));
     };
     write(xaxis, xEdge, 0);
     write(yaxis, yEdge, 1);
