@@ -91,6 +91,7 @@ def test_wrong_data_is_exit_code_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (["--mpiexec", "/nowhere/mpiexec"], ["launcher.mpiexec = /nowhere/mpiexec", "no such program"]),
         (["--remote-shell", "/nowhere/ssh"], ["launcher.remote_shell = /nowhere/ssh", "no such program"]),
         (["--hosts", "a:0"], ["launcher.hosts = a:0", "name:slots"]),
+        (["--hosts", "nosuch-host.invalid"], ["launcher.hosts = nosuch-host.invalid: there is no such host ("]),
         (["--hostfile", "gone"], ["gone: does not exist"]),
         (["gone.toml"], ["gone.toml: does not exist"]),
         (["--resume", "gone"], ["gone", "does not exist"]),
