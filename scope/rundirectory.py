@@ -18,7 +18,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from scope.errors import ScopeError, UsageError
 from scope.format1 import upgrade
-from scope.strict import Strict
+from scope.strict import Strict, Unix
 
 FORMAT = 2
 """Version of the files of a run directory; a reader refuses a higher one."""
@@ -68,8 +68,8 @@ class Run(Strict):
     name: str
     module: str
     command: list[str]
-    started_unix_s: float
-    finished_unix_s: float | None
+    started_unix_s: Unix
+    finished_unix_s: Unix | None
     status: Literal["running", "finished", "interrupted", "failed"]
     skipped: list[Skipped] = []
     lacks: list[Lack] = []
@@ -185,12 +185,13 @@ def write_text(path: Path, text: str) -> None:
     """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part.
 
     A disk that is full or a folder that cannot be written raises ScopeError and leaves the old file. What is no
-    file, such as /dev/null or a pipe, is written to: root could put a file in its place.
+    file, such as /dev/null or a pipe, is written to: root could put a file in its place. Bytes that are no UTF-8,
+    in names of files, become escapes, which JSON reads back.
     """
     temporary: str | None = None
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
             return
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         # A command line may have bytes that are no text; JSON spells them as backslashreplace does.

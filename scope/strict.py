@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Unix = Annotated[float, Field(ge=0, le=1e11)]
+"""Seconds since 1970 began, to the year 5138: no calendar has a date for the greatest numbers."""
 
 
 class Strict(BaseModel):

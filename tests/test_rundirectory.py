@@ -1,10 +1,12 @@
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from scope.cli import dispatch
 from scope.errors import ScopeError, UsageError
 from scope.findings.finding import Evidence, Finding
 from scope.models.models import Models
@@ -45,6 +47,27 @@ def test_bad_files_are_named_with_key_and_value(tmp_path: Path, text: str, says:
     assert str(path) in str(error.value)
     assert says in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("unix_s", [-1.0, 1e12, 1e300])
+@pytest.mark.parametrize("file", ["run.json", "machine.json"])
+def test_times_beyond_any_calendar_are_refused(
+    file: str, unix_s: float, golden_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Path(shutil.copytree(golden_run, tmp_path / "run"))
+    facts = json.loads((run / file).read_text())
+    key = "started_unix_s" if file == "run.json" else "build.built_unix_s"
+    (facts["build"] if file == "machine.json" else facts)[key.rpartition(".")[2]] = unix_s
+    (run / file).write_text(json.dumps(facts))
+    assert dispatch("report", [str(run), "-o", str(tmp_path / "page.html")]) == 2
+    errors = capsys.readouterr().err
+    assert f"{run / file}: {key} = " in errors
+    assert errors.count("\n") == 1
+
+
+def test_names_of_any_bytes_are_written_and_read_back(tmp_path: Path) -> None:
+    write_json(tmp_path / "command.json", {"command": ["r\udce9sum"]})
+    assert json.loads((tmp_path / "command.json").read_text()) == {"command": ["r\udce9sum"]}
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:

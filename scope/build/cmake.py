@@ -97,7 +97,7 @@ class Project:
 
 
 def _digest(*texts: str) -> str:
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+    return hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest()[:16]
 
 
 def sources_of(folder: str, name: str) -> Path:
@@ -151,7 +151,7 @@ def linked(directory: Path, project: Project) -> Path:
     folder = identity.library_folder(project.mpi)
     links = {**project.links, **({MPI_LINK: str(folder)} if folder else {})}
     known = "\0".join(f"{name}={path}" for name, path in sorted(links.items()))
-    environment = directory / f"environment-{hashlib.sha256(known.encode()).hexdigest()[:16]}"
+    environment = directory / f"environment-{_digest(known)}"
     products = list((directory / PRODUCTS).iterdir())
     if all((environment / product.name).is_file() for product in products):
         return environment
@@ -236,7 +236,9 @@ def tool(name: str) -> str:
 
 def compiler_version(mpi: MpiInstallation) -> str:
     """Return the first line that the compiler behind the wrapper says of itself."""
-    answer = subprocess.run([mpi.compiler, "--version"], capture_output=True, text=True, timeout=60)
+    answer = subprocess.run(
+        [mpi.compiler, "--version"], capture_output=True, text=True, errors="replace", timeout=60
+    )
     return (answer.stdout or answer.stderr).partition("\n")[0].strip()
 
 

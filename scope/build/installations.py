@@ -136,7 +136,12 @@ def _ask_header(compiler: Path) -> tuple[str, str, str]:
     command = [str(compiler), "-E", "-dM", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-x", "c++", "-"]
     try:
         answer = subprocess.run(
-            command, input="#include <mpi.h>\n", capture_output=True, text=True, timeout=TIMEOUT_S
+            command,
+            input="#include <mpi.h>\n",
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_S,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return "", "", f"does not run: {getattr(error, 'strerror', None) or 'no answer'}"
@@ -162,6 +167,7 @@ def _belongs(launcher: Path, name: str, version: str) -> bool:
             [str(launcher), "--version"],
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=TIMEOUT_S,
             stdin=subprocess.DEVNULL,
         )

@@ -36,7 +36,7 @@ def ask(command: list[str]) -> str:
     """Return what a program prints; empty where it is missing, fails or takes too long."""
     try:
         answer = subprocess.run(
-            command, capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
+            command, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S, stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

@@ -19,7 +19,7 @@ def load(program: str) -> Catalog:
     command = [program, "--action=list"]
     try:
         answer = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL
+            command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = getattr(error, "strerror", None) or f"no answer in {TIMEOUT_S} s"

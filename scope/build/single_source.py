@@ -21,7 +21,9 @@ def compiled(source: Path, compiler: Sequence[str], facts: Sequence[str] = ()) -
     Raises ScopeError with the first error when it does not compile or cannot be kept.
     """
     known = "\0".join([source.read_text(), *compiler, *FLAGS, *facts])
-    path = cache_directory() / source.stem / hashlib.sha256(known.encode()).hexdigest()[:16]
+    path = (
+        cache_directory() / source.stem / hashlib.sha256(known.encode(errors="surrogateescape")).hexdigest()[:16]
+    )
     try:
         private_cache(path.parent)
     except OSError as error:
@@ -32,7 +34,7 @@ def compiled(source: Path, compiler: Sequence[str], facts: Sequence[str] = ()) -
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         words = [*compiler, *FLAGS, "-o", str(fresh), str(source)]
-        answer = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
+        answer = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S)
         if answer.returncode != 0:
             raise ScopeError(f"{source.name}: does not compile: {_first_error(answer.stderr)}")
         fresh.replace(path)

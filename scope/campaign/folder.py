@@ -15,7 +15,7 @@ from scope.campaign.study import Planned, Point, Study, ordered
 from scope.errors import ScopeError, UsageError
 from scope.lab.active import active
 from scope.rundirectory import FORMAT, read_json, write_json
-from scope.strict import Strict
+from scope.strict import Strict, Unix
 from scope.version import VERSION
 
 Kind = Literal["campaign", "placement", "soak"]
@@ -49,7 +49,7 @@ class Head(Strict):
     """Duration of a soak."""
     soak_runs: int | None = None
     """Maximum number of runs of a soak."""
-    started_unix_s: float
+    started_unix_s: Unix
     status: Status
 
     def runs(self) -> list[Planned]:

@@ -14,6 +14,7 @@ from scope.campaign.study import Planned, Point
 from scope.checksum import check, with_checksum
 from scope.errors import ScopeError, UsageError
 from scope.rundirectory import explain, read_text
+from scope.strict import Unix
 
 Status = Literal["ok", "failed", "wrong", "timeout"]
 """Wrong: the run succeeded, but the check of the study rejected its output."""
@@ -31,7 +32,7 @@ class RunRecord(Planned):
     oversubscribed: bool = Field(False, validation_alias=AliasChoices("oversubscribed", "crowded"))
     """More ranks than processors: its times contain waiting for a processor and are no point of a law.
     Campaigns of format 1 spell it `crowded`."""
-    started_unix_s: float
+    started_unix_s: Unix
     elapsed_s: float
     """Elapsed time of the whole command, launcher included."""
     user_s: float

@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from scope.cli import streams
+from scope.cli import interrupts, streams
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -91,11 +91,13 @@ TRACE = "SCOPE_TRACE"
 
 def main() -> None:
     """Entry point: `scope COMMAND ...`."""
-    streams.install()
     try:
+        interrupts.install()
+        streams.install()
         code = answer(sys.argv[1:])
     except KeyboardInterrupt:
         code = 130
+    interrupts.end()
     lost = streams.lost_output()
     if lost:
         print(f"scope: standard output: {lost}", file=sys.stderr)

@@ -83,6 +83,7 @@ class Emulation:
             env=self.environment,
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=timeout,
             **({"input": given} if given is not None else {"stdin": subprocess.DEVNULL}),
         )
@@ -96,6 +97,7 @@ class Emulation:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            errors="replace",
         )
 
     def kept(self, state: ActiveLab) -> Emulation:
@@ -280,6 +282,7 @@ def _start_holder(here: Path, lab: Lab, rootless: bool) -> subprocess.Popen[str]
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
+            errors="replace",
             start_new_session=True,
             cwd="/",
         )
@@ -317,7 +320,7 @@ def needs_user_namespace() -> bool:
 def _denied(user: bool) -> str:
     """Return why the namespaces of a lab cannot be made, inside a user namespace or not; empty where they can."""
     words = [*_spaces(user), "true"]
-    answer = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S)
+    answer = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
     return "" if answer.returncode == 0 else answer.stderr.strip() or "no reason given"
 
 

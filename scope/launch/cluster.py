@@ -12,6 +12,7 @@ from scope.launch.diagnosis import diagnose
 from scope.launch.launch_environment import launch_environment
 from scope.launch.launcher import Command, HostSlots, MpiProgram, Site
 from scope.launch.preload import preloaded
+from scope.launch.reachable import refuse_unknown
 from scope.launch.site import start_command
 from scope.machine.discover import every_host, this_host
 from scope.machine.machine import Host
@@ -60,10 +61,12 @@ class Cluster:
 def probe_cluster(site: Site) -> Cluster:
     """Probe every host of a site, and in a lab verify that messages take its emulated network.
 
-    Raises ScopeError where a host cannot be reached, UsageError where the launcher does not start.
+    Raises ScopeError where a host cannot be reached, UsageError where there is no such host, or where the launcher
+    does not start.
     """
     if not site.hosts:
         return Cluster(site, [this_host()])
+    refuse_unknown(site)
     wire.verify(site, start_once_per_host)
     hosts = every_host(lambda words: run_once_per_host(site, words))
     listed = [fact for host in site.hosts if (fact := _facts_of(host.name, hosts)) is not None]
@@ -95,6 +98,7 @@ def start_once_per_host(site: Site, words: Sequence[str]) -> subprocess.Complete
                 env=variables,
                 capture_output=True,
                 text=True,
+                errors="replace",
                 stdin=subprocess.DEVNULL,
                 timeout=TIMEOUT_S,
             )

@@ -92,20 +92,19 @@ def _list(file: Path, known: dict[Path, Identity], over: threading.Event) -> Non
             last_ns = MEMORY.stat().st_mtime_ns
             if last_ns == changed_ns and not looks:
                 continue
-            # The file system's clock ticks slowly: what comes within this tick does not change the time.
-            changed_ns = last_ns if time.time_ns() - last_ns > TICK_NS else 0
             new = {path: each for path, each in _shared_memory() if known.get(path) != each}
-            looks = {each: looks.get(each, 0) + 1 for each in new.values()}
-            if not new:
-                continue
-            processes = psutil.Process().children(recursive=True)
+            processes = psutil.Process().children(recursive=True) if new else []
             mapped = _mapped(processes)
             ours = {path: each for path, each in new.items() if each in mapped}
             ours |= {path: each for path, each in _sessions(processes) if known.get(path) != each}
-            with file.open("a") as lines:
-                lines.writelines(f"{path} {each[1]}\n" for path, each in ours.items())
-            known |= ours | {path: each for path, each in new.items() if looks[each] == LOOKS}
-            looks = {each: times for each, times in looks.items() if each not in known.values()}
+            if ours:
+                with file.open("a") as lines:
+                    lines.writelines(f"{path} {each[1]}\n" for path, each in ours.items())
+            looks = {each: looks.get(each, 0) + 1 for each in new.values() if each not in mapped}
+            known |= ours | {path: each for path, each in new.items() if looks.get(each) == LOOKS}
+            looks = {each: times for each, times in looks.items() if times < LOOKS}
+            # The file system's clock ticks slowly: what comes within this tick does not change the time.
+            changed_ns = last_ns if time.time_ns() - last_ns > TICK_NS else 0
 
 
 def _shared_memory() -> Iterator[tuple[Path, Identity]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from scope.machine import processors
-from scope.strict import Strict
+from scope.strict import Strict, Unix
 
 
 class Cache(Strict):
@@ -170,7 +170,7 @@ class NativeBuild(Strict):
     """None where none was found, or in a run of before it was looked for."""
     scalapack: Scalapack | None = None
     """The same."""
-    built_unix_s: float
+    built_unix_s: Unix
 
     @property
     def optimized(self) -> str:

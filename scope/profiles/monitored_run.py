@@ -21,7 +21,7 @@ from scope.machine.machine import Machine, MpiInstallation
 from scope.profiles.folder import PROFILES
 from scope.profiles.program import Program, recognise
 from scope.rundirectory import FORMAT, read_json, write_json
-from scope.strict import Strict
+from scope.strict import Strict, Unix
 from scope.version import VERSION
 
 MONITOR = "monitor.json"
@@ -76,8 +76,9 @@ class Monitored(Strict):
     scope_version: str
     command: list[str]
     directory: str
-    started_unix_s: float
-    finished_unix_s: float | None
+    started_unix_s: Unix | None
+    """None where the tool that made the profile has not kept it."""
+    finished_unix_s: Unix | None
     """None while it runs."""
     wall_s: float | None
     """Of the whole command, launcher and start included."""

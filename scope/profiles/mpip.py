@@ -66,13 +66,14 @@ def found(folder: Path) -> Path | None:
     return next(iter(sorted((folder / PROFILES).glob(f"*{SUFFIX}"))), None)
 
 
-def started_unix_s(path: Path) -> float:
-    """Return when the program began, as the report says; 0 where it does not."""
-    facts = _parse(path).facts
+def started_unix_s(path: Path) -> float | None:
+    """Return when the program began, as the report says; None where it names no time since 1970."""
+    said = _parse(path).facts.get("Start time", [""])[0].strip()
     try:
-        return time.mktime(time.strptime(facts["Start time"][0].strip(), "%Y %m %d %H:%M:%S"))
-    except (KeyError, ValueError):
-        return 0.0
+        began_s = time.mktime(time.strptime(said, "%Y %m %d %H:%M:%S"))
+    except (ValueError, OverflowError):
+        return None
+    return began_s if began_s >= 0 else None
 
 
 def command(path: Path) -> list[str]:

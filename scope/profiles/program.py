@@ -108,7 +108,7 @@ def linked_with(program: Path, environment: Mapping[str, str]) -> Linked | None:
                 return None
         clean = {name: value for name, value in environment.items() if name != "LD_PRELOAD"}
         answer = subprocess.run(
-            ["ldd", str(program)], capture_output=True, text=True, timeout=_PATIENCE_S, env=clean
+            ["ldd", str(program)], capture_output=True, text=True, errors="replace", timeout=_PATIENCE_S, env=clean
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -137,6 +137,7 @@ def _implementation(launcher: Path | None) -> MpiImplementation | None:
             [str(launcher), "--version"],
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=_PATIENCE_S,
             stdin=subprocess.DEVNULL,
         )

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 from scope.catalog.benchmark import Value
 from scope.plan.case import Batch
 from scope.plan.placement import Placement
-from scope.strict import Strict
+from scope.strict import Strict, Unix
 
 Origin = Literal["measured", "emulated", "simulated"]
 Status = Literal["ok", "failed", "unavailable", "timeout", "crashed"]
@@ -38,7 +38,6 @@ Repetition = Annotated[float, Field(gt=-OVERHEAD_S, le=LONGEST_S)]
 """An elapsed time among very many: `samples.py` refuses those that are too short, all at once."""
 Moment = Annotated[float, Field(ge=-LONGEST_S, le=LONGEST_S)]
 """Relative to another time of the same repetition."""
-Unix = Annotated[float, Field(ge=0, le=1e11)]
 Rank = Annotated[int, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 

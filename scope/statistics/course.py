@@ -20,7 +20,7 @@ from scope.samples.records import SentinelRecord
 from scope.samples.samples import Booleans, CaseSamples, Floats, Integers, Samples, Visit
 from scope.statistics.definitions import series_of, times_under
 from scope.statistics.dependence import lag_one
-from scope.strict import Strict
+from scope.strict import Strict, Unix
 
 FEWEST_VISITS = 3
 """Of a case: its typical time must be known."""
@@ -69,8 +69,8 @@ class Period(Strict):
 
     state: int
     """Index into the states."""
-    begin_unix_s: float
-    end_unix_s: float
+    begin_unix_s: Unix
+    end_unix_s: Unix
 
 
 class Moment(Strict):

@@ -38,7 +38,7 @@ def estimate(
     words = [str(estimator), str(topology), operation, str(message_bytes)]
     words += ["--hosts", ",".join(hosts), "--library", library]
     try:
-        answer = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S)
+        answer = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
         raise ScopeError(f"{estimator.name}: no estimate of {operation} within {TIMEOUT_S:g} s") from error
     if answer.returncode != 0:

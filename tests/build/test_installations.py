@@ -114,3 +114,12 @@ def test_a_wrapper_that_cannot_compile_says_why(tmp_path: Path) -> None:
     broken.write_text("#!/bin/sh\necho 'g++: error: gone' >&2; exit 1\n")
     with pytest.raises(UsageError, match="cannot compile: g\\+\\+: error: gone"):
         installations.find(str(broken))
+
+
+def test_a_wrapper_may_speak_any_encoding(tmp_path: Path) -> None:
+    broken = launcher(tmp_path, "mpicxx", "")
+    broken.write_bytes(b"#!/bin/sh\necho 'g++: erreur fatale: \351chec' >&2; exit 1\n")
+    with pytest.raises(UsageError, match="cannot compile: g\\+\\+: erreur fatale: \ufffdchec"):
+        installations.find(str(broken))
+    broken.write_bytes(b"#!/bin/sh\necho '#define SITE \"\351cole\"'\n")
+    assert installations.find(str(broken)).name == "unknown"

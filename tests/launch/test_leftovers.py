@@ -22,7 +22,7 @@ from tests.cli.scope_command import SCOPE, wait_until
 from tests.installed_mpi import NAMES, installed
 from tests.launch.conftest import Trial
 
-ENDLESS = ["--case", "mpi.latency", "--launches", "1", "--budget", "600", "--time", "600"]
+LONG = ["--case", "mpi.latency message_bytes=64Mi", "--launches", "1", "--budget", "600", "--precision", "1e-9"]
 
 
 @pytest.fixture
@@ -61,11 +61,13 @@ def kill(processes: list[psutil.Process]) -> None:
 def test_the_next_launch_removes_what_a_killed_run_left(
     embedded_build: NativeBuild, temporary: Path, foreign: Path, tmp_path: Path
 ) -> None:
-    words = [str(SCOPE), "run", "--mpi", "embedded", *ENDLESS, "-o", "run"]
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+    words = [str(SCOPE), "run", "--mpi", "embedded", *LONG, "-o", "run"]
+    run = psutil.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
         wait_until(lambda: bool(listed(temporary)) and (tmp_path / "run" / "samples.jsonl").exists())
         shared = listed(temporary)
-        processes = [psutil.Process(run.pid), *psutil.Process(run.pid).children(recursive=True)]
+    finally:
+        processes = [run, *run.children(recursive=True)]
         kill(processes)
     psutil.wait_procs(processes, timeout=10)
     assert any(path.exists() for path in shared), "nothing was left"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,18 @@ def test_what_is_none_is_refused(report: Path, text: str, said: str) -> None:
     report.write_text(text)
     with pytest.raises(ScopeError, match=said):
         mpip.read(report)
+
+
+@pytest.mark.parametrize("started", ["", "@ Start time : yesterday\n", "@ Start time : 9999999 10 20 18:25:41\n"])
+def test_a_report_may_lack_its_start(
+    started: str, report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = next(line for line in REPORT.splitlines(keepends=True) if line.startswith("@ Start time"))
+    report.write_text(REPORT.replace(line, started))
+    monkeypatch.chdir(tmp_path)
+    assert dispatch("import", [str(report), "-o", "run"]) == 0, capsys.readouterr().err
+    assert json.loads((tmp_path / "run" / "monitor.json").read_text())["started_unix_s"] is None
+    assert "time not recorded" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_it_becomes_a_run_like_any_other(

@@ -78,7 +78,12 @@ def _version(srun: str) -> tuple[int, ...]:
 def _output(srun: str, word: str) -> str:
     try:
         answer = subprocess.run(
-            [srun, word], capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL
+            [srun, word],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"{srun} {word}: {getattr(error, 'strerror', None) or 'no answer'}") from error

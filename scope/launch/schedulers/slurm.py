@@ -178,6 +178,7 @@ class Slurm:
                 words,
                 capture_output=True,
                 text=True,
+                errors="replace",
                 timeout=TIMEOUT_S,
                 stdin=subprocess.DEVNULL,
                 # Ctrl-C is for Scope alone; an interrupted sbatch would leave a job whose number is unknown.

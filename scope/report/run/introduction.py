@@ -60,8 +60,10 @@ def cautions(contents: Contents) -> list[Caution]:
     return found
 
 
-def moment(unix_s: float) -> str:
+def moment(unix_s: float | None) -> str:
     """Return a time stamp in words, in universal time."""
+    if unix_s is None:
+        return "time not recorded"
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 

@@ -1,0 +1,50 @@
+"""Ctrl-C while the program starts: held back until it can be answered (see bin/scope), and then until imports end.
+
+Inside an import an exception may be swallowed by a callback of the import system, which prints a trace and goes
+on, or be taken for a module that is not there.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import time
+from types import FrameType
+
+AGAIN_S = 0.02
+"""Until it is looked again whether the import is over."""
+
+
+def install() -> None:
+    """Answer Ctrl-C from now on; a command that ignores it goes on ignoring it."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _interrupt)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def end() -> None:
+    """Let Ctrl-C end the process at once and without a word: nothing is left to be done but to leave."""
+    if signal.getsignal(signal.SIGINT) is _interrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, now or after the import."""
+    if not _imports(frame):
+        raise KeyboardInterrupt
+    _thread.start_new_thread(_again, (number,))  # `threading` would have to be imported
+
+
+def _again(number: int) -> None:
+    time.sleep(AGAIN_S)
+    os.kill(os.getpid(), number)
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Say whether a frame belongs to an import."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
