@@ -109,6 +109,7 @@ def test_what_a_launch_does_to_all_sizes_hides_no_break() -> None:
     assert np.mean(unknown) < 0.5, "without the numbers of the launches the study shows nothing"
 
 
+@pytest.mark.simulation
 def test_what_a_launch_does_to_all_sizes_makes_no_break() -> None:
     random = np.random.default_rng(32)
     assert np.mean([bool(broken(common(random, eager))) for _ in range(100)]) <= 0.03
@@ -171,6 +172,7 @@ def test_a_straight_line_chooses_hockney_and_says_why_it_is_one() -> None:
     assert [result.reason for result in not_fitted] == ["one segment describes the data: this is Hockney's model"]
 
 
+@pytest.mark.simulation
 def test_a_bend_is_no_step() -> None:
     random = np.random.default_rng(30)
 

@@ -123,6 +123,7 @@ def test_one_process_is_an_input_and_no_proof() -> None:
     assert all(point.error is None for point in alone)
 
 
+@pytest.mark.simulation
 def test_intervals_cover_the_truth() -> None:
     hits = trials = 0
     for seed in range(25):
@@ -136,6 +137,7 @@ def test_intervals_cover_the_truth() -> None:
     assert hits / trials > 0.9
 
 
+@pytest.mark.simulation
 def test_intervals_hold_what_the_formulas_omit() -> None:
     """Contention unknown to the formulas makes each point slower by a factor of its own."""
     hits = trials = 0
