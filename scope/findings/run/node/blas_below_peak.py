@@ -59,5 +59,5 @@ def _finding(context: Context, product: Summary, peak: Summary) -> Finding | Non
 def _advice(context: Context) -> str:
     told = context.machine.environment.get(CORETYPE)
     if told:
-        return f"{CORETYPE}={told} chooses the kernels here: measure without it first (docs/how-to/blas.md)."
+        return f"Measure without {CORETYPE}={told} first, which chooses the kernels (docs/how-to/blas.md)."
     return "Check which kernels the library chose (`scope doctor`), and compare another: docs/how-to/blas.md."
