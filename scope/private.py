@@ -12,7 +12,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
@@ -50,8 +50,9 @@ def temporary_folder(purpose: str, cleared: Callable[[Path], bool] | None = None
     prefix = f"scope-{purpose}-"
     _remove_leftovers(Path(tempfile.gettempdir()), prefix, cleared)
     folder = Path(tempfile.mkdtemp(prefix=prefix))
-    with _held(folder):
+    with ExitStack() as held:
         try:
+            held.enter_context(_held(folder))
             with suppress(OSError):  # a full disk
                 (folder / HELD).touch()
             yield folder
