@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import stat
 import tempfile
 import time
@@ -20,6 +21,7 @@ from scope.names import refuse_odd_name
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 YOUNG_S = 60.0
+REQUESTS_TO_STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HELD = "held"
 """An empty file in a temporary folder whose owner has held it."""
 
@@ -49,15 +51,22 @@ def temporary_folder(purpose: str, cleared: Callable[[Path], bool] | None = None
     """
     prefix = f"scope-{purpose}-"
     _remove_leftovers(Path(tempfile.gettempdir()), prefix, cleared)
-    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    # A request to stop waits until the folder is held and, at the end, until it is removed.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, REQUESTS_TO_STOP)
     with ExitStack() as held:
         try:
-            held.enter_context(_held(folder))
-            with suppress(OSError):  # a full disk
-                (folder / HELD).touch()
-            yield folder
+            folder = Path(tempfile.mkdtemp(prefix=prefix))
+            try:
+                held.enter_context(_held(folder))
+                with suppress(OSError):  # a full disk
+                    (folder / HELD).touch()
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+                yield folder
+            finally:
+                signal.pthread_sigmask(signal.SIG_BLOCK, REQUESTS_TO_STOP)
+                _remove(folder, cleared)
         finally:
-            _remove(folder, cleared)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def refuse_shared(folder: Path) -> None:
@@ -121,6 +130,9 @@ def _remove_leftovers(parent: Path, prefix: str, cleared: Callable[[Path], bool]
 def _remove(folder: Path, cleared: Callable[[Path], bool] | None) -> None:
     if cleared is None or cleared(folder):
         shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # `rmtree` opens folders, which a process with too many open files cannot
+            (folder / HELD).unlink(missing_ok=True)
+            folder.rmdir()
 
 
 def _is_leftover(folder: Path) -> bool:

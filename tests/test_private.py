@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -161,3 +163,22 @@ def test_leftovers_of_killed_processes_are_removed(tmp_path: Path, monkeypatch: 
     with private.temporary_folder("trial"):
         assert not any(folder.exists() for folder in folders)
     assert (tmp_path / "scope-trial-of-nobody").exists(), "not private: not ours"
+
+
+def test_a_process_with_too_many_open_files_leaves_no_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    opened: list[int] = []
+    try:
+        with private.temporary_folder("test") as folder:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
+            with suppress(OSError):
+                while True:
+                    opened.append(os.open("/dev/null", os.O_RDONLY))
+        assert not folder.exists()
+    finally:
+        for handle in opened:
+            os.close(handle)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)

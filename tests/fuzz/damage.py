@@ -107,7 +107,8 @@ def figures(statistics: Path) -> list[tuple[Any, ...]]:
     """Return the figures of a run and what they are of."""
     summaries = json.loads(statistics.read_text())["summaries"]
     keys = ("benchmark", "parameters", "ranks", "transport", "metric", "unit", "definition", "valid", "n")
-    return [tuple(str(one[key]) for key in (*keys, "median", "ci_low", "ci_high")) for one in summaries]
+    # Lines of samples that have changed places change the order of the figures and nothing else.
+    return sorted(tuple(str(one[key]) for key in (*keys, "median", "ci_low", "ci_high")) for one in summaries)
 
 
 OTHER_COMMANDS = (

@@ -170,7 +170,7 @@ def mistaken(content: dict[str, Any], chance: random.Random) -> tuple[dict[str, 
         return content, ""
     if way < 0.8 and isinstance(inner, dict):
         inner["surprise"] = values.value(chance)
-        return content, "" if free else "surprise"
+        return content, "" if FREE.intersection(above) else "surprise"
     return None
 
 
