@@ -215,7 +215,7 @@ int main(int count, char** words) {
     point_to_point();
     collectives();
     communicators();
-    windows_and_files(words[2]);
+    if (count > 2) windows_and_files(words[2]);
   } else if (mode == "regions") {
     regions();
   } else if (mode == "overflow") {
