@@ -10,6 +10,7 @@ import stat
 import tempfile
 import tomllib
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -165,6 +166,17 @@ class RunDirectory:
     def report(self) -> Path:
         """The page for people."""
         return self.path / "report.html"
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files below a folder that can be seen; a file with several names counts once."""
+    sizes: dict[tuple[int, int], int] = {}
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                found = Path(parent, name).lstat()
+                sizes[found.st_dev, found.st_ino] = found.st_size
+    return sum(sizes.values())
 
 
 def expanded(where: str, path: str) -> Path:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import re
 import shlex
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from scope.build.cmake import cache_directory
 from scope.errors import ScopeError
 from scope.private import refuse_foreign_programs
+from scope.rundirectory import size_of
 
 DAY_S = 86400.0
 LOG = "build.log"
@@ -92,7 +92,7 @@ def _held(directory: Path) -> Iterator[bool]:
 def _directory(path: Path, kind: str) -> Cached:
     lock = path.with_suffix(".lock")
     used = lock if lock.exists() else path  # every use takes the lock, which makes its file anew
-    return Cached(path, kind, _of(path), used.stat().st_mtime, _size(path))
+    return Cached(path, kind, _of(path), used.stat().st_mtime, size_of(path))
 
 
 def _of(path: Path) -> str:
@@ -109,14 +109,3 @@ def _of(path: Path) -> str:
     except (OSError, ValueError, LookupError, StopIteration):
         return ""
     return f"{Path(sources).name}, {compiler}"
-
-
-def _size(path: Path) -> int:
-    """Return the bytes of all files below a folder; a file with several names there counts once."""
-    sizes: dict[int, int] = {}
-    for folder, _, names in os.walk(path):
-        for name in names:
-            with suppress(OSError):
-                found = Path(folder, name).lstat()
-                sizes[found.st_ino] = found.st_size
-    return sum(sizes.values())

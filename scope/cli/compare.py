@@ -147,6 +147,7 @@ def _measured(
     """Measure both sides in turn and print the comparison; return whether one is worse by more than `beyond`."""
     from scope.cli.output import written
     from scope.cli.progress import stage_progress
+    from scope.comparison import MEASURED
     from scope.comparison.paired_table import table
     from scope.engine import interleaved
     from scope.report.terminal.console import console
@@ -158,7 +159,7 @@ def _measured(
         print_json(found.comparison.model_dump() | {"counts": found.comparison.counts})
     else:
         console().print(table(found.comparison))
-    written(found.path / interleaved.FILE)
+    written(found.path / MEASURED)
     return bool(found.comparison.regressions(beyond))
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from scope.cli import COMMANDS, application
+
+if TYPE_CHECKING:
+    from typer._click import Command
 
 
 @dataclass(frozen=True)
@@ -39,12 +43,9 @@ def _of(name: str) -> list[Words]:
     return [_words(full, parser) for full, parser in parsers.items()]
 
 
-def _words(name: str, parser: object) -> Words:
-    from typing import Any, cast
-
-    known = cast(Any, parser)
-    context = known.make_context(name, [], resilient_parsing=True)
-    records = [each.get_help_record(context) for each in known.get_params(context)]
+def _words(name: str, parser: Command) -> Words:
+    context = parser.make_context(name, [], resilient_parsing=True)
+    records = [each.get_help_record(context) for each in parser.get_params(context)]
     options = tuple(record for record in records if record is not None and record[0].startswith("-"))
-    usage = " ".join(known.collect_usage_pieces(context))
-    return Words(name, (known.help or "").strip(), f"scope {name} {usage}".strip(), options)
+    usage = " ".join(parser.collect_usage_pieces(context))
+    return Words(name, (parser.help or "").strip(), f"scope {name} {usage}".strip(), options)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scope.comparison import machines, paired
+from scope.comparison import MEASURED, machines, paired
 from scope.comparison.compare import LEVEL
 from scope.comparison.comparison import Comparison, Factor
 from scope.comparison.confirm import confirmed, in_question
@@ -33,7 +33,6 @@ from scope.statistics.summary import Summary
 from scope.statistics.values import seconds_behind
 
 NAME = "compare"
-FILE = "comparison.json"
 TIME_S = 300.0
 """For both sides together, when the caller does not say."""
 
@@ -160,7 +159,7 @@ def _compare_sides(
         out_of_time=rounds < LOOKS[-1] and any(case.verdict == "inconclusive" for case in cases),
         cases=paired.worst_first(cases),
     )
-    write_json(path / FILE, comparison)
+    write_json(path / MEASURED, comparison)
     for run in runs:
         analysis.analyze(run.directory.path)
     return Interleaved(path, comparison)

@@ -6,20 +6,19 @@ A folder is listed for the file that marks its kind, also where its other files 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scope.campaign import HEAD
+from scope.comparison import MEASURED
 from scope.engine.directories import LATEST, locked
 from scope.errors import ScopeError, UsageError
 from scope.profiles.monitored_run import MONITOR
-from scope.rundirectory import RunDirectory
+from scope.rundirectory import RunDirectory, size_of
 from scope.tune.record import FILE as TUNING
 
 RUN = RunDirectory(Path()).run.name
@@ -28,7 +27,7 @@ MARKS = {
     HEAD: "campaign",
     MONITOR: "monitored program",
     TUNING: "tuning",
-    "comparison.json": "comparison",
+    MEASURED: "comparison",
 }
 """The file that marks each kind of folder."""
 DAMAGED = "damaged"
@@ -124,7 +123,6 @@ def _kept(path: Path) -> KeptRun | None:
         return None
     head, machine = _object(mark), _object(path / RunDirectory(path).machine.name)
     started = head.get("started_unix_s")
-    sizes = list(_sizes(path))
     return KeptRun(
         path=path,
         kind=MARKS[mark.name],
@@ -132,7 +130,7 @@ def _kept(path: Path) -> KeptRun | None:
         name=_name(head) or path.name,
         hosts=tuple(_hosts(machine) or ([str(head["host"])] if "host" in head else [])),
         status=str(head.get("status", "")) if "format" in head else DAMAGED,
-        size_bytes=sum(sizes),
+        size_bytes=size_of(path),
     )
 
 
@@ -159,11 +157,3 @@ def _hosts(machine: dict[str, Any]) -> list[str]:
     hosts = machine.get("hosts")
     named = hosts if isinstance(hosts, list) else []
     return [str(host["name"]) for host in named if isinstance(host, dict) and "name" in host]
-
-
-def _sizes(path: Path) -> Iterator[int]:
-    """Yield the sizes in bytes of all files below a folder that can be seen."""
-    for folder, _, names in os.walk(path):
-        for name in names:
-            with suppress(OSError):
-                yield Path(folder, name).lstat().st_size

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
-import subprocess
 
+from scope.build.libraries import ask
 from scope.errors import UsageError
 from scope.lab.active import active
 from scope.launch import schedulers
 from scope.launch.launcher import MPIEXEC, Site
-
-_PATIENCE_S = 20
 
 
 def refuse_unknown(site: Site) -> None:
@@ -46,21 +43,7 @@ def _unknown(name: str) -> str:
 
 def _ssh_knows(name: str) -> bool:
     """Say whether the settings of ssh lead a name elsewhere: to another name, or through another host."""
-    ssh = shutil.which("ssh")
-    if ssh is None:
-        return False
-    try:
-        answer = subprocess.run(
-            [ssh, "-G", name],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_PATIENCE_S,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    settings = dict(line.partition(" ")[::2] for line in answer.stdout.splitlines())
+    settings = dict(line.partition(" ")[::2] for line in ask(["ssh", "-G", name]).splitlines())
     if settings.get("proxyjump", "none") != "none" or settings.get("proxycommand", "none") != "none":
         return True
     other = settings.get("hostname", name)

@@ -53,13 +53,14 @@ def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
         yield from (Text(line, style=style) for line in textwrap.wrap(caution.text, WIDTH))
     listed = list(cases.lines(contents, blocks))
     yield from listed
-    ladders = [list(_ladder(ladder, blocks)) for ladder in contents.models.ladders if _compares(ladder)]
+    compared = [ladder for ladder in contents.models.ladders if _compares(ladder)]
+    ladders = [list(_ladder(ladder, blocks)) for ladder in compared]
     lengths = list(accumulate(len(lines) + 1 for lines in ladders))
     shown = max(0 if listed else 1, sum(length_so_far <= _LADDER_LINES for length_so_far in lengths))
     for lines in ladders[:shown]:
         yield Text()
         yield from lines
-    if any(rung.mixes_states for one in contents.models.ladders[:shown] for rung in best_rungs(one)):
+    if any(rung.mixes_states for one in compared[:shown] for rung in best_rungs(one)):
         yield Text(f"  {MIXED_NOTE}", style="dim")
     hidden = len(ladders) - shown
     if hidden > 0:
