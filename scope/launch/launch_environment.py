@@ -15,6 +15,8 @@ from scope.private import temporary_folder
 
 SESSION = "PRTE_MCA_prte_local_tmpdir_base"
 """The session directory of Open MPI 5 on the launcher's host. Version 4 rejects a parameter of its form."""
+ALL_HOSTS = "PRTE_MCA_prte_tmpdir_base"
+"""Those of all hosts. An empty value stands above that of a site's file, beside which SESSION would be refused."""
 
 
 @contextmanager
@@ -26,4 +28,4 @@ def launch_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str
     given = {**os.environ, **environment}
     chosen = any(name.startswith("PRTE_MCA_prte_") and name.endswith("tmpdir_base") for name in given)
     with temporary_folder("launch", leftovers.removed) as folder, leftovers.listed(folder):
-        yield given if chosen else {SESSION: str(folder), **given}
+        yield given if chosen else {SESSION: str(folder), ALL_HOSTS: "", **given}
