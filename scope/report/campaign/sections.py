@@ -113,8 +113,8 @@ def _effects(found: Sequence[Effect]) -> Section:
     return Section(
         "effects",
         "Effect of each factor",
-        "Time with a value over time with the first value of its factor, all other factors equal: the geometric mean"
-        " over the pairs of points. Intervals by bootstrap over the runs, from four runs of each point on.",
+        "Time with a value over time with the first value of its factor, all other factors equal: the geometric"
+        " mean over the pairs of points. Intervals by bootstrap over the runs, from four runs of each point on.",
         Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
         marks=marks,
         unity=unity,
