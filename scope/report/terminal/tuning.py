@@ -1,4 +1,4 @@
-"""A tuning of LINPACK as text: predictions, measurements, and which candidates went on and why."""
+"""A tuning of LINPACK as text: the chosen settings, then predictions and measurements round by round."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ LEGEND = (
 def page(tuning: Tuning, rates: LinpackRates | None) -> RenderableType:
     """Return the record as text and tables."""
     parts: list[RenderableType] = list(_head(tuning))
+    if tuning.conclusion is not None:
+        chosen = f"Chosen: {tuning.conclusion.chosen.label}, n={tuning.conclusion.n}"
+        parts += [Text(""), Text(chosen, style="bold")]
+        parts += [Text(f"  {words}") for words in tuning.conclusion.words]
+    if rates is not None and tuning.conclusion is not None:
+        parts += [Text(f"  {line}") for line in figures(rates)]
     for round_ in tuning.rounds:
         parts += [Text(""), Text(_caption(round_, tuning)), _table(round_)]
     if tuning.rounds:
         parts += [Text(""), Text(LEGEND, style="dim")]
-    if tuning.conclusion is not None:
-        parts += [Text(""), Text(f"Chosen: {tuning.conclusion.chosen.label}, n={tuning.conclusion.n}")]
-        parts += [Text(f"  {words}") for words in tuning.conclusion.words]
-    if rates is not None and tuning.conclusion is not None:
-        parts += [Text(f"  {line}") for line in figures(rates)]
     return Group(*parts)
 
 
@@ -98,7 +99,7 @@ def _table(round_: Round) -> Table:
     for each in round_.tries:
         own = " *" if each.candidate == untuned(each.candidate.ranks) else ""
         row = [str(each.n) if sizes else each.candidate.label + own, _rate(each.predicted_flops_per_s)]
-        row += [_measured(each), _signed(each.error), _slower(each.slower), _signed(each.behind)]
+        row += [_measured(each), signed(each.error), _slower(each.slower), signed(each.behind)]
         table.add_row(*map(Text, [*row[: 1 + len(columns)], each.verdict]))
     return table
 
@@ -116,7 +117,8 @@ def _measured(each: Try) -> str:
     return f"{_rate(rate.value)} [{_rate(rate.low)}, {_rate(rate.high)}]"
 
 
-def _signed(share: float | None) -> str:
+def signed(share: float | None) -> str:
+    """Return a relative error with its sign."""
     return "–" if share is None else f"{share:+.1%}"
 
 
