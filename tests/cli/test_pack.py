@@ -141,7 +141,7 @@ def test_other_files_are_no_packed_runs(
 
 
 def test_a_device_without_end_is_no_packed_run(capsys: pytest.CaptureFixture[str]) -> None:
-    assert dispatch("unpack", ["/dev/full"]) == 2
+    assert answer(["unpack", "/dev/full"]) == 2
     assert "/dev/full: no packed run: must be a file" in capsys.readouterr().err
 
 
