@@ -1,4 +1,4 @@
-"""Some processes take far longer for the same amount of data: a slow client, or a slow server behind some files."""
+"""Some processes take far longer for as much data: a slow client, or a slow server behind some files."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ class Uneven:
     @property
     def slow_hosts(self) -> list[str]:
         """The hosts all of whose processes are slow in every launch."""
-        always = (self.factors > FACTOR).all(axis=0)
-        slow = [host for host in dict.fromkeys(self.hosts) if all(always[np.array(self.hosts) == host])]
+        always = np.all(self.factors > FACTOR, axis=0).tolist()
+        fast = {host for host, slow in zip(self.hosts, always, strict=True) if not slow}
+        slow = [host for host in dict.fromkeys(self.hosts) if host not in fast]
         return slow if len(slow) < len(set(self.hosts)) else []
 
     @property
