@@ -76,7 +76,7 @@ const drawing = (() => {
     });
   }
 
-  const classes = (role, slot) => `${role} s${(slot ?? 0) % 9}`;
+  const classes = (role, slot) => `${role} s${(slot ?? 0) % 11}`;
   const all = (list) => list.flatMap((each) => (Array.isArray(each) ? all(each) : [each]));
 
   // Draws a figure into an element; returns what its pointer may ask about.
