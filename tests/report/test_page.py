@@ -16,6 +16,7 @@ from scope.errors import UsageError
 from scope.report import wording
 from scope.report.figure import shown
 from scope.report.run import contents, page
+from scope.report.run.figures.curves import certain_breaks
 from scope.report.run.rows import COLUMNS
 from scope.rundirectory import RunDirectory
 from tests.report import browser
@@ -252,3 +253,17 @@ def test_a_run_that_is_not_there_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="file: not a directory"):
         page.write(tmp_path / "file")
+
+
+def test_a_step_that_is_small_for_certain_is_no_break(golden_run):
+    models = contents.read(golden_run).models
+    fit = next(fit for fit in models.fits if fit.chosen and certain_breaks(fit))
+    (one, *_) = certain_breaks(fit)
+    behind_s = next(point.measured for point in fit.points if point.x == one.first_after)
+    for share, marked in ((0.2, True), (-0.2, True), (0.05, False), (-0.05, False)):
+        step = one.jump_s.model_copy(
+            update={"value": 3 * share * behind_s, "low": min(share, 5 * share) * behind_s}
+        )
+        step = step.model_copy(update={"high": max(share, 5 * share) * behind_s})
+        changed = one.model_copy(update={"jump_s": step})
+        assert bool(certain_breaks(fit.model_copy(update={"breakpoints": [changed]}))) == marked
