@@ -38,7 +38,7 @@ from scope.report.run.figures.residuals import subject
 from scope.report.run.introduction import library, machine_name, moment
 from scope.report.run.parameters import Outcome, outcomes
 from scope.report.run.provenance import Facts, provenance
-from scope.report.run.rows import COLUMNS, Row, packed, rows
+from scope.report.run.rows import COLUMNS, Row, by_case, packed, rows
 from scope.rundirectory import Skipped, write_text
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
@@ -193,8 +193,8 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "rejected": outcomes(rejected),
         "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in contents.models.not_fitted],
         "columns": COLUMNS,
-        "rows": len(contents.summaries),
-        "packed": as_json(packed(rows(contents.summaries, contents.catalog))),
+        "rows": len({one.key for one in contents.headline}),
+        "packed": as_json(packed(by_case(contents.summaries, contents.catalog))),
         "facts": facts,
         "skipped": _left_out(contents.run.skipped),
         "failures": _cases(contents, [one for one in contents.headline if not one.valid]),

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scope import units
+from scope.models.computation.linpack_rates import LinpackRates
 from scope.models.models import Models
 from scope.report.figure import Figure, Plot, Table, log_axis, number, whiskers
 from scope.report.run.figures.predictions import equal
-from scope.report.terminal.tuning import STAGES, figures, signed
 from scope.rundirectory import RunDirectory, read_json
 from scope.tune.record import FILE, Round, Try, Tuning
+
+STAGES = {
+    "screen": "the best predictions",
+    "refine": "larger matrices",
+    "decide": "the full matrix",
+    "sizes": "the chosen settings at other orders",
+}
 
 
 @dataclass(frozen=True)
@@ -89,3 +97,29 @@ def _row(one: Round, each: Try) -> list[str]:
         signed(each.error),
         each.verdict,
     ]
+
+
+def figures(rates: LinpackRates) -> Iterator[str]:
+    """Yield R_max, N_max, N_1/2 and the share of the rate of matrix products."""
+    best = rates.rate
+    yield f"R_max {units.interval(best.value, best.low, best.high, 'flop/s')} at N_max = {rates.n_max}"
+    yield f"N_1/2 {half(rates)}"
+    if rates.efficiency is not None and rates.product_rate is not None:
+        share = units.share(rates.efficiency.value, rates.efficiency.low, rates.efficiency.high)
+        product = units.quantity(rates.product_rate.value, "flop/s")
+        yield f"{share} of matrix products (DGEMM) on as many processes, {product}"
+
+
+def half(rates: LinpackRates) -> str:
+    """Return N_1/2 with its interval in words, or why there is none."""
+    found = rates.n_half
+    if found is None:
+        return f"unknown: {rates.n_half_reason}"
+    if found.low is None or found.high is None:
+        return f"= {found.value:.0f}"
+    return f"= {found.value:.0f} [{found.low:.0f}, {found.high:.0f}]"
+
+
+def signed(share: float | None) -> str:
+    """Return a relative error with its sign."""
+    return "–" if share is None else f"{share:+.1%}"

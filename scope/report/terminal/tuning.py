@@ -10,17 +10,12 @@ from rich.text import Text
 
 from scope import units
 from scope.models.computation.linpack_rates import LinpackRates
+from scope.report.run.tuning import STAGES, figures, signed
 from scope.report.wording import count
 from scope.statistics.estimate import Estimate
 from scope.tune.candidates import untuned
 from scope.tune.record import Round, Try, Tuning
 
-STAGES = {
-    "screen": "the best predictions",
-    "refine": "larger matrices",
-    "decide": "the full matrix",
-    "sizes": "the chosen settings at other orders",
-}
 LEGEND = (
     "* the benchmark's defaults. error: predicted over measured time, minus 1. slower: than the fastest of the "
     "round, paired by launch. expected: behind the best at the full order, by the prediction corrected by its "
@@ -42,27 +37,6 @@ def page(tuning: Tuning, rates: LinpackRates | None) -> RenderableType:
     if tuning.rounds:
         parts += [Text(""), Text(LEGEND, style="dim")]
     return Group(*parts)
-
-
-def figures(rates: LinpackRates) -> Iterator[str]:
-    """Yield R_max, N_max, N_1/2 and the share of the rate of matrix products."""
-    best = rates.rate
-    yield f"R_max {units.interval(best.value, best.low, best.high, 'flop/s')} at N_max = {rates.n_max}"
-    yield f"N_1/2 {half(rates)}"
-    if rates.efficiency is not None and rates.product_rate is not None:
-        share = units.share(rates.efficiency.value, rates.efficiency.low, rates.efficiency.high)
-        product = units.quantity(rates.product_rate.value, "flop/s")
-        yield f"{share} of matrix products (DGEMM) on as many processes, {product}"
-
-
-def half(rates: LinpackRates) -> str:
-    """Return N_1/2 with its interval in words, or why there is none."""
-    found = rates.n_half
-    if found is None:
-        return f"unknown: {rates.n_half_reason}"
-    if found.low is None or found.high is None:
-        return f"= {found.value:.0f}"
-    return f"= {found.value:.0f} [{found.low:.0f}, {found.high:.0f}]"
 
 
 def _head(tuning: Tuning) -> Iterator[Text]:
@@ -115,11 +89,6 @@ def _measured(each: Try) -> str:
     if rate.low is None or rate.high is None:
         return _rate(rate.value)
     return f"{_rate(rate.value)} [{_rate(rate.low)}, {_rate(rate.high)}]"
-
-
-def signed(share: float | None) -> str:
-    """Return a relative error with its sign."""
-    return "–" if share is None else f"{share:+.1%}"
 
 
 def _slower(slower: Estimate | None) -> str:
