@@ -101,8 +101,7 @@ def down(name: str) -> None:
 @contextmanager
 def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[str]]]:
     """Build a lab; any failure takes everything down again."""
-    rootless = needs_user_namespace()
-    if reason := refusal() or storage.refusal(lab, rootless):
+    if reason := refusal() or storage.refusal(lab, needs_user_namespace()):
         raise UsageError(reason)
     with folder.locked():
         if folder.holders(name):
@@ -110,6 +109,7 @@ def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[st
         here = folder.make(name)
         (here / TEMPORARY).mkdir()
         (here / folder.HOSTS).write_text(_hosts_file(lab))
+        rootless = needs_user_namespace()
         holder = _start_holder(here, lab, rootless)
         try:
             emulation = _wired(here, name, lab, rootless, holder)
