@@ -47,12 +47,8 @@ Pattern = Literal[
 
 Layer = Literal["limit", "frames", "node", "storage", "network", "mpi", "operation", "algorithm", "application"]
 """The layers of ladders, from the bottom up: what bounds the others, raw frames, the levels of benchmarks.
-<<<<<<< HEAD
 
 Programs write files through MPI-IO, MPI-IO through the file system, and that to disks."""
-=======
-Files are written by programs through MPI-IO, by MPI-IO through the file system, and by that to disks."""
->>>>>>> 6fbbd177451c61e72d5b17c1a212f5172a0c6984
 
 LAYERS_OF: dict[Pattern, tuple[Layer, ...]] = {
     "ping_pong": ("frames", "network", "mpi"),

@@ -29,10 +29,6 @@ def launch_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str
     given = {**os.environ, **environment}
     chosen = any(name.startswith("PRTE_MCA_prte_") and name.endswith("tmpdir_base") for name in given)
     with temporary_folder("launch", leftovers.removed) as folder, leftovers.listed(folder):
-<<<<<<< HEAD
-        yield given if chosen else {SESSION: str(folder), ALL_HOSTS: "", **given}
-=======
         if MARK in given:
             leftovers.list_storage(folder, given[FOLDER], given[MARK])
-        yield given if chosen else {SESSION: str(folder), **given}
->>>>>>> 6fbbd177451c61e72d5b17c1a212f5172a0c6984
+        yield given if chosen else {SESSION: str(folder), ALL_HOSTS: "", **given}

@@ -27,16 +27,12 @@ from scope.private import refuse_shared
 
 MEMORY = Path("/dev/shm")
 LIST = "leftovers"
-<<<<<<< HEAD
 """The list in the folder of a launch: a path and the number of its inode on each line.
 
 Inode 0: a folder around session directories that was not there before the launch, to be removed when empty.
 """
-=======
-"""The list in the folder of a launch: a path and the number of its inode on each line."""
 STORAGE_LIST = "storage"
 """In the folder of a launch: how the paths of the folders begin that its ranks make for files."""
->>>>>>> 6fbbd177451c61e72d5b17c1a212f5172a0c6984
 FIRST_LOOK_S, LONGEST_WAIT_S = 0.05, 0.5
 """Between two looks; longer and longer: ranks share memory first of all, and looking disturbs a measurement."""
 TICK_NS = 50_000_000

@@ -7,9 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from scope import units
-from scope.report.terminal.tuning import signed
 from scope.report.wording import count
 from scope.tune.storage.record import StorageTuning, Trial
+from scope.units import signed
 
 DONE = {"write": "Writing", "read": "Reading"}
 LEGEND = "error: predicted over measured bandwidth, minus 1. The others rest on trials without a prediction."
