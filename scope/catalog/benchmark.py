@@ -47,7 +47,8 @@ Pattern = Literal[
 
 Layer = Literal["limit", "frames", "node", "storage", "network", "mpi", "operation", "algorithm", "application"]
 """The layers of ladders, from the bottom up: what bounds the others, raw frames, the levels of benchmarks.
-Files are written by programs through MPI-IO, by MPI-IO through the file system, and by that to disks."""
+
+Programs write files through MPI-IO, MPI-IO through the file system, and that to disks."""
 
 LAYERS_OF: dict[Pattern, tuple[Layer, ...]] = {
     "ping_pong": ("frames", "network", "mpi"),

@@ -22,6 +22,8 @@ GROUPS = {
     },
     "read": {
         "runs": "list, open and remove runs",
+        "pack": "pack a run into one file to send",
+        "unpack": "make a folder of a packed run",
         "show": "print the results of a run",
         "report": "write the report of a run as one offline HTML page",
         "compare": "compare two runs case by case",
@@ -195,6 +197,8 @@ def dispatch(name: str, arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as problem:
+        if interrupts.came():
+            return 130
         if os.environ.get(TRACE):
             raise
         print(f"scope {name}: {streams.one_line(explained(problem))}", file=sys.stderr)

@@ -16,6 +16,8 @@ from scope.private import temporary_folder
 
 SESSION = "PRTE_MCA_prte_local_tmpdir_base"
 """The session directory of Open MPI 5 on the launcher's host. Version 4 rejects a parameter of its form."""
+ALL_HOSTS = "PRTE_MCA_prte_tmpdir_base"
+"""Those of all hosts. An empty value stands above that of a site's file, beside which SESSION would be refused."""
 
 
 @contextmanager
@@ -29,4 +31,4 @@ def launch_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str
     with temporary_folder("launch", leftovers.removed) as folder, leftovers.listed(folder):
         if MARK in given:
             leftovers.list_storage(folder, given[FOLDER], given[MARK])
-        yield given if chosen else {SESSION: str(folder), **given}
+        yield given if chosen else {SESSION: str(folder), ALL_HOSTS: "", **given}

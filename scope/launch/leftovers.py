@@ -2,8 +2,8 @@
 
 MPI libraries keep the memory that the ranks of a host share in files below /dev/shm, and some launchers have a
 folder among the temporary files. Where launcher and ranks are killed together, nobody removes them. A launch lists
-those of its own processes in its private folder: whoever sees it dead, its
-supervisor or the next launch, removes them.
+those of its own processes in its private folder: whoever sees it dead, its supervisor or the next launch, removes
+them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from scope.private import refuse_shared
 
 MEMORY = Path("/dev/shm")
 LIST = "leftovers"
-"""The list in the folder of a launch: a path and the number of its inode on each line."""
+"""The list in the folder of a launch: a path and the number of its inode on each line.
+
+Inode 0: a folder around session directories that was not there before the launch, to be removed when empty.
+"""
 STORAGE_LIST = "storage"
 """In the folder of a launch: how the paths of the folders begin that its ranks make for files."""
 FIRST_LOOK_S, LONGEST_WAIT_S = 0.05, 0.5
@@ -46,6 +49,8 @@ Identity = tuple[int, int]
 def listed(folder: Path) -> Iterator[None]:
     """List in `folder` what all processes that this one starts while the context lasts would leave behind."""
     over = threading.Event()
+    new = [place for pattern in registry.SESSIONS if not (place := _session(pattern, 0).parent).exists()]
+    (folder / LIST).write_text("".join(f"{place} 0\n" for place in new))
     known = dict(_shared_memory())
     thread = threading.Thread(target=_list, args=(folder / LIST, known, over), daemon=True)
     thread.start()
@@ -154,19 +159,26 @@ def _shared_memory() -> Iterator[tuple[Path, Identity]]:
 
 def _sessions(processes: Iterable[psutil.Process]) -> Iterator[tuple[Path, Identity]]:
     """Yield the session directories of those processes that are launchers."""
-    place = Path(tempfile.gettempdir())
-    names = {"host": os.uname().nodename, "user": os.getuid()}
     for process in processes:
         for pattern in registry.SESSIONS:
-            path = place / pattern.format(**names, launcher=process.pid)
+            path = _session(pattern, process.pid)
             with suppress(OSError):
                 found = path.stat()
                 yield path, (found.st_dev, found.st_ino)
 
 
+def _session(pattern: str, launcher: int) -> Path:
+    names = {"host": os.uname().nodename, "user": os.getuid(), "launcher": launcher}
+    return Path(tempfile.gettempdir()) / pattern.format(**names)
+
+
 def _remove_session(path: Path, inode: str) -> None:
     """Remove a session directory whose launcher is dead, and the one around it if that was its last."""
     with suppress(OSError, ScopeError):
+        if inode == "0":
+            refuse_shared(path)
+            path.rmdir()
+            return
         refuse_shared(path.parent)
         refuse_shared(path)
         if str(path.stat().st_ino) == inode and not psutil.pid_exists(int(path.name.rpartition(".")[2])):

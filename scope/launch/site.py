@@ -75,10 +75,10 @@ def with_storage(site: Site, folder: Path) -> Site:
 
 
 def _in_lab(lab: ActiveLab, site: Site) -> Site:
-    """Return the site on a lab's hosts (all unless some are named) and its emulated network, without binding."""
+    """Return the site on a lab's hosts (by default all with ranks) and its emulated network, without binding."""
     return replace(
         site,
-        hosts=site.hosts or tuple(HostSlots(host.name, host.slots) for host in lab.hosts),
+        hosts=site.hosts or tuple(HostSlots(host.name, host.slots) for host in lab.hosts if host.slots),
         binding="none",
         remote_shell=site.remote_shell or lab.remote_shell,
         interface=site.interface or INTERFACE,

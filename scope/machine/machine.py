@@ -219,6 +219,8 @@ class EmulatedCluster(Strict):
     relayed: list[RelayedLink]
     faults: list[str]
     """The injected faults, in words."""
+    storage: str = ""
+    """Its file system, in words; empty where it has none."""
 
 
 class Machine(Strict):
