@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from scope import units
 from scope.profiles.machine_comparison import MachineComparison
-from scope.profiles.records import Calls, Merged, Spread
+from scope.profiles.records import Calls, FileUse, Merged, Spread
 from scope.report.figure import Table
-from scope.report.profile.figures import size_range
+from scope.report.profile.figures import LAYERS, size_range
 
 _SPREADS = {
     "wall_s": ("wall-clock", "s"),
@@ -19,6 +19,8 @@ _SPREADS = {
     "system_s": ("CPU, system", "s"),
     "off_processor_s": ("off-CPU", "s"),
     "init_s": ("MPI_Init", "s"),
+    "file_s": ("in files", "s"),
+    "file_bytes": ("bytes of files", "B"),
     "calls": ("calls", ""),
     "sent_messages": ("messages sent", ""),
     "sent_bytes": ("bytes sent", "B"),
@@ -167,6 +169,71 @@ def machine_comparison(found: MachineComparison, most: int) -> Table:
             for one in found.routines[:most]
         ],
     )
+
+
+def files(merged: Merged, most: int) -> Table:
+    """Return the files with the most time; MPI-IO's time includes that of its own calls of POSIX."""
+    return Table(
+        [
+            *("file", "layer", "processes", "time", "opens", "read", "written", "transfers", "per transfer"),
+            *("in order", "unaligned", "collective", "rate"),
+        ],
+        [
+            [
+                one.path or "other files",
+                LAYERS[one.layer],
+                str(one.processes),
+                units.quantity(one.time_s, "s"),
+                str(one.opens),
+                units.quantity(one.read_bytes, "B"),
+                units.quantity(one.written_bytes, "B"),
+                str(one.transfers),
+                units.quantity(one.bytes / one.transfers if one.transfers else None, "B"),
+                *_order(one),
+                units.share(one.collective / one.transfers if one.layer == "mpi-io" and one.transfers else None),
+                units.quantity(one.bytes / one.transfer_s if one.bytes and one.transfer_s else None, "B/s"),
+            ]
+            for one in merged.files[:most]
+        ],
+    )
+
+
+def _order(one: FileUse) -> list[str]:
+    """Return the shares of transfers that begin where the last one ended, and within a block; of POSIX alone."""
+    known = one.layer in ("posix", "inside mpi-io") and one.transfers > 0
+    counts = (one.consecutive, one.unaligned)
+    return [units.share(count / one.transfers if known else None) for count in counts]
+
+
+def file_times(merged: Merged, most: int) -> Table:
+    """Return the time of the same files by what was done."""
+    return Table(
+        [
+            "file",
+            "layer",
+            "opening",
+            "reading",
+            "writing",
+            "syncing",
+            "closing, seeking, ...",
+            "longest",
+            "most by",
+        ],
+        [
+            [
+                one.path or "other files",
+                LAYERS[one.layer],
+                *(_seconds(getattr(one, f"{name}_s")) for name in ("open", "read", "write", "sync", "other")),
+                _seconds(one.longest_s),
+                f"rank {one.most_rank}, {units.share(one.most_bytes / one.bytes)}" if one.bytes else "",
+            ]
+            for one in merged.files[:most]
+        ],
+    )
+
+
+def _seconds(value: float) -> str:
+    return units.quantity(value, "s") if value else "0"
 
 
 def regions(merged: Merged) -> Table:
