@@ -23,8 +23,18 @@ def merged(tmp_path_factory: pytest.TempPathFactory) -> Merged:
     for one in processes:
         one.add("modules", begin=4096, end=8192, bias=4096, path=b"/opt/app")
         one.add("sites", depth=2, frames=[4096 + 16, 4096 + 32, *[0] * 6])
+        one.file("/scratch/out", writes=10, size=100, seconds=0.5)
         one.call("MPI_Send", 1.0, 10, 100, site=0).call("MPI_Barrier", 2.0, 5, 0)
     return merge(synthetic.write(tmp_path_factory.mktemp("program"), processes))
+
+
+def test_files_has_a_line_for_each_file_and_layer(merged: Merged) -> None:
+    lines = list(csv.DictReader(io.StringIO(exports.writer("files")([merged, merged]))))
+    assert [(line["run"], line["path"], line["layer"]) for line in lines] == [
+        ("0", "/scratch/out", "posix"),
+        ("1", "/scratch/out", "posix"),
+    ]
+    assert (lines[0]["writes"], lines[0]["written_bytes"], lines[0]["write_s"]) == ("20", "2000", "1.0")
 
 
 def test_csv_has_a_line_for_each_row(merged: Merged) -> None:
