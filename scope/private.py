@@ -24,6 +24,8 @@ YOUNG_S = 60.0
 REQUESTS_TO_STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HELD = "held"
 """An empty file in a temporary folder whose owner has held it."""
+UNPACKED = "unpacked.txt"
+"""The file in the folder of a run that came as an archive."""
 
 
 def private_folder(folder: Path) -> Path:
@@ -94,9 +96,16 @@ def refuse_foreign_programs(folder: Path) -> None:
 
 
 def refuse_foreign(file: Path) -> None:
-    """Raise UsageError where a file that names programs to start belongs to another user, root excepted."""
+    """Raise UsageError where a file that names programs to start is another user's, root excepted.
+
+    What was unpacked belongs to whoever unpacked it, but may name programs of another one.
+    """
     if file.exists() and (owner := file.stat().st_uid) not in (0, os.getuid()):
         raise UsageError(f"{file}: belongs to user {owner}; only your own runs can be resumed")
+    if mark := next((folder / UNPACKED for folder in file.parents[:2] if (folder / UNPACKED).exists()), None):
+        raise UsageError(
+            f"{mark.parent}: was unpacked from a file; only runs that were measured here can be resumed"
+        )
 
 
 def remove_below(parent: Path, name: str) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scope.campaign import allocation, clusters, configurations, endurance, overhead, scaling
+from scope.campaign import allocation, clusters, configurations, effects, endurance, overhead, scaling
 from scope.campaign.allocation import Comparison
 from scope.campaign.clusters import Clusters
 from scope.campaign.configurations import Configuration
+from scope.campaign.effects import Effect, Fastest
 from scope.campaign.endurance import Endurance
 from scope.campaign.folder import Head
 from scope.campaign.overhead import Overhead
@@ -37,6 +38,8 @@ class Analysis(Strict):
     """Successful runs without a profile although the monitor was used."""
     unprofiled_reason: str
     disturbances: list[Disturbance]
+    effects: list[Effect] = []
+    fastest: Fastest | None = None
     configurations: list[Configuration]
     overheads: list[Overhead]
     speedups: list[SpeedupLaw]
@@ -72,6 +75,8 @@ def analyse(head: Head, records: Sequence[RunRecord]) -> Analysis:
             for r in records
             if r.status != "ok"
         ],
+        effects=effects.effects(records) if study else [],
+        fastest=effects.fastest(records) if study else None,
         configurations=configurations.configurations(records),
         overheads=overhead.overheads(records),
         speedups=scaling.speedup_laws(records) if study else [],

@@ -22,6 +22,8 @@ GROUPS = {
     },
     "read": {
         "runs": "list, open and remove runs",
+        "pack": "pack a run into one file to send",
+        "unpack": "make a folder of a packed run",
         "show": "print the results of a run",
         "report": "write the report of a run as one offline HTML page",
         "compare": "compare two runs case by case",

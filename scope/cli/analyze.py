@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scope.cli.options import RunFolder
+from scope.cli.options import WrittenRunFolder
 
 
-def command(run: RunFolder) -> None:
+def command(run: WrittenRunFolder) -> None:
     """Derive statistics, models, findings and the report of a run from its samples or profiles again."""
     from scope.engine import analysis
 

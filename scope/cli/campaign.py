@@ -70,13 +70,18 @@ def show(result: CampaignResult, json: bool) -> None:
     from rich.text import Text
 
     from scope.cli.output import grid
-    from scope.report.campaign.sections import lead, sections, verdicts
+    from scope.report.campaign.sections import answers, lead, sections, verdicts
     from scope.report.terminal.console import console
     from scope.rundirectory import spelt
 
     head, analysis = result.head, result.analysis
     screen = console()
-    for text in (f"{head.kind} {head.study.name}: {lead(head, analysis)}", *verdicts(analysis), *head.notes):
+    for text in (
+        f"{head.kind} {head.study.name}: {lead(head, analysis)}",
+        *answers(analysis),
+        *verdicts(analysis),
+        *head.notes,
+    ):
         screen.print(Text(text))
     for section in sections(head, analysis):
         screen.print(Text(f"\n{section.title}"))

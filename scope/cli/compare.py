@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,12 +90,15 @@ def command(
     if not 0 <= threshold < 100:
         raise UsageError(f"--threshold = {threshold:g}: must be a percentage from 0 to less than 100")
     options = _options(measure, confirm, time, only, output)
+    if confirm and (packed := next((path for path in paths if path.is_file()), None)):
+        raise UsageError(f"--confirm {packed}: must be a run directory: what is in a packed run is not started")
     if normalized:
         if measure or confirm or efficiency or across_machines or fail_on_regression or html is not None:
             raise UsageError(
                 "--normalized: must not be combined with other ways of comparing, --html or a verdict"
             )
-        _print_normalized(*paths, json)
+        with _folders(paths) as folders:
+            _print_normalized(*folders, json)
         return
     if measure:
         if efficiency or confirm or html is not None or across_machines:
@@ -102,11 +107,14 @@ def command(
             )
         failed = _measured(paths, options, time, threshold / 100, percent / 100, json)
         raise SystemExit(1 if fail_on_regression and failed else 0)
-    shares = _efficiencies(*paths) if efficiency else None
-    if shares is not None and html is None and not fail_on_regression:
-        _print_efficiencies(shares, json)
-        return
-    comparison = compare(*paths, threshold=threshold / 100, across_machines=across_machines)
+    a, b = map(str, paths)
+    with _folders(paths) as folders:
+        shares = _efficiencies(*folders).model_copy(update={"a": a, "b": b}) if efficiency else None
+        if shares is not None and html is None and not fail_on_regression:
+            _print_efficiencies(shares, json)
+            return
+        comparison = compare(*folders, threshold=threshold / 100, across_machines=across_machines)
+    comparison = comparison.model_copy(update={"a": a, "b": b})
     if confirm:
         from scope.cli.progress import stage_progress
         from scope.engine import interleaved
@@ -124,6 +132,15 @@ def command(
         _print(comparison, every, json)
     if fail_on_regression and comparison.regressions(percent / 100):
         raise SystemExit(1)
+
+
+@contextmanager
+def _folders(sides: tuple[Path, Path]) -> Iterator[tuple[Path, Path]]:
+    """Yield the folders of both runs; a packed one is unpacked as long as the context lasts."""
+    from scope.engine import packing
+
+    with packing.opened(sides[0]) as a, packing.opened(sides[1]) as b:
+        yield a, b
 
 
 def _options(

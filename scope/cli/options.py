@@ -8,8 +8,35 @@ from typing import Annotated
 import typer
 
 from scope.cli.help import MPI_AND_HOSTS, PROCEDURE
+from scope.errors import UsageError
 
-RunFolder = Annotated[Path, typer.Argument(help="Run directory, for example runs/latest.", show_default=False)]
+
+def _folder(context: typer.Context, run: Path | None) -> Path | None:
+    """Return the folder of a run; a packed one is unpacked for the time of the command."""
+    if run is None or not run.is_file():
+        return run
+    from scope.engine import packing
+
+    return context.with_resource(packing.opened(run))
+
+
+def _no_packed_run(run: Path | None) -> Path | None:
+    """Refuse a file where results are written beside the samples."""
+    if run is not None and run.is_file():
+        raise UsageError(f"{run}: must be a run directory; scope unpack makes one of a packed run")
+    return run
+
+
+RunFolder = Annotated[
+    Path,
+    typer.Argument(
+        help="Run directory, for example runs/latest, or packed run.", show_default=False, callback=_folder
+    ),
+]
+WrittenRunFolder = Annotated[
+    Path,
+    typer.Argument(help="Run directory, for example runs/latest.", show_default=False, callback=_no_packed_run),
+]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="DIR", help="Run directory; default: a new one below runs/."),
@@ -53,6 +80,14 @@ Interface = Annotated[
     str | None,
     typer.Option(
         metavar="NAME", help="Network interface of the messages, for example eth0.", rich_help_panel=MPI_AND_HOSTS
+    ),
+]
+Storage = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Folder in which storage is measured; default: $SCOPE_STORAGE, else beside the run directory.",
+        rich_help_panel=MPI_AND_HOSTS,
     ),
 ]
 Mpiexec = Annotated[

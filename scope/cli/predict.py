@@ -11,7 +11,8 @@ from scope.cli.options import Json, RunFolder
 if TYPE_CHECKING:
     from scope.engine.predict import Predicted
 
-MAX_COUNTS = 1024
+MOST_RANKS = 1 << 24
+"""More than any machine has."""
 
 
 def command(
@@ -21,7 +22,12 @@ def command(
         typer.Option(help="A program with a cost model, such as cannon, or a benchmark that declares its costs."),
     ],
     n: Annotated[str, typer.Option("--n", help="Order of the matrix or grid, or elements to sort (8Mi).")],
-    ranks: Annotated[str, typer.Option(help="Numbers of processes: 1..64 or 2,4,8.")] = "1..16",
+    ranks: Annotated[
+        str,
+        typer.Option(
+            help="Numbers of processes: a list such as 2,4,8, or 1..64 for the powers of two and both ends."
+        ),
+    ] = "1..16",
     variant: Annotated[str | None, typer.Option(help="plain, transposed or tuned.")] = None,
     grid_rows: Annotated[
         int, typer.Option(help="Rows of the process grid; 0: as square as the number of processes allows.")
@@ -52,11 +58,12 @@ def command(
     if json:
         _print_json(predicted)
         return
-    from scope.report.run import prediction_table
-    from scope.report.terminal.console import console
+    from scope.report.terminal import prediction
+    from scope.report.terminal.console import console, draws
 
-    console().print(prediction_table.predicted(predicted.validation, predicted.points))
-    console().print(prediction_table.validated(predicted.validation))
+    screen = console()
+    screen.print(prediction.predicted(predicted.validation, predicted.points, draws(screen.file)))
+    screen.print(prediction.validated(predicted.validation))
 
 
 def _integer(text: str) -> int:
@@ -84,7 +91,7 @@ def _parameters(words: list[str], variant: str | None) -> dict[str, str]:
 
 
 def _counts(text: str) -> list[int]:
-    """Read `1..64` or `2,4,8`; UsageError for anything else."""
+    """Read `2,4,8`, or `1..64`: its ends and the powers of two between them; UsageError for anything else."""
     from scope.errors import UsageError
     from scope.units import whole
 
@@ -96,9 +103,15 @@ def _counts(text: str) -> list[int]:
             high = whole(last) if dots else low
         except ValueError:
             low, high = 0, 0
-        if not 1 <= low <= high or high - low >= MAX_COUNTS:
-            raise UsageError(f"--ranks {text}: must be numbers such as 2,4,8 or a range such as 1..64")
-        found += range(low, high + 1)
+        if not 1 <= low <= high <= MOST_RANKS:
+            raise UsageError(
+                f"--ranks {text}: must be numbers up to {MOST_RANKS} such as 2,4,8 or a range such as 1..64"
+            )
+        found += [
+            low,
+            *(1 << power for power in range(low.bit_length(), high.bit_length()) if 1 << power < high),
+            high,
+        ]
     return list(dict.fromkeys(found))
 
 

@@ -7,23 +7,30 @@ from typing import Annotated, Literal
 
 import typer
 
-from scope.cli.options import RunFolder
-
 
 def command(
-    run: RunFolder,
+    run: Annotated[
+        Path,
+        typer.Argument(help="Run directory, for example runs/latest, or packed run.", show_default=False),
+    ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Default: report.html in the run directory."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Default: report.html in the run directory, NAME.html of a packed run.",
+        ),
     ] = None,
     open_: Annotated[
         Literal["yes", "no"], typer.Option("--open", metavar="yes|no", help="Open the report in a browser.")
     ] = "no",
 ) -> None:
     """Write the report of a run: one HTML file that needs no network."""
-    from scope.engine import reporting
+    from scope.engine import packing, reporting
 
-    written = reporting.write(run, output)
+    with packing.opened(run) as folder:
+        written = reporting.write(folder, output or (Path(f"{folder.name}.html") if run.is_file() else None))
     typer.echo(written)
     if open_ == "yes":
         import webbrowser

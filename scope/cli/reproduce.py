@@ -71,7 +71,9 @@ def _show(found: Reproduced) -> None:
     from scope.report.terminal.console import console
 
     def number(value: float | None, unit: str) -> str:
-        return "–" if value is None else units.quantity(value, unit) if unit in ("s", "B") else units.digits(value)
+        if value is None:
+            return "–"
+        return units.quantity(value, unit) if unit in ("s", "B", "B/s") else units.digits(value)
 
     reference = found.reference
     table = Table(box=None, pad_edge=False)

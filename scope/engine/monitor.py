@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ from scope.profiles.monitored_run import MONITOR, Monitored, Options
 from scope.profiles.records import Merged
 from scope.rundirectory import FORMAT, RunDirectory, read_json, read_text, write_json, write_text
 from scope.version import VERSION
+
+logger = logging.getLogger(__name__)
 
 NONE = "none"
 """As the measured run to compare with: compare with none."""
@@ -47,6 +51,8 @@ def monitor(
 
     `against`: the measured run to compare the program with; None: the newest one of these hosts, `none`: none.
     """
+    from scope.report.profile import page  # noqa: F401  read now: the command is to end with the program
+
     options = options.checked()
     measured = _measured(against)
     directory = new_directory("monitor", output)
@@ -86,7 +92,9 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> M
     if merged.events:
         profiles = folders.job(folder).profiles
         hosts = {one.rank: one.host for one in profiles}
-        write_json(folder / trace.TRACE, trace.chrome(trace.gather(profiles), hosts))
+        logger.info("writing the trace of %d calls ...", merged.events)
+        written = json.dumps(trace.chrome(trace.gather(profiles), hosts), allow_nan=False, separators=(",", ":"))
+        write_text(folder / trace.TRACE, written)
     return merged
 
 

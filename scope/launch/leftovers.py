@@ -31,6 +31,8 @@ LIST = "leftovers"
 
 Inode 0: a folder around session directories that was not there before the launch, to be removed when empty.
 """
+STORAGE_LIST = "storage"
+"""In the folder of a launch: how the paths of the folders begin that its ranks make for files."""
 FIRST_LOOK_S, LONGEST_WAIT_S = 0.05, 0.5
 """Between two looks; longer and longer: ranks share memory first of all, and looking disturbs a measurement."""
 TICK_NS = 50_000_000
@@ -59,12 +61,20 @@ def listed(folder: Path) -> Iterator[None]:
         thread.join()
 
 
+def list_storage(folder: Path, place: str, mark: str) -> None:
+    """List in `folder` that the ranks of a launch make folders at a place, with this mark in their names."""
+    (folder / STORAGE_LIST).write_text(f"{place}/scope-storage-{mark}-")
+
+
 def removed(folder: Path) -> bool:
-    """Remove what the list in `folder` names and no process uses; return whether nothing of it is left.
+    """Remove what the lists in `folder` name and no process uses; return whether nothing of it is left.
 
     A file is removed only if it is the very one that was listed, belongs to this user, and has the name of an MPI
-    library's shared memory; a folder only if it is the very one, and private.
+    library's shared memory; a launcher's folder only if it is the very one, and private; a folder of ranks only if
+    this user owns it and its name has the mark of the launch.
     """
+    if not _storage_removed(folder):
+        return False
     try:
         lines = [line.rpartition(" ") for line in (folder / LIST).read_text().splitlines()]
     except (OSError, ValueError):
@@ -84,6 +94,30 @@ def removed(folder: Path) -> bool:
         if not Path(name).is_relative_to(MEMORY):
             _remove_session(Path(name), inode)
     return True
+
+
+def _storage_removed(folder: Path) -> bool:
+    """Remove the folders that the ranks of a launch made for files; return whether none is left."""
+    try:
+        beginning = Path((folder / STORAGE_LIST).read_text())
+        entries = list(os.scandir(beginning.parent))
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+    left = False
+    for entry in entries:
+        if entry.name.startswith(beginning.name) and _is_own_folder(entry):
+            shutil.rmtree(entry.path, ignore_errors=True)
+            left = left or Path(entry.path).exists()
+    return not left
+
+
+def _is_own_folder(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):
+        found = entry.stat(follow_symlinks=False)
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    return False
 
 
 def _list(file: Path, known: dict[Path, Identity], over: threading.Event) -> None:

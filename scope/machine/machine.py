@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from scope.machine import processors
+from scope.machine.storage import StorageFolder
 from scope.strict import Strict, Unix
 
 
@@ -234,3 +235,5 @@ class Machine(Strict):
     scope_version: str
     lab: EmulatedCluster | None = None
     """None where the hosts are real."""
+    storage: StorageFolder | None = None
+    """Where storage was measured; None where it was not."""

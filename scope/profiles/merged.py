@@ -16,7 +16,7 @@ from scope.profiles.records import Calls, Collective, Merged, Process, Region, S
 from scope.profiles.routines import Kind, kind
 from scope.profiles.sites import Sites
 from scope.profiles.timeline import timeline
-from scope.profiles.trace import gather, late
+from scope.profiles.trace import gather, late, window
 from scope.profiles.traffic import traffic
 from scope.rundirectory import FORMAT, read_json
 
@@ -67,6 +67,7 @@ def merge(folder: Path) -> Merged:
         timeline=timeline(profiles),
         regions=_regions(profiles),
         events=sum(len(one.tables["events"]) for one in profiles),
+        window=window(profiles),
         late=late(gather(profiles)) if any(len(one.tables["events"]) for one in profiles) else None,
         other_tools=sorted({one.header.other_tool for one in profiles} - {""}),
         warnings=[*_warnings(processes, missing, job.ranks), *_hidden(profiles), *job.warnings],

@@ -22,12 +22,17 @@ from scope.profiles.folder import PROFILES, complete
 from scope.profiles.program import Program, recognise
 from scope.rundirectory import FORMAT, note_checksums, read_json, replace_json, write_json
 from scope.strict import Strict, Unix
+from scope.units import quantity
 from scope.version import VERSION
 
 MONITOR = "monitor.json"
 """The name of the file that tells a monitored run's folder from any other."""
 PATIENCE_S = 10.0
 """A command that was asked to end is killed after so much time."""
+TRACED_CALLS = 65_536
+"""Calls that a process can keep in a trace (`trace_rows` in monitor/src/options.hpp)."""
+_TRACED_BYTES, _WRITTEN_BYTES = 64, 190
+"""Bytes of a traced call: in the process, and in trace.json."""
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
 
 logger = logging.getLogger(__name__)
@@ -55,6 +60,23 @@ class Options:
         """Return the value of SCOPE_MONITOR_OPTIONS."""
         words = f"interval={self.interval_s:g} trace={self.trace} depth={self.depth}"
         return words if self.files else f"{words} files=0"
+
+    @property
+    def traced_s(self) -> float:
+        """Length of the trace window; 0 for none."""
+        return float(self.trace.partition(":")[2])
+
+    def trace_room(self) -> str:
+        """Return in words how long a window the trace holds at which rate of calls; empty without a trace."""
+        if not self.traced_s:
+            return ""
+        memory, written = (TRACED_CALLS * size / 1e6 for size in (_TRACED_BYTES, _WRITTEN_BYTES))
+        calls_per_s = TRACED_CALLS / self.traced_s
+        return (
+            f"trace: room for {TRACED_CALLS} calls of each process ({memory:.0f} MB, {written:.0f} MB of"
+            f" trace.json): {quantity(self.traced_s, 's')} at up to {calls_per_s:.0f} calls per second,"
+            f" {quantity(TRACED_CALLS / 1e6, 's')} at a million"
+        )
 
     def checked(self) -> Options:
         """Return these; raises UsageError for a value that is not allowed."""
@@ -138,6 +160,8 @@ def run(
     place = directory or Path.cwd()
     program = recognise(command, chosen.mpi, variables, place)
     library = _library(program)
+    if room := chosen.trace_room():
+        logger.info("%s", room)
     profiles = (folder / PROFILES).absolute()
     try:
         profiles.mkdir(parents=True, exist_ok=True)
@@ -199,7 +223,7 @@ def _library(program: Program) -> Path:
 
     mpi = program.mpi
     if monitor.built(mpi) is None:
-        logger.info("compiling the monitor for %s %s ...", mpi.name, mpi.version)
+        logger.info("compiling the monitor for %s %s, once, some 10 s ...", mpi.name, mpi.version)
     return monitor.build(mpi)
 
 

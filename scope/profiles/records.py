@@ -320,6 +320,20 @@ class Late(Strict):
     ranks: list[LateRank]
 
 
+class TraceWindow(Strict):
+    """What a trace was asked to hold, and what it holds of every process."""
+
+    start_s: float
+    """After MPI_Init."""
+    asked_s: float
+    kept_s: float
+    """From the start on, of the process whose room ended first; up to the end of the program."""
+    full: int
+    """Processes that made more calls in the window than they have room for."""
+    lost_calls: int
+    """Calls in the window that are left out, of all processes."""
+
+
 class Merged(Strict):
     """`profile.json`."""
 
@@ -353,6 +367,8 @@ class Merged(Strict):
     regions: list[Region]
     events: int
     """In the trace window, of all processes."""
+    window: TraceWindow | None = None
+    """None where no trace was asked for."""
     late: Late | None
     """None where nothing was traced."""
     other_tools: list[str]

@@ -16,11 +16,38 @@ def test_it_prints_predictions_and_their_validation(golden_run: Path, capsys: Ca
     words = ["--algorithm", "cannon", "--n", "512", "--ranks", "1..4,16,64"]
     assert dispatch("predict", [str(golden_run), *words]) == 0
     output = capsys.readouterr().out
-    assert "algorithm.matmul_cannon variant=plain: predicted" in output
+    assert "algorithm.matmul_cannon variant=plain, size 512: predicted" in output
     assert "predicted and measured" in output
     assert "more than the 16 ranks that were validated" in output
-    assert "median error" in output
+    assert 0 < output.index("median error") < output.index("efficiency"), "how far to trust it comes first"
     assert "over 6 measured points" in output
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        ("1..64", [1, 2, 4, 8, 16, 32, 64]),
+        ("1..4,16,64", [1, 2, 4, 16, 64]),
+        ("3..20", [3, 4, 8, 16, 20]),
+        ("5..7", [5, 7]),
+        ("8..8", [8]),
+        ("1,2,3", [1, 2, 3]),
+        ("1..16777216", [1 << power for power in range(25)]),
+    ],
+)
+def test_a_range_is_its_ends_and_powers_of_two(
+    asked: str, given: list[int], golden_run: Path, capsys: Capture
+) -> None:
+    words = ["--algorithm", "cannon", "--n", "512", "--ranks", asked]
+    assert dispatch("predict", [str(golden_run), *words, "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["predicted"]
+    assert [point["ranks"] for point in points] == given
+    assert dispatch("predict", [str(golden_run), *words]) == 0
+    table = capsys.readouterr().out.split("efficiency")[1].split("predicted and measured")[0]
+    bars = {int(line.split()[0]): line.count("█") + line.count("#") for line in table.splitlines() if "[" in line}
+    speedups = {point["ranks"]: point["speedup"]["value"] for point in points}
+    assert list(bars) == given
+    assert bars[max(speedups, key=lambda count: speedups[count])] == max(bars.values())
 
 
 def test_json_has_every_figure_with_its_interval(golden_run: Path, capsys: Capture) -> None:
@@ -48,6 +75,7 @@ def test_json_has_every_figure_with_its_interval(golden_run: Path, capsys: Captu
         (["--algorithm", "cannon", "--n", "0"], "--n 0: must be at least 1"),
         (["--algorithm", "cannon", "--n", "many"], "--n many: must be an integer"),
         (["--algorithm", "cannon", "--n", "8", "--ranks", "4..1"], "--ranks 4..1: must be numbers"),
+        (["--algorithm", "cannon", "--n", "8", "--ranks", "1..16777217"], "must be numbers up to 16777216"),
         (["--algorithm", "cannon", "--n", "8", "--with", "x"], "--with x: must be key=value"),
         (["--algorithm", "sort", "--n", "1Mi"], "no measured point to validate algorithm.sort_psrs against"),
         (["--algorithm", "cannon", "--n", "8", "--variant", "tuned"], "matmul_cannon variant=tuned against"),

@@ -262,11 +262,11 @@ def test_large_transfers_in_order_are_left_alone(find: Find) -> None:
 
 
 def test_small_transfers(find: Find) -> None:
-    found = find(writing(100))["small-transfers"]
+    found = find(writing(100))["many-small-transfers"]
     assert "in 4000 pieces of 100 B on average: 30 % of the time" in found.title
     assert found.where["file"] == "/scratch/out"
     assert found.lost == pytest.approx(0.3)
-    assert "small-transfers" in find(writing(100, "mpi-io"))
+    assert "many-small-transfers" in find(writing(100, "mpi-io"))
 
 
 def test_small_transfers_that_a_library_gathers_are_left_alone(find: Find) -> None:
@@ -276,18 +276,18 @@ def test_small_transfers_that_a_library_gathers_are_left_alone(find: Find) -> No
 
 
 def test_a_metadata_storm(find: Find) -> None:
-    found = find(writing(opens=500, open_ticks=2 * 10**9))["metadata-storm"]
+    found = find(writing(opens=500, open_ticks=2 * 10**9))["many-opens"]
     assert "takes 20 % of the time: 2000 opens, 500 per process" in found.title
     assert "keep it open" in found.advice
     processes = healthy()
     for one in processes:
         for number in range(60):
             one.file(f"/scratch/{number}", writes=1, seconds=0.001, open_ticks=10**8)
-    assert "few larger ones" in find(processes)["metadata-storm"].advice
+    assert "few larger ones" in find(processes)["many-opens"].advice
 
 
 def test_few_opens_that_take_long_are_no_storm(find: Find) -> None:
-    assert "metadata-storm" not in find(writing(opens=20, open_ticks=2 * 10**9))
+    assert "many-opens" not in find(writing(opens=20, open_ticks=2 * 10**9))
 
 
 def test_one_process_that_writes_for_all(find: Find) -> None:
@@ -300,10 +300,8 @@ def test_one_process_that_writes_for_all(find: Find) -> None:
 
 
 def test_unaligned_transfers(find: Find) -> None:
-    found = find(writing(unaligned=900))["unaligned-transfers"]
+    found = find(writing(unaligned=900))["unaligned-files"]
     assert "90 % of 4000 large reads and writes begin within a block (4 KiB): 30 % of the time" in found.title
-    assert "unaligned-transfers" in find(writing(layer="inside mpi-io", unaligned=900))
-    assert "unaligned-transfers" not in find(writing(unaligned=100))
-    assert "unaligned-transfers" not in find(writing(1000, unaligned=900)), (
-        "small ones have a finding of their own"
-    )
+    assert "unaligned-files" in find(writing(layer="inside mpi-io", unaligned=900))
+    assert "unaligned-files" not in find(writing(unaligned=100))
+    assert "unaligned-files" not in find(writing(1000, unaligned=900)), "small ones have a finding of their own"

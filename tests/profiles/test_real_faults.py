@@ -70,17 +70,17 @@ def test_a_late_sender_is_seen_in_the_trace(findings: Findings) -> None:
     assert findings("sender", "0:60")["late-sender"].where["rank"] == 0
 
 
-OF_FILES = {"small-transfers", "metadata-storm", "one-rank-files", "unaligned-transfers"}
+OF_FILES = {"many-small-transfers", "many-opens", "one-rank-files", "unaligned-files"}
 
 
 @pytest.mark.parametrize(
     ("fault", "code"),
     [
         ("files", ""),
-        ("pieces", "small-transfers"),
-        ("opens", "metadata-storm"),
+        ("pieces", "many-small-transfers"),
+        ("opens", "many-opens"),
         ("alone", "one-rank-files"),
-        ("unaligned", "unaligned-transfers"),
+        ("unaligned", "unaligned-files"),
     ],
 )
 def test_what_is_wrong_with_files_is_found_and_nothing_else(

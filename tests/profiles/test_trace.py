@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from scope.profiles import folder, trace
 from scope.profiles.merged import merge
+from scope.profiles.monitored_run import TRACED_CALLS, Options
 from scope.profiles.trace import Trace
 from tests.profiles import synthetic
 from tests.profiles.synthetic import Process, number
+
+MONITOR_SOURCE = Path(__file__).parents[2] / "monitor" / "src"
 
 
 def gathered(tmp_path: Path, processes: list[Process]) -> Trace:
@@ -106,3 +110,30 @@ def test_the_file_for_browsers(tmp_path: Path) -> None:
     assert receive["ts"] <= end["ts"] <= receive["ts"] + receive["dur"]
     names = [line["args"]["name"] for line in lines if line["name"] == "process_name"]
     assert names == ["rank 0 on node1", "rank 1 on node1"]
+
+
+def test_a_trace_says_which_window_it_holds(tmp_path: Path) -> None:
+    whole = two()
+    for one in whole:
+        one.header["trace"] = "1:2"
+        one.event("MPI_Send", 1.1, 1.2, partner=1 - one.rank, direction=1)
+    found = merge(synthetic.write(tmp_path / "whole", whole)).window
+    assert found is not None
+    assert (found.start_s, found.asked_s, found.kept_s, found.full) == (1.0, 2.0, 2.0, 0)
+    cut = two()
+    for one in cut:
+        one.header["trace"] = "1:2"
+    cut[0].event("MPI_Send", 1.1, 1.25, partner=1, direction=1)
+    cut[0].facts["lost_events"] = 40
+    found = merge(synthetic.write(tmp_path / "cut", cut)).window
+    assert found is not None
+    assert (found.kept_s, found.full, found.lost_calls) == (pytest.approx(0.25), 1, 40)
+    assert merge(synthetic.write(tmp_path / "none", two())).window is None
+
+
+def test_a_trace_says_before_the_start_how_much_it_can_hold() -> None:
+    assert Options(trace="5:0").trace_room() == ""
+    assert "500 ms at up to 131072 calls per second" in Options(trace="10:0.5").trace_room()
+    rows = re.search(r"int trace_rows = (\d+);", (MONITOR_SOURCE / "options.hpp").read_text())
+    assert rows is not None
+    assert int(rows[1]) == TRACED_CALLS

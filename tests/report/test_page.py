@@ -14,8 +14,9 @@ import pytest
 from scope.engine.analysis import analyze
 from scope.errors import UsageError
 from scope.report import wording
-from scope.report.figure import number
+from scope.report.figure import shown
 from scope.report.run import contents, page
+from scope.report.run.figures.curves import certain_breaks
 from scope.report.run.rows import COLUMNS
 from scope.rundirectory import RunDirectory
 from tests.report import browser
@@ -151,17 +152,21 @@ def test_distributions_have_a_line_for_each_launch(text):
         assert len(traces(text, key, "ecdf")) == 6
 
 
-def test_the_large_table_has_every_summary(text, golden_run):
+def test_the_large_table_has_each_case_once_and_every_figure(text, golden_run):
     packed = browser.data(text, "rows")
     summaries = contents.read(golden_run).summaries
-    assert len(packed["rows"]) == len(summaries)
-    assert {len(texts) for _, texts, _ in packed["rows"]} == {len(COLUMNS) + 1}
+    headline = [one for one in summaries if one.primary]
     words = packed["words"]
-    drawn = {(words[texts[-1]].split()[0], *keys) for _, texts, keys in packed["rows"]}
-    median = [name for name, numeric in COLUMNS if numeric].index("median [95 % interval]") + 1
-    assert {(row[0], row[median]) for row in drawn} == {
-        (one.benchmark, number(one.median) if one.median is not None else None) for one in summaries
-    }
+    rows = [(flags & 2, [words[index] for index in texts]) for flags, texts, _ in packed["rows"]]
+    assert {len(texts) for _, texts in rows} == {len(COLUMNS) + 1}
+    cases = [texts for joined, texts in rows if joined]
+    assert len(cases) == len({one.key for one in headline})
+    assert len(rows) - len(cases) == len(summaries) - len(headline)
+    assert len({texts[-1] for texts in cases}) == len(cases)
+    median = [name for name, _ in COLUMNS].index("median [95 % interval]")
+    lines = [line for _, texts in rows for line in texts[median].split("\n")]
+    for one in summaries:
+        assert (shown(one) if one.valid else "no result") in lines
 
 
 def test_provenance_names_what_is_needed_to_repeat(text):
@@ -248,3 +253,17 @@ def test_a_run_that_is_not_there_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="file: not a directory"):
         page.write(tmp_path / "file")
+
+
+def test_a_step_that_is_small_for_certain_is_no_break(golden_run):
+    models = contents.read(golden_run).models
+    fit = next(fit for fit in models.fits if fit.chosen and certain_breaks(fit))
+    (one, *_) = certain_breaks(fit)
+    behind_s = next(point.measured for point in fit.points if point.x == one.first_after)
+    for share, marked in ((0.2, True), (-0.2, True), (0.05, False), (-0.05, False)):
+        step = one.jump_s.model_copy(
+            update={"value": 3 * share * behind_s, "low": min(share, 5 * share) * behind_s}
+        )
+        step = step.model_copy(update={"high": max(share, 5 * share) * behind_s})
+        changed = one.model_copy(update={"jump_s": step})
+        assert bool(certain_breaks(fit.model_copy(update={"breakpoints": [changed]}))) == marked

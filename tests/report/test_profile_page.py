@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from scope.engine import monitor
+from scope.report.figure import Figure
 from scope.report.profile import contents as profile_contents
 from scope.report.profile import page as profile_page
 from scope.report.profile import text as profile_text
@@ -91,3 +92,17 @@ def test_it_is_readable_without_block_characters(folder: Path) -> None:
         screen.print(part)
     assert "█" not in out.getvalue()
     assert "####" in out.getvalue()
+
+
+def test_one_colour_has_one_meaning(folder: Path) -> None:
+    contents = profile_contents.read(folder)
+    figures = [one for section in profile_page._sections(contents) for one in section.figures]
+    drawn = [trace for one in figures if isinstance(one, Figure) for trace in one.traces if "name" in trace]
+    meanings: dict[int, set[str]] = {}
+    for trace in drawn:
+        meanings.setdefault(trace["meta"]["slot"], set()).add(
+            trace["name"].removesuffix(" in GB/s").replace("sent", "send")
+        )
+    assert len(meanings) > 5
+    assert all(len(names) == 1 for names in meanings.values()), meanings
+    assert max(meanings) <= 10, "the style has no further colours"

@@ -138,3 +138,16 @@ def test_bad_input_is_one_line(words: list[str], said: str, capsys: pytest.Captu
 def test_an_ordinary_run_is_no_tuning(golden_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert dispatch("tune", ["linpack", "--resume", str(golden_run)]) == 2
     assert "tune.json: does not exist" in capsys.readouterr().err
+
+
+def test_text_and_page_lead_with_the_chosen_settings(tuned: Path) -> None:
+    label = json.loads((tuned / "tune.json").read_text())["conclusion"]["chosen"]
+    text = (tuned / "tuning.txt").read_text()
+    assert text.index(f"Chosen: NB {label['block']}") < text.index("the best predictions")
+    page = (tuned / "report.html").read_text()
+    places = [
+        page.index(f"Chosen: NB {label['block']}"),
+        page.index('id="tuning-predicted"'),
+        page.index('class="tiles"'),
+    ]
+    assert places == sorted(places)

@@ -78,6 +78,7 @@ class Sampling {
     outcome_.disturbances = Disturbances::so_far().since(before);
     settle_warmup();
     outcome_.work = benchmark_.work();
+    outcome_.settings = benchmark_.settings();
     return std::move(outcome_);
   }
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from scope.findings.finding import Evidence
 from scope.findings.run.context import Context
 from scope.findings.settings import setting
-from scope.models.ladder.ladder import Ladder, Rung, layer_below
+from scope.models.ladder.ladder import layer_below
+from scope.models.ladder.rung import Ladder, Rung
 
 
 class Loss(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scope.campaign.analysis import Analysis
 from scope.campaign.folder import Head
 from scope.findings.finding import Finding
-from scope.report.campaign.sections import lead, sections, verdicts
+from scope.report.campaign.sections import answers, lead, sections, verdicts
 from scope.report.frame import environment
 from scope.report.run.introduction import moment
 
@@ -22,7 +22,7 @@ def render(head: Head, analysis: Analysis, findings: Sequence[Finding]) -> str:
             command=" ".join(head.study.program or head.study.command),
             moment=moment(head.started_unix_s),
             lead=lead(head, analysis),
-            verdicts=verdicts(analysis),
+            verdicts=[*answers(analysis), *verdicts(analysis)],
             sections=sections(head, analysis),
             findings=findings,
             absent=analysis.absent,

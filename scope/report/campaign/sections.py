@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from scope.campaign.allocation import Comparison
 from scope.campaign.analysis import Analysis
 from scope.campaign.clusters import Clusters
 from scope.campaign.configurations import Configuration, Spread
+from scope.campaign.effects import Effect
 from scope.campaign.endurance import Endurance
 from scope.campaign.features import NAMES
 from scope.campaign.folder import Head
@@ -17,7 +19,7 @@ from scope.campaign.scaling import Law, Term
 from scope.campaign.study import Point, Value
 from scope.campaign.trend import Trend
 from scope.report.campaign.charts import Chart, charts
-from scope.report.figure import Table
+from scope.report.figure import Mark, Table
 from scope.statistics.estimate import Estimate
 
 UNITS = {"communications": "", "compute_imbalance": ""}
@@ -45,6 +47,9 @@ class Bar:
     shown: str
     compute: float
     mpi: float
+    low: float
+    """Where the interval of the whole time begins."""
+    high: float
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,9 @@ class Section:
     caption: str
     table: Table
     bars: list[Bar] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    """Ratios on one logarithmic axis with 1 at `unity` percent."""
+    unity: float = 0.0
     charts: list[Chart] = field(default_factory=list)
 
 
@@ -65,12 +73,13 @@ def sections(head: Head, analysis: Analysis) -> list[Section]:
     made: list[Section | None] = [
         _endurance(analysis.endurance) if analysis.endurance else None,
         _comparisons(analysis.comparisons) if analysis.comparisons else None,
+        _effects(analysis.effects) if analysis.effects else None,
         _runs(analysis.configurations, varying),
-        _overheads(analysis, varying),
         _speedups(analysis, head),
         _laws(analysis, head),
-        *(_groups(analysis.clusters) if analysis.clusters else []),
+        _overheads(analysis, varying),
         _disturbances(analysis, varying),
+        *(_groups(analysis.clusters) if analysis.clusters else []),
     ]
     return [section for section in made if section is not None and section.table.rows]
 
@@ -85,6 +94,107 @@ def lead(head: Head, analysis: Analysis) -> str:
     text += f", {bad} of them without a valid result" if bad else ", all with valid results"
     text += "" if head.status == "finished" else "; not finished yet"
     return f"{text}."
+
+
+def _effects(found: Sequence[Effect]) -> Section:
+    rows = [
+        [
+            _head(each.factor),
+            f"{_value(each.factor, each.value)} instead of {_value(each.factor, each.first)}",
+            _change(each),
+            str(each.pairs),
+            OVERSUBSCRIBED if each.oversubscribed else "",
+        ]
+        for each in found
+    ]
+    remarks = any(row[-1] for row in rows)
+    columns = ["factor", "value", "time [95 %]", "pairs of points", "remark"]
+    marks, unity = _ratios(found)
+    return Section(
+        "effects",
+        "Effect of each factor",
+        "Time with a value over time with the first value of its factor, all other factors equal: the geometric"
+        " mean over the pairs of points. Intervals by bootstrap over the runs, from four runs of each point on.",
+        Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
+        marks=marks,
+        unity=unity,
+    )
+
+
+def _ratios(found: Sequence[Effect]) -> tuple[list[Mark], float]:
+    """Return the ratios on one logarithmic axis in percent, and the place of 1 on it."""
+    ends = [math.log(bound) for each in found for bound in _bounds(each.ratio)]
+    low, high = min(0.0, *ends), max(0.0, *ends)
+    span = (high - low) or 1.0
+
+    def place(ratio: float) -> float:
+        return round(2 + 96 * (math.log(ratio) - low) / span, 2)
+
+    marks = [
+        Mark(
+            f"{_head(each.factor)} {_value(each.factor, each.value)} instead of {_value(each.factor, each.first)}",
+            _change(each),
+            place(_bounds(each.ratio)[0]),
+            place(each.ratio.value),
+            place(_bounds(each.ratio)[2]),
+        )
+        for each in found
+    ]
+    return marks, place(1.0)
+
+
+def _bounds(found: Estimate) -> tuple[float, float, float]:
+    """Return low bound, value and high bound; an unknown bound is the value."""
+    low, high = found.low, found.high
+    return found.value if low is None else low, found.value, found.value if high is None else high
+
+
+def _ratio(found: Estimate) -> str:
+    return units.interval(found.value, found.low, found.high, "")
+
+
+def _change(each: Effect) -> str:
+    """Return an effect in words: `1.86 times as fast [1.5, 1.9]`."""
+    ratio = each.ratio
+    if ratio.low is not None and not each.certain:
+        return f"no significant change, {_part(_minus_one(ratio))}"
+    if ratio.value <= 1:
+        turned = Estimate(
+            value=1 / ratio.value,
+            low=1 / ratio.high if ratio.high is not None else None,
+            high=1 / ratio.low if ratio.low is not None else None,
+        )
+        return f"{_ratio(turned)} times as fast"
+    return f"{_ratio(ratio)} times as long"
+
+
+def _minus_one(ratio: Estimate) -> Estimate:
+    assert ratio.low is not None
+    assert ratio.high is not None
+    return Estimate(value=ratio.value - 1, low=ratio.low - 1, high=ratio.high - 1)
+
+
+def answers(analysis: Analysis) -> list[str]:
+    """Return what a study was made for, in sentences: the fastest point, and the speed-up."""
+    found = []
+    if best := analysis.fastest:
+        varying = _varying([each.point for each in analysis.configurations])
+        words = ", ".join(
+            f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
+        )
+        rivals = f"; {best.rivals} more cannot be told from it" if best.rivals else ""
+        found.append(f"Fastest point: {words}, {_time(best.time_s)}{rivals}.")
+    found += [
+        f"Speed-up: {_ranks(each.value)} instead of {_ranks(each.first)}, {_change(each)}"
+        f"{', oversubscribed' if each.oversubscribed else ''}."
+        for each in analysis.effects
+        if each.factor == "ranks"
+    ]
+    return found
+
+
+def _ranks(count: Value) -> str:
+    return f"{count} rank{'' if count == 1 else 's'}"
 
 
 def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
@@ -134,7 +244,8 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
 
 def _bars(found: Sequence[Configuration], varying: Sequence[str]) -> list[Bar]:
     known = [each for each in found if "compute_s" in each.features]
-    longest = max((each.features["wall_s"].median for each in known), default=0.0)
+    walls = [each.features["wall_s"] for each in known]
+    longest = max((wall.median if wall.high is None else wall.high for wall in walls), default=0.0)
     if not longest:
         return []
     return [
@@ -145,8 +256,10 @@ def _bars(found: Sequence[Configuration], varying: Sequence[str]) -> list[Bar]:
             f"{units.quantity(compute, 's')} + {units.quantity(mpi, 's')}",
             100 * compute / longest,
             100 * mpi / longest,
+            100 * (wall.median if wall.low is None else wall.low) / longest,
+            100 * (wall.median if wall.high is None else wall.high) / longest,
         )
-        for each in known
+        for each, wall in zip(known, walls, strict=True)
         for compute, mpi in [(each.features["compute_s"].median, each.features["mpi_s"].median)]
     ]
 

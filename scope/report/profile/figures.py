@@ -9,7 +9,7 @@ import numpy as np
 
 from scope import units
 from scope.profiles.records import Calls, FileLayer, Merged, Process
-from scope.profiles.routines import KINDS
+from scope.profiles.routines import Kind, kind
 from scope.profiles.traffic import matrix
 from scope.report.figure import Figure, Plot, Table, number
 from scope.report.run.figures.heat import cells
@@ -19,7 +19,13 @@ from scope.report.wording import count
 MOST_RANKS = 48
 """Rows of figures by process; of more, some between and those that stand out."""
 MOST_ROUTINES = 16
-_SLOTS: dict[str, int] = {"computation": 0} | {name: slot for slot, name in enumerate(KINDS, 1)}
+_KINDS: tuple[Kind, ...] = ("send", "receive", "send and receive", "wait", "collective")
+"""Kinds of routines with a colour of their own, from slot 1 on; all others share one."""
+_OTHER = "other"
+_SLOTS: dict[str, int] = {"computation": 0} | {name: slot for slot, name in enumerate(_KINDS, 1)} | {_OTHER: 8}
+"""The colour of each kind of time, the same in all figures."""
+_IN_MPI, _ON_PROCESSOR, _IN_KERNEL, _MEMORY = 6, 7, 9, 10
+"""The colours of what is no kind of time."""
 LAYERS: dict[FileLayer, str] = {
     "posix": "POSIX",
     "stream": "C stream",
@@ -30,6 +36,7 @@ _SIDE, _LOWEST, _HIGHEST = 26, 300, 720
 _WRITTEN = 12
 """Up to this number of processes the cells of a matrix contain figures."""
 _MEASURED = ["measured"]
+_WAITS = "waits for "
 
 
 def by_process(merged: Merged) -> Figure:
@@ -37,8 +44,8 @@ def by_process(merged: Merged) -> Figure:
     chosen = outstanding(merged)
     labels = [f"rank {one.rank}" for one in chosen]
     parts = {"computation": [one.compute_s for one in chosen]}
-    for name in KINDS:
-        seconds = [one.kinds_s.get(name, 0.0) for one in chosen]
+    for name in (*_KINDS, _OTHER):
+        seconds = [sum(spent for kind, spent in one.kinds_s.items() if _part(kind) == name) for one in chosen]
         if any(seconds):
             parts[name] = seconds
     left_out = len(merged.processes) - len(chosen)
@@ -48,7 +55,7 @@ def by_process(merged: Merged) -> Figure:
         caption="Between MPI_Init and MPI_Finalize. Time outside MPI is computation, files and everything else."
         + (" Concurrent calls of several threads are added up." if _threaded(merged) else "")
         + (f" {left_out} processes between those shown are left out." if left_out else ""),
-        traces=[bars(name, _SLOTS[name] % 9, labels, seconds) for name, seconds in parts.items()],
+        traces=[bars(name, _SLOTS[name], labels, seconds) for name, seconds in parts.items()],
         layout=layout(len(chosen), {"title": {"text": "time in s"}}, share=False),
         table=Table(
             ["rank", "host", "wall", *parts, "user", "system", "off the processor"],
@@ -81,7 +88,16 @@ def by_routine(merged: Merged) -> Figure:
         title="Time in each routine, all processes together",
         caption="For nonblocking messages this is only the time of the call; their completion is under the waits."
         + (f" The table has {len(ordered) - len(shown)} more." if len(ordered) > len(shown) else ""),
-        traces=[bars("time", 1, names, [_time(calls) for _, calls in shown])],
+        traces=[
+            bars(
+                part,
+                _SLOTS[part],
+                names,
+                [_time(calls) if _part(kind(name)) == part else 0.0 for name, calls in shown],
+            )
+            for part in (*_KINDS, _OTHER)
+            if any(_part(kind(name)) == part for name in names)
+        ],
         layout=layout(len(names), {"title": {"text": "time in s"}}, share=False),
         table=Table(
             ["routine", "time", "of the time in MPI", "calls", "a call", "bytes"],
@@ -102,29 +118,31 @@ def by_routine(merged: Merged) -> Figure:
 
 
 def by_size(merged: Merged) -> Figure:
-    """Return the time in routines that carry data by message size, a colour for each routine."""
+    """Return the time in routines that carry data by message size, a colour for each kind of routine."""
     carrying = [one for one in merged.calls if one.size_class > 0 and one.time_s > 0]
     waits: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for one in carrying:
         waits[one.routine][one.size_class] += one.time_s
     for wait in merged.waits:
         if wait.size_class > 0:
-            waits[f"waits for {wait.operation}"][wait.size_class] += wait.time_s
+            waits[f"{_WAITS}{wait.operation}"][wait.size_class] += wait.time_s
     ordered = sorted(waits.items(), key=lambda pair: -sum(pair[1].values()))
     classes = sorted({size for _, sizes in ordered for size in sizes})
     labels = [size_range(size) for size in classes]
-    drawn = ordered[:7]
-    rest = {size: sum(sizes.get(size, 0.0) for _, sizes in ordered[7:]) for size in classes}
+    sums: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    for name, sizes in ordered:
+        for size, seconds in sizes.items():
+            sums["wait" if name.startswith(_WAITS) else _part(kind(name))][size] += seconds
     traces = [
-        bars(name, slot, labels, [sizes.get(size, 0.0) for size in classes])
-        for slot, (name, sizes) in enumerate(drawn)
+        bars(part, _SLOTS[part], labels, [sums[part].get(size, 0.0) for size in classes])
+        for part in (*_KINDS, _OTHER)
+        if part in sums
     ]
-    if len(ordered) > len(drawn):
-        traces.append(bars("others", 8, labels, [rest[size] for size in classes]))
     return Figure(
         key="by-size",
         title="Time by message size, all processes together",
-        caption="The size is that of the message, or of this process's contribution to a collective.",
+        caption="The size is that of the message, or of this process's contribution to a collective."
+        " The table has each routine.",
         traces=traces,
         layout=layout(len(classes), {"title": {"text": "time in s"}}, share=False),
         table=Table(
@@ -194,11 +212,14 @@ def course(merged: Merged) -> Iterator[Figure]:
         "on the processor": found.processor_share,
         "in the kernel": found.system_share,
     }
+    slots = (_IN_MPI, _ON_PROCESSOR, _IN_KERNEL)
     yield Figure(
         key="course-shares",
         title="The course of the program",
         caption="Shares of the time of all processes, in steps of " + _s(found.step_s) + ".",
-        traces=[_line(name, slot, moments, values) for slot, (name, values) in enumerate(shares.items())],
+        traces=[
+            _line(name, slot, moments, values) for slot, (name, values) in zip(slots, shares.items(), strict=True)
+        ],
         layout={"xaxis": axis, "yaxis": {"title": {"text": "share of the time"}, "tickformat": ".0%"}},
         table=_course_table(moments, {name: [units.share(v) for v in values] for name, values in shares.items()}),
         origins=_MEASURED,
@@ -208,8 +229,10 @@ def course(merged: Merged) -> Iterator[Figure]:
         title="Memory and messages over time",
         caption="Resident memory of all processes together, and bytes sent point to point in each second.",
         traces=[
-            _line("resident memory in GiB", 0, moments, [value / 2**30 for value in found.resident_bytes]),
-            _line("sent in GB/s", 1, moments, [value / found.step_s / 1e9 for value in found.sent_bytes]),
+            _line("resident memory in GiB", _MEMORY, moments, [value / 2**30 for value in found.resident_bytes]),
+            _line(
+                "sent in GB/s", _SLOTS["send"], moments, [value / found.step_s / 1e9 for value in found.sent_bytes]
+            ),
         ],
         layout={"xaxis": axis, "yaxis": {"title": {"text": "GiB, GB/s"}, "rangemode": "tozero"}},
         table=_course_table(
@@ -366,6 +389,11 @@ def _usage(one: Process) -> list[str]:
     if one.usage is None:
         return ["–"] * 3
     return [units.quantity(value, "s") for value in (one.usage.user_s, one.usage.system_s, one.off_processor_s)]
+
+
+def _part(kind: Kind) -> str:
+    """Return the kind as figures colour it."""
+    return kind if kind in _KINDS else _OTHER
 
 
 def _time(calls: Sequence[Calls]) -> float:

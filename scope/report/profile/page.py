@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scope import units
 from scope.profiles.machine_comparison import MachineComparison
-from scope.profiles.records import Calls, Merged
+from scope.profiles.records import Calls, Merged, TraceWindow
 from scope.report.figure import Comparison, Figure, Table, number
 from scope.report.frame import as_json, environment, plot
 from scope.report.profile import contents as profile_contents
@@ -127,7 +127,20 @@ def sentences(contents: ProfileContents) -> list[str]:
             f"Each process used {units.quantity(processor_s, 's')} of CPU time"
             f" ({units.quantity(abs(off_s), 's')} {'less' if off_s >= 0 else 'more'} than the wall clock)."
         )
+    if merged.window is not None:
+        words.append(_traced(merged.window, merged.events))
     return words
+
+
+def _traced(found: TraceWindow, events: int) -> str:
+    """Return which window a trace holds."""
+    start, kept, asked = (units.quantity(value, "s") for value in (found.start_s, found.kept_s, found.asked_s))
+    if not found.full:
+        return f"The trace holds all {events} calls of {kept} from {start} after MPI_Init on."
+    return (
+        f"The trace holds {kept} of the {asked} asked for: {count(found.full, 'process', 'processes')} made"
+        f" more calls than there is room for, and {found.lost_calls} calls are left out."
+    )
 
 
 def alerts(contents: ProfileContents) -> list[str]:

@@ -12,7 +12,7 @@ from scope.report import validity, wording
 from scope.report.figure import Comparison, Figure, Table, origins
 from scope.report.frame import as_json, environment, plot
 from scope.report.order import level, level_rank
-from scope.report.run import applications, introduction, ladders, overview
+from scope.report.run import applications, introduction, ladders, overview, tuning
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.report.run.figures import (
@@ -38,7 +38,7 @@ from scope.report.run.figures.residuals import subject
 from scope.report.run.introduction import library, machine_name, moment
 from scope.report.run.parameters import Outcome, outcomes
 from scope.report.run.provenance import Facts, provenance
-from scope.report.run.rows import COLUMNS, Row, packed, rows
+from scope.report.run.rows import COLUMNS, Row, by_case, packed, rows
 from scope.rundirectory import Skipped, write_text
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
@@ -130,9 +130,11 @@ def render(run: Path, samples: Samples | None = None) -> str:
     shown = filled(list(distributions.figures(contents, samples)))
     strip = filled(list(course.figures(contents, samples)))
     models = _modelled(contents)
+    tuned = tuning.chosen(contents.directory, contents.models)
+    trials = [tuned.figure] if tuned and tuned.figure else []
     drawn = [figure for one in levels for section in one.sections for figure in section.figures]
     summits = [*first, *scaling, *all_collectives, *roof]
-    listed = [*summits, *drawn, *strip, *shown, *(figure for one in models for figure in one.residuals)]
+    listed = [*trials, *summits, *drawn, *strip, *shown, *(figure for one in models for figure in one.residuals)]
     plots = [figure for figure in listed if isinstance(figure, Figure)]
     frame = environment()
     frame.globals.update(
@@ -144,6 +146,7 @@ def render(run: Path, samples: Samples | None = None) -> str:
     return frame.get_template("report.html").render(
         **_head(contents, samples),
         first=first,
+        tuned=tuned,
         speedups=filled([*compared, *curved]),
         more_speedups=filled([one for one in scaling if one not in curved]),
         collectives=all_collectives,
@@ -190,8 +193,8 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "rejected": outcomes(rejected),
         "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in contents.models.not_fitted],
         "columns": COLUMNS,
-        "rows": len(contents.summaries),
-        "packed": as_json(packed(rows(contents.summaries, contents.catalog))),
+        "rows": len({one.key for one in contents.headline}),
+        "packed": as_json(packed(by_case(contents.summaries, contents.catalog))),
         "facts": facts,
         "skipped": _left_out(contents.run.skipped),
         "failures": _cases(contents, [one for one in contents.headline if not one.valid]),

@@ -1,14 +1,8 @@
-"""Tables of predictions for the terminal, and their rows for the page."""
+"""Rows of tables of predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, product
-from string import ascii_lowercase
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Mapping
 
 from scope import units
 from scope.catalog.benchmark import Value
@@ -16,37 +10,8 @@ from scope.models.prediction.points import PredictedPoint
 from scope.models.prediction.prediction import Prediction
 from scope.statistics.estimate import Estimate
 
-PREDICTED = ["size", "ranks", "compute", "communicate", "total", "speed-up", "efficiency", "beyond"]
+PREDICTED = ["ranks", "compute", "communicate", "total", "speed-up", "efficiency", "", "beyond"]
 VALIDATED = ["size", "ranks", "predicted", "measured", "error", "compute", "communicate", "remarks"]
-
-
-def predicted(validation: Prediction, points: Sequence[PredictedPoint]) -> RenderableType:
-    """Return the table of predictions with the sources of their parameters."""
-    notes = list(dict.fromkeys(note for point in points for note in point.beyond))
-    letters = dict(zip(notes, _letters(), strict=False))
-    return Group(
-        Text(f"{kind(validation)}: predicted ({validation.origin})"),
-        _table(
-            PREDICTED,
-            [
-                [*predicted_row(point), " ".join(sorted(letters[note] for note in point.beyond))]
-                for point in points
-            ],
-        ),
-        *(Text(f"{letter}  beyond the measurements: {note}") for note, letter in letters.items()),
-        Text("parameters from " + "; ".join(validation.parameters_from)),
-        Text(f"formulas: {validation.source}"),
-        Text(""),
-    )
-
-
-def validated(validation: Prediction) -> RenderableType:
-    """Return the table of predicted and measured times with the median error."""
-    return Group(
-        Text("predicted and measured"),
-        _table(VALIDATED, [validated_row(point) for point in validation.points]),
-        Text(summary(validation)),
-    )
 
 
 def kind(prediction: Prediction) -> str:
@@ -66,14 +31,9 @@ def summary(prediction: Prediction) -> str:
     return f"median error {units.share(prediction.median_error)}, largest {units.share(worst)}, over {points}"
 
 
-def _letters() -> Iterator[str]:
-    return map("".join, chain(product(ascii_lowercase), product(ascii_lowercase, repeat=2)))
-
-
 def predicted_row(point: PredictedPoint) -> list[str]:
     """Return the cells of one prediction, without its remarks."""
     return [
-        f"{point.size}",
         f"{point.ranks}",
         _time(point.compute_s),
         _time(point.communicate_s),
@@ -111,13 +71,3 @@ def _both(one: Estimate, other: float | None) -> str:
 
 def _time(time_s: Estimate) -> str:
     return units.interval(time_s.value, time_s.low, time_s.high, "s")
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in columns:
-        words = name in ("beyond", "remarks")
-        table.add_column(name, justify="left" if words else "right", no_wrap=not words)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table

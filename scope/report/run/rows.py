@@ -8,6 +8,7 @@ from typing import Any
 
 from scope import units
 from scope.catalog.catalog import Catalog
+from scope.plan.case import Key
 from scope.report.figure import number, shown
 from scope.report.order import case_key
 from scope.report.wording import definition, is_share
@@ -19,9 +20,8 @@ COLUMNS = [
     ("median [95 % interval]", True),
     ("definition", False),
     ("5 to 95 %", True),
-    ("variation", True),
-    ("samples", True),
-    ("launches", True),
+    ("CV", True),
+    ("n / launches", True),
     ("remarks", False),
 ]
 """Name of each column, and whether it holds numbers."""
@@ -52,6 +52,36 @@ def rows(summaries: Iterable[Summary], catalog: Catalog) -> list[Row]:
     ]
 
 
+def by_case(summaries: Iterable[Summary], catalog: Catalog) -> list[Row]:
+    """Return a row for each case with its metrics under their headline definitions, then the other definitions.
+
+    A row is sorted by its first metric, the time where there is one.
+    """
+    every = list(summaries)
+    cases: dict[Key, list[Summary]] = {}
+    for one in every:
+        if one.primary:
+            cases.setdefault(one.key, []).append(one)
+    joined = [_joined(sorted(alike, key=lambda one: one.unit != "s"), catalog) for alike in _ordered(cases)]
+    return joined + rows([one for one in every if not one.primary], catalog)
+
+
+def _ordered(cases: dict[Key, list[Summary]]) -> list[list[Summary]]:
+    return sorted(cases.values(), key=lambda alike: case_key(alike[0]))
+
+
+def _joined(alike: Sequence[Summary], catalog: Catalog) -> Row:
+    """Return several figures of one case as one row, a line of its cells for each; equal lines stand once."""
+    first, cells = alike[0], [_cells(one, catalog) for one in alike]
+    together = []
+    for column in zip(*cells, strict=True):
+        texts = [text for text, _ in column]
+        together.append((texts[0] if len(set(texts)) == 1 else "\n".join(texts), column[0][1]))
+    together[-1] = _text("; ".join(dict.fromkeys(filter(None, map(remarks, alike)))))
+    reason = next((one.reason for one in alike if not one.valid), "")
+    return Row(together, all(one.valid for one in alike), first.label, first.request, reason)
+
+
 def packed(listed: Sequence[Row], columns: Sequence[tuple[str, bool]] = COLUMNS) -> dict[str, Any]:
     """Return the rows as the page's script reads them: each text once, rows as indices of texts.
 
@@ -68,17 +98,16 @@ def packed(listed: Sequence[Row], columns: Sequence[tuple[str, bool]] = COLUMNS)
 
 
 def _cells(one: Summary, catalog: Catalog) -> list[Cell]:
-    spread = f"{_quantity(one, one.p05)} to {_quantity(one, one.p95)}"
+    spread = _range(one)
     variation = units.share(one.coefficient_of_variation)
     return [
         _text(one.label),
         _text(catalog.metric_label(one.metric, one.benchmark)),
         (shown(one) if one.valid else "no result", _number(one.median)),
-        _text(definition(one.definition) + (" ·" if one.primary else "")),
-        (spread if one.p05 is not None else "–", _number(one.p05)),
+        _text(definition(one.definition)),
+        (spread, _number(one.p05)),
         (variation, _number(one.coefficient_of_variation)),
-        (f"{one.n}", float(one.n)),
-        (f"{one.launches}", float(one.launches)),
+        (f"{one.n} / {one.launches}", float(one.n)),
         _text(remarks(one)),
     ]
 
@@ -88,14 +117,20 @@ def remarks(one: Summary) -> str:
     words = [] if one.valid else [one.reason]
     words += [one.origin] if one.origin != "measured" else []
     words += ["autocorrelated"] if one.autocorrelated else []
-    words += ["mixes states of the machine"] if one.state_mixture else []
+    words += ["mixes states"] if one.state_mixture else []
     words += ["median between two modes"] if one.between_modes else []
     words += [f"{units.share(one.invalid_share)} late"] if one.invalid_share else []
     return "; ".join(words)
 
 
-def _quantity(one: Summary, value: float | None) -> str:
-    return units.share(value) if is_share(one.metric) else units.quantity(value, one.unit)
+def _range(one: Summary) -> str:
+    """Return the middle 90 % of the samples: `1.97 to 2.70 GB/s`."""
+    if one.p05 is None or one.p95 is None:
+        return "–"
+    if is_share(one.metric):
+        return f"{units.share(one.p05)} to {units.share(one.p95)}"
+    factor, name = units.scale(one.unit, max(abs(one.p05), abs(one.p95)))
+    return f"{units.digits(one.p05 / factor)} to {units.digits(one.p95 / factor)} {name}".rstrip()
 
 
 def _text(text: str) -> Cell:

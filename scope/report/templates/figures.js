@@ -76,7 +76,7 @@ const drawing = (() => {
     });
   }
 
-  const classes = (role, slot) => `${role} s${(slot ?? 0) % 9}`;
+  const classes = (role, slot) => `${role} s${(slot ?? 0) % 11}`;
   const all = (list) => list.flatMap((each) => (Array.isArray(each) ? all(each) : [each]));
 
   // Draws a figure into an element; returns what its pointer may ask about.
@@ -362,8 +362,10 @@ const drawing = (() => {
   }
 
   // The names of the series that are drawn.
+  // Only what is drawn has an entry: a bar of no length and a line without points have none.
   function legend(data) {
-    const named = data.filter(({ showlegend, meta }) => showlegend !== false && ["points", "moments", "bar", "limit", "ecdf"].includes(meta.role));
+    const isDrawn = (trace) => (trace.type === "bar" ? trace.x.some((length) => length > 0) : (trace.y ?? []).some((value) => value !== null));
+    const named = data.filter((trace) => trace.showlegend !== false && ["points", "moments", "bar", "limit", "ecdf"].includes(trace.meta.role) && isDrawn(trace));
     return named.length < 2 ? [] : named.map((trace) => ({ trace, glyph: { limit: "╌╌", bar: "■", ecdf: "━" }[trace.meta.role] ?? GLYPHS[(trace.meta.slot ?? 0) % 8] }));
   }
 

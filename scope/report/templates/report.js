@@ -27,7 +27,7 @@
       const entry = document.createElement("button");
       const mark = document.createElement("span");
       mark.textContent = glyph;
-      mark.className = `${trace.meta.role === "limit" ? "limit" : ""} s${(trace.meta.slot ?? 0) % 9}`;
+      mark.className = `${trace.meta.role === "limit" ? "limit" : ""} s${(trace.meta.slot ?? 0) % 11}`;
       entry.type = "button";
       entry.append(mark, ` ${trace.name}`);
       entry.classList.toggle("hidden", off.has(series(trace)));

@@ -9,7 +9,7 @@ from scope import units
 from scope.machine.machine import Machine, Processor
 from scope.models.computation.linpack_rates import BENCHMARK, PRODUCT, LinpackRates, used_cores
 from scope.models.ladder.paths import link_between
-from scope.report.terminal.tuning import half
+from scope.report.run.tuning import half
 
 UNKNOWN = "unknown"
 COLUMN = 34

@@ -1,4 +1,4 @@
-"""A tuning of LINPACK as text: predictions, measurements, and which candidates went on and why."""
+"""A tuning of LINPACK as text: the chosen settings, then predictions and measurements round by round."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ from rich.text import Text
 
 from scope import units
 from scope.models.computation.linpack_rates import LinpackRates
+from scope.report.run.tuning import STAGES, figures, signed
 from scope.report.wording import count
 from scope.statistics.estimate import Estimate
 from scope.tune.candidates import untuned
 from scope.tune.record import Round, Try, Tuning
 
-STAGES = {
-    "screen": "the best predictions",
-    "refine": "larger matrices",
-    "decide": "the full matrix",
-    "sizes": "the chosen settings at other orders",
-}
 LEGEND = (
     "* the benchmark's defaults. error: predicted over measured time, minus 1. slower: than the fastest of the "
     "round, paired by launch. expected: behind the best at the full order, by the prediction corrected by its "
@@ -31,37 +26,17 @@ LEGEND = (
 def page(tuning: Tuning, rates: LinpackRates | None) -> RenderableType:
     """Return the record as text and tables."""
     parts: list[RenderableType] = list(_head(tuning))
+    if tuning.conclusion is not None:
+        chosen = f"Chosen: {tuning.conclusion.chosen.label}, n={tuning.conclusion.n}"
+        parts += [Text(""), Text(chosen, style="bold")]
+        parts += [Text(f"  {words}") for words in tuning.conclusion.words]
+    if rates is not None and tuning.conclusion is not None:
+        parts += [Text(f"  {line}") for line in figures(rates)]
     for round_ in tuning.rounds:
         parts += [Text(""), Text(_caption(round_, tuning)), _table(round_)]
     if tuning.rounds:
         parts += [Text(""), Text(LEGEND, style="dim")]
-    if tuning.conclusion is not None:
-        parts += [Text(""), Text(f"Chosen: {tuning.conclusion.chosen.label}, n={tuning.conclusion.n}")]
-        parts += [Text(f"  {words}") for words in tuning.conclusion.words]
-    if rates is not None and tuning.conclusion is not None:
-        parts += [Text(f"  {line}") for line in figures(rates)]
     return Group(*parts)
-
-
-def figures(rates: LinpackRates) -> Iterator[str]:
-    """Yield R_max, N_max, N_1/2 and the share of the rate of matrix products."""
-    best = rates.rate
-    yield f"R_max {units.interval(best.value, best.low, best.high, 'flop/s')} at N_max = {rates.n_max}"
-    yield f"N_1/2 {half(rates)}"
-    if rates.efficiency is not None and rates.product_rate is not None:
-        share = units.share(rates.efficiency.value, rates.efficiency.low, rates.efficiency.high)
-        product = units.quantity(rates.product_rate.value, "flop/s")
-        yield f"{share} of matrix products (DGEMM) on as many processes, {product}"
-
-
-def half(rates: LinpackRates) -> str:
-    """Return N_1/2 with its interval in words, or why there is none."""
-    found = rates.n_half
-    if found is None:
-        return f"unknown: {rates.n_half_reason}"
-    if found.low is None or found.high is None:
-        return f"= {found.value:.0f}"
-    return f"= {found.value:.0f} [{found.low:.0f}, {found.high:.0f}]"
 
 
 def _head(tuning: Tuning) -> Iterator[Text]:
@@ -98,7 +73,7 @@ def _table(round_: Round) -> Table:
     for each in round_.tries:
         own = " *" if each.candidate == untuned(each.candidate.ranks) else ""
         row = [str(each.n) if sizes else each.candidate.label + own, _rate(each.predicted_flops_per_s)]
-        row += [_measured(each), _signed(each.error), _slower(each.slower), _signed(each.behind)]
+        row += [_measured(each), signed(each.error), _slower(each.slower), signed(each.behind)]
         table.add_row(*map(Text, [*row[: 1 + len(columns)], each.verdict]))
     return table
 
@@ -114,10 +89,6 @@ def _measured(each: Try) -> str:
     if rate.low is None or rate.high is None:
         return _rate(rate.value)
     return f"{_rate(rate.value)} [{_rate(rate.low)}, {_rate(rate.high)}]"
-
-
-def _signed(share: float | None) -> str:
-    return "–" if share is None else f"{share:+.1%}"
 
 
 def _slower(slower: Estimate | None) -> str:

@@ -10,8 +10,8 @@ from scope import units
 from scope.catalog.catalog import Catalog
 from scope.machine.machine import Machine
 from scope.models.fitting.fit import Breakpoint, Fit
-from scope.models.ladder.ladder import Ladder
 from scope.models.ladder.limit_lines import EXCHANGES, Limit
+from scope.models.ladder.rung import Ladder
 from scope.report.figure import (
     LOWEST_SHARE,
     Figure,
@@ -38,6 +38,8 @@ _NOTE_SHARE = 0.22
 """Share of the axis that a note takes."""
 _MOST_LAUNCHES = 0.5
 """Share of the launches that a marked break occurs in."""
+_LEAST_STEP = 0.1
+"""Step of a marked break, at least, relative to the time behind it: smaller ones do not recur in the next run."""
 _MOST_BREAKS = 4
 """More are counted instead of listed."""
 _MOST_RANKS = 4
@@ -90,7 +92,7 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
         fits = _chosen_fits(contents.models.fits, line, variable)
         fit = next((one for one in fits if one.metric == first.metric), None)
         drawn += fits
-        breaks = [one for each in fits for one in each.breakpoints if _is_certain(one)]
+        breaks = [one for each in fits for one in certain_breaks(each)]
         traces += points_and_band(
             line, variable, xs, slot, series_name(line[0], names, catalog, metric), breaks, fit is None
         )
@@ -232,7 +234,7 @@ def _chosen_fits(fits: Sequence[Fit], line: list[Summary], variable: str) -> lis
 
 def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
     """Mark the breakpoints: a strip between the two sizes and a line at the first size after it."""
-    seen = {(one.last_before, one.first_after) for fit in fits for one in fit.breakpoints if _is_certain(one)}
+    seen = {(one.last_before, one.first_after) for fit in fits for one in certain_breaks(fit)}
     shapes: list[Plot] = []
     annotations: list[Plot] = []
     span = max(xs) / place(min(xs), xs)
@@ -250,9 +252,19 @@ def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[
     return shapes, annotations
 
 
-def _is_certain(point: Breakpoint) -> bool:
-    """Return whether a break is worth a mark: the time jumps, in most launches or where the library says so."""
-    return point.is_jump and (bool(point.settings) or point.agreement is None or point.agreement >= _MOST_LAUNCHES)
+def certain_breaks(fit: Fit) -> list[Breakpoint]:
+    """Return the breaks worth a mark.
+
+    The time steps for certain by a tenth of that behind the break, in most launches or where the library says so.
+    """
+    behind_s = {point.x: point.measured for point in fit.points}
+    return [
+        one
+        for one in fit.breakpoints
+        if one.is_jump
+        and min(abs(one.jump_s.low or 0.0), abs(one.jump_s.high or 0.0)) >= _LEAST_STEP * behind_s[one.first_after]
+        and (bool(one.settings) or one.agreement is None or one.agreement >= _MOST_LAUNCHES)
+    ]
 
 
 def _caches(machine: Machine, xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
@@ -356,12 +368,7 @@ def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) ->
         words.append(
             f"Lines show the chosen model ({sentence(models)}); where none was chosen, the points are joined."
         )
-    jumps = {
-        (one.last_before, one.first_after): one.jump_s.value
-        for fit in fits
-        for one in fit.breakpoints
-        if _is_certain(one)
-    }
+    jumps = {(one.last_before, one.first_after): one.jump_s.value for fit in fits for one in certain_breaks(fit)}
     if len(jumps) > _MOST_BREAKS:
         words.append(
             f"The fitted times jump at {len(jumps)} sizes, which are marked and listed under Models; "

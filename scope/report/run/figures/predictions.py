@@ -35,7 +35,7 @@ def _figure(contents: Contents, held: list[Prediction], key: str) -> Figure:
         title="Predicted and measured time",
         caption=f"Cost formulas ({held[0].source}) with the rates of one process and the message times of the "
         f"levels below; no measurement on several processes is used. On the dashed line both agree. {errors}",
-        traces=[_equal(values), *(_trace(one, slot, catalog) for slot, one in enumerate(held))],
+        traces=[equal(values), *(_trace(one, slot, catalog) for slot, one in enumerate(held))],
         layout={"xaxis": log_axis("measured", values, "s"), "yaxis": log_axis("predicted", values, "s")},
         table=Table(["case", *VALIDATED], [[_name(one, catalog), *validated_row(point)] for one, point in points]),
         origins=["measured", *sorted({one.origin for one in held})],
@@ -46,7 +46,8 @@ def _name(one: Prediction, catalog: Catalog) -> str:
     return chosen_words(one.subject, catalog, ("ranks",)) or catalog[one.subject.benchmark].title
 
 
-def _equal(values: list[float]) -> Plot:
+def equal(values: list[float]) -> Plot:
+    """Return the line on which predicted and measured times agree."""
     ends = [number(min(values)), number(max(values))]
     return {
         "type": "scatter",

@@ -33,7 +33,7 @@ def find(facts: Facts) -> list[Finding]:
     most = max(small, key=lambda one: one.transfer_s)
     return [
         Finding(
-            code="small-transfers",
+            code="many-small-transfers",
             severity="advice",
             title=(
                 f"Files are read and written in {number} pieces of {units.quantity(moved / number, 'B')} on"

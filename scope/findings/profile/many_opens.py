@@ -24,7 +24,7 @@ def find(facts: Facts) -> list[Finding]:
     again = most.path != "" and most.opens > MANY
     return [
         Finding(
-            code="metadata-storm",
+            code="many-opens",
             severity="advice",
             title=(
                 f"Opening and closing files takes {units.share(time_s / facts.total_s)} of the time:"

@@ -34,7 +34,7 @@ def find(facts: Facts) -> list[Finding]:
     block = units.quantity(most.block_bytes, "B")
     return [
         Finding(
-            code="unaligned-transfers",
+            code="unaligned-files",
             severity="advice",
             title=(
                 f"{units.share(unaligned / number)} of {number} large reads and writes begin within a block"

@@ -1,0 +1,28 @@
+"""`scope pack`: a run as one file to send."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    run: Annotated[
+        Path, typer.Argument(help="Folder of a run of any kind, for example runs/latest.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: NAME.zip in this folder.")
+    ] = None,
+) -> None:
+    """Pack a run into one file to send: a zip archive with all samples, results and the report.
+
+    show, report, predict and compare read the file as it is; unpack makes a folder of it. The file names hosts,
+    users and commands, as the run does.
+    """
+    from scope.engine import packing
+    from scope.units import quantity
+
+    written = packing.pack(run, output)
+    typer.echo(f"{written}  {quantity(written.stat().st_size, 'B')}")

@@ -1,0 +1,71 @@
+"""Predictions on the terminal: their error, their table, and the measured points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, product
+from string import ascii_lowercase
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from scope.models.prediction.points import PredictedPoint
+from scope.models.prediction.prediction import Prediction
+from scope.report.run.prediction_table import PREDICTED, VALIDATED, kind, predicted_row, summary, validated_row
+from scope.report.terminal.bar import bar
+
+BAR = 24
+"""Columns of the longest bar of a speed-up."""
+
+
+def predicted(validation: Prediction, points: Sequence[PredictedPoint], blocks: bool = True) -> RenderableType:
+    """Return the error of such predictions, then their table with a bar for each speed-up, and their sources.
+
+    `blocks`: the screen can show block characters.
+    """
+    most = max(point.speedup.value for point in points)
+    notes = list(dict.fromkeys(note for point in points for note in point.beyond))
+    letters = dict(zip(notes, _letters(), strict=False))
+    return Group(
+        Text(f"{kind(validation)}, size {points[0].size}: predicted ({validation.origin})", style="bold"),
+        Text(f"such predictions against measurements of this run: {summary(validation)}"),
+        Text(""),
+        _table(
+            PREDICTED,
+            [
+                [
+                    *predicted_row(point),
+                    bar(point.speedup.value / most, BAR, blocks),
+                    " ".join(sorted(letters[note] for note in point.beyond)),
+                ]
+                for point in points
+            ],
+        ),
+        *(Text(f"{letter}  beyond the measurements: {note}") for note, letter in letters.items()),
+        Text("parameters from " + "; ".join(validation.parameters_from)),
+        Text(f"formulas: {validation.source}"),
+        Text(""),
+    )
+
+
+def validated(validation: Prediction) -> RenderableType:
+    """Return the table of predicted and measured times."""
+    return Group(
+        Text("predicted and measured; compute and communicate as predicted / measured"),
+        _table(VALIDATED, [validated_row(point) for point in validation.points]),
+    )
+
+
+def _letters() -> Iterator[str]:
+    return map("".join, chain(product(ascii_lowercase), product(ascii_lowercase, repeat=2)))
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in columns:
+        words = name in ("beyond", "remarks", "")
+        table.add_column(name, justify="left" if words else "right", no_wrap=not words)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
