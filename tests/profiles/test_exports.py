@@ -72,8 +72,8 @@ def test_hatchet_is_a_tree_whose_times_add_up(merged: Merged) -> None:
 
 
 def test_another_format_is_refused_with_those_there_are() -> None:
-    assert exports.names() == ["csv", "extrap", "hatchet"]
-    with pytest.raises(UsageError, match="must be one of csv, extrap, hatchet"):
+    assert exports.names() == ["csv", "extrap", "files", "hatchet"]
+    with pytest.raises(UsageError, match="must be one of csv, extrap, files, hatchet"):
         exports.writer("xml")
 
 
@@ -83,5 +83,5 @@ def test_a_folder_without_profiles_is_refused(tmp_path: Path) -> None:
     synthetic.write(tmp_path, synthetic.processes(1))
     with pytest.raises(UsageError, match="has no trace"):
         exported([tmp_path], "chrome")
-    with pytest.raises(UsageError, match="csv, extrap, hatchet, chrome"):
+    with pytest.raises(UsageError, match="csv, extrap, files, hatchet, chrome"):
         exported([tmp_path], "xml")

@@ -1,4 +1,4 @@
-"""What programs did with files as comma-separated values, a line per file and layer (RFC 4180), times in seconds."""
+"""Files as comma-separated values, a line per file and layer (RFC 4180), times in seconds."""
 
 from __future__ import annotations
 
