@@ -19,8 +19,9 @@ def command(
 ) -> None:
     """Write the profiles of monitored runs in the format of another program.
 
-    csv: one line for each routine, call site and size. files: one for each file and layer. extrap: JSON Lines for
-    Extra-P, of runs on different numbers of processes. hatchet: a literal tree. chrome: the trace of one run, for Perfetto.
+    csv: one line for each routine, call site and size. files: one for each file and layer. extrap: JSON Lines
+    for Extra-P, of runs on different numbers of processes. hatchet: a literal tree. chrome: the trace of one run,
+    for Perfetto.
     """
     from scope.cli.output import written
     from scope.engine.export import exported

@@ -85,7 +85,7 @@ def _bytes(row: np.void) -> int:
 
 def _sizes(each: Iterable[np.ndarray]) -> list[int]:
     """Return the sums of histograms without the empty classes at their end."""
-    total = [int(count) for count in np.sum(list(each), axis=0, dtype=np.int64)]
+    total = [int(count) for count in np.asarray(list(each), np.int64).sum(axis=0)]
     while total and total[-1] == 0:
         total.pop()
     return total
