@@ -9,7 +9,6 @@ from rich.text import Text
 from scope import units
 from scope.report.wording import count
 from scope.tune.storage.record import StorageTuning, Trial
-from scope.units import signed
 
 DONE = {"write": "Writing", "read": "Reading"}
 LEGEND = "error: predicted over measured bandwidth, minus 1. The others rest on trials without a prediction."
@@ -54,7 +53,7 @@ def _row(trial: Trial) -> list[str]:
         trial.candidate.label,
         units.quantity(trial.predicted_bytes_per_s, "B/s") if trial.predicted_bytes_per_s else "–",
         units.interval(measured.value, measured.low, measured.high, "B/s") if measured else "–",
-        signed(trial.error),
+        "–" if trial.error is None else f"{trial.error:+.1%}",
         units.share(share.value, share.low, share.high) if share else "–",
         trial.verdict,
     ]
