@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scope import units
-from scope.profiles.records import Calls, FileLayer, Merged, Process
+from scope.profiles.records import Calls, Merged, Process
 from scope.profiles.routines import Kind, kind
 from scope.profiles.traffic import matrix
 from scope.report.figure import Figure, Plot, Table, number
@@ -26,12 +26,6 @@ _SLOTS: dict[str, int] = {"computation": 0} | {name: slot for slot, name in enum
 """The colour of each kind of time, the same in all figures."""
 _IN_MPI, _ON_PROCESSOR, _IN_KERNEL, _MEMORY = 6, 7, 9, 10
 """The colours of what is no kind of time."""
-LAYERS: dict[FileLayer, str] = {
-    "posix": "POSIX",
-    "stream": "C stream",
-    "mpi-io": "MPI-IO",
-    "inside mpi-io": "POSIX in MPI-IO",
-}
 _SIDE, _LOWEST, _HIGHEST = 26, 300, 720
 _WRITTEN = 12
 """Up to this number of processes the cells of a matrix contain figures."""
@@ -149,36 +143,6 @@ def by_size(merged: Merged) -> Figure:
             ["size", *(name for name, _ in ordered)],
             [
                 [label, *(_s(sizes.get(size, 0.0)) for _, sizes in ordered)]
-                for label, size in zip(labels, classes, strict=True)
-            ],
-        ),
-        origins=_MEASURED,
-    )
-
-
-def by_transfer_size(merged: Merged) -> Figure:
-    """Return the number of reads and writes of files by their size."""
-    kinds: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-    for one in merged.files:
-        for name, sizes in (("reads", one.read_sizes), ("writes", one.write_sizes)):
-            for size, transfers in enumerate(sizes):
-                if transfers:
-                    kinds[f"{name}, {LAYERS[one.layer]}"][size] += transfers
-    classes = sorted({size for sizes in kinds.values() for size in sizes})
-    labels = [size_range(size) for size in classes]
-    return Figure(
-        key="by-transfer-size",
-        title="Reads and writes of files by their size, all processes together",
-        caption="A stream moves its data in larger pieces than the program's; MPI-IO may merge or split them.",
-        traces=[
-            bars(name, slot, labels, [sizes.get(size, 0) for size in classes])
-            for slot, (name, sizes) in enumerate(sorted(kinds.items()), start=1)
-        ],
-        layout=layout(len(classes), {"title": {"text": "reads and writes"}}, share=False),
-        table=Table(
-            ["size", *sorted(kinds)],
-            [
-                [label, *(str(kinds[name].get(size, 0)) for name in sorted(kinds))]
                 for label, size in zip(labels, classes, strict=True)
             ],
         ),

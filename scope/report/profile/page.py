@@ -55,7 +55,7 @@ class Section:
     introduction: str
     figures: list[Figure | Comparison] = field(default_factory=list)
     table: Table | None = None
-    more: Table | None = None
+    more: list[Table] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -212,15 +212,13 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
             table=tables.late(merged, _LINES),
         )
     if merged.files:
-        drawn_sizes = [drawn.by_transfer_size(merged)] if any(one.transfers for one in merged.files) else []
         yield Section(
             "files",
             "Files",
             f"{units.share(merged.files_s / max(merged.total_s, 1e-9))} of the time is in the program's calls on"
             " files. What MPI-IO calls of POSIX is part of its time, and shown once more by itself.",
-            filled(list(drawn_sizes)),
-            tables.files(merged, _LINES),
-            more=tables.file_times(merged, _LINES),
+            table=tables.files(merged, _LINES),
+            more=[tables.file_times(merged, _LINES), tables.transfer_sizes(merged)],
         )
     if matrices := list(drawn.traffic(merged)):
         unreceived = merged.traffic.unreceived
