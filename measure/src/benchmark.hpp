@@ -95,6 +95,10 @@ class Benchmark {
 
   // False where every operation needs fresh buffers, so that it cannot be looped inside one timing.
   virtual bool loops() const { return true; }
+
+  // True where `run` prepares before the timed part, as by writing a file that is then read: ranks come to it at
+  // different times, and would miss an agreed one.
+  virtual bool prepares() const { return false; }
 };
 
 struct Declaration {

@@ -93,7 +93,8 @@ class Sampling {
     if (!common_start) return Synchronization::none;
     if (policy_.synchronization) return *policy_.synchronization;
     // A window starts all ranks at one time but waits by spinning, which needs a processor per rank.
-    return setting_.oversubscribed ? Synchronization::dissemination : Synchronization::window;
+    const bool in_time = !setting_.oversubscribed && !benchmark_.prepares();
+    return in_time ? Synchronization::window : Synchronization::dissemination;
   }
 
   Times repeat(Cadence cadence, std::int64_t operations) {

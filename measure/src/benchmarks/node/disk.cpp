@@ -108,6 +108,7 @@ class Disk final : public Benchmark {
   std::span<std::byte> received() override { return operation_ == "read" ? read_.bytes() : written_.bytes(); }
 
   bool loops() const override { return false; }
+  bool prepares() const override { return true; }
 
  private:
   using Stamp = std::array<std::uint64_t, 2>;

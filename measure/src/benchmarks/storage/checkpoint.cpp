@@ -98,6 +98,7 @@ class Checkpoint final : public Benchmark {
   std::vector<ControlVariable> settings() const override { return settings_; }
   bool repeats() const override { return false; }
   bool loops() const override { return false; }
+  bool prepares() const override { return true; }
 
  private:
   // The checkpoint that is written alone, and that beside the computation.

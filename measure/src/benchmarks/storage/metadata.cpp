@@ -98,6 +98,7 @@ class Metadata final : public Benchmark {
   std::span<std::byte> received() override { return found_.bytes(); }
   bool repeats() const override { return false; }
   bool loops() const override { return false; }
+  bool prepares() const override { return true; }
 
  private:
   static std::string checked(const Parameters& parameters, const Communicator& communicator) {

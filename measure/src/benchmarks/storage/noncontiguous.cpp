@@ -140,6 +140,7 @@ class Noncontiguous final : public Benchmark {
   std::vector<ControlVariable> settings() const override { return settings_; }
   bool repeats() const override { return false; }
   bool loops() const override { return false; }
+  bool prepares() const override { return true; }
 
  private:
   static ProcessGrid checked(const Parameters& parameters, const Communicator& communicator) {

@@ -127,6 +127,7 @@ class Transfers final : public Benchmark {
   std::vector<ControlVariable> settings() const override { return settings_; }
   bool repeats() const override { return false; }
   bool loops() const override { return false; }
+  bool prepares() const override { return true; }
 
  private:
   static constexpr Mode timed_mode = operation == Operation::write  ? Mode::create
