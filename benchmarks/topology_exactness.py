@@ -21,7 +21,7 @@ from typing import Any
 
 from scope.lab import description, emulation, faults
 from scope.lab.description import Lab
-from scope.lab.emulation import Emulation
+from scope.lab.entry import Emulation
 
 SCOPE = Path(sysconfig.get_path("scripts")) / "scope"
 PATIENCE_S = 900.0

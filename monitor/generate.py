@@ -51,7 +51,7 @@ class Template:
     """The code of a wrapper around MPI's own routine.
 
     {comm}, {request}, {window}, {file}, {type}, {message} stand for the argument of that type, {new} for the
-    new handle, {raw:name} for the program's own argument, {first:…} for the first index, {bytes} for the
+    new handle, {text} for a file's name, {raw:name} for the program's own argument, {first:…} for the first index, {bytes} for the
     rule. Any other word that is an argument's name is its value as in C.
     """
 
@@ -125,13 +125,10 @@ KINDS = {
     "start_get": Template(after="call.started_get({window}, target_rank, {bytes}, *{request});"),
     "window": Template(after="call.concerned(members_of_window({window}), 0);"),
     "free_window": Template("const MPI_Win freed = *{window};", "forget_window(freed);\n    call.local();"),
-    "file": Template(after="call.shared(sharers({file}), {bytes});"),
+    "file": Template(after="call.file({file}, {bytes});"),
     "start_file": Template(after="call.started_file({file}, {bytes}, *{request});"),
-    "open_file": Template(after="opened(*{file}, {comm});\n    call.concerned({comm}, 0);"),
-    "close_file": Template(
-        "const MPI_File freed = *{file};",
-        "const u4 shared = sharers(freed);\n    closed(freed);\n    call.shared(shared, 0);",
-    ),
+    "open_file": Template(after="call.opened_file(*{file}, {comm}, {text});"),
+    "close_file": Template("const MPI_File freed = *{file};", "call.closed_file(freed);"),
     "create_communicator": Template(after="created(*{new});\n    call.concerned({comm}, 0);"),
     "create_from_group": Template(after="created(*{new});\n    call.concerned(*{new}, 0);"),
     "free_communicator": Template("const MPI_Comm freed = *{new};", "forget(freed);\n    call.local();"),
@@ -201,7 +198,7 @@ class Routine:
 
 
 LINE = re.compile(r"(\d\.\d) +(\w+) +(\w+) +(?:([\w]+) )?(\w+)\((.*)\)")
-PLACEHOLDER = re.compile(r"\{(?:comm|request|requests|window|file|type|message|new|raw:\w+|program:\w+)\}")
+PLACEHOLDER = re.compile(r"\{(?:comm|request|requests|window|file|type|message|new|text|raw:\w+|program:\w+)\}")
 ARGUMENT = re.compile(r"(.+?[\s*])\s*(\w+)((?:\[\w*\])*)")
 
 
@@ -289,6 +286,10 @@ class Language:
         """Return the program's argument, in its own type."""
         return argument.name
 
+    def text(self, argument: Argument) -> str:
+        """Return the first text of the program's arguments as in C."""
+        return argument.name
+
     def requests(self, argument: Argument) -> str:
         """Return the request handles of a wait."""
         return argument.name if argument.type.endswith("*") or argument.array else f"&{argument.name}"
@@ -316,6 +317,8 @@ class Language:
             text = text.replace(match[0], first)
         if "{requests}" in text and named["request"]:
             text = text.replace("{requests}", self.requests(named["request"]))
+        if words := next((one for one in routine.arguments if "char" in one.type), None):
+            text = text.replace("{text}", self.text(words))
         if status:
             text = text.replace("{raw:status}", self.raw(status)).replace("{program:status}", self.program(status))
         for word, argument in named.items():
@@ -377,6 +380,10 @@ class Fortran(Language):
     def program(self, argument: Argument) -> str:
         """Return the program's argument."""
         return f"{argument.name}_f"
+
+    def text(self, argument: Argument) -> str:
+        """Return the first text of the program's arguments as in C: without the blanks at its end."""
+        return f"text_of({argument.name}_f, length0).c_str()"
 
     def requests(self, argument: Argument) -> str:
         """Return the request handles of a wait."""

@@ -65,8 +65,11 @@ def temporary_folder(purpose: str, cleared: Callable[[Path], bool] | None = None
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
                 yield folder
             finally:
-                signal.pthread_sigmask(signal.SIG_BLOCK, REQUESTS_TO_STOP)
-                _remove(folder, cleared)
+                try:
+                    # A request that came just before is answered inside this call.
+                    signal.pthread_sigmask(signal.SIG_BLOCK, REQUESTS_TO_STOP)
+                finally:
+                    _remove(folder, cleared)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

@@ -9,9 +9,10 @@ import re
 import stat
 import tempfile
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -230,12 +231,26 @@ def write_json(path: Path, value: BaseModel | dict[str, Any] | list[Any]) -> Non
     write_text(path, json.dumps(plain, allow_nan=False, ensure_ascii=False, indent=1) + "\n")
 
 
-def note_checksums(directory: RunDirectory, files: Iterable[Path]) -> None:
-    """Write the checksums of files that are complete beside those of the others."""
-    sums = _checksums(directory.path)
+def note_checksums(folder: Path, files: Iterable[Path]) -> None:
+    """Write the checksums of files of a folder that are complete beside those of the others."""
+    sums = _checksums(folder)
     for file in files:
-        sums[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
-    write_text(directory.checksums, "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())))
+        with file.open("rb") as content:
+            sums[file.name] = hashlib.file_digest(content, "sha256").hexdigest()
+    _write_checksums(folder, sums)
+
+
+def replace_json(path: Path, value: BaseModel) -> None:
+    """Write a JSON file that may have a checksum; it has none for a moment, so that none is ever wrong."""
+    sums = _checksums(path.parent)
+    if sums.pop(path.name, None) is not None:
+        _write_checksums(path.parent, sums)
+    write_json(path, value)
+    note_checksums(path.parent, [path])
+
+
+def _write_checksums(folder: Path, sums: Mapping[str, str]) -> None:
+    write_text(folder / CHECKSUMS, "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())))
 
 
 def _checksums(folder: Path) -> dict[str, str]:
@@ -247,10 +262,11 @@ def _checksums(folder: Path) -> dict[str, str]:
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
-def _refuse_changed(path: Path, content: bytes) -> None:
+def refuse_changed(path: Path, file: BufferedReader | BytesIO) -> None:
     """Raise UsageError where a file of a run is not what was written: a flipped bit would change its figures."""
     written = _checksums(path.parent).get(path.name)
-    if written is None or written == hashlib.sha256(content).hexdigest():
+    if written is None or written == hashlib.file_digest(file, "sha256").hexdigest():
+        file.seek(0)
         return
     way_out = (
         f"`scope analyze {path.parent}` derives it anew"
@@ -271,7 +287,7 @@ def read_text(path: Path) -> str:
     """Read a file of a run; one that is missing, unreadable or changed raises UsageError naming it."""
     try:
         content = read_bytes(path)
-        _refuse_changed(path, content)
+        refuse_changed(path, BytesIO(content))
         return content.decode("utf-8").replace("\r\n", "\n")
     except FileNotFoundError as error:
         folder, like = path.parent, "must be a run directory, such as runs/latest"

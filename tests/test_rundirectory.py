@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from scope.cli import dispatch
+from scope.engine import begun_run
 from scope.errors import ScopeError, UsageError
 from scope.findings.finding import Evidence, Finding
 from scope.models.models import Models
-from scope.rundirectory import RunDirectory, note_checksums, read_json, read_toml, write_json, write_text
+from scope.rundirectory import Run, RunDirectory, note_checksums, read_json, read_toml, write_json, write_text
+from tests import golden_run
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
@@ -110,8 +112,8 @@ def test_a_changed_file_is_refused_by_its_checksum(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
     write_json(run.models, {"format": 2, "fits": [], "ladders": []})
     run.experiment.write_text("seed = 1\n")
-    note_checksums(run, [run.models])
-    note_checksums(run, [run.experiment])
+    note_checksums(tmp_path, [run.models])
+    note_checksums(tmp_path, [run.experiment])
     subprocess.run(["sha256sum", "--check", "--strict", "--quiet", run.checksums.name], cwd=tmp_path, check=True)
     assert read_json(run.models, Models).fits == []
     run.models.write_text(run.models.read_text().replace("2", "1"))
@@ -124,6 +126,16 @@ def test_a_changed_file_is_refused_by_its_checksum(tmp_path: Path) -> None:
         read_toml(run.experiment)
     run.checksums.unlink()
     assert read_toml(run.experiment) == {"seed": 3}, "runs of before there were checksums"
+
+
+def test_a_file_that_changes_has_a_checksum_of_its_last_state(tmp_path: Path) -> None:
+    directory = RunDirectory(golden_run.write(tmp_path / "run"))
+    for status in ("running", "finished"):
+        begun_run.note_status(directory, status)
+        assert read_json(directory.run, Run).status == status
+    directory.run.write_text(directory.run.read_text().replace("finished", "failed  ", 1))
+    with pytest.raises(UsageError, match=r"run\.json: has changed since it was written"):
+        read_json(directory.run, Run)
 
 
 def test_bytes_that_are_no_text_are_kept(tmp_path: Path) -> None:

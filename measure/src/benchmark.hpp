@@ -90,8 +90,15 @@ class Benchmark {
   virtual bool cold() const { return false; }
   virtual std::vector<std::span<const std::byte>> message_buffers() { return {}; }
 
+  // Settings that a library granted to this case on this rank, recorded beside it. Rank 0 speaks for all.
+  virtual std::vector<ControlVariable> settings() const { return {}; }
+
   // False where every operation needs fresh buffers, so that it cannot be looped inside one timing.
   virtual bool loops() const { return true; }
+
+  // True where `run` prepares before the timed part, as by writing a file that is then read: ranks come to it at
+  // different times, and would miss an agreed one.
+  virtual bool prepares() const { return false; }
 };
 
 struct Declaration {

@@ -202,6 +202,8 @@ enum class Pattern {
   memory,         // memory bandwidth
   copy,           // memory copy, the limit of messages inside a host
   pair_matrix,    // messages between every two ranks
+  file_write,     // data written to files
+  file_read,      // data read from files
 };
 
 struct Rung {

@@ -94,6 +94,10 @@ const char* spelling(Pattern pattern) {
       return "copy";
     case Pattern::pair_matrix:
       return "pair_matrix";
+    case Pattern::file_write:
+      return "file_write";
+    case Pattern::file_read:
+      return "file_read";
   }
   return "";
 }

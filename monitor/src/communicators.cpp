@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "files.hpp"
 #include "handles.hpp"
 
 namespace scope {
@@ -28,8 +29,8 @@ MembersOf& windows() {
   static MembersOf& table = *new MembersOf;
   return table;
 }
-std::unordered_map<std::uint64_t, u4>& files() {
-  static auto& table = *new std::unordered_map<std::uint64_t, u4>;
+std::unordered_map<std::uint64_t, File>& files() {
+  static auto& table = *new std::unordered_map<std::uint64_t, File>;
   return table;
 }
 std::unordered_map<u8, u4>& alike() {
@@ -160,17 +161,18 @@ void release(Members& members) {
   if (--members.open_receives == 0 && members.freed) destroy(&members);
 }
 
-void opened(MPI_File file, MPI_Comm comm) {
+const File& opened(MPI_File file, MPI_Comm comm, const char* name) {
   int size = 0;
   next.Comm_size(comm, &size);
-  files()[key_of(file)] = static_cast<u4>(size);
+  return files()[key_of(file)] = {static_cast<u4>(size), file_of_name(name)};
 }
-void closed(MPI_File file) {
-  files().erase(key_of(file));
-}
-u4 sharers(MPI_File file) {
+const File& known_file(MPI_File file) {
+  static const File unknown;
   const auto found = files().find(key_of(file));
-  return found == files().end() ? 0 : found->second;
+  return found == files().end() ? unknown : found->second;
+}
+void forget_file(MPI_File file) {
+  files().erase(key_of(file));
 }
 
 int neighbours(Members& members) {

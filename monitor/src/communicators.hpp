@@ -48,10 +48,13 @@ void forget(MPI_Comm comm);
 void forget_window(MPI_Win window);
 void release(Members& members);
 
-// The number of processes that share a file.
-void opened(MPI_File file, MPI_Comm comm);
-void closed(MPI_File file);
-u4 sharers(MPI_File file);
+struct File {
+  u4 sharers = 0;          // processes
+  FileRow* row = nullptr;  // null where files are not counted
+};
+const File& opened(MPI_File file, MPI_Comm comm, const char* name);
+const File& known_file(MPI_File file);
+void forget_file(MPI_File file);
 
 // The number of neighbours to which a process of a topology sends.
 int neighbours(Members& members);

@@ -7,6 +7,8 @@
 
 #include <dlfcn.h>
 
+#include <string>
+
 #include "entries.hpp"
 
 namespace scope {
@@ -34,6 +36,11 @@ class Noted {
 
 inline MPI_Fint integer_at(const void* address) {
   return *static_cast<const MPI_Fint*>(address);
+}
+
+inline std::string text_of(const void* text, std::size_t length) {
+  const std::string padded(static_cast<const char*>(text), length);
+  return padded.substr(0, padded.find_last_not_of(' ') + 1);
 }
 
 struct FortranTypes {

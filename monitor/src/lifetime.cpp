@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "files.hpp"
 #include "handles.hpp"
 #include "options.hpp"
 #include "python.hpp"
@@ -105,6 +106,7 @@ void begin(u8 begin_tick, MPI_Group group, int rank, int ranks) {
     trace_end = trace_begin + static_cast<u8>(options.trace_s * identity.tick_rate_hz);
     attention_tick = 0;
   }
+  watches_files = options.files > 0;
   recording = counting = true;
 }
 

@@ -31,6 +31,10 @@ bool window(const std::string& text, double& start, double& length) {
          number(text.substr(colon + 1), 0, 1e9, length);
 }
 
+bool rows_of_files(const std::string& text, int& rows) {
+  return integer(text, 0, 0, rows) || integer(text, 16, 8192, rows);
+}
+
 // Empty when the option is valid, else the allowed values.
 std::string take(const std::string& name, const std::string& value, Options& options) {
   if (name == "interval")
@@ -41,7 +45,8 @@ std::string take(const std::string& name, const std::string& value, Options& opt
   if (name == "rows") return integer(value, 16, 8192, options.rows) ? "" : "16 to 8192 are allowed";
   if (name == "trace_rows")
     return integer(value, 1, 65536, options.trace_rows) ? "" : "1 to 65536 are allowed";
-  return "no such option; allowed: interval, trace, depth, rows, trace_rows";
+  if (name == "files") return rows_of_files(value, options.files) ? "" : "0, or 16 to 8192 are allowed";
+  return "no such option; allowed: interval, trace, depth, rows, trace_rows, files";
 }
 
 }  // namespace

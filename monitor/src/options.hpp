@@ -16,6 +16,7 @@ struct Options {
   int depth = 1;             // frames of a call site; 0: none
   int rows = 8192;           // of the table of calls
   int trace_rows = 65536;
+  int files = 512;  // rows of the table of files; 0: files are not counted
 };
 
 // Reports an unknown option or an invalid value on stderr and uses the default.

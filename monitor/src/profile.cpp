@@ -42,6 +42,7 @@ std::vector<Table> layout(const Options& options, const Identity& identity) {
   profile.partner_rows = std::min(static_cast<u4>(identity.ranks) + 1, partner_capacity);
   profile.place_rows = identity.python ? most_places : 1;
   profile.event_rows = options.trace_s > 0 ? static_cast<u4>(options.trace_rows) : 1;
+  profile.file_rows = options.files > 0 ? static_cast<u4>(options.files) : 1;
   std::vector<Table> tables = {
       table("process", 1, profile.process),
       table("calls", profile.call_rows, profile.calls),
@@ -53,6 +54,7 @@ std::vector<Table> layout(const Options& options, const Identity& identity) {
       table("timeline", timeline_capacity, profile.timeline),
       table("regions", region_capacity, profile.regions),
       table("events", profile.event_rows, profile.events),
+      table("files", profile.file_rows, profile.files),
   };
   std::size_t end = header_bytes;
   for (Table& each : tables) {

@@ -32,10 +32,12 @@ struct Profile {
   TimelineRow* timeline = nullptr;
   RegionRow* regions = nullptr;
   EventRow* events = nullptr;
+  FileRow* files = nullptr;
   u4 call_rows = 0;
   u4 partner_rows = 0;
   u4 place_rows = 0;
   u4 event_rows = 0;
+  u4 file_rows = 0;
 };
 inline Profile profile;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "files.hpp"
 #include "handles.hpp"
 #include "sampling.hpp"
 #include "sites.hpp"
@@ -201,9 +202,6 @@ void Call::waited() {
 void Call::local() {
   record({});
 }
-void Call::shared(u4 sharers, u8 bytes) {
-  record({.communicator_size = sharers, .bytes = bytes});
-}
 
 void Call::trace(const Meaning& meaning, u4 depth, u4 operation) {
   if (begin_ >= trace_end || end_ < trace_begin) return;
@@ -351,8 +349,26 @@ void Call::started(MPI_Comm comm, u8 bytes, MPI_Request request) {
   finish(meaning);
 }
 
+void Call::file(MPI_File file, u8 bytes) {
+  const File& known = known_file(file);
+  count_file(routine_, known.row, bytes, ticks());
+  record({.communicator_size = known.sharers, .bytes = bytes});
+}
+
+void Call::opened_file(MPI_File file, MPI_Comm comm, const char* name) {
+  count_file(routine_, opened(file, comm, name).row, 0, ticks());
+  concerned(comm, 0);
+}
+
+void Call::closed_file(MPI_File file) {
+  this->file(file, 0);
+  forget_file(file);
+}
+
 void Call::started_file(MPI_File file, u8 bytes, MPI_Request request) {
-  const Meaning meaning{.communicator_size = sharers(file), .bytes = bytes};
+  const File& known = known_file(file);
+  count_file(routine_, known.row, bytes, ticks());
+  const Meaning meaning{.communicator_size = known.sharers, .bytes = bytes};
   find(meaning);
   track(key_of(request), meaning);
   finish(meaning);

@@ -18,7 +18,9 @@ inline bool recording = false;
 inline bool counting = false;
 
 struct Thread {
-  int depth = 0;  // nesting depth of calls
+  int depth = 0;          // nesting depth of calls
+  u4 routine = 0;         // the outermost
+  bool in_files = false;  // the monitor's own work on files
   bool initialised_mpi = false;
   const void* fortran_caller = nullptr;  // caller of the Fortran entry around the one that counts
 };
@@ -50,6 +52,7 @@ class Call {
     if (thread.fortran_caller) [[unlikely]]
       caller_ = thread.fortran_caller;
     if (level_ == 1) {
+      thread.routine = routine;
       if (in_python) [[unlikely]]
         caller_ = caller_in_python(caller_);
       begin_ = ticks_now();
@@ -92,7 +95,6 @@ class Call {
   void local();
   void concerned(MPI_Comm comm, u8 bytes) { concerned(members_of(comm), bytes); }
   void concerned(const Members& members, u8 bytes);
-  void shared(u4 sharers, u8 bytes);
   void sent(MPI_Comm comm, int destination, int tag, u8 bytes);
   void received(MPI_Comm comm, const MPI_Status& status);
   void exchanged(MPI_Comm comm, int destination, int tag, u8 bytes, const MPI_Status& status);
@@ -100,7 +102,10 @@ class Call {
   void started_receive(MPI_Comm comm, MPI_Request request);
   void started_exchange(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request);
   void started(MPI_Comm comm, u8 bytes, MPI_Request request);
+  void file(MPI_File file, u8 bytes);
   void started_file(MPI_File file, u8 bytes, MPI_Request request);
+  void opened_file(MPI_File file, MPI_Comm comm, const char* name);
+  void closed_file(MPI_File file);
   void prepared_send(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request);
   void prepared_receive(MPI_Comm comm, MPI_Request request);
   void prepared(MPI_Comm comm, u8 bytes, MPI_Request request);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "files.hpp"
 #include "recorder.hpp"
 #include "timer/timer.hpp"
 
@@ -38,6 +39,7 @@ Usage usage_now() {
 // Threads and resident memory: fields 20 and 24 of /proc/self/stat (proc(5)), counted after the program's
 // name, which may contain any character.
 void read_stat(u8& threads, u8& resident_bytes) {
+  const Unseen unseen;
   char text[1024];
   const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   if (file < 0) return;

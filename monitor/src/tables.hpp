@@ -12,6 +12,7 @@ namespace scope {
 using u4 = std::uint32_t;
 using u8 = std::uint64_t;
 using i4 = std::int32_t;
+using i8 = std::int64_t;
 using f8 = double;
 
 inline constexpr u4 no_site = 0xffffffff;
@@ -131,6 +132,34 @@ struct EventRow {
       "communicator:u8 bytes:u8";
 };
 
+inline constexpr int size_classes = 33;
+
+// What a process did with a file, in one layer.
+struct FileRow {
+  u4 used, layer;
+  u8 key;
+  u8 opens, open_ticks;
+  u8 reads, read_bytes, read_ticks;
+  u8 writes, written_bytes, write_ticks;
+  u8 syncs, sync_ticks;
+  u8 others, other_ticks;  // closing, seeking, flushing; MPI-IO's routines without data
+  u8 longest_ticks;        // of a read or write
+  u8 consecutive;          // transfers that begin where the one before ended
+  u8 forward;              // ... that begin behind it
+  u8 unaligned;            // ... that begin within a block
+  u8 collective;           // of MPI-IO
+  u8 extent;               // end of the farthest transfer
+  u4 block_bytes;          // of the file system
+  u4 read_sizes[size_classes], write_sizes[size_classes];
+  u4 pad;
+  char path[path_capacity];
+  static constexpr std::string_view columns =
+      "used:u4 layer:u4 key:u8 opens:u8 open_ticks:u8 reads:u8 read_bytes:u8 read_ticks:u8 writes:u8 "
+      "written_bytes:u8 write_ticks:u8 syncs:u8 sync_ticks:u8 others:u8 other_ticks:u8 longest_ticks:u8 "
+      "consecutive:u8 forward:u8 unaligned:u8 collective:u8 extent:u8 block_bytes:u4 read_sizes:u4[33] "
+      "write_sizes:u4[33] pad:u4 path:s256";
+};
+
 // Bytes of a row; the compiler's layout must match.
 constexpr std::size_t width_of(std::string_view columns) {
   std::size_t total = 0;
@@ -157,6 +186,6 @@ constexpr bool described() {
   return ((width_of(Rows::columns) == sizeof(Rows)) && ...);
 }
 static_assert(described<ProcessRow, CallRow, WaitRow, PartnerRow, SiteRow, ModuleRow, PlaceRow, TimelineRow,
-                        RegionRow, EventRow>());
+                        RegionRow, EventRow, FileRow>());
 
 }  // namespace scope

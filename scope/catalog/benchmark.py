@@ -32,12 +32,23 @@ MetricRole = Literal["result", "phase", "count", "condition"]
 """What a metric is: a result, a part of the time, a count, or a condition such as the socket buffer granted."""
 
 Pattern = Literal[
-    "ping_pong", "stream", "transfer", "communication", "arithmetic", "memory", "copy", "pair_matrix"
+    "ping_pong",
+    "stream",
+    "transfer",
+    "communication",
+    "arithmetic",
+    "memory",
+    "copy",
+    "pair_matrix",
+    "file_write",
+    "file_read",
 ]
 """The kind of exchange by which two layers are compared; see docs/method/ladder.md."""
 
-Layer = Literal["limit", "frames", "node", "network", "mpi", "operation", "algorithm", "application", "storage"]
-"""The layers of ladders, from the bottom up: what bounds the others, raw frames, the levels of benchmarks."""
+Layer = Literal["limit", "frames", "node", "storage", "network", "mpi", "operation", "algorithm", "application"]
+"""The layers of ladders, from the bottom up: what bounds the others, raw frames, the levels of benchmarks.
+
+Programs write files through MPI-IO, MPI-IO through the file system, and that to disks."""
 
 LAYERS_OF: dict[Pattern, tuple[Layer, ...]] = {
     "ping_pong": ("frames", "network", "mpi"),
@@ -45,6 +56,8 @@ LAYERS_OF: dict[Pattern, tuple[Layer, ...]] = {
     "transfer": ("operation",),
     "communication": ("algorithm", "application"),
     "copy": ("limit",),
+    "file_write": ("node", "storage", "mpi", "application"),
+    "file_read": ("node", "storage", "mpi", "application"),
 }
 """The layers on which a pattern has a place; those that are not named have one on every layer."""
 

@@ -197,6 +197,8 @@ def dispatch(name: str, arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as problem:
+        if interrupts.came():
+            return 130
         if os.environ.get(TRACE):
             raise
         print(f"scope {name}: {streams.one_line(explained(problem))}", file=sys.stderr)

@@ -15,6 +15,8 @@ from types import FrameType
 AGAIN_S = 0.02
 """Until it is looked again whether the import is over."""
 
+_came = False
+
 
 def install() -> None:
     """Answer Ctrl-C from now on; a command that ignores it goes on ignoring it."""
@@ -29,9 +31,16 @@ def end() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def came() -> bool:
+    """Return whether there was a Ctrl-C: some libraries make another exception of it."""
+    return _came
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
     """Raise KeyboardInterrupt, now or after the import."""
+    global _came
     if not _imports(frame):
+        _came = True
         raise KeyboardInterrupt
     _thread.start_new_thread(_again, (number,))  # `threading` would have to be imported
 

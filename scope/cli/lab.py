@@ -10,7 +10,7 @@ from scope.cli.options import Json
 
 if TYPE_CHECKING:
     from scope.lab.description import Lab
-    from scope.lab.emulation import Emulation
+    from scope.lab.entry import Emulation
 
 Name = Annotated[str, typer.Argument(metavar="LAB", help="Name of a preset, or a .toml file.")]
 
@@ -73,6 +73,24 @@ def check(name: Name) -> None:
     _report(lab.check(name, link_progress))
 
 
+def storage(name: Name, json: Json = False) -> None:
+    """Show the file system of a lab that is up: its servers, their disks, and the space that each host sees."""
+    from scope import units
+    from scope.cli.output import print_json
+    from scope.engine import lab
+
+    emulated, rows = lab.find(name), lab.spaces(name)
+    if json:
+        print_json([row._asdict() for row in rows])
+        return
+    print(f"lab {emulated.state.name}: {emulated.state.facts().storage}")
+    print(f"folder  {lab.storage_folder(emulated)} ($SCOPE_STORAGE)")
+    for row in rows:
+        space = f"{units.quantity(row.available_bytes, 'B')} of {units.quantity(row.total_bytes, 'B')} free"
+        dead = "; its server is dead" if row.server is False else ""
+        print(f"{row.what:<6}  {row.host}: {space if row.total_bytes else 'does not answer'}{dead}")
+
+
 def exec_command(
     name: Name,
     host: Annotated[str, typer.Argument(help="For example hpc1.")],
@@ -107,6 +125,9 @@ def fault(
         float | None, typer.Option(help="Share of the time in which the host's processes are stopped, 0 to 1.")
     ] = None,
     stop: Annotated[bool, typer.Option("--stop", help="Stop the host's processes.")] = False,
+    server_dead: Annotated[bool, typer.Option("--server-dead", help="Kill the host's storage server.")] = False,
+    disk_full: Annotated[bool, typer.Option("--disk-full", help="Fill the host's disk.")] = False,
+    disk_rate: Annotated[float | None, typer.Option(help="Rate of the host's disk in MB/s.")] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Remove all faults.")] = False,
 ) -> None:
     """Inject a fault into a lab that is up, or remove all faults."""
@@ -121,6 +142,9 @@ def fault(
         dead=dead,
         slow=slow,
         stop=stop,
+        server_dead=server_dead,
+        disk_full=disk_full,
+        disk_mb_per_s=disk_rate,
         clear=clear,
     )
     emulated = lab.disturb(name, asked)
@@ -134,6 +158,7 @@ COMMANDS = {
     "down": down,
     "status": status,
     "check": check,
+    "storage": storage,
     "exec": exec_command,
     "within": within,
     "fault": fault,
@@ -186,6 +211,8 @@ def _print(emulated: Emulation) -> None:
         late = f"{relayed.late_median_us:.3g} µs late (median), {relayed.late_p99_us:.3g} µs (99th percentile)"
         carried = f"{relayed.frames} frames, delivered {late}" if relayed.frames else "no frames yet"
         print(f"relayed   {relayed.link}: {carried}")
+    if facts.storage:
+        print(f"storage   {facts.storage}")
     for each in facts.faults:
         print(f"fault     {each}")
 

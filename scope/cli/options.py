@@ -82,6 +82,14 @@ Interface = Annotated[
         metavar="NAME", help="Network interface of the messages, for example eth0.", rich_help_panel=MPI_AND_HOSTS
     ),
 ]
+Storage = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Folder in which storage is measured; default: $SCOPE_STORAGE, else beside the run directory.",
+        rich_help_panel=MPI_AND_HOSTS,
+    ),
+]
 Mpiexec = Annotated[
     str | None,
     typer.Option(

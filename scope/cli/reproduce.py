@@ -73,7 +73,9 @@ def _show(found: Reproduced) -> None:
     def number(value: float | None, unit: str) -> str:
         if unit == "B":
             return units.printed(value)
-        return "–" if value is None else units.quantity(value, unit) if unit == "s" else units.digits(value)
+        if value is None:
+            return "–"
+        return units.quantity(value, unit) if unit in ("s", "B/s") else units.digits(value)
 
     reference = found.reference
     table = Table(box=None, pad_edge=False)

@@ -21,6 +21,7 @@ from scope.cli.options import (
     RanksPerHost,
     RemoteShell,
     Seed,
+    Storage,
     words,
 )
 
@@ -114,6 +115,7 @@ def command(
             rich_help_panel=MPI_AND_HOSTS,
         ),
     ] = None,
+    storage: Storage = None,
     mpiexec: Mpiexec = None,
     remote_shell: RemoteShell = None,
     launcher_argument: LauncherArgument = None,
@@ -274,6 +276,7 @@ def command(
             remote_shell=remote_shell,
             interface=interface,
             topology=topology,
+            storage=storage,
             arguments=launcher_argument or None,
             oversubscribe=oversubscribe or None,
         ),

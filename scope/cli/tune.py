@@ -1,4 +1,4 @@
-"""`scope tune`: the settings of LINPACK."""
+"""`scope tune`: the settings of LINPACK, and the fastest way to access files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from scope.engine.tune import Tuned
 
 
-def command(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help="linpack.", show_default=False)],
+def linpack(
     n: Annotated[int | None, typer.Option("--n", help="Order of the matrix in the last round.")] = None,
     memory_fraction: Annotated[
         float, typer.Option(help="Without --n: share of the available memory for the matrix.")
@@ -51,10 +50,7 @@ def command(
     from scope.cli.progress import run_progress
     from scope.engine import tune
     from scope.engine.options import LauncherOptions, refuse_settings
-    from scope.errors import UsageError
 
-    if what != "linpack":
-        raise UsageError(f"scope tune {what}: must be linpack")
     with resumable("scope tune linpack"):
         if resume is not None:
             given: dict[str, object] = {
@@ -91,6 +87,78 @@ def command(
     raise typer.Exit(0 if tuned.well else 1)
 
 
+def storage(
+    direction: Annotated[str, typer.Option(metavar="write|read", help="What is to be fast.")] = "write",
+    folder: Annotated[
+        str | None, typer.Option("--storage", metavar="FOLDER", help="Folder of the files; default: that of runs.")
+    ] = None,
+    file_bytes: Annotated[str, typer.Option(metavar="SIZE", help="Data of each rank.")] = "16Mi",
+    file: Annotated[
+        str | None, typer.Option(metavar="shared|per_process", help="Choose only among such files.")
+    ] = None,
+    ranks: Annotated[
+        str | None, typer.Option(metavar="1,2,4", help="Numbers of ranks to choose from; default: powers of two.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Best predictions to measure.")] = 6,
+    launches: Annotated[
+        int, typer.Option(help="Number of independent launches (mpiexec) of each trial; 6 give intervals.")
+    ] = 6,
+    seed: Seed = None,
+    mpi: Mpi = None,
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
+    interface: Interface = None,
+    oversubscribe: Oversubscribe = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+    output: Output = None,
+) -> None:
+    """Find the fastest way to access files here: ranks, one file or many, POSIX or MPI-IO, transfers, hints.
+
+    The bandwidths of all ways are predicted from a few; the best ones are measured. The run directory also holds
+    tune-storage.json, tuning.txt and best.toml.
+    """
+    import sys
+
+    from scope.cli.progress import run_progress
+    from scope.engine import tune_storage
+    from scope.engine.options import LauncherOptions
+    from scope.report.terminal import storage_tuning
+    from scope.report.terminal.console import console
+    from scope.rundirectory import spelt
+
+    options = tune_storage.StorageTuneOptions(
+        direction=direction,
+        storage=folder,
+        file_bytes=_integer("file-bytes", file_bytes),
+        ranks=[_integer("ranks", word) for word in ranks.split(",")] if ranks else None,
+        files=file,
+        trials=trials,
+        launches=launches,
+        seed=seed,
+        mpi=mpi,
+        launcher=LauncherOptions(
+            hosts=words(hosts), hostfile=hostfile, interface=interface, oversubscribe=oversubscribe or None
+        ),
+    )
+    tuned = tune_storage.tune(options, output, run_progress, sys.argv)
+    if json:
+        typer.echo(tuned.tuning.model_dump_json(indent=1))
+    else:
+        console().print(storage_tuning.page(tuned.tuning))
+        typer.echo(f"\nrun it again   scope run {spelt(tuned.directory.path)}/best.toml")
+    raise typer.Exit(0 if tuned.well else 1)
+
+
+def _integer(option: str, text: str) -> int:
+    from scope.errors import UsageError
+    from scope.units import whole
+
+    try:
+        return whole(text)
+    except ValueError:
+        raise UsageError(f"--{option} {text}: must be an integer, possibly with Ki, Mi or Gi") from None
+
+
 def _blocks(text: str) -> list[int]:
     from scope.errors import UsageError
 
@@ -117,3 +185,6 @@ def _show(tuned: Tuned, json: bool) -> None:
     screen.print(Text(f"\nrun it again   scope run {folder}/best.toml"))
     screen.print(Text(f"for HPL        {folder}/HPL.dat"))
     screen.print(Text(f"data sheet     scope show {folder} --top500"))
+
+
+COMMANDS = {"linpack": linpack, "storage": storage}

@@ -19,7 +19,7 @@ from scope.catalog.catalog import LIMIT, Catalog
 from scope.catalog.catalog import read as read_catalog
 from scope.errors import UsageError
 from scope.models.derive import read_models
-from scope.models.ladder.ladder import Ladder, Rung
+from scope.models.ladder.rung import Ladder, Rung
 from scope.plan.placement import ALL
 from scope.rundirectory import FORMAT, RunDirectory
 from scope.statistics.ratio import PerLaunch, ratio

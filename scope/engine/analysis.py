@@ -35,7 +35,7 @@ def analyze(run: Path) -> Samples:
     write_json(directory.statistics, statistics)
     write_json(directory.models, context.models)
     write_json(directory.findings, Findings(format=FORMAT, findings=find_all(context)))
-    note_checksums(directory, [directory.statistics, directory.models, directory.findings])
+    note_checksums(run, [directory.statistics, directory.models, directory.findings])
     return context.samples
 
 

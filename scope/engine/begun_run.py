@@ -16,7 +16,17 @@ from scope.plan import plan as planning
 from scope.plan.experiment import Experiment
 from scope.plan.plan import Plan
 from scope.private import refuse_foreign
-from scope.rundirectory import FORMAT, Lack, Run, RunDirectory, note_checksums, read_json, write_json, write_text
+from scope.rundirectory import (
+    FORMAT,
+    Lack,
+    Run,
+    RunDirectory,
+    note_checksums,
+    read_json,
+    replace_json,
+    write_json,
+    write_text,
+)
 from scope.version import VERSION
 
 Status = Literal["running", "finished", "interrupted", "failed"]
@@ -66,8 +76,9 @@ def begin(
     write_json(directory.machine, machine)
     write_json(directory.benchmarks, [benchmark.model_dump() for benchmark in catalog])
     write_text(directory.plan, planning.write(plan))
-    # What is known now stays as it is; the status and the plan change.
-    note_checksums(directory, [directory.experiment, directory.machine, directory.benchmarks])
+    # The plan may grow, and ends with a mark of its own.
+    settled_files = (directory.run, directory.experiment, directory.machine, directory.benchmarks)
+    note_checksums(directory.path, settled_files)
 
 
 def read(directory: RunDirectory) -> BegunRun:
@@ -105,7 +116,7 @@ def note_status(directory: RunDirectory, status: Status) -> None:
     """Write how the run ended, or that it continues."""
     run = read_json(directory.run, Run)
     finished = None if status == "running" else time.time()
-    write_json(directory.run, run.model_copy(update={"status": status, "finished_unix_s": finished}))
+    replace_json(directory.run, run.model_copy(update={"status": status, "finished_unix_s": finished}))
 
 
 def note_early_end(directory: RunDirectory, interrupted: bool) -> None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scope.errors import UsageError
-from scope.lab import description, emulation, faults, fidelity
-from scope.lab.emulation import Emulation, signal_command
+from scope.lab import description, emulation, faults, fidelity, storage
+from scope.lab.entry import Emulation, signal_command
 from scope.lab.faults import Direction
 from scope.rundirectory import write_text
 from scope.topology import topology
@@ -73,6 +73,16 @@ def find(name: str) -> Emulation:
     return found
 
 
+def spaces(name: str) -> list[storage.Space]:
+    """Return the space on the disks and mounts of a lab that is up; UsageError where it has no storage."""
+    return storage.spaces(find(name))
+
+
+def storage_folder(emulated: Emulation) -> str:
+    """Return the folder of a lab's file system; empty where it has none."""
+    return str(emulated.storage or "")
+
+
 def check(name: str, progress: LinkProgress) -> Emulation:
     """Measure every kind of link of a lab that is up."""
     return _checked(find(name), progress)
@@ -91,13 +101,14 @@ def present(name: str, progress: LinkProgress) -> Iterator[Emulation]:
 
 
 def run_scope(name: str, words: Sequence[str], progress: LinkProgress, told: Callable[[Emulation], None]) -> int:
-    """Run a command of Scope on the first host of a lab and return its exit code.
+    """Run a command of Scope on the first host with ranks of a lab and return its exit code.
 
     `told` gets the lab before the command starts, for example to warn where it is not faithful.
     """
     with present(name, progress) as emulated:
         told(emulated)
-        return run_on_host(emulated, emulated.state.hosts[0].name, [sys.executable, "-m", "scope", *words])
+        first = next(host.name for host in emulated.state.hosts if host.slots)
+        return run_on_host(emulated, first, [sys.executable, "-m", "scope", *words])
 
 
 def run_on_host(emulated: Emulation, host: str, words: Sequence[str]) -> int:
@@ -140,13 +151,18 @@ class Disturbance:
     slow: float | None = None
     """Share of time in which the host's processes are stopped."""
     stop: bool = False
+    server_dead: bool = False
+    disk_full: bool = False
+    disk_mb_per_s: float | None = None
     clear: bool = False
 
     def checked(self) -> Disturbance:
         """Return the disturbance; UsageError for one that is not possible."""
-        asked = (self.rate_mbit_per_s is not None, self.loss is not None, self.slow is not None)
-        if sum((*asked, self.dead, self.stop, self.clear)) != 1:
-            raise UsageError("scope lab fault: must have one of --rate, --loss, --dead, --slow, --stop, --clear")
+        amounts = (self.rate_mbit_per_s, self.loss, self.slow, self.disk_mb_per_s)
+        plain = (self.dead, self.stop, self.server_dead, self.disk_full, self.clear)
+        if sum((*(amount is not None for amount in amounts), *plain)) != 1:
+            options = "--rate, --loss, --dead, --slow, --stop, --server-dead, --disk-full, --disk-rate, --clear"
+            raise UsageError(f"scope lab fault: must have one of {options}")
         for option, share in (("--loss", self.loss), ("--slow", self.slow)):
             if share is not None and not 0 < share < 1:
                 raise UsageError(f"{option} {share:g}: must be more than 0 and less than 1")
@@ -157,8 +173,11 @@ class Disturbance:
             raise UsageError(f"--direction {self.direction}: must be both, in or out")
         if not self.clear and (self.host is None) == (self.trunk is None):
             raise UsageError("scope lab fault: must have either --host or --trunk")
-        if self.trunk is not None and (self.slow is not None or self.stop):
-            raise UsageError("--slow, --stop: must go with --host")
+        if self.disk_mb_per_s is not None and not 0.1 <= self.disk_mb_per_s <= 10_000:
+            raise UsageError(f"--disk-rate {self.disk_mb_per_s:g}: must be from 0.1 to 10000 MB/s")
+        of_host = (self.slow is not None, self.stop, self.server_dead, self.disk_full)
+        if self.trunk is not None and (any(of_host) or self.disk_mb_per_s is not None):
+            raise UsageError("--slow, --stop, --server-dead, --disk-full, --disk-rate: must go with --host")
         return self
 
 
@@ -185,6 +204,12 @@ def _disturb_host(emulated: Emulation, host: str, asked: Disturbance) -> Emulati
         return faults.lossy_port(emulated, host, asked.loss)
     if asked.dead:
         return faults.dead_port(emulated, host)
+    if asked.server_dead:
+        return faults.dead_server(emulated, host)
+    if asked.disk_full:
+        return faults.full_disk(emulated, host)
+    if asked.disk_mb_per_s is not None:
+        return faults.slow_disk(emulated, host, asked.disk_mb_per_s)
     return faults.slow_host(emulated, host, 1.0 if asked.slow is None else asked.slow)
 
 

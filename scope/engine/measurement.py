@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scope.engine import begun_run
 from scope.engine.directories import locked
@@ -14,6 +14,7 @@ from scope.errors import InterruptedRunError, ScopeError
 from scope.lab.active import active
 from scope.launch import schedulers
 from scope.launch.cluster import Cluster
+from scope.launch.site import with_storage
 from scope.launch.supervision.supervisor import Limits, Supervisor
 from scope.machine.machine import NativeBuild
 from scope.plan import plan as planning
@@ -72,7 +73,7 @@ def measure(
         supervisor = Supervisor(
             run=directory,
             program=setup.build.program,
-            command=setup.cluster.start,
+            command=replace(setup.cluster, site=with_storage(setup.cluster.site, directory.path.parent)).start,
             place=setup.cluster.place,
             limits=setup.limits,
             time_s=time_s,

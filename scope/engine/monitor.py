@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from scope.engine.directories import make_latest, new_directory
+from scope.engine.directories import locked, make_latest, new_directory
 from scope.errors import ScopeError, UsageError
 from scope.findings import profile as kinds
 from scope.findings.finding import Findings
@@ -57,7 +57,8 @@ def monitor(
     measured = _measured(against)
     directory = new_directory("monitor", output)
     try:
-        ended = monitored_run.run(command, directory.path, options)
+        with locked(directory):
+            ended = monitored_run.run(command, directory.path, options)
     except BaseException:
         _remove_empty(directory.path)
         raise
@@ -166,6 +167,7 @@ def _imported(report: Path) -> Monitored:
 def _remove_empty(folder: Path) -> None:
     """Remove the folder of a command that could not be started."""
     with suppress(OSError):
+        (folder / ".lock").unlink(missing_ok=True)
         (folder / PROFILES).rmdir()
     with suppress(OSError):
         folder.rmdir()

@@ -32,6 +32,8 @@ class LauncherOptions:
     remote_shell: str | None = None
     interface: str | None = None
     topology: str | None = None
+    storage: str | None = None
+    """The folder in which storage is measured."""
     arguments: Sequence[str] | None = None
     oversubscribe: bool | None = None
 

@@ -104,6 +104,8 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _extracted(file: Path, parent: Path) -> Path:
     """Write the files of an archive below an empty folder; return the folder of the run in it."""
+    if file.exists() and not file.is_file():  # some devices have no end
+        raise UsageError(f"{file}: no packed run: must be a file")
     try:
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()

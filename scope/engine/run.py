@@ -15,10 +15,11 @@ from scope.engine.options import RunOptions
 from scope.engine.progress import RunProgress, silent
 from scope.lab.active import active
 from scope.launch.cluster import Cluster, probe_cluster
-from scope.launch.site import site_of
+from scope.launch.site import site_of, with_storage
 from scope.launch.supervision.supervisor import Limits
 from scope.machine import discover, minimum_configuration
 from scope.machine.machine import Machine, NativeBuild
+from scope.machine.storage import storage_folder
 from scope.models.models import Models
 from scope.plan import plan as planning
 from scope.plan.experiment import Experiment
@@ -74,11 +75,22 @@ def run_experiment(
     directory = new_directory(experiment.title, output)
     make_latest(directory)
     lacks = _lacks(settled)
-    begun_run.begin(directory, settled.experiment, settled.machine, catalog, plan, command, lacks)
+    machine = _with_storage(settled.machine, cluster, directory, plan)
+    begun_run.begin(directory, settled.experiment, machine, catalog, plan, command, lacks)
     if cluster.site.topology is not None:
         write_text(directory.topology, read_text(cluster.site.topology))
     setup = Setup(settled.build, cluster, limits, experiment.launcher.time_margin_s, progress)
     return _measured(directory, settled.experiment, plan, setup)
+
+
+def _with_storage(machine: Machine, cluster: Cluster, directory: RunDirectory, plan: Plan) -> Machine:
+    """Return the machine with the folder in which a plan measures storage, if it does."""
+    planned = {case.benchmark for launch in plan.launches for case in launch.cases}
+    if not any(name.startswith("storage.") for name in planned):
+        return machine
+    place = with_storage(cluster.site, directory.path.parent).storage
+    assert place is not None
+    return machine.model_copy(update={"storage": storage_folder(Path(place.folder))})
 
 
 def _lacks(settled: Settled) -> list[Lack]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-Topic = Literal["eager limit", "memory copies", "collective algorithm", "waiting", "network stack"]
+Topic = Literal[
+    "eager limit", "memory copies", "collective algorithm", "waiting", "network stack", "collective buffering"
+]
 
 _SETTINGS: dict[str, dict[Topic, str]] = {
     "openmpi": {
@@ -24,6 +26,10 @@ _SETTINGS: dict[str, dict[Topic, str]] = {
         ),
         "waiting": "with Open MPI, waiting processes yield with `--mca mpi_yield_when_idle 1`",
         "network stack": "with Open MPI select only what is needed: `--mca pml ob1 --mca btl tcp,self`",
+        "collective buffering": (
+            "with Open MPI select how OMPIO gathers: `--mca fcoll individual` (no gathering), or the number of "
+            "aggregators by `--mca io_ompio_num_aggregators N`"
+        ),
     },
     "mpich": {
         "eager limit": (
@@ -33,6 +39,10 @@ _SETTINGS: dict[str, dict[Topic, str]] = {
         "collective algorithm": "with MPICH select the algorithm: `MPIR_CVAR_BCAST_INTRA_ALGORITHM` and similar",
         "waiting": "MPICH polls continuously: use no more ranks than processors, or Open MPI, which can yield",
         "network stack": "with MPICH compare the network modules: `MPIR_CVAR_CH4_NETMOD=ucx` or `ofi`",
+        "collective buffering": (
+            "with MPICH give ROMIO the hints `romio_cb_write=disable` and `romio_cb_read=disable`, or the number "
+            "of aggregators by `cb_nodes`, as MPI_Info or in the file that ROMIO_HINTS names"
+        ),
     },
 }
 
@@ -42,6 +52,7 @@ _ANY: dict[Topic, str] = {
     "collective algorithm": "the manual of the library names the setting that selects the algorithm",
     "waiting": "use no more ranks than processors, or let waiting processes yield",
     "network stack": "the manual of the library names the setting that selects its network module",
+    "collective buffering": "the manual of the library names the hints for collective buffering",
 }
 
 

@@ -50,9 +50,9 @@ class Fault(Strict):
     where: str
     """A host, or a trunk such as `giza-router`."""
     kind: str
-    """slow, lossy, dead, slow-host or stopped."""
+    """slow, lossy, dead, slow-host, stopped, dead-server, full-disk or slow-disk."""
     value: float = 0.0
-    """Mbit/s, a share of frames, or a share of time."""
+    """Mbit/s, a share of frames, a share of time, or MB/s of a disk."""
     direction: Literal["both", "in", "out"] = "both"
     """Direction of a slow port: to the host, or from it."""
     pid: int = 0
@@ -62,6 +62,7 @@ class Fault(Strict):
         """Return the fault in words."""
         which = "" if self.direction == "both" else f" {self.direction}"
         amount = {"slow": f"{which} ({self.value:g} Mbit/s)", "lossy": f" ({self.value:.2%} of frames)"}
+        amount["slow-disk"] = f" ({self.value:g} MB/s)"
         amount["slow-host"] = f" (stopped {self.value:.0%} of the time)"
         return f"{self.where} {self.kind}{amount.get(self.kind, '')}"
 
@@ -96,6 +97,7 @@ class ActiveLab(Strict):
             links=self.checks,
             relayed=[relay.facts() for relay in self.relays],
             faults=[fault.words() for fault in self.faults],
+            storage=self.description.storage.words() if self.description.storage else "",
         )
 
     def host(self, name: str) -> UpHost | None:

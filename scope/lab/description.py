@@ -30,7 +30,8 @@ class Group(Asked):
 
     name: str = Field(pattern=f"^{NAME}$")
     hosts: int = Field(ge=1, le=MOST_HOSTS)
-    ranks_per_host: int = Field(1, ge=1, le=64)
+    ranks_per_host: int = Field(1, ge=0, le=64)
+    """0: its hosts serve files and run no ranks."""
     switch: str = Field("", pattern=f"^({NAME})?$")
     """The switch of its hosts; empty: a switch with the name of the group."""
     rate_mbit_per_s: float = Field(ge=SLOWEST_MBIT, le=FASTEST_MBIT)
@@ -78,6 +79,30 @@ class Trunk(Asked):
         return self.rate_mbit_per_s * self.links
 
 
+class Storage(Asked):
+    """The file system of a lab."""
+
+    kind: Literal["glusterfs", "local"]
+    """GlusterFS that all hosts mount, or a disk of each host's own."""
+    servers: str = Field("", pattern=f"^({NAME})?$")
+    """GlusterFS: the group whose hosts are the servers."""
+    copies: int = Field(1, ge=1, le=8)
+    """GlusterFS: servers that keep the same file (replicas)."""
+    disk_mb: int = Field(256, ge=32, le=1_000_000)
+    """Size of each disk."""
+    disk_mb_per_s: float = Field(0.0, ge=0, le=1e6)
+    """Rate of each disk in each direction; 0: that of the disk of this machine."""
+
+    def words(self) -> str:
+        """Return the file system in words."""
+        rate = f", {self.disk_mb_per_s:g} MB/s" if self.disk_mb_per_s else ""
+        disk = f"of {self.disk_mb} MB{rate}"
+        if self.kind == "local":
+            return f"ext4 on a disk {disk} in each host"
+        copies = f", {self.copies} copies of each file" if self.copies > 1 else ""
+        return f"GlusterFS on the disks {disk} of the hosts {self.servers}{copies}"
+
+
 @dataclass(frozen=True)
 class LabHost:
     """One emulated host."""
@@ -99,6 +124,7 @@ class Lab(Asked):
     group: list[Group] = Field(min_length=1)
     switch: list[Switch] = []
     trunk: list[Trunk] = []
+    storage: Storage | None = None
 
     def hosts(self) -> list[LabHost]:
         """Return all hosts, group by group: hpc1, hpc2, ..."""
@@ -175,7 +201,12 @@ def _explain(file: Path, error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     if first["type"] == "extra_forbidden":
-        models: dict[str, type[Asked]] = {"group": Group, "switch": Switch, "trunk": Trunk}
+        models: dict[str, type[Asked]] = {
+            "group": Group,
+            "switch": Switch,
+            "trunk": Trunk,
+            "storage": Storage,
+        }
         allowed = models.get(str(first["loc"][0]), Lab) if len(first["loc"]) > 1 else Lab
         return f"{file}: {key}: unknown key; allowed here: {', '.join(allowed.model_fields)}"
     if first["type"] == "missing":
@@ -192,6 +223,9 @@ def _refuse_contradictions(file: Path, lab: Lab) -> None:
     for position, name in enumerate(buses):
         if name in buses[:position]:
             raise UsageError(f"{file}: switch[{position}].name = {name!r}: must differ from the names before")
+    if not any(group.ranks_per_host for group in lab.group):
+        raise UsageError(f"{file}: group[0].ranks_per_host = 0: must be at least 1 in one group")
+    _refuse_odd_storage(file, lab)
     if len(lab.hosts()) > MOST_HOSTS:
         raise UsageError(f"{file}: {len(lab.hosts())} hosts: must be at most {MOST_HOSTS}")
     reached = {lab.switches()[0]}
@@ -202,3 +236,24 @@ def _refuse_contradictions(file: Path, lab: Lab) -> None:
     if len(lab.trunk) != len(lab.switches()) - 1:
         between = ", ".join(trunk.name for trunk in lab.trunk)
         raise UsageError(f"{file}: trunk: {between}: must form a tree, with one path between any two switches")
+
+
+def _refuse_odd_storage(file: Path, lab: Lab) -> None:
+    storage = lab.storage
+    if storage is None:
+        return
+    if storage.kind == "local":
+        for key in ("servers", "copies"):
+            if key in storage.model_fields_set:
+                raise UsageError(
+                    f"{file}: storage.{key} = {getattr(storage, key)!r}: must go with kind = 'glusterfs'"
+                )
+        return
+    names = [group.name for group in lab.group]
+    if storage.servers not in names:
+        raise UsageError(f"{file}: storage.servers = {storage.servers!r}: must be one of {', '.join(names)}")
+    hosts = lab.group_of(storage.servers).hosts
+    if hosts % storage.copies != 0:
+        raise UsageError(
+            f"{file}: storage.copies = {storage.copies}: must divide the {hosts} hosts of the servers"
+        )

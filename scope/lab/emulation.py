@@ -12,21 +12,18 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
-from scope.lab import folder, programs, relay
-from scope.lab.active import VARIABLE, ActiveLab, Relay, UpHost
+from scope.lab import folder, relay, storage
+from scope.lab.active import ActiveLab, Relay, UpHost
 from scope.lab.description import Lab
-from scope.lab.wiring import COUNTERS, RelayedWire, Wiring, counters, wire
-from scope.rundirectory import write_json
+from scope.lab.entry import TEMPORARY, TIMEOUT_S, Emulation
+from scope.lab.wiring import RelayedWire, Wiring, wire
 
 HOLDER_LOG = "holder.log"
-TEMPORARY = "tmp"
 NEEDED = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux"}
-TIMEOUT_S = 30.0
 
 REMOTE_SHELL = """#!/bin/sh
 # Replaces ssh inside the lab: remote-shell [options] HOST COMMAND...
@@ -41,87 +38,6 @@ exec nsenter --target "$pid" --net --uts --mount sh -c "$*"
 """
 
 
-@dataclass(frozen=True)
-class Emulation:
-    """A lab that is up, seen from outside."""
-
-    folder: Path
-    state: ActiveLab
-
-    def command(self, words: Sequence[str], host: str | None = None) -> list[str]:
-        """Return how a command is run in this working directory on a host of the lab, or (None) in its fabric.
-
-        Raises UsageError for an unknown host.
-        """
-        inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()), *words]
-        if host is not None:
-            known = self.state.host(host)
-            if known is None:
-                names = ", ".join(one.name for one in self.state.hosts)
-                raise UsageError(f"lab {self.state.name}: host {host}: must be one of {names}")
-            inside = ["nsenter", "--target", str(known.pid), "--net", "--uts", "--mount", *inside]
-        user = ["--user", "--preserve-credentials"] if self.state.rootless else []
-        return ["nsenter", "--target", str(self.state.holder), *user, "--mount", "--net", "--pid", *inside]
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """Variables of every command inside; those of this process that steer MPI take precedence over the lab's.
-
-        A lab has its own temporary folder: launchers name files by process numbers, which labs count separately.
-        """
-        own = {VARIABLE: str(self.folder / folder.STATE), "TMPDIR": str(self.folder / TEMPORARY)}
-        if self.state.description.trunk:
-            own[COUNTERS] = counters(self.state.description)
-        return {**programs.variables(self.state.remote_shell), **os.environ, **own}
-
-    def run(
-        self, host: str | None, words: Sequence[str], timeout: float = TIMEOUT_S, given: str | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a command inside and return its output; `given` goes to its standard input."""
-        return subprocess.run(
-            self.command(words, host),
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout,
-            **({"input": given} if given is not None else {"stdin": subprocess.DEVNULL}),
-        )
-
-    def started(self, host: str | None, words: Sequence[str]) -> subprocess.Popen[str]:
-        """Start a command inside; its output goes into a pipe."""
-        return subprocess.Popen(
-            self.command(words, host),
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-        )
-
-    def kept(self, state: ActiveLab) -> Emulation:
-        """Write a new state and return the lab with it."""
-        write_json(self.folder / folder.STATE, state)
-        return Emulation(self.folder, state)
-
-
-def signal_command(command: subprocess.Popen[bytes], number: int) -> None:
-    """Send a signal to a command inside: `nsenter` would not forward it."""
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit() and _parent_of(process) == command.pid:
-            with suppress(ProcessLookupError):
-                os.kill(int(process.name), number)
-
-
-def _parent_of(process: Path) -> int | None:
-    """Return the parent of a process, by its folder in /proc; None when the process has gone."""
-    try:
-        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return None
-
-
 def find(name: str) -> Emulation | None:
     """Return the lab of this name if it is up; leftovers of a dead one are removed.
 
@@ -132,6 +48,7 @@ def find(name: str) -> Emulation | None:
         return Emulation(folder.folder_of(name), state)
     with folder.locked(wait=False) as alone:
         if alone and not folder.holders(name):
+            storage.release(folder.folder_of(name))
             folder.remove(name)
     return None
 
@@ -174,6 +91,7 @@ def down(name: str) -> None:
     """End a lab and everything inside, whatever its state file says; UsageError when none of this name is up."""
     with folder.locked():
         running = folder.holders(name)
+        storage.release(folder.folder_of(name))
         folder.end_holders(name)
         folder.remove(name)
     if not running:
@@ -183,7 +101,7 @@ def down(name: str) -> None:
 @contextmanager
 def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[str]]]:
     """Build a lab; any failure takes everything down again."""
-    if reason := refusal():
+    if reason := refusal() or storage.refusal(lab, needs_user_namespace()):
         raise UsageError(reason)
     with folder.locked():
         if folder.holders(name):
@@ -195,6 +113,7 @@ def _built(name: str, lab: Lab) -> Iterator[tuple[Emulation, subprocess.Popen[st
         holder = _start_holder(here, lab, rootless)
         try:
             emulation = _wired(here, name, lab, rootless, holder)
+            storage.bring_up(emulation)
         except BaseException:
             _end(holder, name)
             raise
@@ -354,6 +273,7 @@ def _forget(holder: subprocess.Popen[str]) -> None:
 
 def _end(holder: subprocess.Popen[str], name: str) -> None:
     """End a holder that this process started, wait for its end, and remove the lab's folder."""
+    storage.release(folder.folder_of(name))
     folder.end_holders(name)
     holder.kill()
     holder.wait(folder.DEATH_S)

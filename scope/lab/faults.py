@@ -1,4 +1,7 @@
-"""Fault injection in a lab: a slow, lossy or dead port or trunk, a slow or stopped host."""
+"""Fault injection in a lab.
+
+A port or trunk is slow, lossy or dead, a host slow or stopped, a storage server dead, its disk slow or full.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from pathlib import Path
 from typing import Literal
 
 from scope.errors import ScopeError, UsageError
-from scope.lab import wiring
+from scope.lab import storage, wiring
 from scope.lab.active import INTERFACE, Fault
-from scope.lab.emulation import Emulation, lay, say
+from scope.lab.emulation import lay, say
+from scope.lab.entry import Emulation
 
 THROTTLE = Path(__file__).with_name("throttle.py")
 Direction = Literal["both", "in", "out"]
@@ -71,6 +75,29 @@ def slow_host(emulation: Emulation, host: str, share: float) -> Emulation:
     return _noted(emulation, Fault(where=host, kind=kind, value=share, pid=int(answer.stdout)))
 
 
+def dead_server(emulation: Emulation, host: str) -> Emulation:
+    """Kill the storage server of a host."""
+    storage.refuse_without_disk(emulation, host, server=True)
+    if not storage.server_lives(emulation, host):
+        raise UsageError(f"lab {emulation.state.name}: {host}: its storage server is dead already")
+    storage.kill_server(emulation, host)
+    return _noted(emulation, Fault(where=host, kind="dead-server"))
+
+
+def full_disk(emulation: Emulation, host: str) -> Emulation:
+    """Leave no space on the disk of a host."""
+    storage.refuse_without_disk(emulation, host)
+    storage.fill_disk(emulation, host)
+    return _noted(emulation, Fault(where=host, kind="full-disk"))
+
+
+def slow_disk(emulation: Emulation, host: str, mb_per_s: float) -> Emulation:
+    """Limit the rate of the disk of a host."""
+    storage.refuse_without_disk(emulation, host)
+    storage.throttle_disk(emulation, host, mb_per_s)
+    return _noted(emulation, Fault(where=host, kind="slow-disk", value=mb_per_s))
+
+
 def clear(emulation: Emulation) -> Emulation:
     """Remove all faults."""
     for fault in reversed(emulation.state.faults):
@@ -82,6 +109,9 @@ def _repaired(emulation: Emulation, fault: Fault) -> Emulation:
     lab = emulation.state.description
     if fault.kind in ("slow-host", "stopped"):
         emulation.run(None, ["kill", str(fault.pid)])
+        return emulation
+    if fault.kind in ("dead-server", "full-disk", "slow-disk"):
+        _repair_storage(emulation, fault)
         return emulation
     if emulation.state.host(fault.where) is not None:
         end, group = wiring.port_of(lab, fault.where), fault.where.rstrip("0123456789")
@@ -99,6 +129,16 @@ def _repaired(emulation: Emulation, fault: Fault) -> Emulation:
     elif fault.kind == "lossy":
         return lay(_without_relay(emulation, end), again)
     return emulation
+
+
+def _repair_storage(emulation: Emulation, fault: Fault) -> None:
+    declared = emulation.state.description.storage
+    if fault.kind == "dead-server":
+        storage.restart_server(emulation, fault.where)
+    elif fault.kind == "full-disk":
+        storage.empty_disk(emulation, fault.where)
+    else:
+        storage.throttle_disk(emulation, fault.where, declared.disk_mb_per_s if declared else 0)
 
 
 def _without_relay(emulation: Emulation, device: str) -> Emulation:

@@ -14,7 +14,7 @@ import psutil
 
 from scope.errors import ScopeError
 from scope.lab.description import Lab, LabHost, Trunk
-from scope.lab.emulation import Emulation
+from scope.lab.entry import Emulation
 from scope.machine.machine import EmulatedLink
 
 STREAM = Path(__file__).with_name("stream.py")

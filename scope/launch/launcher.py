@@ -39,6 +39,22 @@ class MpiProgram:
 
 
 @dataclass(frozen=True)
+class Storage:
+    """The folder in which the ranks make their files, and the mark in the names of all that they make there."""
+
+    folder: str
+    mark: str
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variables by which the native program learns of both."""
+        return {FOLDER: self.folder, MARK: self.mark}
+
+
+FOLDER, MARK = "SCOPE_STORAGE", "SCOPE_STORAGE_MARK"
+
+
+@dataclass(frozen=True)
 class Site:
     """Where MPI programs are started, and by which launcher."""
 
@@ -59,6 +75,7 @@ class Site:
     """The network interface of the launcher's own messages."""
     topology: Path | None = None
     """The topology file of the topology-aware collectives."""
+    storage: Storage | None = None
     shared_kernel: bool = False
     """The hosts are emulated: they share one kernel, its memory and its processors."""
 

@@ -2,8 +2,8 @@
 
 MPI libraries keep the memory that the ranks of a host share in files below /dev/shm, and some launchers have a
 folder among the temporary files. Where launcher and ranks are killed together, nobody removes them. A launch lists
-those of its own processes in its private folder: whoever sees it dead, its
-supervisor or the next launch, removes them.
+those of its own processes in its private folder: whoever sees it dead, its supervisor or the next launch, removes
+them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ from scope.private import refuse_shared
 
 MEMORY = Path("/dev/shm")
 LIST = "leftovers"
-"""The list in the folder of a launch: a path and the number of its inode on each line."""
+"""The list in the folder of a launch: a path and the number of its inode on each line.
+
+Inode 0: a folder around session directories that was not there before the launch, to be removed when empty.
+"""
+STORAGE_LIST = "storage"
+"""In the folder of a launch: how the paths of the folders begin that its ranks make for files."""
 FIRST_LOOK_S, LONGEST_WAIT_S = 0.05, 0.5
 """Between two looks; longer and longer: ranks share memory first of all, and looking disturbs a measurement."""
 TICK_NS = 50_000_000
@@ -44,6 +49,8 @@ Identity = tuple[int, int]
 def listed(folder: Path) -> Iterator[None]:
     """List in `folder` what all processes that this one starts while the context lasts would leave behind."""
     over = threading.Event()
+    new = [place for pattern in registry.SESSIONS if not (place := _session(pattern, 0).parent).exists()]
+    (folder / LIST).write_text("".join(f"{place} 0\n" for place in new))
     known = dict(_shared_memory())
     thread = threading.Thread(target=_list, args=(folder / LIST, known, over), daemon=True)
     thread.start()
@@ -54,12 +61,20 @@ def listed(folder: Path) -> Iterator[None]:
         thread.join()
 
 
+def list_storage(folder: Path, place: str, mark: str) -> None:
+    """List in `folder` that the ranks of a launch make folders at a place, with this mark in their names."""
+    (folder / STORAGE_LIST).write_text(f"{place}/scope-storage-{mark}-")
+
+
 def removed(folder: Path) -> bool:
-    """Remove what the list in `folder` names and no process uses; return whether nothing of it is left.
+    """Remove what the lists in `folder` name and no process uses; return whether nothing of it is left.
 
     A file is removed only if it is the very one that was listed, belongs to this user, and has the name of an MPI
-    library's shared memory; a folder only if it is the very one, and private.
+    library's shared memory; a launcher's folder only if it is the very one, and private; a folder of ranks only if
+    this user owns it and its name has the mark of the launch.
     """
+    if not _storage_removed(folder):
+        return False
     try:
         lines = [line.rpartition(" ") for line in (folder / LIST).read_text().splitlines()]
     except (OSError, ValueError):
@@ -79,6 +94,30 @@ def removed(folder: Path) -> bool:
         if not Path(name).is_relative_to(MEMORY):
             _remove_session(Path(name), inode)
     return True
+
+
+def _storage_removed(folder: Path) -> bool:
+    """Remove the folders that the ranks of a launch made for files; return whether none is left."""
+    try:
+        beginning = Path((folder / STORAGE_LIST).read_text())
+        entries = list(os.scandir(beginning.parent))
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):
+        return False
+    left = False
+    for entry in entries:
+        if entry.name.startswith(beginning.name) and _is_own_folder(entry):
+            shutil.rmtree(entry.path, ignore_errors=True)
+            left = left or Path(entry.path).exists()
+    return not left
+
+
+def _is_own_folder(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):
+        found = entry.stat(follow_symlinks=False)
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    return False
 
 
 def _list(file: Path, known: dict[Path, Identity], over: threading.Event) -> None:
@@ -120,19 +159,26 @@ def _shared_memory() -> Iterator[tuple[Path, Identity]]:
 
 def _sessions(processes: Iterable[psutil.Process]) -> Iterator[tuple[Path, Identity]]:
     """Yield the session directories of those processes that are launchers."""
-    place = Path(tempfile.gettempdir())
-    names = {"host": os.uname().nodename, "user": os.getuid()}
     for process in processes:
         for pattern in registry.SESSIONS:
-            path = place / pattern.format(**names, launcher=process.pid)
+            path = _session(pattern, process.pid)
             with suppress(OSError):
                 found = path.stat()
                 yield path, (found.st_dev, found.st_ino)
 
 
+def _session(pattern: str, launcher: int) -> Path:
+    names = {"host": os.uname().nodename, "user": os.getuid(), "launcher": launcher}
+    return Path(tempfile.gettempdir()) / pattern.format(**names)
+
+
 def _remove_session(path: Path, inode: str) -> None:
     """Remove a session directory whose launcher is dead, and the one around it if that was its last."""
     with suppress(OSError, ScopeError):
+        if inode == "0":
+            refuse_shared(path)
+            path.rmdir()
+            return
         refuse_shared(path.parent)
         refuse_shared(path)
         if str(path.stat().st_ino) == inode and not psutil.pid_exists(int(path.name.rpartition(".")[2])):

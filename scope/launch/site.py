@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 from scope.errors import UsageError
 from scope.lab.active import INTERFACE, MANAGEMENT, ActiveLab, active, topology_file
 from scope.launch import schedulers
-from scope.launch.launcher import Command, HostSlots, Launcher, MpiProgram, Site
+from scope.launch.launcher import FOLDER, Command, HostSlots, Launcher, MpiProgram, Site, Storage
 from scope.launch.launchers import choose
 from scope.launch.scheduler import Allocation
 from scope.machine.discover import steering_environment
@@ -54,6 +55,7 @@ def site_of(mpi: MpiInstallation, asked: experiment.LauncherSettings, where: str
         interface=asked.interface,
         arguments=tuple(asked.arguments),
         topology=_topology(asked.topology, f"{where}: launcher.topology") if asked.topology else None,
+        storage=_storage(asked.storage, where),
     )
     lab = active()
     return site if lab is None else _in_lab(lab, site)
@@ -62,14 +64,21 @@ def site_of(mpi: MpiInstallation, asked: experiment.LauncherSettings, where: str
 def start_command(program: MpiProgram, site: Site) -> Command:
     """Return how `program` is started at `site`; every rank gets the variables that steer MPI and threads."""
     threads = {name: os.environ.get(name, value) for name, value in THREADS.items()}
-    return choose(site.mpi, site.kind).command(program, site, {**steering_environment(os.environ), **threads})
+    storage = site.storage.variables if site.storage else {}
+    variables = {**steering_environment(os.environ), **threads, **storage}
+    return choose(site.mpi, site.kind).command(program, site, variables)
+
+
+def with_storage(site: Site, folder: Path) -> Site:
+    """Return the site with a folder for the files of its ranks, unless one was asked for."""
+    return site if site.storage else replace(site, storage=_marked(folder))
 
 
 def _in_lab(lab: ActiveLab, site: Site) -> Site:
-    """Return the site on a lab's hosts (all unless some are named) and its emulated network, without binding."""
+    """Return the site on a lab's hosts (by default all with ranks) and its emulated network, without binding."""
     return replace(
         site,
-        hosts=site.hosts or tuple(HostSlots(host.name, host.slots) for host in lab.hosts),
+        hosts=site.hosts or tuple(HostSlots(host.name, host.slots) for host in lab.hosts if host.slots),
         binding="none",
         remote_shell=site.remote_shell or lab.remote_shell,
         interface=site.interface or INTERFACE,
@@ -103,6 +112,21 @@ def _topology(name: str, where: str) -> Path:
     if not Path(name).is_file():
         raise UsageError(f"{where} = {name}: no such file; scope topology discover writes one")
     return Path(name).absolute()
+
+
+def _storage(asked: str | None, where: str) -> Storage | None:
+    """Return the folder that was asked for; raises UsageError where no files can be made in it."""
+    named = asked or os.environ.get(FOLDER)
+    if not named:
+        return None
+    if not Path(named).is_dir() or not os.access(named, os.W_OK | os.X_OK):
+        source = f"{where}: launcher.storage" if asked else f"${FOLDER}"
+        raise UsageError(f"{source} = {named}: must be a folder in which you can make files")
+    return _marked(Path(named))
+
+
+def _marked(folder: Path) -> Storage:
+    return Storage(str(folder.resolve()), secrets.token_hex(8))
 
 
 def _hosts(asked: experiment.LauncherSettings, where: str) -> list[HostSlots]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from scope.machine import processors
+from scope.machine.storage import StorageFolder
 from scope.strict import Strict, Unix
 
 
@@ -218,6 +219,8 @@ class EmulatedCluster(Strict):
     relayed: list[RelayedLink]
     faults: list[str]
     """The injected faults, in words."""
+    storage: str = ""
+    """Its file system, in words; empty where it has none."""
 
 
 class Machine(Strict):
@@ -232,3 +235,5 @@ class Machine(Strict):
     scope_version: str
     lab: EmulatedCluster | None = None
     """None where the hosts are real."""
+    storage: StorageFolder | None = None
+    """Where storage was measured; None where it was not."""

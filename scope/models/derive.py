@@ -11,6 +11,7 @@ from scope.models.communication.library_settings import name_breaks
 from scope.models.communication.pair_matrix import pair_matrices
 from scope.models.computation.linpack_rates import linpack_rates
 from scope.models.fitting.model import fit_all
+from scope.models.ladder.files import file_ladders
 from scope.models.ladder.ladder import ladders
 from scope.models.ladder.limit_lines import limits
 from scope.models.measurements import Measurements
@@ -19,6 +20,7 @@ from scope.models.prediction.operation_parts import operation_parts
 from scope.models.prediction.prediction import predictions
 from scope.models.scaling.applications import applications
 from scope.models.scaling.phases_by_rank import phases_by_rank
+from scope.models.scaling.saturation import saturations
 from scope.models.scaling.speedup import speedups
 from scope.rundirectory import FORMAT, OutdatedError, RunDirectory, read_json
 from scope.samples.reader import read as read_samples
@@ -45,11 +47,12 @@ def derive(summaries: list[Summary], machine: Machine, samples: Samples, catalog
     return Models(
         format=FORMAT,
         fits=name_breaks(fits, samples.launches, machine.environment, catalog),
-        ladders=ladders(measurements),
+        ladders=[*ladders(measurements), *file_ladders(measurements)],
         limits=limits(measurements),
         not_fitted=not_fitted,
         pairs=pair_matrices(samples, catalog),
         speedups=speedups(measurements),
+        saturations=saturations(measurements),
         predictions=predictions(measurements),
         phases=phases_by_rank(samples, catalog),
         operations=operation_parts(measurements),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from scope.models.communication.pair_matrix import PairMatrix
 from scope.models.computation.linpack_rates import LinpackRates
 from scope.models.fitting.fit import Fit, NotFitted
-from scope.models.ladder.ladder import Ladder
 from scope.models.ladder.limit_lines import Limit
+from scope.models.ladder.rung import Ladder
 from scope.models.prediction.operation_parts import OperationParts
 from scope.models.prediction.prediction import Prediction
 from scope.models.scaling.applications import Application
 from scope.models.scaling.phases_by_rank import PhasesByRank
+from scope.models.scaling.saturation import Saturation
 from scope.models.scaling.speedup import Speedup
 from scope.strict import Strict
 
@@ -25,6 +26,7 @@ class Models(Strict):
     not_fitted: list[NotFitted] = []
     pairs: list[PairMatrix] = []
     speedups: list[Speedup] = []
+    saturations: list[Saturation] = []
     predictions: list[Prediction] = []
     phases: list[PhasesByRank] = []
     operations: list[OperationParts] = []

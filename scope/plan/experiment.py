@@ -60,6 +60,8 @@ class LauncherSettings(Asked):
     """The network interface that carries the messages."""
     topology: Text | None = None
     """The file of groups and speeds that `transport=collectives` uses."""
+    storage: Text | None = None
+    """The folder in which storage is measured; None: $SCOPE_STORAGE, else the folder of the run directory."""
     arguments: list[Argument] = []
     """Further arguments of mpiexec or srun, as they stand."""
     oversubscribe: bool = False

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
-from scope.profiles.profile import SUFFIX, Profile, read
+from scope.profiles.profile import STATES, SUFFIX, Profile, read
 
 PROFILES = "profiles"
 """The folder of the processes' files in that of a monitored run."""
@@ -61,6 +62,16 @@ def job(folder: Path) -> Job:
             f" {largest.ranks} processes of {largest.profiles[0].header.program or 'a program'}"
         )
     return largest
+
+
+def complete(place: Path) -> list[Path]:
+    """Return the profiles in a folder of processes that have ended by themselves: they stay as they are."""
+    found = []
+    for path in sorted(place.glob(f"*{SUFFIX}")):
+        with suppress(ScopeError):
+            if read(path).state != STATES[0]:
+                found.append(path)
+    return found
 
 
 def apart(profiles: Sequence[Profile]) -> list[Job]:

@@ -18,9 +18,9 @@ from scope.errors import ScopeError, UsageError
 from scope.launch.launch_environment import launch_environment
 from scope.machine import discover
 from scope.machine.machine import Machine, MpiInstallation
-from scope.profiles.folder import PROFILES
+from scope.profiles.folder import PROFILES, complete
 from scope.profiles.program import Program, recognise
-from scope.rundirectory import FORMAT, read_json, write_json
+from scope.rundirectory import FORMAT, note_checksums, read_json, replace_json, write_json
 from scope.strict import Strict, Unix
 from scope.units import quantity
 from scope.version import VERSION
@@ -198,7 +198,8 @@ def run(
         }
     )
     try:
-        write_json(folder / MONITOR, ended)
+        note_checksums(profiles, complete(profiles))
+        replace_json(folder / MONITOR, ended)
     except ScopeError as error:
         logger.warning("%s", error)  # the program has run: its exit code matters more
     return ended

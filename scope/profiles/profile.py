@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scope.errors import ScopeError
+from scope.rundirectory import refuse_changed
 
 MAGIC = "scope-profile"
 VERSION = 1
@@ -237,10 +238,12 @@ def read(path: Path) -> Profile:
     """Read the profile of one process, however it ended.
 
     A file that is cut in its tables gives what is left of them, with a warning. Raises ScopeError with one line
-    for a file that is missing, is no profile, has a header that cannot be understood, or is of a later version.
+    for a file that is missing, has changed by its checksum, is no profile, has a header that cannot be understood,
+    or is of a later version.
     """
     try:
         with path.open("rb") as file:
+            refuse_changed(path, file)
             return _read(path, file)
     except OSError as error:
         raise ScopeError(f"{path}: cannot be read: {error.strerror or error}") from error

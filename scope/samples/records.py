@@ -259,6 +259,8 @@ class CaseRecord(Line):
     """Why sampling ended."""
     relative_interval: float | None = None
     """Half width of the median's 95 % interval over the median when sampling ended."""
+    settings: dict[str, Value] = {}
+    """What a library granted to this case alone: of MPI-IO its implementation and the hints that it works with."""
     series: list[Series] = []
     rank_states: list[RankState] = []
     """Of a case that was terminated: what each rank was doing."""

@@ -19,8 +19,9 @@ def declared(lab: Lab) -> Topology:
     """Return the groups that follow from the rates of a lab: trunks join switches, the fastest first.
 
     The path between two groups is as fast as its slowest trunk, which is the one that joined them last. Rates are
-    of TCP payload.
+    of TCP payload. Hosts without ranks are left out: nothing measures them.
     """
+    lab = lab.model_copy(update={"group": [group for group in lab.group if group.ranks_per_host]})
     groups = [_cluster(lab, switch) for switch in lab.switches() if _hosts(lab, switch)]
     holders = {switch: _Joined({switch}, group) for switch, group in zip(_peopled(lab), groups, strict=True)}
     parts = [holders.get(switch, _Joined({switch}, None)) for switch in lab.switches()]

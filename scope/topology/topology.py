@@ -64,7 +64,7 @@ class HostException(Asked):
 class Topology(Asked):
     """`topology.toml`."""
 
-    format: Literal[1] = 1
+    format: int = Field(default=1, ge=1, le=1)
     origin: Origin
     host: InsideHost | None = None
     """None where no host has two processes."""

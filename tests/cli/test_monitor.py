@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -14,10 +15,11 @@ from jsonschema import Draft202012Validator
 from scope.cli import dispatch
 from scope.machine.machine import MpiInstallation
 from scope.profiles import merged as profiles
+from scope.profiles import profile
 from scope.profiles.merged import Merged
 from scope.profiles.monitored_run import Options, run
 from scope.profiles.traffic import matrix
-from tests.cli.scope_command import PATIENCE_S, SCOPE, Answer, scope
+from tests.cli.scope_command import PATIENCE_S, SCOPE, Answer, scope, wait_until
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.profiles import synthetic
 from tests.schemas.test_schemas import GENERATOR
@@ -209,6 +211,34 @@ def test_the_exit_code_is_the_program_s_where_the_disk_is_full(monitor: Monitor,
     assert (ended.code, ended.output) == (7, "read word\n"), ended
     assert "No space left on device" in ended.errors
     assert "Traceback" not in ended.errors
+
+
+def test_a_flipped_bit_in_a_profile_is_named_and_the_others_are_used(
+    finished: tuple[Path, Answer], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(finished[0], tmp_path / "run")
+    damaged = sorted((folder / "profiles").glob("*.profile"))[1]
+    with damaged.open("r+b") as file:
+        file.seek(profile.HEADER_BYTES + 3)
+        byte = file.read(1)[0]
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte ^ 1]))
+    ended = scope(tmp_path, "analyze", "run")
+    assert (ended.code, "Traceback" in ended.errors) == (0, False), ended
+    merged = profiles.read(folder)
+    assert len(merged.processes) == RANKS - 1
+    assert any(damaged.name in text and "has changed since" in text for text in merged.warnings)
+
+
+def test_a_program_that_runs_keeps_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    words = [SCOPE, "monitor", "--mpi", "embedded", "-o", "runs/a", "--", "sh", "-c", "touch begun; read word"]
+    with subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        wait_until((tmp_path / "begun").exists)
+        assert "is using it" in scope(tmp_path, "runs", "remove", "a", "--yes").errors
+        running.stdin.write(b"word\n")
+    assert (tmp_path / "runs" / "a" / "monitor.json").exists()
 
 
 def test_a_signal_that_ends_the_command_is_passed_on(tmp_path: Path) -> None:

@@ -140,6 +140,11 @@ def test_other_files_are_no_packed_runs(
         assert "no packed run" in capsys.readouterr().err
 
 
+def test_a_device_without_end_is_no_packed_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["unpack", "/dev/full"]) == 2
+    assert "/dev/full: no packed run: must be a file" in capsys.readouterr().err
+
+
 def test_links_in_a_run_are_left_out(golden_copy: Path, tmp_path: Path) -> None:
     (golden_copy / "secret").symlink_to("/etc/hostname")
     (golden_copy / "folder").symlink_to("/etc")

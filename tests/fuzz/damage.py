@@ -65,7 +65,7 @@ def kept_run() -> Path:
     chosen = [one for one in chosen if one["launch"] in launches]
     _write_samples(run, chosen)
     _write_plan(run, chosen)
-    note_checksums(run, [run.experiment, run.machine, run.benchmarks])
+    note_checksums(run.path, [run.run, run.experiment, run.machine, run.benchmarks])
     analyze(run.path)
     return run.path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 
 from tests.fuzz import commands, damage, faults, inputs, tables
@@ -27,6 +28,7 @@ def tried(kind: str, seed: int, number: int) -> Verdict | None:
 def prepare() -> None:
     """Load everything and make the run that inputs are copied from, before the first input."""
     inputs.load()
+    gc.freeze()  # forked children would copy every page whose objects their collectors look at
     damage.right_rows()
     for write in (damage.write_profiles, damage.write_campaign):
         damage.kept_other(write)

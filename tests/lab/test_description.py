@@ -8,6 +8,7 @@ import pytest
 
 from scope.errors import UsageError
 from scope.lab import description, fidelity, wiring
+from scope.topology.declared import declared
 
 PAIR = """
 [[group]]
@@ -103,6 +104,31 @@ def test_a_wrong_file_is_refused(tmp_path: Path, before: str, after: str, said: 
     with pytest.raises(UsageError, match=r"pair\.toml") as refusal:
         lab(tmp_path, PAIR.replace(before, after, 1))
     assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("storage", "said"),
+    [
+        ('kind = "nfs"', "storage.kind = \"nfs\": must be 'glusterfs' or 'local'"),
+        ('kind = "glusterfs"', "storage.servers = '': must be one of a, b"),
+        ('kind = "glusterfs"\nservers = "c"', "storage.servers = 'c': must be one of a, b"),
+        ('kind = "glusterfs"\nservers = "b"\ncopies = 2', "storage.copies = 2: must divide the 3 hosts of the"),
+        ('kind = "local"\ncopies = 2', "storage.copies = 2: must go with kind = 'glusterfs'"),
+        ('kind = "local"\ndisk_mb = 1', "storage.disk_mb = 1: must be greater than or equal to 32"),
+        ('kind = "local"\ndisc_mb = 64', "storage.disc_mb: unknown key; allowed here: kind, servers, copies"),
+    ],
+)
+def test_a_wrong_storage_is_refused(tmp_path: Path, storage: str, said: str) -> None:
+    with pytest.raises(UsageError, match=r"pair\.toml") as refusal:
+        lab(tmp_path, f"{PAIR}[storage]\n{storage}\n")
+    assert said in str(refusal.value)
+
+
+def test_servers_without_ranks_are_no_part_of_the_declared_topology(tmp_path: Path) -> None:
+    _, pair = lab(tmp_path, PAIR.replace("ranks_per_host = 2", "ranks_per_host = 0"))
+    assert [host for group in declared(pair).group for host in group.hosts] == ["a1", "a2"]
+    with pytest.raises(UsageError, match=r"ranks_per_host = 0: must be at least 1 in one group"):
+        lab(tmp_path, PAIR.replace("hosts = 2", "hosts = 2\nranks_per_host = 0").replace("_host = 2", "_host = 0"))
 
 
 def test_two_ways_between_switches_are_refused(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from scope.errors import ScopeError, UsageError
 from scope.lab import emulation, faults, fidelity, folder
 from scope.lab.description import Lab
-from scope.lab.emulation import Emulation
+from scope.lab.entry import Emulation
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.models.communication.panel_traffic import product_of, sent_bytes
 from tests import monitored_ring
@@ -71,7 +71,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulation]:
 def healthy(small: Emulation) -> Iterator[Emulation]:
     """The lab, mended after the test."""
     yield small
-    faults.clear(emulation.Emulation(small.folder, emulation.find(small.state.name).state))  # type: ignore[union-attr]
+    faults.clear(Emulation(small.folder, emulation.find(small.state.name).state))  # type: ignore[union-attr]
 
 
 def probe(lab: Emulation, link: str) -> fidelity.Probe:

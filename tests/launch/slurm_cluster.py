@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from scope.lab import emulation
 from scope.lab.description import Lab
-from scope.lab.emulation import Emulation
+from scope.lab.entry import Emulation
 from tests.cli.scope_command import PATIENCE_S, SCOPE, Answer
 
 T = TypeVar("T")

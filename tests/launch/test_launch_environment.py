@@ -41,4 +41,15 @@ def test_a_folder_of_the_users_own_choice_is_kept(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PRTE_MCA_prte_tmpdir_base", "/somewhere")
     with launch_environment({"MARK": "x"}) as variables:
         assert variables["MARK"] == "x"
+        assert variables["PRTE_MCA_prte_tmpdir_base"] == "/somewhere"
         assert SESSION not in variables
+
+
+def test_the_choice_of_a_site_is_not_taken_for_a_contradiction(
+    any_trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, component in ((".openmpi", "orte"), (".prte", "prte")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mca-params.conf").write_text(f"{component}_tmpdir_base = {tmp_path}\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert any_trial.supervise(any_trial.plan("mpi.barrier ranks=2")), any_trial.records()

@@ -78,6 +78,17 @@ def test_the_next_launch_removes_what_a_killed_run_left(
     assert foreign.exists()
 
 
+def test_the_empty_folder_of_a_launcher_that_was_killed_at_once(temporary: Path) -> None:
+    theirs = temporary / f"ompi.{os.uname().nodename}.{os.getuid()}"
+    with launch_environment({}):
+        theirs.mkdir(mode=0o700)
+    assert not theirs.exists()
+    theirs.mkdir(mode=0o700)
+    with launch_environment({}):
+        pass
+    assert theirs.exists(), "it was there before"
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "mpich-debian"])  # it unlinks at once
 def test_a_killed_launcher_leaves_nothing(name: str, folder: RunDirectory, temporary: Path, foreign: Path) -> None:
     trial = Trial(native.build(installed(name)), folder)

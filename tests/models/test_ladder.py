@@ -9,10 +9,10 @@ import pytest
 from scope.engine.analysis import analyze
 from scope.findings.read import context_of
 from scope.machine.machine import Machine
-from scope.models.ladder.ladder import Ladder, Rung
 from scope.models.ladder.ladder import ladders as build_ladders
 from scope.models.ladder.limits import TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
 from scope.models.ladder.memory_copy import fastest_copy
+from scope.models.ladder.rung import Ladder, Rung
 from scope.models.models import Models
 from scope.report.run.ladders import retained
 from scope.rundirectory import RunDirectory, read_json

@@ -29,7 +29,7 @@ def test_it_can_be_written_and_read(tmp_path: Path, name: str) -> None:
     file.write_text(topology.write(of(name)))
     again = topology.read(file)
     assert again.hosts == of(name).hosts
-    assert sorted(again.hosts) == sorted(host.name for host in description.read(name)[1].hosts())
+    assert sorted(again.hosts) == sorted(host.name for host in description.read(name)[1].hosts() if host.slots)
 
 
 def test_the_slowest_trunk_parts_first() -> None:

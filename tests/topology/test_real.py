@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scope.lab import description, emulation, faults
-from scope.lab.emulation import Emulation
+from scope.lab.entry import Emulation
 from scope.machine.machine import NativeBuild
 from tests.cli.scope_command import SCOPE
 from tests.lab.test_emulation import refuse_without_namespaces

@@ -87,6 +87,7 @@ def test_a_file_is_read_and_written_back(tmp_path: Path) -> None:
         ("confidence = 0.99", "confidence = 1.5", "group[2].confidence = 1.5"),
         ("confidence", "sureness", "group[2].sureness = 0.99: unknown key; allowed here: name, level, parent"),
         ("format = 1", "format = 2", "format = 2: must be"),
+        ("format = 1", "format = true", "format = true: must be"),
         ("format = 1", "shape = 1", "shape = 1: unknown key"),
         ('host = "giza3"', 'host = "giza9"', "exception[0].host = giza9: must be a host of a group"),
         ("latency_s = 4e-05", "", "exception[0].latency_s: missing"),

@@ -176,6 +176,15 @@ void write_disturbances(Json& json, const Disturbances& mine, const Communicator
   json.end();
 }
 
+void write_settings(Json& json, const std::vector<ControlVariable>& settings) {
+  json.key("settings");
+  json.object();
+  for (const auto& [name, value] : settings) {
+    std::visit([&](const auto& content) { json.member(name, content); }, value);
+  }
+  json.end();
+}
+
 void write_outcome(Json& json, const Outcome& outcome, Definition definition, int most_in_full,
                    const Communicator& world) {
   json.key("verification");
@@ -195,6 +204,7 @@ void write_outcome(Json& json, const Outcome& outcome, Definition definition, in
   write_disturbances(json, outcome.disturbances, world);
   json.member("stopped", outcome.stopped);
   if (outcome.relative_interval) json.member("relative_interval", *outcome.relative_interval);
+  if (!outcome.settings.empty()) write_settings(json, outcome.settings);
   json.key("series");
   json.array();
   for (const auto& series : outcome.series) write_series(json, series, definition, most_in_full, world);
@@ -324,12 +334,7 @@ void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, 
   json.moment(unix_seconds());
   json.member("library", facts.library);
   json.member("mpi_standard", facts.mpi_standard);
-  json.key("settings");
-  json.object();
-  for (const auto& [name, value] : facts.settings) {
-    std::visit([&](const auto& content) { json.member(name, content); }, value);
-  }
-  json.end();
+  write_settings(json, facts.settings);
   json.key("clock");
   json.object();
   json.member("source", ticks.source());

@@ -64,8 +64,17 @@ class Repetition {
   void time(Operation&& operation) {
     const auto [start, stop] = clocked(operation, cadence_ == Cadence::barrier_loop);
     times_.entry_s = setting_.clock.global(start);
-    times_.elapsed_s = setting_.ticks.seconds(stop - start) - setting_.overhead_s;
+    times_.elapsed_s = setting_.ticks.seconds(stop - start) - setting_.overhead_s - aside_s_;
   }
+
+  // Work inside of what `time` times that is no part of the operation: its time is subtracted.
+  template <class Work>
+  void aside(Work&& work) {
+    const Ticks start = setting_.ticks.now();
+    work();
+    aside_s_ += setting_.ticks.seconds(setting_.ticks.now() - start);
+  }
+  double aside_s() const { return aside_s_; }
 
   // Seconds of one call of a part of the operation on this rank, timed as `time` does the whole. Before `time`.
   template <class Part>
@@ -125,6 +134,7 @@ class Repetition {
   Cadence cadence_;
   Synchronization synchronization_;
   std::int64_t operations_;
+  double aside_s_ = 0;
   Times times_;
 };
 

@@ -78,6 +78,7 @@ class Sampling {
     outcome_.disturbances = Disturbances::so_far().since(before);
     settle_warmup();
     outcome_.work = benchmark_.work();
+    outcome_.settings = benchmark_.settings();
     return std::move(outcome_);
   }
 
@@ -92,7 +93,8 @@ class Sampling {
     if (!common_start) return Synchronization::none;
     if (policy_.synchronization) return *policy_.synchronization;
     // A window starts all ranks at one time but waits by spinning, which needs a processor per rank.
-    return setting_.oversubscribed ? Synchronization::dissemination : Synchronization::window;
+    const bool in_time = !setting_.oversubscribed && !benchmark_.prepares();
+    return in_time ? Synchronization::window : Synchronization::dissemination;
   }
 
   Times repeat(Cadence cadence, std::int64_t operations) {

@@ -53,6 +53,7 @@ struct Outcome {
   Disturbances disturbances;  // of this rank, from before the first repetition to after the last
   std::string stopped;
   std::optional<double> relative_interval;
+  std::vector<ControlVariable> settings;  // granted by a library to this case
 };
 
 // Collective over the setting's ranks.

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from scope.findings.finding import Evidence
 from scope.findings.run.context import Context
 from scope.findings.settings import setting
-from scope.models.ladder.ladder import Ladder, Rung, layer_below
+from scope.models.ladder.ladder import layer_below
+from scope.models.ladder.rung import Ladder, Rung
 
 
 class Loss(NamedTuple):
@@ -47,7 +48,8 @@ def losses(context: Context, quantity: str, layers: tuple[str, ...], tolerated: 
     """Yield the rungs that certainly retain less than a share of the layer below; per path, its first ladder."""
     seen: set[tuple[str, str]] = set()
     for ladder in context.models.ladders:
-        if ladder.quantity != quantity:
+        # About files there are findings of their own.
+        if ladder.quantity != quantity or ladder.successive:
             continue
         for rung in ladder.rungs:
             sure = rung.retained is not None and (rung.retained_high or rung.retained) < tolerated

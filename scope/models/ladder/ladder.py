@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from math import log
-from typing import Literal, get_args
+from typing import Literal
 
 from scope import units
 from scope.catalog.benchmark import Layer, Pattern
@@ -20,67 +19,15 @@ from scope.machine.machine import Machine
 from scope.models.ladder.limits import TCP_IP_TIMESTAMPS, Frame, asymptotic_bytes_per_s, message_time_s
 from scope.models.ladder.memory_copy import fastest_copy, not_measured
 from scope.models.ladder.paths import Path, paths
+from scope.models.ladder.rung import LAYERS, Ladder, Quantity, Rung, Step, compared, exact, measured_step
 from scope.models.measurements import Measurements, On
-from scope.statistics.estimate import Estimate
-from scope.statistics.ratio import PerLaunch, Ratio, ratio
+from scope.statistics.ratio import PerLaunch
 from scope.statistics.summary import Summary
-from scope.strict import Strict
 
-Quantity = Literal["bandwidth_bytes_per_s", "latency_s", "flops_per_s"]
-LAYERS: tuple[Layer, ...] = get_args(Layer)
 Exchange = Literal["ping-pong", "stream"]
 Program = Literal["algorithm", "application"]
 EXCHANGES: dict[Exchange, Literal["ping_pong", "stream"]] = {"ping-pong": "ping_pong", "stream": "stream"}
 """The ways of exchanging messages, and the pattern of each."""
-
-
-class Rung(Strict):
-    """One benchmark on one layer of the ladder, or its limit."""
-
-    layer: Layer
-    name: str
-    """A case's label or the name of the limit."""
-    value: float | None
-    low: float | None
-    high: float | None
-    unit: str
-    retained: float | None
-    """Share of the layer below that reaches this one; None on the lowest rung or where either is missing."""
-    retained_low: float | None
-    retained_high: float | None
-    paired_launches: int = 0
-    """Launches that measured this and the layer below, `retained` being the median of their shares; 0: none."""
-    of_limit: float | None
-    reason: str
-    """Why a figure is missing; empty when it is not."""
-    note: str = ""
-    """A remark on the figure, for example that the messages stay in a cache."""
-    mixes_states: bool = False
-    """Whether the figure mixes states of the machine."""
-
-
-class Ladder(Strict):
-    """The way from the physical limit up to the algorithm, for one path between two processes or one machine."""
-
-    path: str
-    """For example `shared memory inside a host`, `TCP over the loopback`, `eth0 between hosts`."""
-    quantity: Quantity
-    exchange: Literal["ping-pong", "stream", ""] = ""
-    """How messages are exchanged: one and its echo, or a window in one direction; empty without messages."""
-    message_bytes: int | None
-    rungs: list[Rung]
-    """From the limit upwards."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """A rung before its comparison with the layer below."""
-
-    layer: Layer
-    name: str
-    figure: PerLaunch | None
-    reason: str = ""
-    note: str = ""
 
 
 def layer_below(layer: Layer, layers: Iterable[Layer]) -> Layer | None:
@@ -120,14 +67,14 @@ def _bandwidth(path: Path, exchange: Exchange, measurements: Measurements) -> La
         return None
     message_bytes = max(common)
     steps = [
-        _memory_limit(measurements, message_bytes) if path.memory else _link_limit(path),
+        memory_limit(measurements, message_bytes) if path.memory else _link_limit(path),
         *_frames(path, exchange, "B/s", message_bytes, measurements),
     ]
-    below = [_measured("network", best[message_bytes]) for best in network.values() if message_bytes in best]
+    below = [measured_step("network", best[message_bytes]) for best in network.values() if message_bytes in best]
     if not below and (network or not path.memory):
         names = _names(measurements.catalog.standing(EXCHANGES[exchange], "network"))
         below = [Step("network", "network", None, f"{names} was not measured")]
-    mpi = [_measured("mpi", s) for s in library if measurements.size(s) == message_bytes]
+    mpi = [measured_step("mpi", s) for s in library if measurements.size(s) == message_bytes]
     steps += below
     steps += [_with_cache_note(step, message_bytes, measurements.machine) if path.memory else step for step in mpi]
     steps += _or_missing("operation", "transfer", _operation(path, measurements, message_bytes), measurements)
@@ -177,11 +124,11 @@ def _frames(
         return
     for on in measurements.standing(EXCHANGES[exchange], "frames", unit):
         if path.placed(on.summary) and measurements.size(on.summary) == message_bytes:
-            yield _measured("frames", on.summary)
+            yield measured_step("frames", on.summary)
 
 
-def _memory_limit(measurements: Measurements, message_bytes: int) -> Step:
-    """Take the fastest copy of an array of the message's size by one core: the least that a message needs."""
+def memory_limit(measurements: Measurements, message_bytes: int) -> Step:
+    """Return the fastest copy of an array of the message's size by one core: the least that a message needs."""
     copy = fastest_copy(measurements, message_bytes)
     if copy is None:
         return Step("limit", "one memory copy", None, not_measured(measurements.catalog))
@@ -205,12 +152,12 @@ def _link_limit(path: Path) -> Step:
         return Step(
             "limit",
             f"{path.link.kind} at its signalling rate",
-            _exact(rate / 8),
+            exact(rate / 8),
             note="headers not counted",
         )
     frame = Frame(mtu_bytes=path.link.mtu_bytes)
     name = f"TCP/IP frames of {path.link.mtu_bytes} B at {units.quantity(rate, 'bit/s')}"
-    return Step("limit", name, _exact(asymptotic_bytes_per_s(rate, TCP_IP_TIMESTAMPS, frame)))
+    return Step("limit", name, exact(asymptotic_bytes_per_s(rate, TCP_IP_TIMESTAMPS, frame)))
 
 
 def _operation(path: Path, measurements: Measurements, message_bytes: int) -> list[Step]:
@@ -295,8 +242,8 @@ def _latency(path: Path, measurements: Measurements) -> Ladder | None:
     steps = [
         *([] if path.memory else [_wire_time(path, message_bytes)]),
         *_frames(path, "ping-pong", "s", message_bytes, measurements),
-        *(_measured("network", best[message_bytes]) for best in network.values() if message_bytes in best),
-        *(_measured("mpi", s) for s in library if measurements.size(s) == message_bytes),
+        *(measured_step("network", best[message_bytes]) for best in network.values() if message_bytes in best),
+        *(measured_step("mpi", s) for s in library if measurements.size(s) == message_bytes),
     ]
     rungs = _rungs(steps, "s", higher_is_better=False)
     return Ladder(
@@ -310,7 +257,7 @@ def _wire_time(path: Path, message_bytes: int) -> Step:
         return Step("limit", limit.name, None, limit.reason)
     frame = Frame(mtu_bytes=path.link.mtu_bytes)
     time_s = message_time_s(path.link.rate_bits_per_s, message_bytes, TCP_IP_TIMESTAMPS, frame)
-    return Step("limit", f"one frame at {units.quantity(path.link.rate_bits_per_s, 'bit/s')}", _exact(time_s))
+    return Step("limit", f"one frame at {units.quantity(path.link.rate_bits_per_s, 'bit/s')}", exact(time_s))
 
 
 def _programs(measurements: Measurements) -> Iterator[Ladder]:
@@ -413,35 +360,15 @@ def _fastest(measurements: Measurements, pattern: Pattern, layer: str, unit: str
 
 def _rungs(steps: Iterable[Step], unit: str, higher_is_better: bool) -> list[Rung]:
     """Hold each step against the best one of the layer below."""
-    rungs: list[Rung] = []
     by_layer: dict[Layer, list[Step]] = {}
     for step in steps:
         by_layer.setdefault(step.layer, []).append(step)
     limit = by_layer["limit"][-1].figure if "limit" in by_layer else None
+    rungs = []
     for step in chain(*by_layer.values()):
         below = layer_below(step.layer, by_layer)
         best = _best(by_layer[below], higher_is_better) if below else None
-        retained = _share(step.figure, best, higher_is_better)
-        of_limit = _share(step.figure, limit if step.layer != "limit" else None, higher_is_better)
-        figure = step.figure.estimate if step.figure else None
-        rungs.append(
-            Rung(
-                layer=step.layer,
-                name=step.name,
-                value=figure.value if figure else None,
-                low=figure.low if figure else None,
-                high=figure.high if figure else None,
-                unit=unit,
-                retained=retained.value if retained else None,
-                retained_low=retained.low if retained else None,
-                retained_high=retained.high if retained else None,
-                paired_launches=retained.paired_launches if retained else 0,
-                of_limit=of_limit.value if of_limit else None,
-                reason=step.reason,
-                note="; ".join(filter(None, [step.note, _apart(step.figure, best, retained)])),
-                mixes_states=figure is not None and figure.mixes_states,
-            )
-        )
+        rungs.append(compared(step, best, limit, unit, higher_is_better))
     return rungs
 
 
@@ -449,28 +376,6 @@ def _best(steps: list[Step], higher_is_better: bool) -> PerLaunch | None:
     figures = [step.figure for step in steps if step.figure is not None]
     choose = max if higher_is_better else min
     return choose(figures, key=lambda figure: figure.estimate.value, default=None)
-
-
-def _share(this: PerLaunch | None, below: PerLaunch | None, higher_is_better: bool) -> Ratio | None:
-    """Return the share retained of the layer below: below 1 where this layer is worse."""
-    if this is None or below is None:
-        return None
-    return ratio(this, below) if higher_is_better else ratio(below, this)
-
-
-def _apart(this: PerLaunch | None, below: PerLaunch | None, retained: Ratio | None) -> str:
-    """Say where launches of different ranks, transports or placements measured a rung and the layer below."""
-    if this is None or below is None or retained is None or retained.paired_launches:
-        return ""
-    return "measured in other launches than the layer below" if this.launches and below.launches else ""
-
-
-def _exact(value: float) -> PerLaunch:
-    return PerLaunch(Estimate.exact(value))
-
-
-def _measured(layer: Layer, summary: Summary) -> Step:
-    return Step(layer, summary.label, summary.per_launch)
 
 
 def _with_cache_note(step: Step, message_bytes: int, machine: Machine) -> Step:

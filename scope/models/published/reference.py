@@ -123,6 +123,23 @@ class Share(Strict):
     remark: str = ""
 
 
+class FileCurve(Strict):
+    """A published curve of bandwidth over sizes of files and blocks; the text prints none of its points."""
+
+    words: str
+    benchmark: str
+    ranks: int
+    parameters: dict[str, Value] = {}
+    most_bytes_per_s: float | None = None
+    """The printed bound."""
+    remark: str = ""
+    says_of_blocks: str = ""
+    """What the source says of larger blocks; empty where it says nothing."""
+    over: str = ""
+    """The words of the curve that the source compares this one with."""
+    says_of_over: str = ""
+
+
 class Linpack(Strict):
     """The best rate of LINPACK on a network."""
 
@@ -258,6 +275,7 @@ class Reference(Strict):
     rate: list[Rate] = []
     share: list[Share] = []
     linpack: list[Linpack] = []
+    file: list[FileCurve] = []
     product: list[MatrixProduct] = []
     product_size: int = 0
     """Rows and columns of the matrices."""

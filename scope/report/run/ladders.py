@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scope import units
-from scope.models.ladder.ladder import Ladder, Rung
+from scope.models.ladder.rung import Ladder, Rung
 
 _QUANTITIES = {"bandwidth_bytes_per_s": "Bandwidth", "latency_s": "Latency", "flops_per_s": "Arithmetic rate"}
 
@@ -54,7 +54,12 @@ def retained(rung: Rung) -> str:
 
 
 def best_rungs(ladder: Ladder) -> list[Rung]:
-    """Return the best rung of each layer, from the limit upwards; a layer without a value keeps its first."""
+    """Return the best rung of each layer, from the limit upwards; a layer without a value keeps its first.
+
+    Of a successive ladder all of them.
+    """
+    if ladder.successive:
+        return ladder.rungs
     best: dict[str, Rung] = {}
     for rung in ladder.rungs:
         known = best.get(rung.layer)

@@ -12,8 +12,8 @@ from statistics import median
 from scope import units
 from scope.catalog.benchmark import Pattern
 from scope.catalog.catalog import LIMIT
-from scope.models.ladder.ladder import Ladder, Rung
 from scope.models.ladder.paths import BETWEEN_HOSTS
+from scope.models.ladder.rung import Ladder, Rung
 from scope.report import validity
 from scope.report.run.contents import Contents
 from scope.report.wording import count

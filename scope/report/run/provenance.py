@@ -74,6 +74,7 @@ def _lab(lab: EmulatedCluster | None) -> list[Group]:
     pairs = [
         ("Cluster", f"{lab.title} ({lab.name})"),
         ("Injected faults", "; ".join(lab.faults) or "nothing"),
+        *([("Storage", lab.storage)] if lab.storage else []),
         *((f"Relayed: {one.link}", _lateness(one)) for one in lab.relayed),
     ]
     table = Table(

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from scope import units
 from scope.findings.finding import Finding, about
-from scope.models.ladder.ladder import Ladder, Rung
+from scope.models.ladder.rung import Ladder, Rung
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.report.run.introduction import cautions, subject

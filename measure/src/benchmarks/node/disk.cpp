@@ -4,24 +4,20 @@
 // every rank at the same time, each with its own file and clock; the slowest rank counts. Without
 // precautions, a file that fits into the page cache is written to memory and read from it.
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/mman.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "benchmark.hpp"
+#include "files/file.hpp"
 #include "memory/buffer.hpp"
 #include "text/words.hpp"
 
 namespace scope::disk {
 namespace {
 
-constexpr std::int64_t direct_unit = 4096;
 // If more than this share of a file stays in memory despite eviction, it is read from memory.
 constexpr double tolerated_resident = 0.05;
 
@@ -31,56 +27,14 @@ std::string scratch_directory() {
   return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
-std::string last_error() {
-  return std::strerror(errno);
-}
-
 // A file that no other process can open and that disappears when the process ends, however it does.
-class ScratchFile {
- public:
-  explicit ScratchFile(const std::string& folder) : folder_(folder) {
-    std::string name = folder + "/scope-disk-XXXXXX";
-    descriptor_ = mkstemp(name.data());
-    if (descriptor_ < 0) throw Unavailable(folder + ": cannot create a file: " + last_error());
-    unlink(name.c_str());
-  }
-  ~ScratchFile() { close(descriptor_); }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-
-  int descriptor() const { return descriptor_; }
-  const std::string& folder() const { return folder_; }
-
-  bool in_memory() const {
-    struct statfs facts{};
-    return fstatfs(descriptor_, &facts) == 0 &&
-           (facts.f_type == TMPFS_MAGIC || facts.f_type == static_cast<long>(RAMFS_MAGIC));
-  }
-
-  void bypass_cache() const {
-    if (fcntl(descriptor_, F_SETFL, fcntl(descriptor_, F_GETFL) | O_DIRECT) != 0) {
-      throw Unavailable(folder_ + ": this file system does not support O_DIRECT: " + last_error());
-    }
-  }
-
-  // Share of the file's pages that are in memory; 1 where the system does not report it.
-  double resident_share(std::int64_t bytes) const {
-    void* pages = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor_, 0);
-    if (pages == MAP_FAILED) return 1;
-    const long page = sysconf(_SC_PAGESIZE);
-    std::vector<unsigned char> resident((bytes + page - 1) / page);
-    const bool known = mincore(pages, bytes, resident.data()) == 0;
-    munmap(pages, bytes);
-    if (!known) return 1;
-    std::size_t count = 0;
-    for (const unsigned char flags : resident) count += flags & 1;
-    return static_cast<double>(count) / static_cast<double>(resident.size());
-  }
-
- private:
-  std::string folder_;
-  int descriptor_;
-};
+File scratch_file(const std::string& folder) {
+  std::string name = folder + "/scope-disk-XXXXXX";
+  File file(mkostemp(name.data(), O_CLOEXEC));
+  if (!file.is_open()) throw Unavailable(folder + ": cannot create a file: " + last_error());
+  unlink(name.c_str());
+  return file;
+}
 
 class Disk final : public Benchmark {
  public:
@@ -91,20 +45,23 @@ class Disk final : public Benchmark {
         blocks_(parameters.integer("file_bytes") / block_bytes_),
         ranks_(communicator.size()),
         rank_(communicator.rank()),
-        file_(scratch_directory()),
+        folder_(scratch_directory()),
+        file_(scratch_file(folder_)),
         written_(block_bytes_),
         read_(block_bytes_) {
     if (blocks_ < 1) throw Unavailable("file_bytes must be at least block_bytes");
     make_room();
     if (cache_ == "cached") return;
     if (file_.in_memory()) {
-      throw Unavailable(file_.folder() + " is in memory (tmpfs); set SCOPE_SCRATCH to a folder on a disk");
+      throw Unavailable(folder_ + " is in memory (tmpfs); set SCOPE_SCRATCH to a folder on a disk");
     }
     if (cache_ == "direct") {
       if (block_bytes_ % direct_unit != 0) {
         throw Unavailable(sentence({"cache=direct: block_bytes must be a multiple of ", direct_unit, " B"}));
       }
-      file_.bypass_cache();
+      if (!file_.bypass_cache()) {
+        throw Unavailable(folder_ + ": this file system does not support O_DIRECT: " + last_error());
+      }
     }
     if (operation_ == "read") make_sure_that_the_cache_can_be_left();
   }
@@ -141,7 +98,7 @@ class Disk final : public Benchmark {
       problem_ = "the last block that was read holds wrong data";
     }
     for (std::int64_t block = 0; block < blocks_ && problem_.empty(); ++block) {
-      if (!transfer(pread, read_, block)) break;
+      if (!read(block)) break;
       if (!holds(read_, block)) problem_ = sentence({"block ", block, " of the file holds wrong data"});
     }
     return {bytes(), problem_};
@@ -151,6 +108,7 @@ class Disk final : public Benchmark {
   std::span<std::byte> received() override { return operation_ == "read" ? read_.bytes() : written_.bytes(); }
 
   bool loops() const override { return false; }
+  bool prepares() const override { return true; }
 
  private:
   using Stamp = std::array<std::uint64_t, 2>;
@@ -160,7 +118,7 @@ class Disk final : public Benchmark {
   void make_room() {
     const int error = posix_fallocate(file_.descriptor(), 0, bytes());
     if (error != 0) {
-      throw Unavailable(sentence({file_.folder(), ": no space for ", bytes(), " B: ", std::strerror(error)}));
+      throw Unavailable(sentence({folder_, ": no space for ", bytes(), " B: ", std::strerror(error)}));
     }
   }
 
@@ -171,7 +129,7 @@ class Disk final : public Benchmark {
     if (!problem_.empty()) throw Unavailable(problem_);
     if (resident > tolerated_resident) {
       throw Unavailable(
-          sentence({file_.folder(), ": this file system keeps the file in memory despite eviction (",
+          sentence({folder_, ": this file system keeps the file in memory despite eviction (",
                     static_cast<int>(100 * resident), " % of its pages), so it cannot be read from a disk"}));
     }
   }
@@ -182,39 +140,33 @@ class Disk final : public Benchmark {
 
   // Asks the system to evict the file's pages; returns the share that stays.
   double leave_cache() {
-    posix_fadvise(file_.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
-    return bytes() > 0 ? file_.resident_share(bytes()) : 0;
+    file_.leave_cache();
+    return file_.resident_share(bytes());
   }
 
   void write_blocks(std::uint64_t seed) {
     for (std::int64_t block = 0; block < blocks_; ++block) {
       stamp(written_, seed, block);
-      if (!transfer(pwrite, written_, block)) return;
+      if (!moved(file_.write(written_.data(), block_bytes_, block * block_bytes_))) return;
     }
   }
 
   void read_blocks() {
     for (std::int64_t block = 0; block < blocks_; ++block) {
-      if (!transfer(pread, read_, block)) return;
+      if (!read(block)) return;
       if (!stamped(read_, seed_, block))
         problem_ = sentence({"block ", block, " was read from another position"});
     }
   }
 
-  // A whole block, in as many calls as the system needs; false, with the problem noted, when that fails.
-  template <class Call>
-  bool transfer(Call call, Buffer& buffer, std::int64_t block) {
-    for (std::int64_t done = 0; done < block_bytes_;) {
-      const ssize_t moved =
-          call(file_.descriptor(), buffer.data() + done, block_bytes_ - done, block * block_bytes_ + done);
-      if (moved < 0 && errno == EINTR) continue;
-      if (moved <= 0) {
-        complain(moved == 0 ? "the file is too short" : "transfer");
-        return false;
-      }
-      done += moved;
-    }
-    return true;
+  bool read(std::int64_t block) {
+    return moved(file_.read(read_.data(), block_bytes_, block * block_bytes_));
+  }
+
+  // Whether a transfer went well; its problem is noted.
+  bool moved(const std::string& problem) {
+    if (!problem.empty() && problem_.empty()) problem_ = folder_ + ": " + problem;
+    return problem.empty();
   }
 
   // Each block begins with its number, so that no two are alike and none passes for another.
@@ -234,9 +186,7 @@ class Disk final : public Benchmark {
                        block_bytes_ - stamp_bytes()) == 0;
   }
 
-  void complain(const std::string& what) {
-    if (problem_.empty()) problem_ = file_.folder() + ": " + what + ": " + last_error();
-  }
+  void complain(const std::string& what) { moved(what + ": " + last_error()); }
 
   std::string operation_;
   std::string cache_;
@@ -244,7 +194,8 @@ class Disk final : public Benchmark {
   std::int64_t blocks_;
   int ranks_;
   int rank_;
-  ScratchFile file_;
+  std::string folder_;
+  File file_;
   Buffer written_;
   Buffer read_;
   std::uint64_t seed_ = 0;
@@ -256,6 +207,8 @@ const Registration registration{{
     .title = "local disk",
     .summary = "writing, rewriting and reading a file on local scratch",
     .needs = {Requirement::file_system},
+    .rungs = {{Pattern::file_write, "bandwidth_bytes_per_s", "operation=write cache=fsync block_bytes=*"},
+              {Pattern::file_read, "bandwidth_bytes_per_s", "operation=read cache=fsync block_bytes=*"}},
     .parameters =
         {problem("operation", "write,rewrite,read", "operation on the file").worded("write,rewrite,read"),
          call("cache", "fsync,direct,cached",

@@ -16,7 +16,7 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.findings.settings import setting
 from scope.models.fitting.fit import Fit, FittedParameter
-from scope.models.ladder.ladder import Ladder, Rung
+from scope.models.ladder.rung import Ladder, Rung
 from scope.plan.case import Case
 
 Layer = Literal["wire", "protocol", "library"]

@@ -10,7 +10,7 @@ from scope.findings.run.context import Context
 from scope.findings.run.operations import fresh_buffers
 from scope.findings.run.rungs import Loss, losses
 from scope.findings.settings import setting
-from scope.models.ladder.ladder import Rung
+from scope.models.ladder.rung import Rung
 from scope.models.prediction.operation_parts import BUFFERS, FRESH, LAYOUT, STRIDED, USED, OperationParts
 from scope.plan.case import Key, key
 from scope.statistics.summary import Summary

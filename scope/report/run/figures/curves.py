@@ -10,8 +10,8 @@ from scope import units
 from scope.catalog.catalog import Catalog
 from scope.machine.machine import Machine
 from scope.models.fitting.fit import Breakpoint, Fit
-from scope.models.ladder.ladder import Ladder
 from scope.models.ladder.limit_lines import EXCHANGES, Limit
+from scope.models.ladder.rung import Ladder
 from scope.report.figure import (
     LOWEST_SHARE,
     Figure,

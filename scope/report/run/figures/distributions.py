@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from scope import units
-from scope.models.ladder.ladder import Ladder
+from scope.models.ladder.rung import Ladder
 from scope.report.figure import Figure, Plot, Table, log_axis, number
 from scope.report.run.contents import Contents
 from scope.samples.samples import CaseSamples, Floats, Samples

@@ -1,0 +1,192 @@
+#include "benchmarks/storage/folder.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "files/file.hpp"
+#include "memory/buffer.hpp"
+#include "text/words.hpp"
+#include "unavailable.hpp"
+
+namespace scope::storage {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::string storage_place() {
+  const std::string asked = variable("SCOPE_STORAGE");
+  return asked.empty() ? std::filesystem::current_path().string() : asked;
+}
+
+// So much more than the data a file system itself needs.
+constexpr double spare = 1.05;
+// If more than this share of a file stays in memory despite eviction, it is read from memory.
+constexpr double tolerated_resident = 0.05;
+constexpr std::int64_t probe_bytes = 1 << 20;
+
+// Why a file in this folder cannot be used as `cache` says; empty where it can.
+std::string cache_problem(const std::string& path, const std::string& cache) {
+  if (cache != "dropped" && cache != "direct") return "";
+  const File file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file.is_open()) return "cannot create a file: " + last_error();
+  if (file.in_memory()) return "is in memory (tmpfs), where every file stays in the page cache";
+  if (cache == "direct") {
+    return file.bypass_cache() ? "" : "this file system does not support O_DIRECT: " + last_error();
+  }
+  Buffer zeros(probe_bytes);
+  const std::string problem = file.write(zeros.data(), probe_bytes, 0);
+  if (!problem.empty()) return problem;
+  if (fsync(file.descriptor()) != 0) return "fsync: " + last_error();
+  file.leave_cache();
+  const double resident = file.resident_share(probe_bytes);
+  if (resident <= tolerated_resident) return "";
+  return sentence({"this file system keeps files in memory despite eviction (",
+                   static_cast<int>(100 * resident), " % of the pages)"});
+}
+
+}  // namespace
+
+std::string evict(const std::string& path) {
+  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file.is_open()) return path + ": " + last_error();
+  if (fsync(file.descriptor()) != 0) return path + ": fsync: " + last_error();
+  file.leave_cache();
+  return "";
+}
+
+double resident_share(const std::string& path, std::int64_t bytes) {
+  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return file.is_open() ? file.resident_share(bytes) : 1;
+}
+
+void agree(const Communicator& communicator, const std::string& problem) {
+  for (const auto& each : communicator.all_gather(problem)) {
+    if (!each.empty()) throw Unavailable(each);
+  }
+}
+
+Folder::Folder(const Communicator& communicator, const Needs& needs)
+    : hosts_(communicator.all_gather(host_name())) {
+  make_on_root(communicator);
+  try {
+    share(communicator, needs.shared);
+    require_room(communicator, needs);
+    require_cache(communicator, needs.cache);
+  } catch (...) {
+    remove();
+    throw;
+  }
+  for (const char letter : path_) number_ = pattern_word(number_ + static_cast<unsigned char>(letter), 1);
+  const int ranks = communicator.size();
+  int most = -1;
+  for (int distance = 1; distance < ranks; ++distance) {
+    int elsewhere = 0;
+    for (int rank = 0; rank < ranks; ++rank) elsewhere += hosts_[rank] != hosts_[(rank + distance) % ranks];
+    if (elsewhere > most) {
+      most = elsewhere;
+      partner_distance_ = distance;
+    }
+    if (elsewhere == ranks) break;
+  }
+}
+
+Folder::~Folder() {
+  remove();
+}
+
+void Folder::remove() const {
+  std::error_code ignored;
+  if (made_) std::filesystem::remove_all(path_, ignored);
+}
+
+void Folder::make_on_root(const Communicator& communicator) {
+  std::string problem;
+  if (communicator.root()) {
+    place_ = storage_place();
+    // The launcher of a killed program knows its folders by the mark.
+    const std::string mark = variable("SCOPE_STORAGE_MARK");
+    path_ = place_ + "/scope-storage-" + (mark.empty() ? "" : mark + "-") + "XXXXXX";
+    made_ = mkdtemp(path_.data()) != nullptr;
+    if (!made_) problem = place_ + ": cannot make a folder: " + last_error();
+  }
+  agree(communicator, problem);
+  place_ = communicator.all_gather(place_).front();
+  path_ = communicator.all_gather(path_).front();
+}
+
+bool Folder::seen() const {
+  struct stat facts{};
+  return lstat(path_.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid();
+}
+
+void Folder::share(const Communicator& communicator, bool required) {
+  int blind = seen() ? 0 : 1;
+  MPI_Allreduce(MPI_IN_PLACE, &blind, 1, MPI_INT, MPI_MAX, communicator.handle());
+  one_for_all_ = blind == 0;
+  if (one_for_all_) return;
+  const int rank = communicator.rank();
+  if (required) {
+    agree(communicator, seen() ? ""
+                               : sentence({place_, " on host ", hosts_[rank],
+                                           " is not the file system of host ", hosts_.front()}));
+  }
+  // One host after another: several may have a file system in common.
+  std::string problem;
+  for (int turn = 0; turn < communicator.size(); ++turn) {
+    const bool first = std::find(hosts_.begin(), hosts_.end(), hosts_[turn]) == hosts_.begin() + turn;
+    if (!first) continue;
+    if (turn == rank && !seen()) {
+      made_ = mkdir(path_.c_str(), S_IRWXU) == 0;
+      if (!made_)
+        problem = sentence({place_, " on host ", hosts_[rank], ": cannot make a folder: ", last_error()});
+    }
+    MPI_Barrier(communicator.handle());
+  }
+  if (problem.empty() && !seen()) problem = sentence({path_, " is not seen on host ", hosts_[rank]});
+  agree(communicator, problem);
+}
+
+void Folder::require_room(const Communicator& communicator, const Needs& needs) const {
+  const int rank = communicator.rank();
+  const auto sharers =
+      one_for_all_ ? communicator.size() : std::count(hosts_.begin(), hosts_.end(), hosts_[rank]);
+  struct statvfs facts{};
+  std::string problem;
+  if (statvfs(path_.c_str(), &facts) != 0) {
+    problem = path_ + ": " + last_error();
+  } else {
+    const double free = static_cast<double>(facts.f_bavail) * static_cast<double>(facts.f_frsize);
+    const double needed = static_cast<double>(needs.rank_bytes) * static_cast<double>(sharers);
+    const auto files = static_cast<std::uint64_t>(needs.rank_files) * static_cast<std::uint64_t>(sharers);
+    if (needed * spare > free) {
+      problem =
+          sentence({place_, " on host ", hosts_[rank], ": the files need ", static_cast<std::int64_t>(needed),
+                    " B, and ", static_cast<std::int64_t>(free), " B are free"});
+    } else if (facts.f_files > 0 && files > facts.f_favail) {  // some file systems have no fixed number
+      problem = sentence({place_, " on host ", hosts_[rank], ": ", static_cast<std::int64_t>(files),
+                          " files are needed, and ", static_cast<std::int64_t>(facts.f_favail), " are free"});
+    }
+  }
+  agree(communicator, problem);
+}
+
+void Folder::require_cache(const Communicator& communicator, const std::string& cache) const {
+  const std::string file = path_ + sentence({"/probe-", communicator.rank()});
+  std::string problem = cache_problem(file, cache);
+  unlink(file.c_str());
+  if (!problem.empty()) problem = sentence({place_, ", cache=", cache, ": ", problem});
+  agree(communicator, problem);
+}
+
+}  // namespace scope::storage

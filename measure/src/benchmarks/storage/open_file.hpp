@@ -1,0 +1,80 @@
+// A file as the ranks of a case open it: by the calls of POSIX, or together by MPI-IO.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "benchmark.hpp"
+
+namespace scope::storage {
+
+enum class Interface { posix, mpiio };
+enum class Access { independent, collective, nonblocking };
+enum class Pointer { explicit_offset, individual, shared };
+
+// How a file is accessed, and the hints that MPI-IO gets.
+struct Method {
+  Interface interface = Interface::posix;
+  Access access = Access::independent;
+  Pointer pointer = Pointer::explicit_offset;
+  bool direct = false;  // O_DIRECT
+  int in_flight = 1;    // requests, with nonblocking access
+  std::string collective_buffering = "automatic";
+  std::string data_sieving = "automatic";
+  std::int64_t aggregators = 0;  // 0: the library's choice, as below
+  std::int64_t stripe_count = 0;
+  std::int64_t stripe_bytes = 0;
+
+  // The same interface with the plainest calls: for what is not timed.
+  Method plain() const;
+};
+
+// Reads the parameters that are declared by `method_parameters` or, with MPI-IO alone, by `hint_parameters`.
+// Throws Unavailable for a combination that has no meaning.
+Method method_of(const Parameters& parameters);
+std::vector<Parameter> method_parameters();
+std::vector<Parameter> hint_parameters();
+Method with_hints(Method method, const Parameters& parameters);
+
+// Whether this MPI library has MPI-IO.
+bool has_mpi_io();
+
+enum class Mode { create, update, read };
+
+// Errors are kept: calls that all ranks make together are made on all ranks, whatever happened before.
+class OpenFile {
+ public:
+  virtual ~OpenFile() = default;
+
+  // `data` stay as they are until `complete` with nonblocking access. Offsets are those of the file, and are ignored with a
+  // shared pointer.
+  virtual void write(const std::byte* data, std::int64_t bytes, std::int64_t offset) = 0;
+  virtual void read(std::byte* data, std::int64_t bytes, std::int64_t offset) = 0;
+  virtual void complete() {}
+  virtual void sync() = 0;
+  virtual void close() = 0;
+
+  // The implementation of MPI-IO, and the hints that it works with.
+  virtual std::vector<ControlVariable> settings() const { return {}; }
+
+  const std::string& problem() const { return problem_; }
+
+ protected:
+  void note(const std::string& what, const std::string& problem) {
+    if (!problem.empty() && problem_.empty()) problem_ = what + ": " + problem;
+  }
+
+ private:
+  std::string problem_;
+};
+
+// `together`: the file is common to all ranks, and MPI-IO opens it on the communicator; else each rank opens its own.
+std::unique_ptr<OpenFile> open_file(const Method& method, const Communicator& communicator,
+                                    const std::string& path, Mode mode, bool together);
+
+}  // namespace scope::storage

@@ -1,0 +1,506 @@
+// storage.write, storage.read, storage.rewrite: what a file costs that all ranks write or read at the same time.
+//
+// Timed: opening, all transfers, synchronising where `sync` asks for it, and closing, on every rank's own clock after a
+// common start; the slowest rank counts, and each of the four is a phase. Before a repetition, untimed: the file is removed
+// (write), or written anew and evicted from the page cache (read, rewrite), as `cache` demands.
+#include <unistd.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "benchmark.hpp"
+#include "benchmarks/storage/content.hpp"
+#include "benchmarks/storage/folder.hpp"
+#include "benchmarks/storage/open_file.hpp"
+#include "files/file.hpp"
+#include "memory/buffer.hpp"
+#include "text/words.hpp"
+
+namespace scope::storage::transfers {
+namespace {
+
+enum class Operation { write, read, rewrite };
+
+// A longer stream of a rank is written from, and read into, a buffer of this size again and again.
+constexpr std::int64_t most_buffered = 64 << 20;
+
+// Where the ranks' data lie in the file or files.
+struct Layout {
+  bool shared;
+  bool strided;
+  int ranks;
+  std::int64_t block_bytes;
+  std::int64_t rank_bytes;
+
+  std::int64_t offset(int owner, std::int64_t position) const {
+    if (!shared) return position;
+    if (!strided) return owner * rank_bytes + position;
+    return (position / block_bytes * ranks + owner) * block_bytes + position % block_bytes;
+  }
+  std::int64_t file_bytes() const { return shared ? ranks * rank_bytes : rank_bytes; }
+};
+
+std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+template <Operation operation>
+class Transfers final : public Benchmark {
+ public:
+  Transfers(const Parameters& parameters, const Communicator& communicator)
+      : communicator_(communicator),
+        method_(checked(parameters, communicator.size())),
+        layout_(layout_of(parameters, communicator.size())),
+        transfer_bytes_(parameters.integer("transfer_bytes")),
+        cache_(parameters.choice("cache")),
+        sync_(operation != Operation::read && parameters.choice("sync") == "fsync"),
+        random_(parameters.choice("order") == "random"),
+        stonewall_s_(static_cast<double>(parameters.integer("stonewall_s"))),
+        folder_(communicator, {.shared = layout_.shared || cache_ == "other_rank",
+                               .rank_bytes = layout_.rank_bytes,
+                               .rank_files = 1,
+                               .cache = cache_}),
+        content_(folder_.number(), period()),
+        slots_(std::max<std::int64_t>(method_.in_flight, most_buffered / transfer_bytes_)),
+        written_(std::min(period() + transfer_bytes_, layout_.rank_bytes)),
+        read_(std::min(slots_, transfers()) * transfer_bytes_),
+        order_(transfers()) {
+    const int ranks = communicator.size();
+    const bool elsewhere = layout_.shared || folder_.one_for_all();
+    partner_ = elsewhere ? (communicator.rank() + folder_.partner_distance()) % ranks : communicator.rank();
+    written_.map();
+    read_.map();
+    std::iota(order_.begin(), order_.end(), std::int64_t{0});
+    method_.direct = cache_ == "direct";
+  }
+
+  Work work() const override {
+    return {.bytes = static_cast<double>(layout_.rank_bytes) * communicator_.size()};
+  }
+
+  void fill(std::uint64_t seed) override {
+    if (random_) shuffle(seed);
+    if (seed == 1) note_settings();
+    if (operation != Operation::write) write_anew();
+  }
+
+  void run(Repetition& repetition) override {
+    problem_.clear();
+    buffered_ = 0;
+    came_ = 0;
+    unchecked_ = true;
+    prepare();
+    const TickClock& ticks = repetition.ticks();
+    Ticks at[5]{};
+    at_wall_ = 0;
+    repetition.time([&] {
+      at[0] = ticks.now();
+      auto file = open(method_, timed_mode, timed_owner());
+      at[1] = ticks.now();
+      transfer(*file, repetition);
+      at[2] = ticks.now();
+      if (sync_) file->sync();
+      at[3] = ticks.now();
+      file->close();
+      at[4] = ticks.now();
+      keep(file->problem());
+    });
+    const char* phases[] = {"open_s", "transfer_s", "sync_s", "close_s"};
+    double spent_s[4];
+    for (int i = 0; i < 4; ++i) spent_s[i] = ticks.seconds(at[i + 1] - at[i]);
+    spent_s[1] -= repetition.aside_s();
+    for (int i = 0; i < 4; ++i) repetition.observe(phases[i], spent_s[i]);
+    if (operation != Operation::write) repetition.observe("resident_share", resident_);
+    if (stonewall_s_ > 0) observe_stonewall(repetition, spent_s[1]);
+    if (operation != Operation::read) read_back();
+  }
+
+  // What was read last is still there; everything before has been compared already.
+  Check verify(std::uint64_t) override {
+    check_buffered();
+    if (method_.pointer == Pointer::shared && std::exchange(unchecked_, false)) check_that_all_came();
+    return {transfers() * transfer_bytes_, problem_};
+  }
+
+  std::span<std::byte> received() override { return read_.bytes(); }
+  std::vector<ControlVariable> settings() const override { return settings_; }
+  bool repeats() const override { return false; }
+  bool loops() const override { return false; }
+  bool prepares() const override { return true; }
+
+ private:
+  static constexpr Mode timed_mode = operation == Operation::write  ? Mode::create
+                                     : operation == Operation::read ? Mode::read
+                                                                    : Mode::update;
+
+  static Method checked(const Parameters& parameters, int ranks) {
+    const Method method = method_of(parameters);
+    const std::string cache = parameters.choice("cache");
+    const std::int64_t transfer = parameters.integer("transfer_bytes");
+    const bool shared = parameters.choice("file") == "shared";
+    const bool strided = parameters.choice("layout") == "strided";
+    const auto refuse_unless = [](bool condition, std::initializer_list<Word> words) {
+      if (!condition) throw Unavailable(sentence(words));
+    };
+    refuse_unless(parameters.integer("file_bytes") >= transfer,
+                  {"file_bytes must be at least transfer_bytes"});
+    refuse_unless(shared || !strided, {"layout=strided needs file=shared"});
+    refuse_unless(!strided || (parameters.integer("block_bytes") % transfer == 0 &&
+                               parameters.integer("file_bytes") >= parameters.integer("block_bytes")),
+                  {"block_bytes must be a multiple of transfer_bytes, and at most file_bytes"});
+    refuse_unless(cache != "other_rank" || ranks > 1, {"cache=other_rank needs at least 2 ranks"});
+    refuse_unless(cache != "direct" || method.interface == Interface::posix,
+                  {"cache=direct needs interface=posix"});
+    refuse_unless(cache != "direct" || transfer % direct_unit == 0,
+                  {"cache=direct: transfer_bytes must be a multiple of ", direct_unit, " B"});
+    if (method.pointer == Pointer::shared) {
+      refuse_unless(
+          strided && parameters.integer("block_bytes") == transfer,
+          {"pointer=shared: the calls follow one another in the file, so that layout must be strided and "
+           "block_bytes be transfer_bytes"});
+      refuse_unless(transfer % Content::page_bytes == 0,
+                    {"pointer=shared: transfer_bytes must be a multiple of ", Content::page_bytes, " B"});
+      refuse_unless(parameters.choice("order") == "sequential", {"pointer=shared needs order=sequential"});
+    }
+    return method;
+  }
+
+  static Layout layout_of(const Parameters& parameters, int ranks) {
+    const bool strided = parameters.choice("layout") == "strided";
+    const std::int64_t unit = parameters.integer(strided ? "block_bytes" : "transfer_bytes");
+    return {parameters.choice("file") == "shared", strided, ranks, unit,
+            parameters.integer("file_bytes") / unit * unit};
+  }
+
+  // Transfers in flight must not share a place in the buffer.
+  std::int64_t period() const {
+    const std::int64_t least = (method_.in_flight + 1) * transfer_bytes_;
+    const bool whole = random_ && method_.in_flight > 1;
+    return rounded_up(whole ? layout_.rank_bytes : std::max(most_buffered, least), Content::page_bytes);
+  }
+
+  std::int64_t transfers() const { return layout_.rank_bytes / transfer_bytes_; }
+  std::int64_t position(std::int64_t number) const { return order_[number] * transfer_bytes_; }
+  Version version(int owner) const { return {generation_, owner}; }
+
+  std::string path(int owner) const {
+    return folder_.path() + (layout_.shared ? "/data" : sentence({"/data-", owner}));
+  }
+
+  std::unique_ptr<OpenFile> open(const Method& method, Mode mode, int owner) const {
+    return open_file(method, communicator_, path(owner), mode, layout_.shared);
+  }
+
+  // Whose data are read in the timed part.
+  int timed_owner() const { return cache_ == "other_rank" ? partner_ : communicator_.rank(); }
+
+  void keep(const std::string& problem) {
+    if (problem_.empty()) problem_ = problem;
+  }
+
+  // A permutation of the transfers of its own for each rank.
+  void shuffle(std::uint64_t seed) {
+    const std::uint64_t mine = folder_.number() + seed * communicator_.size() + communicator_.rank();
+    for (std::size_t i = order_.size(); i > 1; --i)
+      std::swap(order_[i - 1], order_[pattern_word(mine, i) % i]);
+  }
+
+  void note_settings() {
+    if (method_.interface == Interface::posix) return;
+    auto file = open(method_, Mode::create, communicator_.rank());
+    settings_ = file->settings();
+    file->close();
+  }
+
+  void make_contents() {
+    ++generation_;
+    content_.write(written_.bytes(), version(communicator_.rank()), 0);
+  }
+
+  // The place of a position in the buffer, with the stamps of this position.
+  std::byte* stamped(std::int64_t position) {
+    std::byte* place = written_.data() + position % content_.period();
+    if (layout_.rank_bytes > content_.period()) {
+      content_.stamp({place, static_cast<std::size_t>(transfer_bytes_)}, version(communicator_.rank()),
+                     position);
+    }
+    return place;
+  }
+
+  void write_anew() {
+    MPI_Barrier(communicator_.handle());  // some may still read what was written before
+    make_contents();
+    const int rank = communicator_.rank();
+    auto file = open(method_.plain(), Mode::create, rank);
+    for (std::int64_t i = 0; i < transfers(); ++i) {
+      file->write(stamped(i * transfer_bytes_), transfer_bytes_, layout_.offset(rank, i * transfer_bytes_));
+    }
+    file->sync();
+    file->close();
+    preparing_ = file->problem();
+    fresh_ = true;
+    MPI_Barrier(communicator_.handle());
+  }
+
+  void prepare() {
+    if (operation == Operation::write) {
+      make_contents();
+      MPI_Barrier(communicator_.handle());  // some may still read the file back
+      // With a file of the same name, neither creation nor allocation would be timed.
+      if (!layout_.shared || communicator_.root()) unlink(path(communicator_.rank()).c_str());
+      MPI_Barrier(communicator_.handle());
+      return;
+    }
+    if (cache_ == "other_rank" && !fresh_) write_anew();
+    fresh_ = false;
+    keep(preparing_);
+    const std::string file = path(timed_owner());
+    if (operation == Operation::rewrite) {
+      MPI_Barrier(communicator_.handle());
+      make_contents();
+    }
+    if (cache_ == "dropped" || cache_ == "direct") {
+      keep(evict(file));
+      MPI_Barrier(communicator_.handle());
+    }
+    resident_ = resident_share(file, layout_.file_bytes());
+  }
+
+  void transfer(OpenFile& file, Repetition& repetition) {
+    const TickClock& ticks = repetition.ticks();
+    const Ticks begin = ticks.now();
+    bool walled = stonewall_s_ <= 0;
+    const auto count = [&](std::int64_t done) {
+      if (walled || ticks.seconds(ticks.now() - begin) - repetition.aside_s() < stonewall_s_) return;
+      walled = true;
+      at_wall_ = done * transfer_bytes_;
+    };
+    const int owner = timed_owner();
+    checked_owner_ = owner;
+    for (std::int64_t i = 0; i < transfers(); ++i) {
+      const std::int64_t place = position(i);
+      if (operation == Operation::read) {
+        if (i > 0 && i % slots_ == 0) {
+          file.complete();
+          // What has been read so far makes room.
+          repetition.aside([&] { check_buffered(); });
+        }
+        file.read(slot(i), transfer_bytes_, layout_.offset(owner, place));
+        buffered_ = i % slots_ + 1;
+        first_buffered_ = i - i % slots_;
+      } else {
+        file.write(stamped(place), transfer_bytes_, layout_.offset(owner, place));
+      }
+      count(i + 1);
+    }
+    file.complete();
+    if (!walled) at_wall_ = layout_.rank_bytes;
+  }
+
+  // All ranks' bytes until the wall over that time, or over the longest time of a rank where all were faster.
+  void observe_stonewall(Repetition& repetition, double transfer_s) const {
+    auto bytes = static_cast<double>(at_wall_);
+    MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, communicator_.handle());
+    MPI_Allreduce(MPI_IN_PLACE, &transfer_s, 1, MPI_DOUBLE, MPI_MAX, communicator_.handle());
+    repetition.observe("stonewall_bandwidth_bytes_per_s", bytes / std::min(transfer_s, stonewall_s_));
+  }
+
+  std::byte* slot(std::int64_t number) { return read_.data() + number % slots_ * transfer_bytes_; }
+
+  // Each rank reads what another one wrote: it must have come further than to the writer's cache.
+  void read_back() {
+    MPI_Barrier(communicator_.handle());
+    auto file = open(method_.plain(), Mode::read, partner_);
+    checked_owner_ = partner_;
+    for (std::int64_t i = 0; i < transfers(); ++i) {
+      if (i > 0 && i % slots_ == 0) check_buffered();
+      file->read(slot(i), transfer_bytes_, layout_.offset(partner_, position(i)));
+      buffered_ = i % slots_ + 1;
+      first_buffered_ = i - i % slots_;
+    }
+    file->close();
+    keep(file->problem());
+  }
+
+  void check_buffered() {
+    for (std::int64_t i = 0; i < buffered_ && problem_.empty(); ++i) {
+      const std::span<const std::byte> found(slot(i), static_cast<std::size_t>(transfer_bytes_));
+      Version expected = version(checked_owner_);
+      std::int64_t begin = position(first_buffered_ + i);
+      if (method_.pointer == Pointer::shared) {
+        if (const auto origin = content_.origin(found)) {
+          expected.owner = origin->version.owner;
+          begin = origin->begin;
+        }
+        came_ += pattern_word(static_cast<std::uint64_t>(expected.owner), static_cast<std::uint64_t>(begin));
+      }
+      keep(content_.problem(found, expected, begin));
+    }
+    if (problem_.empty()) buffered_ = 0;
+  }
+
+  // With a shared pointer, the order in which the ranks come decides where their data lie: each transfer of each rank must be
+  // there once.
+  void check_that_all_came() {
+    std::uint64_t wanted = 0;
+    for (int owner = 0; owner < layout_.ranks; ++owner) {
+      for (std::int64_t i = 0; i < transfers(); ++i) {
+        wanted +=
+            pattern_word(static_cast<std::uint64_t>(owner), static_cast<std::uint64_t>(i * transfer_bytes_));
+      }
+    }
+    std::uint64_t came = 0;
+    MPI_Allreduce(&came_, &came, 1, MPI_UINT64_T, MPI_SUM, communicator_.handle());
+    if (came != wanted && problem_.empty())
+      problem_ = "some data are missing from the file, others are in it twice";
+  }
+
+  const Communicator& communicator_;
+  Method method_;
+  Layout layout_;
+  std::int64_t transfer_bytes_;
+  std::string cache_;
+  bool sync_;
+  bool random_;
+  double stonewall_s_;
+  Folder folder_;
+  Content content_;
+  std::int64_t slots_;
+  Buffer written_;
+  Buffer read_;
+  std::vector<std::int64_t> order_;
+  int partner_ = 0;
+  std::uint64_t generation_ = 0;
+  bool fresh_ = false;
+  double resident_ = 0;
+  std::int64_t at_wall_ = 0;
+  std::int64_t buffered_ = 0;  // transfers in `read_` that were not compared yet
+  std::int64_t first_buffered_ = 0;
+  int checked_owner_ = 0;
+  std::uint64_t came_ = 0;  // sum over the transfers that were compared
+  bool unchecked_ = false;
+  std::string preparing_;  // the problem of writing what is to be read
+  std::string problem_;
+  std::vector<ControlVariable> settings_;
+};
+
+std::vector<Parameter> parameters_of(Operation operation) {
+  const bool reads = operation == Operation::read;
+  std::vector<Parameter> own = {
+      size("file_bytes", "B", 16 << 20, 1, std::int64_t{1} << 44, "data of each rank"),
+      parallel("file", "shared,per_process", "one file for all ranks, or one for each")
+          .worded("one shared file,a file per process"),
+      parallel("layout", "segmented,strided",
+               "of a shared file: each rank's data in one piece, or in blocks of all ranks in turn")
+          .worded(",strided"),
+      parallel("block_bytes", "B", 1 << 20, 1, 1 << 30, "of a strided file: bytes in a row of one rank"),
+      call("transfer_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call"),
+      call("order", "sequential,random", "of a rank's transfers").worded(",random"),
+  };
+  if (reads) {
+    own.push_back(call("cache", "dropped,cached,direct,other_rank",
+                       "evicted from the page cache before, left in it, bypassing it (O_DIRECT), or just "
+                       "written by another "
+                       "rank, on another host where there are several")
+                      .worded(",through the page cache,direct,written by another rank"));
+  } else {
+    own.push_back(
+        call("sync", "fsync,none", "whether the data are flushed to the storage within the timed part")
+            .worded(",without flush"));
+    own.push_back(operation == Operation::rewrite
+                      ? call("cache", "dropped,cached,direct",
+                             "evicted from the page cache before, left in it, or bypassing it (O_DIRECT)")
+                            .worded(",through the page cache,direct")
+                      : call("cache", "cached,direct", "through the page cache, or bypassing it (O_DIRECT)")
+                            .worded(",direct"));
+  }
+  own.push_back(call("stonewall_s", "s", 0, 0, 86400,
+                     "the data transferred until then are a figure of their own; 0: none"));
+  return together({method_parameters(), own, hint_parameters()});
+}
+
+std::vector<Metric> metrics_of(Operation operation) {
+  std::vector<Metric> metrics = {
+      bytes_per_second(),
+      seconds("time_s"),
+      result("stonewall_bandwidth_bytes_per_s", "B/s", Better::higher)
+          .labelled("bandwidth until the stonewall"),
+      phase("open_s"),
+      phase("transfer_s"),
+      phase("sync_s"),
+      phase("close_s"),
+  };
+  if (operation != Operation::write) {
+    metrics.push_back(
+        condition("resident_share", "1", Better::lower).labelled("share of the file in memory"));
+  }
+  return metrics;
+}
+
+Declaration declared(Operation operation) {
+  Declaration declaration{
+      .name = "storage.write",
+      .title = "file write",
+      .summary = "writing a new file by all ranks, through POSIX or MPI-IO",
+      .needs = {Requirement::file_system},
+      .routines = {{"MPI_File_write_at", "interface=mpiio access=independent"},
+                   {"MPI_File_write_at_all", "interface=mpiio access=collective"}},
+      .rungs = {{Pattern::file_write, "bandwidth_bytes_per_s", "sync=fsync transfer_bytes=*"},
+                {Pattern::file_write, "bandwidth_bytes_per_s",
+                 "interface=mpiio access=independent,collective sync=fsync transfer_bytes=*", "mpi"}},
+      .parameters = parameters_of(operation),
+      .definition = Definition::max_rank,
+      .metrics = metrics_of(operation),
+      .sweeps = {{"standard", "ranks=powers interface=posix file=shared,per_process"},
+                 {"standard", "ranks=all interface=mpiio access=independent,collective"},
+                 {"standard", "ranks=all transfer_bytes=4Ki,64Ki"},
+                 {"advanced",
+                  "ranks=powers interface=mpiio access=independent,collective,nonblocking "
+                  "layout=segmented,strided transfer_bytes=64Ki,1Mi"},
+                 {"advanced",
+                  "ranks=1,all file_bytes=256Mi cache=cached,direct transfer_bytes=64Ki,1Mi,8Mi"}},
+      .make = make<Transfers<Operation::write>>,
+  };
+  if (operation == Operation::rewrite) {
+    declaration.name = "storage.rewrite";
+    declaration.title = "file rewrite";
+    declaration.summary = "writing over an existing file by all ranks, through POSIX or MPI-IO";
+    declaration.routines = {};
+    declaration.rungs = {};
+    declaration.sweeps = {{"standard", "ranks=1,all"},
+                          {"advanced", "ranks=powers interface=posix,mpiio transfer_bytes=4Ki,47008,1Mi"}};
+    declaration.make = make<Transfers<Operation::rewrite>>;
+  }
+  if (operation == Operation::read) {
+    declaration.name = "storage.read";
+    declaration.title = "file read";
+    declaration.summary = "reading a file by all ranks, through POSIX or MPI-IO";
+    declaration.routines = {{"MPI_File_read_at", "interface=mpiio access=independent"},
+                            {"MPI_File_read_at_all", "interface=mpiio access=collective"}};
+    declaration.rungs = {
+        {Pattern::file_read, "bandwidth_bytes_per_s", "cache=dropped transfer_bytes=*"},
+        {Pattern::file_read, "bandwidth_bytes_per_s",
+         "interface=mpiio access=independent,collective cache=dropped transfer_bytes=*", "mpi"}};
+    declaration.sweeps = {
+        {"standard", "ranks=powers interface=posix file=shared,per_process cache=dropped"},
+        {"standard", "ranks=all interface=mpiio access=independent,collective cache=dropped"},
+        {"standard", "ranks=all transfer_bytes=4Ki,64Ki cache=dropped"},
+        {"standard", "ranks=all cache=cached,other_rank"},
+        {"advanced",
+         "ranks=powers interface=mpiio access=independent,collective,nonblocking "
+         "layout=segmented,strided transfer_bytes=64Ki,1Mi"},
+        {"advanced",
+         "ranks=1,all file_bytes=256Mi cache=dropped,direct transfer_bytes=64Ki,1Mi,8Mi "
+         "order=sequential,random"}};
+    declaration.make = make<Transfers<Operation::read>>;
+  }
+  return declaration;
+}
+
+const Registration write{declared(Operation::write)};
+const Registration read{declared(Operation::read)};
+const Registration rewrite{declared(Operation::rewrite)};
+
+}  // namespace
+}  // namespace scope::storage::transfers

@@ -1,0 +1,1 @@
+"""Kinds of findings about file systems and files."""

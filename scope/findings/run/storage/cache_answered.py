@@ -1,0 +1,82 @@
+"""The page cache answered instead of the storage: the warning of Melas 2000, appendix E.5."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context, written
+from scope.findings.run.storage.file_cases import Loss, most_lost, pairs, rates, where, writes
+from scope.statistics.summary import Summary
+
+CAUSE = "page cache"
+RESIDENT = "resident_share"
+TOLERATED = 0.05
+"""Share of a file that may stay in memory where the storage was to be measured."""
+KEPT = ("cached", "other_rank")
+"""Values of `cache` under which a file may be in memory."""
+UNFLUSHED_GAIN = 1 / 3
+"""Writes that lack a third of the rate when they are flushed were writes to memory."""
+
+
+def find(context: Context) -> list[Finding]:
+    """Find reads of files that lay in memory, and writes that ended there."""
+    resident = {one.key: one for one in rates(context, RESIDENT)}
+    reads = [
+        (one, resident[one.key])
+        for one in rates(context)
+        if not writes(context, one) and one.key in resident and (resident[one.key].median or 0.0) > TOLERATED
+    ]
+    asked = [each for each in reads if each[0].parameters.get("cache") in KEPT]
+    unasked = [each for each in reads if each not in asked]
+    unflushed = most_lost(pairs(context, "sync", "fsync", "none"), UNFLUSHED_GAIN)
+    return [
+        *([_read(context, *max(asked, key=_rate), asked=True)] if asked else []),
+        *([_read(context, *max(unasked, key=_rate), asked=False)] if unasked else []),
+        *(_written(context, loss) for loss in unflushed),
+    ]
+
+
+def _rate(each: tuple[Summary, Summary]) -> float:
+    return each[0].median or 0.0
+
+
+def _read(context: Context, rate: Summary, resident: Summary, asked: bool) -> Finding:
+    advice = (
+        "For the rate of the storage take `cache=dropped` or `cache=direct`, or files larger than the memory of "
+        "all hosts."
+        if asked
+        else "The file system keeps files in memory although it was asked to drop them: use files larger than "
+        "the memory of all hosts, or `cache=direct`."
+    )
+    share = units.share(resident.median or 0.0)
+    return Finding(
+        code="cache-answered",
+        cause=CAUSE,
+        severity="information" if asked else "warning",
+        about="cluster" if asked else "measurement",
+        title=f"{rate.label}: {written(rate)} come from memory: {share} of the file was in the page cache",
+        where=where(rate),
+        evidence=[
+            *context.evidence(rate),
+            Evidence(what="share of the file in memory", value=resident.median or 0.0),
+        ],
+        advice=advice,
+    )
+
+
+def _written(context: Context, loss: Loss) -> Finding:
+    flushed, buffered = loss.slow, loss.fast
+    return Finding(
+        code="cache-answered",
+        cause=CAUSE,
+        severity="information",
+        title=(
+            f"{buffered.label}: {written(buffered)} end in memory; flushed to the storage, {written(flushed)} are "
+            "left"
+        ),
+        where=where(buffered),
+        evidence=context.evidence(buffered, flushed),
+        advice=(
+            "Compare storage by writes with `sync=fsync`. A program that needs its data after a crash must flush."
+        ),
+    )

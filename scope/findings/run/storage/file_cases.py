@@ -1,0 +1,95 @@
+"""The cases of a run that access files, and pairs of them that differ in one choice."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from scope import units
+from scope.catalog.benchmark import Pattern
+from scope.findings.run.context import Context
+from scope.statistics.ratio import Ratio, chance, of_launches, ratio
+from scope.statistics.summary import Summary
+
+WRITE: Pattern = "file_write"
+LEVEL = "storage"
+RATE = "bandwidth_bytes_per_s"
+SIGNIFICANCE = 1 / 924
+"""Of one comparison, as that of times (`scope.findings.run.context`)."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A case that is certainly slower than another one."""
+
+    slow: Summary
+    fast: Summary
+    share: Ratio
+    """What the slow one has of the rate of the fast one."""
+
+    @property
+    def lost(self) -> float:
+        """The share of the fast one's rate that is lost."""
+        return 1 - self.share.value
+
+    @property
+    def kept(self) -> str:
+        """The share in words: `44 % [43, 46]`."""
+        return units.share(self.share.value, self.share.low, self.share.high)
+
+
+def rates(context: Context, metric: str = RATE) -> list[Summary]:
+    """Return a rate of every case that accesses files of a file system; metadata has rates of its own."""
+    names = {one.name for one in context.catalog if one.level == LEVEL}
+    return [one for one in context.headlines if one.benchmark in names and one.metric == metric and one.median]
+
+
+def writes(context: Context, one: Summary) -> bool:
+    """Return whether a case writes, by the rungs that its benchmark declares; others read."""
+    return any(rung.pattern == WRITE for rung in context.benchmark(one).rungs)
+
+
+def groups(context: Context, parameter: str, metric: str = RATE) -> Iterator[dict[object, Summary]]:
+    """Yield the cases that are equal but for one parameter, by its value: at least two of them."""
+    found: dict[object, dict[object, Summary]] = defaultdict(dict)
+    for one in rates(context, metric):
+        if parameter in one.parameters:
+            rest = tuple(sorted((k, str(v)) for k, v in one.parameters.items() if k != parameter))
+            found[one.benchmark, one.batch, one.origin, rest][one.parameters[parameter]] = one
+    yield from (group for group in found.values() if len(group) > 1)
+
+
+def pairs(
+    context: Context, parameter: str, one: str, other: str, metric: str = RATE
+) -> Iterator[tuple[Summary, Summary]]:
+    """Yield the cases that are equal but for one parameter with these two values."""
+    for group in groups(context, parameter, metric):
+        if one in group and other in group:
+            yield group[one], group[other]
+
+
+def certainly_slower(one: Summary, other: Summary, at_least: float) -> Ratio | None:
+    """Return what one rate is of another, where it certainly lacks more than a share of it; else None."""
+    found = ratio(one.per_launch, other.per_launch)
+    if found.paired_launches:
+        slower = chance(of_launches(other.per_launch, one.per_launch)) < SIGNIFICANCE
+    else:
+        slower = one.ci_high is not None and other.ci_low is not None and one.ci_high < other.ci_low
+    return found if slower and 1 - found.value > at_least else None
+
+
+def most_lost(candidates: Iterable[tuple[Summary, Summary]], at_least: float) -> list[Loss]:
+    """Return for each benchmark the first case of a pair that certainly lacks most of the second one's rate."""
+    worst: dict[str, Loss] = {}
+    for slow, fast in candidates:
+        share = certainly_slower(slow, fast, at_least)
+        known = worst.get(slow.benchmark)
+        if share is not None and (known is None or share.value < known.share.value):
+            worst[slow.benchmark] = Loss(slow, fast, share)
+    return list(worst.values())
+
+
+def where(one: Summary) -> dict[str, str | int | float]:
+    """Return the place of a finding about a case."""
+    return {"benchmark": one.benchmark, "ranks": one.ranks, "transport": one.transport}

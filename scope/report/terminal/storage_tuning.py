@@ -1,0 +1,59 @@
+"""A search for the fastest way to access files as text: the choice, then all trials."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from scope import units
+from scope.report.wording import count
+from scope.tune.storage.record import StorageTuning, Trial
+
+DONE = {"write": "Writing", "read": "Reading"}
+LEGEND = "error: predicted over measured bandwidth, minus 1. The others rest on trials without a prediction."
+
+
+def page(tuning: StorageTuning) -> RenderableType:
+    """Return the record as text and a table."""
+    asked = tuning.settings
+    where = f" in {asked.storage}" if asked.storage else ""
+    head = f"{DONE[asked.direction]} {units.size(asked.file_bytes)} of each process{where}"
+    parts: list[RenderableType] = [Text(head, style="bold")]
+    if tuning.conclusion is not None:
+        reached = tuning.conclusion.bytes_per_s
+        rate = units.interval(reached.value, reached.low, reached.high, "B/s")
+        parts += [Text(f"Chosen: {tuning.conclusion.chosen.label}: {rate}", style="bold")]
+        parts += [Text(f"  {words}") for words in tuning.conclusion.words]
+    caption = (
+        f"{len(tuning.trials)} of {len(tuning.predicted)} ways, {count(asked.launches, 'launch', 'launches')}"
+    )
+    parts += [Text(""), Text(caption), _table(tuning), Text(""), Text(LEGEND, style="dim")]
+    return Group(*parts)
+
+
+def _table(tuning: StorageTuning) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("way")
+    for column in ("predicted", "measured [95 %]", "error", "of the fastest"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("")
+    for trial in sorted(tuning.trials, key=_rate, reverse=True):
+        table.add_row(*map(Text, _row(trial)))
+    return table
+
+
+def _rate(trial: Trial) -> float:
+    return trial.measured_bytes_per_s.value if trial.measured_bytes_per_s else 0.0
+
+
+def _row(trial: Trial) -> list[str]:
+    measured, share = trial.measured_bytes_per_s, trial.of_fastest
+    return [
+        trial.candidate.label,
+        units.quantity(trial.predicted_bytes_per_s, "B/s") if trial.predicted_bytes_per_s else "–",
+        units.interval(measured.value, measured.low, measured.high, "B/s") if measured else "–",
+        "–" if trial.error is None else f"{trial.error:+.1%}",
+        units.share(share.value, share.low, share.high) if share else "–",
+        trial.verdict,
+    ]

@@ -1,0 +1,1 @@
+"""The search for the fastest way to write or read files: predictions, a few trials, a record."""

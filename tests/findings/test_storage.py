@@ -1,0 +1,148 @@
+"""Findings about files: injected faults, and healthy file systems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scope.findings.finding import Finding
+from scope.findings.run.context import Context
+from scope.statistics.summary import Summary
+from tests import declared
+from tests.findings.contexts import run_kinds, with_summaries
+from tests.models.curves import noisy, summary
+
+LAUNCHES = range(1, 7)
+KINDS = (
+    *("cache_answered", "small_transfers", "unaligned_transfers", "shared_file", "collective_buffering"),
+    *("fsync_not_honoured", "metadata_storm"),
+)
+
+
+def figure(
+    value: float, metric: str = "bandwidth_bytes_per_s", benchmark: str = "storage.write", **given: Any
+) -> Summary:
+    """A figure of one case, measured in the launches that all cases share."""
+    spelt = f"{benchmark} {metric} {sorted(given.items())}"
+    times = noisy(np.random.default_rng(sum(spelt.encode())), value, spread=0.02)
+    definition = "max_rank" if metric == "bandwidth_bytes_per_s" else "observed"
+    unit = declared.catalog()[benchmark].metric[metric].unit
+    known = {"ranks": 2, "work_bytes": 32 << 20, "unit": unit, "numbers": LAUNCHES}
+    defaults = declared.catalog().defaults(benchmark)
+    return summary(times, benchmark, metric, definition, **{**known, **defaults, **given})
+
+
+def found(kind: str, context: Context, *summaries: Summary) -> list[Finding]:
+    return run_kinds()[kind](with_summaries(context, list(summaries)))
+
+
+def checked(findings: list[Finding], code: str, *words: str) -> Finding:
+    (one,) = findings
+    assert one.code == code
+    assert one.evidence
+    assert one.advice.endswith(".")
+    assert "  " not in one.title
+    for word in words:
+        assert word in one.title + one.advice, one
+    return one
+
+
+HEALTHY = [
+    figure(200e6),
+    figure(205e6, file="per_process"),
+    figure(210e6, sync="none"),
+    figure(150e6, transfer_bytes=64 << 10),
+    figure(190e6, transfer_bytes=1_000_000),
+    figure(195e6, interface="mpiio"),
+    figure(198e6, interface="mpiio", access="collective"),
+    figure(0.05, "sync_s"),
+    figure(180e6, benchmark="storage.read", cache="dropped"),
+    figure(0.001, "resident_share", "storage.read", cache="dropped"),
+    figure(9000.0, "create_per_s", "storage.metadata"),
+    figure(10000.0, "create_per_s", "storage.metadata", folder="own"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_healthy_file_system_is_left_alone(kind: str, golden_context: Context) -> None:
+    assert found(kind, golden_context, *HEALTHY) == []
+
+
+def test_a_cache_that_answers_is_named(golden_context: Context) -> None:
+    read = {"benchmark": "storage.read", "cache": "cached"}
+    one = checked(
+        found("cache_answered", golden_context, figure(8e9, **read), figure(0.9, "resident_share", **read)),
+        "cache-answered",
+        "8",
+        "GB/s come from memory: 9",
+        "cache=dropped",
+    )
+    assert (one.severity, one.about) == ("information", "cluster")
+
+
+def test_a_file_system_that_keeps_files_despite_being_asked_is_not_to_be_trusted(golden_context: Context) -> None:
+    read = {"benchmark": "storage.read", "cache": "dropped"}
+    findings = found("cache_answered", golden_context, figure(8e9, **read), figure(0.4, "resident_share", **read))
+    one = checked(findings, "cache-answered", "of the file was in the page cache")
+    assert (one.severity, one.about) == ("warning", "measurement")
+
+
+def test_writes_that_end_in_memory(golden_context: Context) -> None:
+    findings = found("cache_answered", golden_context, figure(200e6), figure(2e9, sync="none"))
+    checked(findings, "cache-answered", "2", "GB/s end in memory", "MB/s are left")
+
+
+def test_small_transfers_and_what_is_large_enough(golden_context: Context) -> None:
+    sizes = {4 << 10: 10e6, 64 << 10: 120e6, 1 << 20: 195e6, 8 << 20: 200e6}
+    findings = found(
+        "small_transfers", golden_context, *(figure(rate, transfer_bytes=n) for n, rate in sizes.items())
+    )
+    one = checked(findings, "small-transfers", "transfers of 4 KiB", "at least 1 MiB at a time")
+    assert one.lost == pytest.approx(0.95, abs=0.01)
+
+
+def test_unaligned_transfers(golden_context: Context) -> None:
+    sizes = {16 << 10: 150e6, 47008: 60e6, 64 << 10: 180e6}
+    cases = [figure(rate, transfer_bytes=size) for size, rate in sizes.items()]
+    findings = found("unaligned_transfers", golden_context, *cases)
+    one = checked(findings, "unaligned-transfers", "47008 B", "16 KiB")
+    assert one.lost == pytest.approx(0.6, abs=0.03)
+
+
+def test_a_shared_file_that_serialises(golden_context: Context) -> None:
+    pair = (figure(50e6, ranks=4), figure(200e6, ranks=4, file="per_process"))
+    one = checked(found("shared_file", golden_context, *pair), "shared-file-serialises", "of files of their own")
+    assert one.where["ranks"] == 4
+    alone = (figure(50e6, ranks=1), figure(200e6, ranks=1, file="per_process"))
+    assert found("shared_file", golden_context, *alone) == [], "one process shares with nobody"
+
+
+def test_collective_buffering_that_costs_more_than_it_brings(golden_context: Context) -> None:
+    mpi = {"interface": "mpiio"}
+    findings = found(
+        "collective_buffering", golden_context, figure(200e6, **mpi), figure(80e6, access="collective", **mpi)
+    )
+    checked(findings, "collective-buffering", "40 %", "fcoll")
+
+
+def test_a_flush_that_flushes_nothing(golden_context: Context) -> None:
+    writes = (figure(2e9), figure(2.02e9, sync="none"))
+    findings = found("fsync_not_honoured", golden_context, *writes, figure(1e-6, "sync_s"))
+    assert checked(findings, "fsync-not-honoured", "ignores fsync").severity == "warning"
+    assert found("fsync_not_honoured", golden_context, *writes, figure(0.01, "sync_s")) == []
+
+
+def test_a_metadata_storm_names_the_operation(golden_context: Context) -> None:
+    shared = {"benchmark": "storage.metadata"}
+    own = {**shared, "folder": "own"}
+    findings = found(
+        "metadata_storm",
+        golden_context,
+        figure(1000.0, "create_per_s", **shared),
+        figure(9000.0, "create_per_s", **own),
+        figure(8000.0, "stat_per_s", **shared),
+        figure(9000.0, "stat_per_s", **own),
+    )
+    checked(findings, "metadata-storm", "files created per second", "11 %")
