@@ -97,10 +97,10 @@ def _show(found: Reproduced) -> None:
     from scope.report.terminal.console import console
 
     def number(value: float | None, unit: str) -> str:
-        if unit == "B":
-            return units.printed(value)
         if value is None:
             return "–"
+        if unit == "B":
+            return units.printed(value)
         return units.quantity(value, unit) if unit in ("s", "B/s") else units.digits(value)
 
     reference = found.reference
