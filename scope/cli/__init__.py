@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 GROUPS = {
     "measure": {
         "run": "measure this machine or cluster, explain the findings, write a report",
+        "list": "list the benchmarks",
+        "describe": "explain one benchmark: what it measures, how, and its parameters",
         "tune": "search the settings of LINPACK (HPL): predict all, measure a few, keep a record",
         "reproduce": "repeat a published experiment at a size that fits, beside the published figures",
     },
@@ -48,8 +50,6 @@ GROUPS = {
         "cache": "list and remove the compiled programs that Scope keeps",
         "completion": "print the completion of commands and options for a shell",
         "manual": "print the manual page",
-        "list": "list the benchmarks",
-        "describe": "explain one benchmark: what it measures, how, and its parameters",
     },
 }
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="For example scope-appendix-g; an unknown name lists all.")],
+    name: Annotated[
+        str | None, typer.Argument(help="For example scope-appendix-g; see --list.", show_default=False)
+    ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List the published experiments, and measure nothing.")
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="The published sizes, however long they take.")] = False,
     json: Json = False,
     launches: Annotated[
@@ -41,7 +46,15 @@ def command(
     from scope.cli.progress import run_progress
     from scope.engine import reproduce
     from scope.engine.options import LauncherOptions
+    from scope.errors import UsageError
 
+    if listed:
+        _list(json)
+        return
+    if name is None:
+        raise UsageError(
+            "scope reproduce: must be followed by the name of a published experiment; --list shows them"
+        )
     options = reproduce.ReproduceOptions(
         name=name,
         full=full,
@@ -61,6 +74,19 @@ def command(
         print_json([row.model_dump() for row in found.rows])
     else:
         _show(found)
+
+
+def _list(json: bool) -> None:
+    """Print names, titles and sources."""
+    from scope.cli.output import grid, print_json
+    from scope.models.published import reference
+    from scope.report.terminal.console import console
+
+    known = [(name, reference.load(name)) for name in reference.names()]
+    if json:
+        print_json([{"name": name, "title": one.title, "source": one.source} for name, one in known])
+    else:
+        console().print(grid(["name", "title", "source"], [[name, one.title, one.source] for name, one in known]))
 
 
 def _show(found: Reproduced) -> None:

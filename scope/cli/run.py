@@ -40,7 +40,8 @@ def command(
         ),
     ] = None,
     module: Annotated[
-        str | None, typer.Option(metavar="MODULE", help="baseline (default), standard or advanced.")
+        str | None,
+        typer.Option(metavar="MODULE", help="baseline (default, 2 minutes), standard (25 minutes) or advanced."),
     ] = None,
     case: Annotated[
         list[str] | None,

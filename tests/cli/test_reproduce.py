@@ -9,7 +9,7 @@ import pytest
 
 from scope.cli import dispatch
 from scope.engine.reproduce import fitting
-from scope.models.published.reference import load
+from scope.models.published.reference import load, names
 from tests.cli.scope_command import scope
 
 KEYS = {"row", "published", "predicted", "measured", "unit", "limit", "origin"}
@@ -27,9 +27,20 @@ def test_rows_of_a_run_that_is_there(golden_run: Path, capsys: pytest.CaptureFix
 
 def test_an_unknown_name_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert dispatch("reproduce", ["scope-appendix-h"]) == 2
-    said = capsys.readouterr().err
-    assert "gamma-table1, grid-pdgemm, grid-table2, netfinity-lu, " in said
-    assert "param-linpack, param-nas, scope-appendix-g, scope-psrs" in said
+    assert f"known: {', '.join(names())}" in capsys.readouterr().err
+    assert {"gamma-table1", "netfinity-lu", "param-linpack", "scope-psrs"} <= set(names())
+
+
+def test_all_experiments_are_listed_with_their_titles(capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatch("reproduce", ["--list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in listed] == names()
+    assert all(one["title"] and one["source"] for one in listed)
+    assert dispatch("reproduce", ["--list"]) == 0
+    said = capsys.readouterr().out
+    assert all(one["name"] in said and one["title"] in said for one in listed)
+    assert dispatch("reproduce", []) == 2
+    assert "--list shows them" in capsys.readouterr().err
 
 
 def test_a_fixed_number_of_ranks_without_room_is_left_out() -> None:

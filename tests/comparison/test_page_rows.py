@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from scope.comparison.compare import compare
+from scope.report.comparison.figures import figures
 from scope.report.comparison.page import render
 from scope.report.comparison.rows import axis, groups, place
 from tests.comparison.runs import summary, write
@@ -55,3 +56,16 @@ def test_the_page_folds_what_did_not_change(runs: tuple[Path, Path]) -> None:
     assert text.count('class="line worse"') == 1
     assert "1 worse" in text
     assert 'scope run --case "' in text
+
+
+def test_ratios_are_drawn_over_the_size(golden_run: Path) -> None:
+    drawn = figures(compare(golden_run, golden_run, across_machines=True))
+    assert len(drawn) > 3
+    for figure in drawn:
+        points = [trace for trace in figure.traces if trace["meta"]["role"] == "points"]
+        bands = [trace for trace in figure.traces if trace["meta"]["role"] == "band"]
+        assert len(points) == len(bands) <= 6
+        assert all(len(trace["x"]) >= 3 for trace in points)
+        assert all(value == pytest.approx(1) for trace in points for value in trace["y"]), "a run over itself"
+    page = render(compare(golden_run, golden_run, across_machines=True))
+    assert page.index('id="curves"') < page.index('id="filter"') < page.index('class="verdict-group"')

@@ -7,8 +7,12 @@ from scope.comparison.efficiency import Efficiencies
 from scope.comparison.efficiency_figure import figure
 from scope.comparison.efficiency_table import share
 from scope.comparison.table import change, common_change, detectable, states_differ
+from scope.report.comparison.figures import figures
 from scope.report.comparison.rows import axis, groups, place
-from scope.report.frame import environment
+from scope.report.frame import as_json, environment, plot
+
+_OPEN = 4
+"""Curves that stand open: those of the benchmarks that changed most."""
 
 
 def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> str:
@@ -23,11 +27,15 @@ def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> 
         place=place,
     )
     found = groups(comparison)
+    curves = figures(comparison)
     return frame.get_template("comparison.html").render(
         comparison=comparison,
         groups=found,
         times={group.verdict: len(group.rows) for group in found},
         end=axis(comparison),
+        curves=curves[:_OPEN],
+        more_curves=curves[_OPEN:],
+        figures=as_json({curve.key: plot(curve) for curve in curves}),
         efficiencies=efficiencies,
         figure=figure(efficiencies) if efficiencies else None,
     )

@@ -168,6 +168,22 @@
   }, { rootMargin: "-20% 0px -75% 0px" });
   document.querySelectorAll("section").forEach((section) => here.observe(section));
 
+  // Rows of a comparison that have all words; groups with such rows open.
+  const filter = document.getElementById("filter");
+  filter?.addEventListener("input", () => {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let left = 0;
+    document.querySelectorAll(".verdict-group").forEach((group) => {
+      const shown = [...group.querySelectorAll("tbody tr")].filter((row) => {
+        row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
+        return !row.hidden;
+      });
+      left += shown.length;
+      if (words.length) group.open = shown.length > 0;
+    });
+    document.getElementById("filtered").textContent = words.length ? `${left} ${left === 1 ? "case" : "cases"}` : "";
+  });
+
   // The table of all figures: searched by words, sorted by a column, a page at a time.
   const PAGE = 100;
   const table = document.getElementById("all");

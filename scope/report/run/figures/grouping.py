@@ -22,7 +22,7 @@ _NUMBERED = ("round", "root")
 _SPLIT_FIRST = ("transport", "placement")
 
 
-def swept(summaries: Sequence[Summary]) -> str | None:
+def swept(summaries: Sequence[Case]) -> str | None:
     """Return the numeric parameter with the most values; None if that has fewer than three."""
     taken: dict[str, set[float]] = defaultdict(set)
     for one in summaries:
