@@ -23,14 +23,11 @@ import psutil
 
 from scope.errors import ScopeError
 from scope.mpi import registry
-from scope.private import refuse_shared
+from scope.private import YOUNG_S, refuse_shared
 
 MEMORY = Path("/dev/shm")
 LIST = "leftovers"
-"""The list in the folder of a launch: a path and the number of its inode on each line.
-
-Inode 0: a folder around session directories that was not there before the launch, to be removed when empty.
-"""
+"""The list in the folder of a launch: a path and the number of its inode on each line."""
 STORAGE_LIST = "storage"
 """In the folder of a launch: how the paths of the folders begin that its ranks make for files."""
 FIRST_LOOK_S, LONGEST_WAIT_S = 0.05, 0.5
@@ -49,8 +46,7 @@ Identity = tuple[int, int]
 def listed(folder: Path) -> Iterator[None]:
     """List in `folder` what all processes that this one starts while the context lasts would leave behind."""
     over = threading.Event()
-    new = [place for pattern in registry.SESSIONS if not (place := _session(pattern, 0).parent).exists()]
-    (folder / LIST).write_text("".join(f"{place} 0\n" for place in new))
+    _remove_empty_sessions()
     known = dict(_shared_memory())
     thread = threading.Thread(target=_list, args=(folder / LIST, known, over), daemon=True)
     thread.start()
@@ -172,13 +168,18 @@ def _session(pattern: str, launcher: int) -> Path:
     return Path(tempfile.gettempdir()) / pattern.format(**names)
 
 
+def _remove_empty_sessions() -> None:
+    """Remove folders around session directories that hold none, which ranks that lose their launcher may leave."""
+    for place in {_session(pattern, 0).parent for pattern in registry.SESSIONS}:
+        with suppress(OSError, ScopeError):
+            refuse_shared(place)
+            if time.time() - place.stat().st_mtime > YOUNG_S:  # else a launcher may just be about to use it
+                place.rmdir()
+
+
 def _remove_session(path: Path, inode: str) -> None:
     """Remove a session directory whose launcher is dead, and the one around it if that was its last."""
     with suppress(OSError, ScopeError):
-        if inode == "0":
-            refuse_shared(path)
-            path.rmdir()
-            return
         refuse_shared(path.parent)
         refuse_shared(path)
         if str(path.stat().st_ino) == inode and not psutil.pid_exists(int(path.name.rpartition(".")[2])):

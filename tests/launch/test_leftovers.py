@@ -78,15 +78,20 @@ def test_the_next_launch_removes_what_a_killed_run_left(
     assert foreign.exists()
 
 
-def test_the_empty_folder_of_a_launcher_that_was_killed_at_once(temporary: Path) -> None:
+def test_an_empty_folder_around_sessions_is_removed_once_it_is_old(temporary: Path) -> None:
     theirs = temporary / f"ompi.{os.uname().nodename}.{os.getuid()}"
-    with launch_environment({}):
-        theirs.mkdir(mode=0o700)
-    assert not theirs.exists()
     theirs.mkdir(mode=0o700)
     with launch_environment({}):
-        pass
-    assert theirs.exists(), "it was there before"
+        assert theirs.exists(), "a launcher may be about to use it"
+    os.utime(theirs, (0, 0))
+    (theirs / "pid.1").mkdir()
+    os.utime(theirs, (0, 0))
+    with launch_environment({}):
+        assert theirs.exists(), "it is in use"
+    (theirs / "pid.1").rmdir()
+    os.utime(theirs, (0, 0))
+    with launch_environment({}):
+        assert not theirs.exists()
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "mpich-debian"])  # it unlinks at once
