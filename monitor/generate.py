@@ -51,8 +51,8 @@ class Template:
     """The code of a wrapper around MPI's own routine.
 
     {comm}, {request}, {window}, {file}, {type}, {message} stand for the argument of that type, {new} for the
-    new handle, {text} for a file's name, {raw:name} for the program's own argument, {first:…} for the first index, {bytes} for the
-    rule. Any other word that is an argument's name is its value as in C.
+    new handle, {text} for a file's name, {raw:name} for the program's own argument, {first:…} for the first
+    index, {bytes} for the rule. Any other word that is an argument's name is its value as in C.
     """
 
     before: str = ""

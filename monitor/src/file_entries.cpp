@@ -2,6 +2,7 @@
 // errno as the library set it. In processes that are not monitored, and for what is no regular file, nothing else
 // happens.
 #undef _FORTIFY_SOURCE  // the library's own inline versions would be in the way
+#include <aio.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -208,6 +209,23 @@ SCOPE_VECTOR_AT(preadv, off_t, reads)
 SCOPE_VECTOR_AT(preadv64, off64_t, reads)
 SCOPE_VECTOR_AT(pwritev, off_t, writes)
 SCOPE_VECTOR_AT(pwritev64, off64_t, writes)
+
+// Asynchronous calls, by which Open MPI's nonblocking MPI-IO moves its data: counted with what they ask for.
+#define SCOPE_ASYNCHRONOUS(name, Block, action)                                \
+  SCOPE_ENTRY int name(Block* block) noexcept {                                \
+    SCOPE_BEHIND(name)                                                         \
+    if (!followed(block->aio_fildes)) return behind(block);                    \
+    const u8 begin = ticks_now(), offset = static_cast<u8>(block->aio_offset); \
+    const int descriptor = block->aio_fildes;                                  \
+    const i8 asked = static_cast<i8>(block->aio_nbytes);                       \
+    const int code = behind(block);                                            \
+    transferred_at(descriptor, action, begin, code == 0 ? asked : -1, offset); \
+    return code;                                                               \
+  }
+SCOPE_ASYNCHRONOUS(aio_read, aiocb, reads)
+SCOPE_ASYNCHRONOUS(aio_read64, aiocb64, reads)
+SCOPE_ASYNCHRONOUS(aio_write, aiocb, writes)
+SCOPE_ASYNCHRONOUS(aio_write64, aiocb64, writes)
 
 SCOPE_ENTRY off_t lseek(int descriptor, off_t offset, int whence) noexcept {
   SCOPE_BEHIND(lseek)

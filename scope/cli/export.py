@@ -10,15 +10,18 @@ import typer
 
 def command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of monitored runs.")],
-    as_: Annotated[str, typer.Option("--as", metavar="FORMAT", help="csv, extrap, hatchet or chrome.")] = "csv",
+    as_: Annotated[
+        str, typer.Option("--as", metavar="FORMAT", help="csv, files, extrap, hatchet or chrome.")
+    ] = "csv",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: the standard output.")
     ] = None,
 ) -> None:
     """Write the profiles of monitored runs in the format of another program.
 
-    csv: one line for each routine, call site and size. extrap: JSON Lines for Extra-P, of runs on different
-    numbers of processes. hatchet: a literal tree. chrome: the trace of one run, for Perfetto.
+    csv: one line for each routine, call site and size. files: one for each file and layer. extrap: JSON Lines
+    for Extra-P, of runs on different numbers of processes. hatchet: a literal tree. chrome: the trace of one run,
+    for Perfetto.
     """
     from scope.cli.output import written
     from scope.engine.export import exported

@@ -27,6 +27,7 @@ def command(
         str, typer.Option(metavar="START:SECONDS", help="Trace every call in this window after MPI_Init.")
     ] = "0:0",
     depth: Annotated[int, typer.Option(help="Stack frames of a call site, 0 to 8.")] = 1,
+    files: Annotated[bool, typer.Option(help="Count what the program does with files.")] = True,
     against: Annotated[
         str | None,
         typer.Option(
@@ -47,7 +48,7 @@ def command(
     from scope.engine import monitor
     from scope.profiles.monitored_run import Options
 
-    options = Options(mpi=mpi, interval_s=interval, trace=trace, depth=depth)
+    options = Options(mpi=mpi, interval_s=interval, trace=trace, depth=depth, files=files)
     outcome = monitor.monitor(words, options, output, against)
     if outcome.problem:
         print(f"scope monitor: no profile: {outcome.problem}", file=sys.stderr)

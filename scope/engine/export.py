@@ -14,7 +14,7 @@ CHROME = "chrome"
 
 
 def exported(runs: Sequence[Path], name: str) -> str:
-    """Return the profiles of monitored runs in a format: csv, extrap, hatchet or chrome."""
+    """Return the profiles of monitored runs in a format: csv, files, extrap, hatchet or chrome."""
     if name == CHROME:
         return _chrome(runs)
     if name not in exports.names():

@@ -7,8 +7,11 @@ one behind, and the next launcher with that number (numbers are reused, and labs
 from __future__ import annotations
 
 import os
+import re
+import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from scope.launch import leftovers
 from scope.launch.launcher import FOLDER, MARK
@@ -16,8 +19,8 @@ from scope.private import temporary_folder
 
 SESSION = "PRTE_MCA_prte_local_tmpdir_base"
 """The session directory of Open MPI 5 on the launcher's host. Version 4 rejects a parameter of its form."""
-ALL_HOSTS = "PRTE_MCA_prte_tmpdir_base"
-"""Those of all hosts. An empty value stands above that of a site's file, beside which SESSION would be refused."""
+PARAMETERS = "mca-params.conf"
+"""How the names of the files end in which a user or a site sets such parameters."""
 
 
 @contextmanager
@@ -28,7 +31,20 @@ def launch_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str
     """
     given = {**os.environ, **environment}
     chosen = any(name.startswith("PRTE_MCA_prte_") and name.endswith("tmpdir_base") for name in given)
+    chosen = chosen or _is_set_in_a_file(given.get("PATH", ""))
     with temporary_folder("launch", leftovers.removed) as folder, leftovers.listed(folder):
         if MARK in given:
             leftovers.list_storage(folder, given[FOLDER], given[MARK])
-        yield given if chosen else {SESSION: str(folder), ALL_HOSTS: "", **given}
+        yield given if chosen else {SESSION: str(folder), **given}
+
+
+def _is_set_in_a_file(path: str) -> bool:
+    """Return whether the user or a site chose session directories; beside that choice SESSION would be refused."""
+    launchers = (shutil.which("prterun", path=path), shutil.which("mpiexec", path=path))
+    prefixes = {Path(one).resolve().parents[1] for one in launchers if one}
+    folders = (Path.home() / ".prte", Path.home() / ".openmpi", *(prefix / "etc" for prefix in sorted(prefixes)))
+    for file in (file for folder in folders for file in folder.glob(f"*{PARAMETERS}")):
+        with suppress(OSError):
+            if re.search(r"^\s*prte_\w*tmpdir_base\s*=", file.read_text(errors="replace"), re.MULTILINE):
+                return True
+    return False

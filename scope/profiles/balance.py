@@ -13,6 +13,7 @@ from scope.statistics.order_statistics import sanitised
 SPREADS = (
     *("wall_s", "compute_s", "mpi_s", "init_s", "user_s", "system_s", "off_processor_s"),
     *("sent_messages", "sent_bytes", "received_messages", "received_bytes", "calls"),
+    *("file_s", "file_bytes"),
     *("voluntary_switches", "involuntary_switches", "major_faults", "peak_resident_bytes"),
 )
 """Quantities of a process that are compared over the processes."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from scope.profiles import files, mpip, sums
 from scope.profiles import folder as folders
-from scope.profiles import mpip, sums
 from scope.profiles.balance import spreads
 from scope.profiles.profile import Profile
 from scope.profiles.records import Calls, Collective, Merged, Process, Region, Spread, Usage, Waits
@@ -63,6 +63,7 @@ def merge(folder: Path) -> Merged:
         waits=sums.waits(waits),
         sites=places.named(),
         traffic=traffic(profiles, job.ranks),
+        files=files.gather(profiles),
         timeline=timeline(profiles),
         regions=_regions(profiles),
         events=sum(len(one.tables["events"]) for one in profiles),
@@ -93,6 +94,7 @@ def _process(one: Profile, kinds_s: Mapping[Kind, float]) -> Process:
     row, tick_s = one.process, one.tick_s
     partners = one.tables["partners"]
     mpi_s = float(row["mpi_ticks"]) * tick_s
+    file_bytes, file_s = files.of_process(one)
     unfinished = one.state != "finalized" and int(row["in_routine"])
     return Process(
         rank=one.rank,
@@ -107,6 +109,8 @@ def _process(one: Profile, kinds_s: Mapping[Kind, float]) -> Process:
         compute_s=max(0.0, one.wall_s - mpi_s),
         kinds_s=dict(kinds_s),
         calls=int(row["calls"]),
+        file_bytes=file_bytes,
+        file_s=file_s,
         usage=Usage(
             user_s=float(row["user_s"]),
             system_s=float(row["system_s"]),

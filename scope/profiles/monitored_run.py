@@ -53,10 +53,13 @@ class Options:
     """START:SECONDS after MPI_Init of the window whose every call is kept; `0:0` for none."""
     depth: int = 1
     """Frames of a call site, 0 to 8; 0 takes none down."""
+    files: bool = True
+    """Whether what the program does with files is counted."""
 
     def words(self) -> str:
         """Return the value of SCOPE_MONITOR_OPTIONS."""
-        return f"interval={self.interval_s:g} trace={self.trace} depth={self.depth}"
+        words = f"interval={self.interval_s:g} trace={self.trace} depth={self.depth}"
+        return words if self.files else f"{words} files=0"
 
     @property
     def traced_s(self) -> float:

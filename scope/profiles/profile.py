@@ -101,6 +101,21 @@ COLUMNS: dict[str, dict[str, str]] = {
         "resident_bytes": "u8",
     },
     "regions": {"used": "u4", "number": "i4", **dict.fromkeys(("entries", "ticks", "mpi_ticks"), "u8")},
+    "files": {
+        **dict.fromkeys(("used", "layer"), "u4"),
+        **dict.fromkeys(
+            (
+                *("opens", "open_ticks", "reads", "read_bytes", "read_ticks"),
+                *("writes", "written_bytes", "write_ticks", "syncs", "sync_ticks", "others", "other_ticks"),
+                *("longest_ticks", "consecutive", "forward", "unaligned", "collective", "extent"),
+            ),
+            "u8",
+        ),
+        "block_bytes": "u4",
+        "read_sizes": "u4[33]",
+        "write_sizes": "u4[33]",
+        "path": "s256",
+    },
     "events": {
         "used": "u4",
         "begin_tick": "u8",

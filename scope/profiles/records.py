@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from scope.profiles.routines import Kind
 from scope.strict import Strict
 
@@ -54,6 +56,10 @@ class Process(Strict):
     received_messages: int | None
     received_bytes: int | None
     """Point to point, without collectives. None where another tool has not counted it."""
+    file_bytes: int = 0
+    """Read and written by the program's calls: POSIX, streams and MPI-IO."""
+    file_s: float = 0.0
+    """Time in these."""
     lost: dict[str, int]
     """Entries beyond the profile's tables: `calls` were counted without details, the others not at all."""
 
@@ -208,6 +214,73 @@ class Timeline(Strict):
     mpi_share_by_rank: list[list[float]]
 
 
+FileLayer = Literal["posix", "stream", "mpi-io", "inside mpi-io"]
+"""Calls of POSIX; of C's buffered streams; of MPI-IO; and what MPI-IO calls of POSIX itself."""
+
+
+class FileUse(Strict):
+    """What all processes did with a file in one layer."""
+
+    path: str
+    """Empty: all files that found no row of their own."""
+    layer: FileLayer
+    processes: int
+    opens: int
+    reads: int
+    writes: int
+    syncs: int
+    others: int
+    """Closing, seeking, flushing, calls that failed; MPI-IO's routines without data."""
+    read_bytes: int
+    written_bytes: int
+    open_s: float
+    read_s: float
+    write_s: float
+    sync_s: float
+    other_s: float
+    """Of all processes; of MPI-IO that includes what it calls of POSIX."""
+    longest_s: float
+    """A read or write."""
+    consecutive: int
+    """Reads and writes that begin where this process's last one ended; known of POSIX alone."""
+    forward: int
+    """... that begin behind it: strided."""
+    unaligned: int
+    """... that begin within a block of the file system."""
+    collective: int
+    """Collective reads and writes of MPI-IO."""
+    extent_bytes: int
+    """The end of the farthest read or write; known of POSIX alone."""
+    block_bytes: int
+    """The block of the file system, as stat says; 0 where unknown."""
+    read_sizes: list[int]
+    write_sizes: list[int]
+    """Numbers by size: 0: no bytes; n: 2^(n-1) to 2^n - 1 bytes."""
+    most_rank: int
+    most_bytes: int
+    """The process that moved most bytes."""
+
+    @property
+    def bytes(self) -> int:
+        """Read and written."""
+        return self.read_bytes + self.written_bytes
+
+    @property
+    def transfers(self) -> int:
+        """Reads and writes."""
+        return self.reads + self.writes
+
+    @property
+    def transfer_s(self) -> float:
+        """Time in reads and writes."""
+        return self.read_s + self.write_s
+
+    @property
+    def time_s(self) -> float:
+        """Time in all calls."""
+        return self.transfer_s + self.open_s + self.sync_s + self.other_s
+
+
 class Region(Strict):
     """The time between MPI_Pcontrol(n) and the next one, over all processes."""
 
@@ -288,6 +361,8 @@ class Merged(Strict):
     waits: list[Waits]
     sites: list[Site]
     traffic: Traffic
+    files: list[FileUse] = []
+    """Those that took most time first; at most 1000 by name."""
     timeline: Timeline | None
     regions: list[Region]
     events: int
@@ -309,6 +384,16 @@ class Merged(Strict):
     def mpi_s(self) -> float:
         """Time of all processes inside MPI."""
         return sum(one.mpi_s for one in self.processes)
+
+    @property
+    def program_files(self) -> list[FileUse]:
+        """What the program itself did with files: without MPI-IO's own calls of POSIX."""
+        return [one for one in self.files if one.layer != "inside mpi-io"]
+
+    @property
+    def files_s(self) -> float:
+        """Time of all processes in the program's calls on files."""
+        return sum(one.time_s for one in self.program_files)
 
     @property
     def calls_s(self) -> float:

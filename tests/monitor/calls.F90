@@ -12,14 +12,17 @@ program calls
   integer :: rank, ranks, right, left, i, done
   integer :: indices(2)
   logical :: flag
+  character(len=300) :: name
+  integer(kind=MPI_OFFSET_KIND) :: place
   double precision :: out(1000), in(1000), begin
   integer :: error
 #if defined(USE_F08)
   type(MPI_Request) :: requests(2), pair(2)
   type(MPI_Status) :: status
   type(MPI_Comm) :: half
+  type(MPI_File) :: file
 #else
-  integer :: requests(2), pair(2), half
+  integer :: requests(2), pair(2), half, file
   integer :: status(MPI_STATUS_SIZE)
 #endif
 
@@ -66,6 +69,15 @@ program calls
   call MPI_Comm_free(half, error)
   call MPI_Initialized(flag, error)
   begin = MPI_Wtime()
+  ! The name has blanks at its end, which are no part of it.
+  call get_command_argument(1, name)
+  call MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE + MPI_MODE_WRONLY, MPI_INFO_NULL, file, error)
+  place = rank * 80
+  call MPI_File_write_at_all(file, place, out, 10, MPI_DOUBLE_PRECISION, MPI_STATUS_IGNORE, error)
+  call MPI_File_close(file, error)
+  open (unit=7, file=trim(name)//char(48 + rank), form='unformatted', access='stream')
+  write (7) out
+  close (7)
   call MPI_Finalize(error)
   if (begin < 0 .or. .not. flag) stop 4
 end program

@@ -1,5 +1,6 @@
 // Equal naps and a reduction, so many times; the argument names what is wrong with it: late, kernel, small,
-// sender.
+// sender; or, in files of the folder named next: pieces, opens, alone, unaligned (files: nothing).
+#include <fcntl.h>
 #include <mpi.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -35,6 +36,25 @@ void many_small_messages(int rank, int ranks) {
   }
 }
 
+// The file of a process stays as long as it is after the first round: a test fills no disk.
+void use_files(const std::string& fault, const std::string& folder, int rank, int round) {
+  static const std::vector<char> data(1 << 20);
+  const std::string path = folder + "/data" + std::to_string(rank);
+  static const int file = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
+  const auto put = [&](std::size_t bytes, long at) {
+    if (pwrite(file, data.data(), bytes, at) != static_cast<ssize_t>(bytes)) MPI_Abort(MPI_COMM_WORLD, 1);
+  };
+  if (fault == "files" && round % 10 == 0) put(1 << 18, 0);
+  if (fault == "pieces")
+    for (int i = 0; i < 5000; ++i) put(16, 16 * i);
+  if (fault == "opens")
+    for (int i = 0; i < 300; ++i) close(open(path.c_str(), O_RDONLY));
+  if (fault == "alone" && rank == 0)
+    for (int i = 0; i < 16; ++i) put(1 << 20, (1 << 20) * i);
+  if (fault == "unaligned")
+    for (int i = 0; i < 64; ++i) put(1 << 16, (1 << 16) * i + 100);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -44,6 +64,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const std::string fault = argc > 1 ? argv[1] : "nothing";
+  const std::string folder = argc > 2 ? argv[2] : "";
   double sum = rank;
   for (int round = 0; round < kRounds; ++round) {
     if (fault == "kernel") {
@@ -51,9 +72,10 @@ int main(int argc, char** argv) {
     } else if (fault == "small") {
       many_small_messages(rank, ranks);
       continue;
-    } else {
+    } else if (folder.empty() || fault == "files") {
       usleep(kNapUs);
     }
+    if (!folder.empty()) use_files(fault, folder, rank, round);
     if (fault == "late" && rank == 1) usleep(2 * kNapUs);
     if (fault == "sender") {
       if (rank == 0) usleep(2 * kNapUs);

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from scope.profiles.files import LAYERS
 from scope.profiles.profile import COLUMNS, HEADER_BYTES, NOWHERE, NUMBERED
 
 RATE_HZ = 1e9
@@ -34,11 +35,11 @@ ROUTINES = (
 )
 ROWS = {
     **{"process": 1, "calls": 512, "waits": 128, "partners": 1100, "sites": 128},
-    **{"modules": 32, "places": 32, "timeline": 512, "regions": 16, "events": 512},
+    **{"modules": 32, "places": 32, "timeline": 512, "regions": 16, "events": 512, "files": 64},
 }
 STRIDES = {
     **{"process": 4096, "calls": 512, "waits": 64, "partners": 128, "sites": 128},
-    **{"modules": 512, "places": 512, "timeline": 128, "regions": 64, "events": 128},
+    **{"modules": 512, "places": 512, "timeline": 128, "regions": 64, "events": 128, "files": 1024},
 }
 
 
@@ -125,6 +126,29 @@ class Process:
             received_messages=received[0],
             received_bytes=received[1],
             receive_ticks=round(receive_s * RATE_HZ),
+        )
+
+    def file(
+        self,
+        path: str,
+        layer: str = "posix",
+        writes: int = 0,
+        size: int = 1 << 20,
+        seconds: float = 0.0,
+        **columns: Any,
+    ) -> Process:
+        """Count writes of `size` bytes to a file that took `seconds` together, one after the other."""
+        return self.add(
+            "files",
+            **{
+                **{"path": path.encode(), "layer": LAYERS.index(layer), "writes": writes, "opens": 1},  # type: ignore[arg-type]
+                **{"written_bytes": writes * size, "write_ticks": round(seconds * RATE_HZ), "block_bytes": 4096},
+                **{
+                    "consecutive": writes,
+                    "write_sizes": [writes * (each == size_class(size)) for each in range(33)],
+                },
+                **columns,
+            },
         )
 
     def event(

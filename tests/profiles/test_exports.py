@@ -23,8 +23,18 @@ def merged(tmp_path_factory: pytest.TempPathFactory) -> Merged:
     for one in processes:
         one.add("modules", begin=4096, end=8192, bias=4096, path=b"/opt/app")
         one.add("sites", depth=2, frames=[4096 + 16, 4096 + 32, *[0] * 6])
+        one.file("/scratch/out", writes=10, size=100, seconds=0.5)
         one.call("MPI_Send", 1.0, 10, 100, site=0).call("MPI_Barrier", 2.0, 5, 0)
     return merge(synthetic.write(tmp_path_factory.mktemp("program"), processes))
+
+
+def test_files_has_a_line_for_each_file_and_layer(merged: Merged) -> None:
+    lines = list(csv.DictReader(io.StringIO(exports.writer("files")([merged, merged]))))
+    assert [(line["run"], line["path"], line["layer"]) for line in lines] == [
+        ("0", "/scratch/out", "posix"),
+        ("1", "/scratch/out", "posix"),
+    ]
+    assert (lines[0]["writes"], lines[0]["written_bytes"], lines[0]["write_s"]) == ("20", "2000", "1.0")
 
 
 def test_csv_has_a_line_for_each_row(merged: Merged) -> None:
@@ -62,8 +72,8 @@ def test_hatchet_is_a_tree_whose_times_add_up(merged: Merged) -> None:
 
 
 def test_another_format_is_refused_with_those_there_are() -> None:
-    assert exports.names() == ["csv", "extrap", "hatchet"]
-    with pytest.raises(UsageError, match="must be one of csv, extrap, hatchet"):
+    assert exports.names() == ["csv", "extrap", "files", "hatchet"]
+    with pytest.raises(UsageError, match="must be one of csv, extrap, files, hatchet"):
         exports.writer("xml")
 
 
@@ -73,5 +83,5 @@ def test_a_folder_without_profiles_is_refused(tmp_path: Path) -> None:
     synthetic.write(tmp_path, synthetic.processes(1))
     with pytest.raises(UsageError, match="has no trace"):
         exported([tmp_path], "chrome")
-    with pytest.raises(UsageError, match="csv, extrap, hatchet, chrome"):
+    with pytest.raises(UsageError, match="csv, extrap, files, hatchet, chrome"):
         exported([tmp_path], "xml")

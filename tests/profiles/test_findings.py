@@ -246,3 +246,62 @@ def test_a_trace_without_waiting(find: Find) -> None:
     processes[0].event("MPI_Send", 0.2, 0.21, partner=1, direction=1, bytes=8)
     processes[1].event("MPI_Recv", 0.205, 1.1, partner=0, direction=2, bytes=8)
     assert not {"late-sender", "late-receiver"} & set(find(processes))
+
+
+def writing(size: int = 1 << 20, layer: str = "posix", **columns: int) -> list[Process]:
+    """A program that writes for 30 % of its time."""
+    processes = healthy()
+    for one in processes:
+        one.file("/scratch/out", layer, 1000, size, 3.0, **columns)
+    return processes
+
+
+def test_large_transfers_in_order_are_left_alone(find: Find) -> None:
+    assert find(writing()) == {}
+    assert find(writing(layer="mpi-io", collective=1000)) == {}
+
+
+def test_small_transfers(find: Find) -> None:
+    found = find(writing(100))["many-small-transfers"]
+    assert "in 4000 pieces of 100 B on average: 30 % of the time" in found.title
+    assert found.where["file"] == "/scratch/out"
+    assert found.lost == pytest.approx(0.3)
+    assert "many-small-transfers" in find(writing(100, "mpi-io"))
+
+
+def test_small_transfers_that_a_library_gathers_are_left_alone(find: Find) -> None:
+    assert find(writing(100, "mpi-io", collective=1000)) == {}
+    assert find(writing(100, "stream")) == {}
+    assert find(writing(100, "inside mpi-io")) == {}
+
+
+def test_a_metadata_storm(find: Find) -> None:
+    found = find(writing(opens=500, open_ticks=2 * 10**9))["many-opens"]
+    assert "takes 20 % of the time: 2000 opens, 500 per process" in found.title
+    assert "keep it open" in found.advice
+    processes = healthy()
+    for one in processes:
+        for number in range(60):
+            one.file(f"/scratch/{number}", writes=1, seconds=0.001, open_ticks=10**8)
+    assert "few larger ones" in find(processes)["many-opens"].advice
+
+
+def test_few_opens_that_take_long_are_no_storm(find: Find) -> None:
+    assert "many-opens" not in find(writing(opens=20, open_ticks=2 * 10**9))
+
+
+def test_one_process_that_writes_for_all(find: Find) -> None:
+    processes = healthy()
+    processes[2].file("/scratch/out", writes=1000, seconds=4.0)
+    processes[0].file("/scratch/log", writes=1, seconds=0.001)
+    found = find(processes)["one-rank-files"]
+    assert found.title.startswith("Rank 2 alone reads and writes files: 100 % of")
+    assert found.lost == pytest.approx(0.3)
+
+
+def test_unaligned_transfers(find: Find) -> None:
+    found = find(writing(unaligned=900))["unaligned-files"]
+    assert "90 % of 4000 large reads and writes begin within a block (4 KiB): 30 % of the time" in found.title
+    assert "unaligned-files" in find(writing(layer="inside mpi-io", unaligned=900))
+    assert "unaligned-files" not in find(writing(unaligned=100))
+    assert "unaligned-files" not in find(writing(1000, unaligned=900)), "small ones have a finding of their own"

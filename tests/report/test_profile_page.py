@@ -12,6 +12,7 @@ from scope.engine import monitor
 from scope.report.figure import Figure
 from scope.report.profile import contents as profile_contents
 from scope.report.profile import page as profile_page
+from scope.report.profile import tables
 from scope.report.profile import text as profile_text
 from tests.profiles import synthetic
 from tests.report import browser
@@ -22,6 +23,11 @@ EVIL = "<script>document.documentElement.dataset.owned='yes'</script>"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, golden_run: Path) -> Path:
     """A run with all that a page can show, and with a program whose name is markup."""
+    return everything(tmp_path_factory.mktemp("monitored") / "run", golden_run)
+
+
+def everything(run: Path, measured: Path) -> Path:
+    """Write a monitored run with all that a page can show, compared with a measured one, and its page."""
     processes = synthetic.processes(6)
     for one in processes:
         one.header["arguments"] = f'["/opt/{EVIL}"]'
@@ -31,6 +37,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory, golden_run: Path) -> Path:
         one.call("MPI_Recv", 1.0, 1000, 100).partner((one.rank + 1) % 6, sent=(10, 1 << 20), receive_s=0.5)
         one.add("sites", depth=1, frames=[64, *[0] * 7]).add("modules", begin=1, end=128, path=EVIL.encode())
         one.add("waits", operation=synthetic.number("MPI_Irecv"), site=0, size_class=9, requests=5, ticks=10**8)
+        one.file(f"/scratch/{EVIL}", writes=8, seconds=0.2)
+        one.file(f"/scratch/{'deep/' * 9}out", "mpi-io", writes=8, seconds=0.3, collective=8)
+        one.file(f"/scratch/{'deep/' * 9}out", "inside mpi-io", writes=4, size=1 << 21, seconds=0.3)
         one.add("regions", number=3, entries=1, ticks=10**9, mpi_ticks=10**8)
         for step in range(10):
             times = {"begin_tick": synthetic.tick(step), "end_tick": synthetic.tick(step + 1)}
@@ -38,8 +47,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, golden_run: Path) -> Path:
         one.event("MPI_Send", 1.0, 1.1, partner=(one.rank + 1) % 6, direction=1)
         one.event("MPI_Recv", 0.5, 1.1, partner=(one.rank - 1) % 6, direction=2)
     processes[2].state = 0
-    run = synthetic.monitored(tmp_path_factory.mktemp("monitored") / "run", processes)
-    monitor.analyze(run, golden_run)
+    run = synthetic.monitored(run, processes)
+    monitor.analyze(run, measured)
     profile_page.write(run)
     return run
 
@@ -54,6 +63,7 @@ def test_every_part_has_its_section(folder: Path) -> None:
         "waiting",
         "waits",
         "late",
+        "files",
         "messages",
         "course",
         "regions",
@@ -64,6 +74,26 @@ def test_every_part_has_its_section(folder: Path) -> None:
         *("by-process", "by-routine", "by-size", "traffic-bytes", "traffic-messages", "traffic-receive_s"),
         *("course-shares", "course-memory", "course-by-rank"),
     }
+
+
+def test_files_are_told_by_layer(folder: Path) -> None:
+    contents = profile_contents.read(folder)
+    words = profile_page.sentences(contents)
+    assert any("of the time is in calls on files: 96 MiB read and written in 2 files" in each for each in words), (
+        words
+    )
+    shown = tables.files(contents.merged, 9)
+    by_layer = {row[1]: dict(zip(shown.columns, row, strict=True)) for row in shown.rows}
+    assert by_layer["MPI-IO"]["collective"] == "100 %"
+    assert by_layer["POSIX in MPI-IO"]["per transfer"] == "2 MiB"
+    sizes = tables.transfer_sizes(contents.merged)
+    assert sizes.columns == ["size", "writes, POSIX", "writes, MPI-IO", "writes, POSIX in MPI-IO"]
+    assert [row[1:] for row in sizes.rows] == [["48", "48", "0"], ["0", "0", "24"]]
+    out = StringIO()
+    profile_text.show(contents, Console(file=out, width=100))
+    (line,) = (each for each in out.getvalue().splitlines() if "POSIX in MPI-IO" in each)
+    assert line.startswith("…")
+    assert "deep/out" in line
 
 
 @pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine")

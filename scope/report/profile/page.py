@@ -55,6 +55,7 @@ class Section:
     introduction: str
     figures: list[Figure | Comparison] = field(default_factory=list)
     table: Table | None = None
+    more: list[Table] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -112,6 +113,13 @@ def sentences(contents: ProfileContents) -> list[str]:
     if merged.calls and merged.mpi_s > 0:
         first = tables.routines(merged, 1).rows[0]
         words.append(f"{first[0]} takes {first[2]} of that, in {first[3]} calls of {first[4]} on average.")
+    if merged.files:
+        moved = sum(one.bytes for one in merged.program_files)
+        paths = len({one.path for one in merged.program_files if one.path})
+        words.append(
+            f"{units.share(merged.files_s / total_s)} of the time is in calls on files:"
+            f" {units.quantity(moved, 'B')} read and written in {count(paths, 'file')}."
+        )
     if "off_processor_s" in merged.spreads:
         off_s = merged.spreads["off_processor_s"].mean
         processor_s = merged.spreads["user_s"].mean + merged.spreads["system_s"].mean
@@ -202,6 +210,15 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
             f" {count(merged.late.messages, 'message')} with both ends in the window,"
             f" {merged.late.unmatched} with only one end.",
             table=tables.late(merged, _LINES),
+        )
+    if merged.files:
+        yield Section(
+            "files",
+            "Files",
+            f"{units.share(merged.files_s / max(merged.total_s, 1e-9))} of the time is in the program's calls on"
+            " files. What MPI-IO calls of POSIX is part of its time, and shown once more by itself.",
+            table=tables.files(merged, _LINES),
+            more=[tables.file_times(merged, _LINES), tables.transfer_sizes(merged)],
         )
     if matrices := list(drawn.traffic(merged)):
         unreceived = merged.traffic.unreceived

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from scope import units
 from scope.profiles.machine_comparison import MachineComparison
-from scope.profiles.records import Calls, Merged, Spread
+from scope.profiles.records import Calls, FileLayer, FileUse, Merged, Spread
 from scope.report.figure import Table
 from scope.report.profile.figures import size_range
 
@@ -19,6 +19,8 @@ _SPREADS = {
     "system_s": ("CPU, system", "s"),
     "off_processor_s": ("off-CPU", "s"),
     "init_s": ("MPI_Init", "s"),
+    "file_s": ("in files", "s"),
+    "file_bytes": ("bytes of files", "B"),
     "calls": ("calls", ""),
     "sent_messages": ("messages sent", ""),
     "sent_bytes": ("bytes sent", "B"),
@@ -167,6 +169,96 @@ def machine_comparison(found: MachineComparison, most: int) -> Table:
             for one in found.routines[:most]
         ],
     )
+
+
+LAYERS: dict[FileLayer, str] = {
+    "posix": "POSIX",
+    "stream": "C stream",
+    "mpi-io": "MPI-IO",
+    "inside mpi-io": "POSIX in MPI-IO",
+}
+
+
+def files(merged: Merged, most: int) -> Table:
+    """Return the files with the most time; MPI-IO's time includes that of its own calls of POSIX."""
+    return Table(
+        [
+            *("file", "layer", "processes", "time", "opens", "read", "written", "per transfer"),
+            *("in order", "unaligned", "collective"),
+        ],
+        [
+            [
+                one.path or "other files",
+                LAYERS[one.layer],
+                str(one.processes),
+                units.quantity(one.time_s, "s"),
+                str(one.opens),
+                units.quantity(one.read_bytes, "B"),
+                units.quantity(one.written_bytes, "B"),
+                units.quantity(one.bytes / one.transfers if one.transfers else None, "B"),
+                *_order(one),
+                units.share(one.collective / one.transfers if one.layer == "mpi-io" and one.transfers else None),
+            ]
+            for one in merged.files[:most]
+        ],
+    )
+
+
+def _order(one: FileUse) -> list[str]:
+    """Return the shares of transfers that begin where the last one ended, and within a block; of POSIX alone."""
+    known = one.layer in ("posix", "inside mpi-io") and one.transfers > 0
+    counts = (one.consecutive, one.unaligned)
+    return [units.share(count / one.transfers if known else None) for count in counts]
+
+
+def file_times(merged: Merged, most: int) -> Table:
+    """Return the time of the same files by what was done, and the rate of their reads and writes."""
+    return Table(
+        [
+            "file",
+            "layer",
+            "opening",
+            "reading",
+            "writing",
+            "syncing",
+            "closing, seeking, ...",
+            "longest",
+            "rate",
+            "most by",
+        ],
+        [
+            [
+                one.path or "other files",
+                LAYERS[one.layer],
+                *(_seconds(getattr(one, f"{name}_s")) for name in ("open", "read", "write", "sync", "other")),
+                _seconds(one.longest_s),
+                units.quantity(one.bytes / one.transfer_s if one.bytes and one.transfer_s else None, "B/s"),
+                f"rank {one.most_rank}, {units.share(one.most_bytes / one.bytes)}" if one.bytes else "",
+            ]
+            for one in merged.files[:most]
+        ],
+    )
+
+
+def transfer_sizes(merged: Merged) -> Table:
+    """Return the numbers of reads and writes of all files by their size and layer."""
+    kinds: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for layer, name in LAYERS.items():
+        for one in merged.files:
+            if one.layer == layer:
+                for action, sizes in (("reads", one.read_sizes), ("writes", one.write_sizes)):
+                    for size, transfers in enumerate(sizes):
+                        kinds[f"{action}, {name}"][size] += transfers
+    shown = {name: sizes for name, sizes in kinds.items() if any(sizes.values())}
+    classes = sorted({size for sizes in shown.values() for size, transfers in sizes.items() if transfers})
+    return Table(
+        ["size", *shown],
+        [[size_range(size), *(str(sizes.get(size, 0)) for sizes in shown.values())] for size in classes],
+    )
+
+
+def _seconds(value: float) -> str:
+    return units.quantity(value, "s") if value else "0"
 
 
 def regions(merged: Merged) -> Table:

@@ -20,6 +20,8 @@ from scope.rundirectory import RunDirectory
 
 _ROUTINES, _SITES, _COMPARED, _PROCESSES = 8, 5, 5, 16
 _BAR = 40
+_FILES = ("file", "layer", "time", "opens", "read", "written", "per transfer")
+_PATH = 40
 _PLACE = 60
 """Columns of a place in the program."""
 
@@ -51,6 +53,9 @@ def parts(contents: ProfileContents, blocks: bool = True) -> Iterator[Renderable
     if merged.collectives:
         yield Text()
         yield _grid(tables.collectives(merged, _SITES))
+    if merged.files:
+        yield Text()
+        yield _grid(_narrow(tables.files(merged, _SITES)))
     if contents.machine_comparison is not None and contents.machine_comparison.routines:
         yield Text()
         yield Text(f"Comparison with the machine ({contents.machine_comparison.run})", style="bold")
@@ -98,6 +103,14 @@ def _innermost(table: Table) -> Table:
         first = place.partition(" < ")[0]
         rows.append([first if len(first) <= _PLACE else f"…{first[-_PLACE + 1 :]}", *rest])
     return Table(table.columns, rows)
+
+
+def _narrow(table: Table) -> Table:
+    """Return the columns of the table of files that fit on a terminal; of paths their ends."""
+    chosen = [table.columns.index(name) for name in _FILES]
+    rows = [[row[index] for index in chosen] for row in table.rows]
+    ends = [path if len(path) <= _PATH else f"…{path[-_PATH + 1 :]}" for path, *_ in rows]
+    return Table(list(_FILES), [[end, *row[1:]] for end, row in zip(ends, rows, strict=True)])
 
 
 def _grid(table: Table) -> Grid:
