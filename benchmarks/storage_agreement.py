@@ -42,8 +42,10 @@ MDTEST = {
     "File read": "open_per_s",
     "File removal": "remove_per_s",
 }
-IMB = {"C_Write_Expl": "storage.write", "C_Read_Expl": "storage.read cache=cached"}
+IMB = {"C_Write_Expl": "storage.rewrite cache=cached", "C_Read_Expl": "storage.read cache=cached"}
 MIB = 1 << 20
+Figures = dict[str, list[float]]
+"""The values of one launch under the names of their rows."""
 
 
 def main() -> None:
@@ -91,19 +93,17 @@ class Agreement:
             return statistics.median(values)
         return min(values) if lower else max(values)
 
-    def compare(
-        self, name: str, ours: Callable[[], list[float]], other: Callable[[], list[float]], lower: bool = False
-    ) -> None:
-        """Measure both in turn, A B B A, and print a row for the figure; `lower`: which is a time."""
-        both: tuple[list[float], list[float]] = ([], [])
+    def compare(self, ours: Callable[[], Figures], other: Callable[[], Figures], lower: bool = False) -> None:
+        """Measure both in turn, A B B A, and print a row for each figure; `lower`: these are times."""
+        rows: dict[str, tuple[list[float], list[float]]] = {}
         for launch in range(self.asked.launches):
-            order = (0, 1) if launch % 2 else (1, 0)
-            for side in order:
-                both[side].append(self._figure((ours, other)[side]()[1:], lower))
-        ratios = [one / two for one, two in zip(*both, strict=True)]
-        low, middle, high = statistics.quantiles(ratios, n=4)
-        medians = "".join(f"{statistics.median(side):>12.4g}" for side in both)
-        print(f"{name:<34}{medians}{middle:>8.3f}   {low:.3f} to {high:.3f}", flush=True)
+            for side in (0, 1) if launch % 2 else (1, 0):
+                for name, values in (ours, other)[side]().items():
+                    rows.setdefault(name, ([], []))[side].append(self._figure(values[1:], lower))
+        for name, both in rows.items():
+            low, middle, high = statistics.quantiles([one / two for one, two in zip(*both, strict=True)], n=4)
+            medians = "".join(f"{statistics.median(side):>12.4g}" for side in both)
+            print(f"{name:<34}{medians}{middle:>8.3f}   {low:.3f} to {high:.3f}", flush=True)
 
     def with_ior(self) -> None:
         """Compare bandwidths in MB/s."""
@@ -114,9 +114,8 @@ class Agreement:
             ours = f"{line} {size}" + (f" block_bytes={block}" if "strided" in line else "")
             words = f"{options} -b {block} -s {segments} -t {self.asked.transfer_bytes} -i {REPETITIONS}".split()
             self.compare(
-                f"IOR: {name}",
-                lambda ours=ours: self._bandwidths(ours),
-                lambda words=words, access=access: self._ior(words, access),
+                lambda name=name, ours=ours: {f"IOR: {name}": self._bandwidths(ours)},
+                lambda name=name, words=words, access=access: {f"IOR: {name}": self._ior(words, access)},
             )
 
     def _bandwidths(self, line: str) -> list[float]:
@@ -137,24 +136,27 @@ class Agreement:
         """Compare rates per second. Mdtest prints no figure of a repetition: each is a launch."""
         for folder, option in (("shared", ""), ("own", "-u")):
             line = f"storage.metadata folder={folder} files={self.asked.files}"
-            for name, metric in MDTEST.items():
-                words = ["-F", "-n", str(self.asked.files), *option.split()]
-                self.compare(
-                    f"mdtest: {name}, {folder} folder",
-                    lambda line=line, metric=metric: self.ours(line)["observed"][metric][0],
-                    lambda words=words, name=name: self._mdtest(words, name),
-                )
+            words = ["-F", "-n", str(self.asked.files), *option.split()]
+            names = {name: f"mdtest: {name}, {folder} folder" for name in MDTEST}
+            self.compare(
+                lambda line=line, names=names: self._rates(line, names),
+                lambda words=words, names=names: self._mdtest(words, names),
+            )
 
-    def _mdtest(self, words: list[str], name: str) -> list[float]:
-        rates = []
+    def _rates(self, line: str, names: dict[str, str]) -> Figures:
+        observed = self.ours(line)["observed"]
+        return {label: observed[MDTEST[name]][0] for name, label in names.items()}
+
+    def _mdtest(self, words: list[str], names: dict[str, str]) -> Figures:
+        rates: Figures = {label: [] for label in names.values()}
         for _ in range(REPETITIONS):
             with tempfile.TemporaryDirectory(dir=self.asked.storage) as folder:
-                printed = self.pair.start(
-                    str(self.asked.mdtest), [*words, "-i", "1", "-d", folder], self.asked.ranks
-                )
-            found = re.search(rf"{name}\s+(\S+)\s+(\S+)\s+(\S+)", printed)
-            assert found is not None, printed
-            rates.append(float(found[3]))
+                once = [*words, "-i", "1", "-d", folder]
+                printed = self.pair.start(str(self.asked.mdtest), once, self.asked.ranks)
+            for name, label in names.items():
+                found = re.search(rf"{name}\s+(\S+)\s", printed)
+                assert found is not None, printed
+                rates[label].append(float(found[1]))
         return rates
 
     def with_imb(self) -> None:
@@ -166,7 +168,9 @@ class Agreement:
                 f" block_bytes={each} file_bytes={each * COLLECTIVES}"
             )
             self.compare(
-                f"IMB-IO: {name}", lambda ours=ours: self._collectives(ours), lambda name=name: self._imb(name)
+                lambda name=name, ours=ours: {f"IMB-IO: {name}": self._collectives(ours)},
+                lambda name=name: {f"IMB-IO: {name}": self._imb(name)},
+                lower=True,
             )
 
     def _collectives(self, line: str) -> list[float]:

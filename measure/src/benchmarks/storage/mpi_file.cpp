@@ -1,5 +1,6 @@
 #include "benchmarks/storage/mpi_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -23,7 +24,9 @@ std::string described(int code) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  return {text.data(), static_cast<std::size_t>(length)};
+  std::string words(text.data(), static_cast<std::size_t>(length));
+  std::replace(words.begin(), words.end(), '\n', ' ');
+  return words;
 }
 
 // The hints of a method under the names by which the libraries know them; what a library does not know, it ignores.
