@@ -7,8 +7,10 @@ one behind, and the next launcher with that number (numbers are reused, and labs
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from scope.launch import leftovers
 from scope.launch.launcher import FOLDER, MARK
@@ -16,8 +18,9 @@ from scope.private import temporary_folder
 
 SESSION = "PRTE_MCA_prte_local_tmpdir_base"
 """The session directory of Open MPI 5 on the launcher's host. Version 4 rejects a parameter of its form."""
-ALL_HOSTS = "PRTE_MCA_prte_tmpdir_base"
-"""Those of all hosts. An empty value stands above that of a site's file, beside which SESSION would be refused."""
+FILE = ".prte/mca-params.conf"
+"""The user's parameters of Open MPI 5, in the home directory. Beside a session directory named there, SESSION
+would be refused; an empty variable that stands above it crashes the launcher's daemons on other hosts."""
 
 
 @contextmanager
@@ -28,7 +31,18 @@ def launch_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str
     """
     given = {**os.environ, **environment}
     chosen = any(name.startswith("PRTE_MCA_prte_") and name.endswith("tmpdir_base") for name in given)
+    chosen = chosen or _chosen_in(Path(given.get("HOME", "/")) / FILE)
     with temporary_folder("launch", leftovers.removed) as folder, leftovers.listed(folder):
         if MARK in given:
             leftovers.list_storage(folder, given[FOLDER], given[MARK])
-        yield given if chosen else {SESSION: str(folder), ALL_HOSTS: "", **given}
+        yield given if chosen else {SESSION: str(folder), **given}
+
+
+def _chosen_in(file: Path) -> bool:
+    """Say whether a file of parameters names a session directory."""
+    try:
+        return (
+            re.search(r"^\s*prte_\w*tmpdir_base\s*=", file.read_text(errors="replace"), re.MULTILINE) is not None
+        )
+    except OSError:
+        return False
