@@ -25,6 +25,7 @@ from scope.rundirectory import Run
 from scope.samples.records import Record
 from scope.statistics.summary import Summaries
 from scope.tune.record import Tuning
+from scope.tune.storage.record import StorageTuning
 
 FILES: dict[str, tuple[Any, str]] = {
     "run": (Run, "run.json: what was asked for, when, and how it ended"),
@@ -40,6 +41,7 @@ FILES: dict[str, tuple[Any, str]] = {
     "campaign-run": (RunRecord, "runs.jsonl of a campaign: one line; seconds and bytes"),
     "analysis": (Analysis, "analysis.json: the joint analysis of the runs of a campaign; seconds and bytes"),
     "tune": (Tuning, "tune.json: settings of LINPACK predicted, measured and chosen; seconds and flop/s"),
+    "tune-storage": (StorageTuning, "tune-storage.json: ways to access files predicted and measured; B/s"),
     "machine-comparison": (MachineComparison, "machine-comparison.json: a monitored program beside the machine"),
 }
 

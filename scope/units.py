@@ -69,6 +69,31 @@ def quantity(value: float | None, unit: str) -> str:
     return _join(str(int(value)) if counted else digits(value / factor), name)
 
 
+def printed(count: float | None) -> str:
+    """Write a number of bytes in powers of ten, as sources print theirs: `40 MB`, `1240 B`; a dash for none."""
+    if count is None:
+        return "–"
+    if count == int(count) and count < 1000:
+        return f"{count:.0f} B"
+    for factor, prefix in _DECIMAL[:-1]:
+        if count >= factor and abs(round(count / factor, 1) * factor - count) < 1e-9 * count:
+            return f"{count / factor:.12g} {prefix}B"
+    if count == int(count) and count < 10_000:
+        return f"{count:.0f} B"
+    factor, prefix = next((step for step in _DECIMAL if count >= step[0]), (1.0, ""))
+    return f"{digits(count / factor)} {prefix}B"
+
+
+def is_share(metric: str) -> bool:
+    """Return whether a metric is a share, which is written in percent."""
+    return metric.endswith("_share")
+
+
+def figure(value: float | None, unit: str, metric: str) -> str:
+    """Write a value of a metric: shares in percent."""
+    return share(value) if is_share(metric) else quantity(value, unit)
+
+
 def signed(value: float, unit: str) -> str:
     """Write a change with its sign: `+1.43 µs`."""
     return ("+" if value > 0 else "") + quantity(value, unit)

@@ -129,3 +129,21 @@ def test_an_integer_has_no_point(text):
     with pytest.raises(ValueError, match="must be an integer; Ki, Mi and Gi may follow"):
         units.whole(text)
     assert units.whole("-2Ki") == -2048
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        *(
+            (40_000_000, "40 MB"),
+            (2_000_000_000, "2 GB"),
+            (1240, "1240 B"),
+            (1500, "1.5 kB"),
+            (640, "640 B"),
+            (0, "0 B"),
+        ),
+        *((1_073_741_824, "1.07 GB"), (38_100_000, "38.1 MB"), (None, "–"), (1, "1 B")),
+    ],
+)
+def test_numbers_of_bytes_are_written_as_sources_print_them(count: float | None, text: str) -> None:
+    assert units.printed(count) == text

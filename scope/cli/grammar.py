@@ -45,7 +45,7 @@ def _of(name: str) -> list[Words]:
 
 def _words(name: str, parser: Command) -> Words:
     context = parser.make_context(name, [], resilient_parsing=True)
-    records = [each.get_help_record(context) for each in parser.get_params(context)]
-    options = tuple(record for record in records if record is not None and record[0].startswith("-"))
+    asked = [each for each in parser.get_params(context) if each.param_type_name == "option"]
+    options = tuple(record for each in asked if (record := each.get_help_record(context)) is not None)
     usage = " ".join(parser.collect_usage_pieces(context))
     return Words(name, (parser.help or "").strip(), f"scope {name} {usage}".strip(), options)

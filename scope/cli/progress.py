@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from statistics import median
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -15,11 +17,15 @@ from scope.campaign.folder import Head
 from scope.campaign.record import RunRecord
 from scope.launch.supervision.supervisor import Listener
 from scope.plan import plan as planning
-from scope.plan.case import Key
+from scope.plan.case import Batch, Key
 from scope.plan.plan import Launch, Plan, PlannedCase
 
 QUIET = {"ok", "unavailable"}
 """Statuses of cases that need no line of their own."""
+FEWEST_SENTINELS = 3
+"""Measurements of the sentinel that tell a state from an interruption."""
+SLOWER = 1.2
+"""Smaller factors are noise of a few measurements."""
 REFRESHES_PER_S = 2
 """Drawing takes time from the processors that are measured."""
 
@@ -28,18 +34,13 @@ REFRESHES_PER_S = 2
 def run_progress(plan: Plan, unfinished: Plan) -> Iterator[Listener]:
     """Yield the listener of a run that suits the standard error."""
     console = Console(stderr=True, highlight=False)
-    pace = Pace(planning.expected_s(unfinished))
+    course = Course(plan, unfinished)
     if not console.is_terminal:
-        yield PlainLines(len(plan.launches), pace)
+        yield PlainLines(course)
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[left]}"),
-        TimeElapsedColumn(),
-    )
+    columns = (BarColumn(bar_width=16), TextColumn("{task.fields[left]}"), TextColumn("{task.description}"))
     with Progress(*columns, console=console, transient=True, refresh_per_second=REFRESHES_PER_S) as progress:
-        yield Bar(progress, len(plan.launches), pace)
+        yield Bar(progress, course)
 
 
 @contextmanager
@@ -85,28 +86,108 @@ def link_progress(link: str) -> None:
 
 
 class Pace:
-    """The remaining time, from the budgets that are left and how well budgets were kept so far."""
+    """The remaining time, from the budgets that are left and how well budgets were kept so far.
 
-    def __init__(self, planned_s: float) -> None:
-        self.planned_s = max(planned_s, 1e-3)
-        self.passed_s = 0.0
-        self.started_s = time.monotonic()
+    Cases on one process converge sooner than those over TCP: each batch keeps its budgets in its own way.
+    """
 
-    def pass_visit(self, launch: Launch, case: PlannedCase) -> None:
+    def __init__(self, unfinished: Plan) -> None:
+        self.planned_s = {
+            each.number: planning.START_S + sum(map(each.expected_s, each.cases)) for each in unfinished.launches
+        }
+        self.batches = {each.number: each.batch for each in unfinished.launches}
+        self.share = dict.fromkeys(self.planned_s, 0.0)
+        """Of the visits of each launch that are done."""
+        self.spent_s: dict[Batch, float] = defaultdict(float)
+        self.noted_s = time.monotonic()
+
+    def pass_visit(self, launch: Launch) -> None:
         """Count a visit to a case as done."""
-        self.passed_s += launch.expected_s(case)
+        self._pass(launch, self.share.get(launch.number, 0.0) + 1 / len(launch.cases))
 
-    def pass_launch(self) -> None:
-        """Count the start of a launch as done."""
-        self.passed_s += planning.START_S
+    def pass_launch(self, launch: Launch) -> None:
+        """Count a launch as done; visits that were not needed are over, too."""
+        self._pass(launch, 1.0)
+
+    def _pass(self, launch: Launch, share: float) -> None:
+        now_s = time.monotonic()
+        self.spent_s[launch.batch] += now_s - self.noted_s
+        self.noted_s = now_s
+        if launch.number in self.share:
+            self.share[launch.number] = min(share, 1.0)
 
     @property
     def left_s(self) -> float:
         """Seconds that remain."""
-        left_s = max(self.planned_s - self.passed_s, 0.0)
-        spent_s = time.monotonic() - self.started_s
+        passed_s: dict[Batch, float] = defaultdict(float)
+        for number, planned_s in self.planned_s.items():
+            passed_s[self.batches[number]] += planned_s * self.share[number]
         # The first cases say little; the plan's own estimate counts like ten seconds of them.
-        return left_s * (spent_s + 10.0) / (self.passed_s + 10.0)
+        ratio = (sum(self.spent_s.values()) + 10.0) / (sum(passed_s.values()) + 10.0)
+        return sum(
+            planned_s * (1 - self.share[number]) * (self.spent_s[batch] + ratio) / (passed_s[batch] + 1.0)
+            for number, planned_s in self.planned_s.items()
+            for batch in [self.batches[number]]
+        )
+
+
+class MachineState:
+    """How fast the machine is now, by the sentinel; its work differs between batches only."""
+
+    def __init__(self) -> None:
+        self.durations_s: dict[Batch, list[float]] = defaultdict(list)
+        self.words = ""
+
+    def add(self, batch: Batch, duration_s: float) -> None:
+        """Take in a measurement of the sentinel."""
+        known = self.durations_s[batch]
+        known.append(duration_s)
+        if len(known) < FEWEST_SENTINELS:
+            return
+        slower = median(known[-FEWEST_SENTINELS:]) / sorted(known)[len(known) // 10]
+        self.words = f"machine {slower:.1f} times slower" if slower >= SLOWER else "machine steady"
+
+
+class Course:
+    """How far a run has come: cases done, time left, state of the machine. A resumed run goes on counting."""
+
+    def __init__(self, plan: Plan, unfinished: Plan) -> None:
+        self.launches = len(plan.launches)
+        self.cases = sum(len(launch.positions) for launch in plan.launches)
+        self.left = {
+            (launch.number, case): len(positions)
+            for launch in unfinished.launches
+            for case, positions in launch.positions.items()
+        }
+        """Visits that remain of each case of each launch."""
+        self.pace = Pace(unfinished)
+        self.machine = MachineState()
+
+    @property
+    def done(self) -> int:
+        """Cases whose visits in a launch are done; a case counts once for each launch."""
+        return self.cases - len(self.left)
+
+    def pass_visit(self, launch: Launch, case: PlannedCase) -> None:
+        """Count a visit to a case as done."""
+        self.pace.pass_visit(launch)
+        key = launch.number, launch.key(case)
+        if key in self.left:
+            self.left[key] -= 1
+            if not self.left[key]:
+                del self.left[key]
+
+    def pass_launch(self, launch: Launch, failure: str) -> None:
+        """Count a launch as done unless it failed: the rest of its cases is then tried again."""
+        if not failure:
+            self.pace.pass_launch(launch)
+            self.left = {key: visits for key, visits in self.left.items() if key[0] != launch.number}
+
+    @property
+    def words(self) -> str:
+        """Cases done, time left and state of the machine."""
+        machine = f", {self.machine.words}" if self.machine.words else ""
+        return f"{self.done} of {self.cases} cases done, about {duration(self.pace.left_s)} left{machine}"
 
 
 class Failures:
@@ -126,52 +207,60 @@ class Failures:
 class PlainLines(Listener):
     """One line per launch, for logs and pipes."""
 
-    def __init__(self, launches: int, pace: Pace) -> None:
-        self.launches = launches
-        self.pace = pace
+    def __init__(self, course: Course) -> None:
+        self.course = course
         self.failures = Failures()
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
         """Print the launch that starts."""
-        _print(f"{_started(launch, self.launches, attempt, cases)}, about {duration(self.pace.left_s)} left")
+        _print(f"{_started(launch, self.course.launches, attempt, cases)}; {self.course.words}")
 
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Print only failures."""
-        self.pace.pass_visit(launch, case)
+        self.course.pass_visit(launch, case)
         if self.failures.is_new(launch, case, status):
             _print(f"launch {launch.number}: {_name(case)}: {status}")
 
+    def sentinel_ended(self, launch: Launch, duration_s: float) -> None:
+        """Keep the state of the machine for the next line."""
+        self.course.machine.add(launch.batch, duration_s)
+
     def launch_ended(self, launch: Launch, failure: str) -> None:
         """Print only failures."""
-        self.pace.pass_launch()
+        self.course.pass_launch(launch, failure)
         if failure:
             _print(f"launch {launch.number}: {failure}")
 
 
 class Bar(Listener):
-    """A bar that moves with every case."""
+    """One live line: launch, a bar that moves with every case, cases done, time left, state of the machine."""
 
-    def __init__(self, progress: Progress, launches: int, pace: Pace) -> None:
+    def __init__(self, progress: Progress, course: Course) -> None:
         self.progress = progress
-        self.launches = launches
-        self.pace = pace
+        self.course = course
         self.failures = Failures()
-        self.task: TaskID = progress.add_task("starting", total=pace.planned_s, left="")
+        self.task: TaskID = progress.add_task("starting", total=course.cases, completed=course.done, left="")
 
     def launch_started(self, launch: Launch, attempt: int, cases: int) -> None:
         """Show the launch that starts."""
-        self.progress.update(self.task, description=_started(launch, self.launches, attempt, cases))
+        self.progress.update(self.task, description=_started(launch, self.course.launches, attempt, cases))
+        self._move()
 
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Advance the bar; print failures above it."""
-        self.pace.pass_visit(launch, case)
+        self.course.pass_visit(launch, case)
         self._move()
         if self.failures.is_new(launch, case, status):
             self._print(launch, f"{_name(case)}: {status}")
 
+    def sentinel_ended(self, launch: Launch, duration_s: float) -> None:
+        """Show the state of the machine."""
+        self.course.machine.add(launch.batch, duration_s)
+        self._move()
+
     def launch_ended(self, launch: Launch, failure: str) -> None:
         """Advance the bar; print failures above it."""
-        self.pace.pass_launch()
+        self.course.pass_launch(launch, failure)
         self._move()
         if failure:
             self._print(launch, failure)
@@ -180,8 +269,7 @@ class Bar(Listener):
         self.progress.console.print(f"launch {launch.number}: {failure}", markup=False)
 
     def _move(self) -> None:
-        left = f"{duration(self.pace.left_s)} left"
-        self.progress.update(self.task, completed=min(self.pace.passed_s, self.pace.planned_s), left=left)
+        self.progress.update(self.task, completed=self.course.done, left=self.course.words)
 
 
 def duration(seconds: float) -> str:

@@ -73,7 +73,9 @@ def _show(found: Reproduced) -> None:
     def number(value: float | None, unit: str) -> str:
         if value is None:
             return "–"
-        return units.quantity(value, unit) if unit in ("s", "B", "B/s") else units.digits(value)
+        if unit == "B":
+            return units.printed(value)
+        return units.quantity(value, unit) if unit in ("s", "B/s") else units.digits(value)
 
     reference = found.reference
     table = Table(box=None, pad_edge=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scope.cli.options import Hostfile, Hosts, Interface, Mpi, Output, Oversubscribe, Seed, words
+from scope.cli.options import Hostfile, Hosts, Interface, Mpi, Output, Oversubscribe, Seed, Storage, words
 
 if TYPE_CHECKING:
     from scope.engine.tune import Tuned
@@ -89,9 +89,7 @@ def linpack(
 
 def storage(
     direction: Annotated[str, typer.Option(metavar="write|read", help="What is to be fast.")] = "write",
-    folder: Annotated[
-        str | None, typer.Option("--storage", metavar="FOLDER", help="Folder of the files; default: that of runs.")
-    ] = None,
+    storage: Storage = None,
     file_bytes: Annotated[str, typer.Option(metavar="SIZE", help="Data of each rank.")] = "16Mi",
     file: Annotated[
         str | None, typer.Option(metavar="shared|per_process", help="Choose only among such files.")
@@ -128,7 +126,6 @@ def storage(
 
     options = tune_storage.StorageTuneOptions(
         direction=direction,
-        storage=folder,
         file_bytes=_integer("file-bytes", file_bytes),
         ranks=[_integer("ranks", word) for word in ranks.split(",")] if ranks else None,
         files=file,
@@ -137,7 +134,11 @@ def storage(
         seed=seed,
         mpi=mpi,
         launcher=LauncherOptions(
-            hosts=words(hosts), hostfile=hostfile, interface=interface, oversubscribe=oversubscribe or None
+            hosts=words(hosts),
+            hostfile=hostfile,
+            interface=interface,
+            oversubscribe=oversubscribe or None,
+            storage=storage,
         ),
     )
     tuned = tune_storage.tune(options, output, run_progress, sys.argv)

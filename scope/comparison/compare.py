@@ -124,6 +124,11 @@ def compare(
     compared = _judged(tested, run, Rules(threshold, level, states_differ))
     compared += [_untested(pair) for pair in pairs if not pair.is_testable]
     compared += [_without(left.summaries.get(key), right.summaries.get(key), refused[key]) for key in refused]
+    compared = [
+        case.model_copy(update={"metric_label": side.catalog.metric_label(case.metric, case.benchmark)})
+        for case in compared
+        for side in [right if case.benchmark in right.catalog else left]
+    ]
     return Comparison(
         format=FORMAT,
         a=str(a),

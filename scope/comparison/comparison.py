@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal, get_args
 
+from scope import units
 from scope.plan.case import Case
 from scope.statistics.course import Measure, State
 from scope.strict import Strict
@@ -30,6 +31,8 @@ class ComparedMetric(Strict):
     """One metric of a case on two sides, under its headline definition."""
 
     metric: str
+    metric_label: str = ""
+    """The metric in words, as its benchmark declares it; empty in comparisons of before."""
     unit: str
     better: Literal["lower", "higher"]
     definition: str
@@ -45,6 +48,15 @@ class ComparedMetric(Strict):
     """Of the test; in turn, of the signed-rank test (Wilcoxon 1945)."""
     detectable: float | None
     """The smallest relative change that nine of ten such comparisons would find, where there is no verdict."""
+
+    @property
+    def metric_words(self) -> str:
+        """The metric for people."""
+        return self.metric_label or units.named(self.metric)
+
+    def shown(self, value: float | None) -> str:
+        """Write a value of the metric."""
+        return units.figure(value, self.unit, self.metric)
 
     @property
     def loss(self) -> float:

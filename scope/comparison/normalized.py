@@ -35,6 +35,8 @@ class NormalizedCase(Case):
     """A figure over that of the unmodified test."""
 
     metric: str
+    metric_label: str = ""
+    """The metric in words, as its benchmark declares it."""
     unit: str
     better: Literal["lower", "higher"]
     unmodified: str
@@ -95,7 +97,8 @@ def normalized(baseline: Path, run: Path) -> Normalized:
         if reference is None:
             lacking.append(one.label)
         elif (case := _over(one, reference)) is not None:
-            cases.append(case)
+            words = catalog.metric_label(one.metric, one.benchmark)
+            cases.append(case.model_copy(update={"metric_label": words}))
     return Normalized(
         format=FORMAT,
         baseline=str(baseline),

@@ -42,9 +42,9 @@ def _cases(cases: list[NormalizedCase]) -> Table:
         grid.add_row(
             Text(case.verdict, style=_STYLES[case.verdict]),
             ratio(case),
-            units.quantity(case.median, case.unit),
-            units.quantity(case.unmodified_median, case.unit),
-            Text(f"{case.label}: {units.named(case.metric)}"),
+            units.figure(case.median, case.unit, case.metric),
+            units.figure(case.unmodified_median, case.unit, case.metric),
+            Text(f"{case.label}: {case.metric_label or units.named(case.metric)}"),
         )
     return grid
 

@@ -37,6 +37,8 @@ class PairedCase(ComparedMetric):
     """The case of side A."""
     b: str
     """The case of side B; the same as A's, unless the sides differ in what identifies a case."""
+    words: str = ""
+    """The case in words, or both where they differ; empty in comparisons of before."""
     verdict: PairedVerdict
     rounds: dict[int, float]
     """The ratio of each round that has a result on both sides."""
@@ -44,6 +46,8 @@ class PairedCase(ComparedMetric):
     @property
     def label(self) -> str:
         """The case, or both where they differ."""
+        if self.words:
+            return self.words
         return self.a if self.a == self.b else f"{self.a} | {self.b}"
 
 

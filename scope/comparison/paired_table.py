@@ -8,7 +8,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from scope import units
 from scope.comparison.paired import PairedCase, PairedComparison, PairedVerdict
 from scope.comparison.table import detectable
 
@@ -45,10 +44,10 @@ def _cases(comparison: PairedComparison) -> Table:
             _change(case),
             _spread(case),
             detectable(case.detectable),
-            units.quantity(case.a_median, case.unit),
-            units.quantity(case.b_median, case.unit),
+            case.shown(case.a_median),
+            case.shown(case.b_median),
             Text.assemble(
-                f"{case.label}: {units.named(case.metric)}", (f" ({case.reason})" if case.reason else "", "dim")
+                f"{case.label}: {case.metric_words}", (f" ({case.reason})" if case.reason else "", "dim")
             ),
         )
     return grid
@@ -83,4 +82,4 @@ def _counts(comparison: PairedComparison) -> Iterator[Text]:
 
 def _named(case: PairedCase) -> Text:
     reason = f" ({case.reason})" if case.reason else ""
-    return Text.assemble(f"{case.label}: {units.named(case.metric)}", (reason, "dim"))
+    return Text.assemble(f"{case.label}: {case.metric_words}", (reason, "dim"))

@@ -9,7 +9,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from scope import units
 from scope.comparison.comparison import ComparedCase, Comparison, Verdict
 from scope.statistics.course import State
 
@@ -99,11 +98,11 @@ def _cases(cases: list[ComparedCase]) -> Table:
             Text(case.verdict, style=_STYLES[case.verdict]),
             change(case),
             detectable(case.detectable),
-            units.quantity(case.a_median, case.unit),
-            units.quantity(case.b_median, case.unit),
+            case.shown(case.a_median),
+            case.shown(case.b_median),
             "" if case.p_corrected is None else f"{case.p_corrected:.2g}",
             Text.assemble(
-                f"{case.label}: {units.named(case.metric)}", (f" ({case.reason})" if case.reason else "", "dim")
+                f"{case.label}: {case.metric_words}", (f" ({case.reason})" if case.reason else "", "dim")
             ),
         )
     return grid
@@ -149,4 +148,4 @@ def _reasons(comparison: Comparison) -> Iterator[Text]:
 
 def _named(case: ComparedCase) -> Text:
     reason = f" ({case.reason})" if case.reason else ""
-    return Text.assemble(f"{case.label}: {units.named(case.metric)}", (reason, "dim"))
+    return Text.assemble(f"{case.label}: {case.metric_words}", (reason, "dim"))

@@ -55,6 +55,8 @@ class Measured:
     """What one side says of one metric of a case."""
 
     summary: Summary
+    label: str
+    """The metric in words."""
     rounds: Rounds
     """The median of each round that has a valid sample."""
 
@@ -233,7 +235,7 @@ def _measured(run: _Run, launches: int) -> dict[Key, dict[str, Measured]]:
             # The sides may differ in their work: a rate is the work of its own side over the time.
             work = float(getattr(summary.work, metric.quantity))
             medians = {number: work / median for number, median in medians.items() if median > 0}
-        found[summary.key][summary.metric] = Measured(summary, medians)
+        found[summary.key][summary.metric] = Measured(summary, metric.label, medians)
     return found
 
 
@@ -246,7 +248,9 @@ def _case(a: Measured, b: Measured | None, cases: int, threshold: float) -> Pair
     case = PairedCase(
         a=one.spelling,
         b=other.spelling,
+        words=one.label if one.label == other.label else f"{one.label} | {other.label}",
         metric=one.metric,
+        metric_label=a.label,
         unit=one.unit,
         better=one.better,
         definition=one.definition,

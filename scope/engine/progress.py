@@ -25,6 +25,9 @@ class Silent:
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Ignore it."""
 
+    def sentinel_ended(self, launch: Launch, duration_s: float) -> None:
+        """Ignore it."""
+
     def launch_ended(self, launch: Launch, failure: str) -> None:
         """Ignore it."""
 

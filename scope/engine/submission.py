@@ -201,6 +201,8 @@ class Follower:
         for number, position in [key for key in now.statuses if key not in self.known.statuses]:
             launch = launches[number]
             listener.case_ended(launch, launch.cases[position], now.statuses[number, position])
+        for number, duration_s in now.sentinels[len(self.known.sentinels) :]:
+            listener.sentinel_ended(launches[number], duration_s)
         for number, _ in sorted(now.ended - self.known.ended):
             listener.launch_ended(launches[number], "")
         self.known = now

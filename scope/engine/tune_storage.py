@@ -46,8 +46,6 @@ class StorageTuneOptions:
     """Options of `scope tune storage`."""
 
     direction: str = "write"
-    storage: str | None = None
-    """The folder of the files; None: as `scope run` has it."""
     file_bytes: int = 16 << 20
     """Of each process."""
     ranks: Sequence[int] | None = None
@@ -82,18 +80,12 @@ def tune(
     Raises UsageError for an option that is not allowed, ScopeError where nothing can be measured.
     """
     _check(options)
-    given = {
-        "name": NAME,
-        "module": "advanced",
-        "mpi": options.mpi,
-        "seed": options.seed,
-        "storage": options.storage,
-    }
+    given = {"name": NAME, "module": "advanced", "mpi": options.mpi, "seed": options.seed}
     settled = settle(resolve(None, {**given, **launcher_keys(options.launcher)}), COMMAND_LINE)
     room = settled.cluster.place.room(Placement(settled.experiment.launcher.binding))
     asked = Settings(
         direction="write" if options.direction == "write" else "read",
-        storage=options.storage or "",
+        storage=options.launcher.storage or "",
         file_bytes=options.file_bytes,
         ranks=sorted(set(options.ranks or _powers(room))),
         files=[options.files] if options.files else ["shared", "per_process"],

@@ -29,16 +29,13 @@ def lacks(hosts: Sequence[Host], slots: int) -> list[Lack]:
         found.append(Lack(resource="slots", needed=str(SLOTS), found=str(slots)))
     memory = min((host.memory_bytes for host in hosts), default=MEMORY_BYTES)
     if memory < MEMORY_BYTES:
-        found.append(_lack("memory", MEMORY_BYTES, memory, "B"))
+        found.append(Lack(resource="memory", needed=units.printed(MEMORY_BYTES), found=units.printed(memory)))
     rates = [_fastest_link(host) for host in hosts]
     slowest = min((rate for rate in rates if rate is not None), default=None)
     if len(hosts) > 1 and slowest is not None and slowest < LINK_BITS_PER_S:
-        found.append(_lack("network", LINK_BITS_PER_S, slowest, "bit/s"))
+        needed, rate = (units.quantity(each, "bit/s") for each in (LINK_BITS_PER_S, slowest))
+        found.append(Lack(resource="network", needed=needed, found=rate))
     return found
-
-
-def _lack(resource: str, needed: float, found: float, unit: str) -> Lack:
-    return Lack(resource=resource, needed=units.quantity(needed, unit), found=units.quantity(found, unit))
 
 
 def _fastest_link(host: Host) -> float | None:

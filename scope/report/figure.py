@@ -17,7 +17,7 @@ from scope.plan.case import Case, transport_words
 from scope.plan.placement import Placement
 from scope.report.order import factors, varying
 from scope.report.validity import MIXED, mark
-from scope.report.wording import definition, is_share
+from scope.report.wording import definition
 from scope.statistics.summary import Summary
 
 LOWEST_SHARE = -1.0
@@ -117,7 +117,7 @@ def origins(summaries: Iterable[Summary]) -> list[str]:
 def shown(summary: Summary) -> str:
     """Return the median of a summary with its interval in words, and its mark; shares in percent."""
     bounds = summary.median, summary.ci_low, summary.ci_high
-    words = units.share(*bounds) if is_share(summary.metric) else units.interval(*bounds, summary.unit)
+    words = units.share(*bounds) if units.is_share(summary.metric) else units.interval(*bounds, summary.unit)
     return f"{words} {mark(summary)}".rstrip()
 
 

@@ -62,11 +62,6 @@ def definition(name: str) -> str:
     return DEFINITIONS.get(name, name.replace("_", " "))
 
 
-def is_share(name: str) -> bool:
-    """Return whether a metric is a share, which is written in percent."""
-    return name.endswith("_share")
-
-
 def model(name: str) -> str:
     """Return a model's name in words: `piecewise_hockney` is `piecewise Hockney`."""
     return name.replace("_", " ").replace("hockney", "Hockney").replace("loggp", "LogGP")

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import os
+import pty
+import select
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -68,6 +73,69 @@ def test_other_shells_learn_every_command(shell: str, capsys: pytest.CaptureFixt
     script = said(capsys, "completion", shell)
     assert all(name in script for name in COMMANDS)
     assert "older" in script
+
+
+LINES = {
+    "scope unp": "scope unpack",
+    "scope lab u": "scope lab up",
+    "scope runs prune --k": "scope runs prune --keep",
+}
+"""What is typed before the tabulator, and the line after it."""
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish on this machine")
+def test_fish_completes_commands_subcommands_and_options(tmp_path: Path) -> None:
+    asked = "; ".join(f"complete -C '{typed}'" for typed in (*LINES, "scope run --la"))
+    script = f"{SCOPE} completion fish | source; {asked}"
+    answer = subprocess.run(
+        ["fish", "--no-config", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )
+    assert answer.stderr == ""
+    offered = [line.split("\t")[0] for line in answer.stdout.splitlines()]
+    options = ["--launcher", "--launcher-argument", "--launches"]
+    assert offered == [*(line.split()[-1] for line in LINES.values()), *options]
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh on this machine")
+def test_zsh_completes_commands_subcommands_and_options(tmp_path: Path) -> None:
+    """An interactive shell gets the keys; it prints the completed line instead of carrying it out."""
+    learn = f"autoload -U compinit && compinit -u -D && source <({SCOPE} completion zsh)"
+    keys = [
+        f"{learn}; bindkey -e; PROMPT=; print -r ready\n",
+        *(f"{typed}\t\x01print -r completed: \x05\n" for typed in LINES),
+        "exit\n",
+    ]
+    leader, follower = pty.openpty()
+    shell = subprocess.Popen(
+        ["zsh", "-f", "-i"],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        start_new_session=True,
+        env={**os.environ, "HOME": str(tmp_path), "TERM": "dumb"},
+    )
+    os.close(follower)
+    output = ""
+    try:
+        for number, key in enumerate(keys):
+            os.write(leader, key.encode())
+            while number < len(keys) - 1 and output.count("\nready") + output.count("\ncompleted:") <= number:
+                assert select.select([leader], [], [], 60)[0], output
+                output += os.read(leader, 4096).decode().replace("\r", "")
+        assert shell.wait(60) == 0
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(leader)
+    found = [
+        line.removeprefix("completed: ").strip() for line in output.splitlines() if line.startswith("completed:")
+    ]
+    assert found == list(LINES.values()), output
 
 
 def test_the_manual_page_has_every_command_and_option(capsys: pytest.CaptureFixture[str]) -> None:

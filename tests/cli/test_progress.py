@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 from scope.cli import progress
-from scope.cli.progress import Bar, Pace, PlainLines, duration
+from scope.cli.progress import Bar, Course, MachineState, PlainLines, duration
 from scope.plan import plan as planning
 from scope.plan.placement import Placement
 from scope.plan.plan import Launch, PlannedCase
@@ -17,48 +19,110 @@ CASE = CASES[0]
 LAUNCH = Launch(2, 2, "tcp", Placement(), CASES)
 
 
-def test_the_remaining_time_falls_with_every_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    pace = Pace(10.0)
-    assert pace.left_s == pytest.approx(10.0)
-    for _ in range(5):
-        pace.pass_visit(LAUNCH, CASE)
-        now[0] += 1.0
-    assert pace.left_s == pytest.approx(5.0)
-    for _ in range(5):
-        pace.pass_visit(LAUNCH, CASE)
-    assert pace.left_s == pytest.approx(0.0)
+def launch(number: int, ranks: int = 2, transport: str = "tcp", visits: int = 1) -> Launch:
+    return Launch(number, ranks, transport, Placement(), CASES * visits)
 
 
-def test_a_run_faster_than_its_budgets_is_foreseen_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    pace = Pace(200.0)
-    for _ in range(100):
-        pace.pass_visit(LAUNCH, CASE)
-        now[0] += 0.1
-    assert 10.0 < pace.left_s < 30.0
+def course(*launches: Launch, unfinished: tuple[Launch, ...] | None = None) -> Course:
+    left = launches if unfinished is None else unfinished
+    return Course(planning.Plan(1, "baseline", launches), planning.Plan(1, "baseline", left))
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time of a clock that only the test moves."""
+    moment = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: moment[0])
+    return moment
+
+
+def test_the_remaining_time_falls_with_every_case(now: list[float]) -> None:
+    pace = course(LAUNCH).pace
+    whole_s = planning.START_S + 10 * (0.97 + planning.CASE_OVERHEAD_S)
+    assert pace.left_s == pytest.approx(whole_s)
+    for _ in range(5):
+        pace.pass_visit(LAUNCH)
+        now[0] += whole_s / 10
+    assert pace.left_s == pytest.approx(whole_s / 2, rel=0.2)
+    pace.pass_launch(LAUNCH)
+    assert pace.left_s == 0
+
+
+def test_each_batch_keeps_its_budgets_in_its_own_way(now: list[float]) -> None:
+    slow, fast = (
+        (launch(1, transport="tcp"), launch(3, transport="tcp")),
+        (launch(2, 1, "default"), launch(4, 1, "default")),
+    )
+    pace = course(slow[0], fast[0], slow[1], fast[1]).pace
+    for one, seconds in ((slow[0], 10.0), (fast[0], 1.0), (slow[1], 10.0)):
+        now[0] += seconds
+        pace.pass_launch(one)
+    assert 0.5 < pace.left_s < 2.5, "what is left is fast"
+
+
+def test_visits_that_were_not_needed_are_no_time_that_is_left(now: list[float]) -> None:
+    found = course(launch(1, visits=3), launch(2))
+    for case in CASES:
+        found.pass_visit(launch(1, visits=3), case)
+    now[0] += 5.0
+    assert found.done == 0, "each case has two visits more"
+    found.pass_launch(launch(1, visits=3), "")
+    assert found.done == 10
+    assert found.pace.left_s == pytest.approx(5.0 / 3, rel=0.3), "a third of the visits, in a sixth of their time"
+
+
+def test_a_launch_that_failed_is_not_done(now: list[float]) -> None:
+    found = course(launch(1), launch(2))
+    found.pass_visit(launch(1), CASE)
+    found.pass_launch(launch(1), "rank 1 died")
+    assert found.done == 1
+
+
+def test_a_resumed_run_goes_on_counting() -> None:
+    rest = Launch(2, 2, "tcp", Placement(), CASES[7:])
+    found = course(launch(1), launch(2), launch(3), unfinished=(rest, launch(3)))
+    assert found.words.startswith("17 of 30 cases done, about ")
+    found.pass_visit(launch(2), CASES[9])
+    assert found.words.startswith("18 of 30 cases done, about ")
+
+
+def test_the_state_of_the_machine_is_that_of_the_sentinel() -> None:
+    state = MachineState()
+    alone, together = launch(1, 1).batch, launch(2, 4).batch
+    for _ in range(2):
+        state.add(alone, 0.005)
+    assert state.words == "", "two tell nothing"
+    state.add(alone, 0.005)
+    assert state.words == "machine steady"
+    for _ in range(5):
+        state.add(together, 0.009)
+    assert state.words == "machine steady", "four ranks have more to do"
+    for duration_s in (0.009, 0.0136, 0.009, 0.0135, 0.0135):
+        state.add(together, duration_s)
+    assert state.words == "machine 1.5 times slower"
 
 
 def test_a_log_gets_a_line_per_launch_and_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = PlainLines(24, Pace(60.0))
+    lines = PlainLines(course(launch(1), LAUNCH, unfinished=(LAUNCH,)))
     lines.launch_started(LAUNCH, 1, 10)
+    for duration_s in (0.005, 0.005, 0.005):
+        lines.sentinel_ended(LAUNCH, duration_s)
     lines.case_ended(LAUNCH, CASE, "ok")
-    lines.case_ended(LAUNCH, CASE, "crashed")
+    lines.case_ended(LAUNCH, CASES[1], "crashed")
     lines.launch_ended(LAUNCH, "rank 1 died")
     lines.launch_started(LAUNCH, 2, 1)
     out, errors = capsys.readouterr()
     assert out == ""
     first, second, third, fourth = errors.splitlines()
-    assert first == "launch 2 of 24: 2 ranks over tcp, 10 cases, about 60 s left"
-    assert second == "launch 2: mpi.latency message_bytes=8: crashed"
+    assert re.fullmatch(r"launch 2 of 2: 2 ranks over tcp, 10 cases; 10 of 20 cases done, about \d+ s left", first)
+    assert second == "launch 2: mpi.latency message_bytes=16: crashed"
     assert third == "launch 2: rank 1 died"
-    assert fourth.startswith("launch 2 of 24, attempt 2: 2 ranks over tcp, 1 case, about ")
+    assert fourth.startswith("launch 2 of 2, attempt 2: 2 ranks over tcp, 1 case; 12 of 20 cases done, about ")
+    assert fourth.endswith(" s left, machine steady")
 
 
 def test_a_case_that_fails_in_every_visit_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = PlainLines(24, Pace(60.0))
+    lines = PlainLines(course(LAUNCH))
     for status in ("failed", "failed", "ok", "failed"):
         lines.case_ended(LAUNCH, CASE, status)
     lines.case_ended(LAUNCH, CASES[1], "failed")
@@ -66,19 +130,24 @@ def test_a_case_that_fails_in_every_visit_is_reported_once(capsys: pytest.Captur
     assert reported == [f"launch 2: mpi.latency message_bytes={size}: failed" for size in (8, 16)]
 
 
-def test_a_terminal_gets_a_bar_that_ends_full() -> None:
+def test_a_terminal_gets_one_line_with_a_bar_that_ends_full() -> None:
     screen = Console(record=True, force_terminal=True, width=100)
     with Progress(TextColumn("{task.description}"), console=screen, auto_refresh=False) as drawn:
-        bar = Bar(drawn, 24, Pace(planning.START_S + 10 * (0.97 + planning.CASE_OVERHEAD_S)))
-        bar.launch_started(LAUNCH, 1, 10)
-        for _ in range(10):
-            bar.case_ended(LAUNCH, CASE, "ok")
-        bar.case_ended(LAUNCH, CASE, "timeout [no markup]")
-        bar.launch_ended(LAUNCH, "")
+        bar = Bar(drawn, course(launch(1), LAUNCH, unfinished=(LAUNCH,)))
         task = drawn.tasks[0]
-        assert task.description == "launch 2 of 24: 2 ranks over tcp, 10 cases"
-        assert task.completed == pytest.approx(task.total)
-    assert "launch 2: mpi.latency message_bytes=8: timeout [no markup]" in screen.export_text()
+        assert (task.completed, task.total) == (10, 20), "it goes on counting"
+        bar.launch_started(LAUNCH, 1, 10)
+        for case in CASES[:9]:
+            bar.case_ended(LAUNCH, case, "ok")
+        bar.case_ended(LAUNCH, CASES[9], "timeout [no markup]")
+        for _ in range(3):
+            bar.sentinel_ended(LAUNCH, 0.005)
+        assert task.fields["left"].startswith("20 of 20 cases done, about ")
+        assert task.fields["left"].endswith(" s left, machine steady")
+        bar.launch_ended(LAUNCH, "")
+        assert task.description == "launch 2 of 2: 2 ranks over tcp, 10 cases"
+        assert task.completed == task.total
+    assert "launch 2: mpi.latency message_bytes=4096: timeout [no markup]" in screen.export_text()
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ class Trial:
     limits: Limits = field(default_factory=lambda: Limits(start_s=20, case_s=20, end_s=10))
     place: Place = field(default_factory=lambda: Place((2,)))
     heard: list[str] = field(default_factory=list)
+    sentinels: list[float] = field(default_factory=list)
     harm: Callable[[Launch, int], None] | None = None
 
     def plan(self, *cases: str, launches: int = 1, **options: Any) -> Plan:
@@ -91,6 +92,9 @@ class Trial:
 
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         self.heard.append(f"{case.benchmark} {status}")
+
+    def sentinel_ended(self, launch: Launch, duration_s: float) -> None:
+        self.sentinels.append(duration_s)
 
     def launch_ended(self, launch: Launch, failure: str) -> None:
         self.heard.append(f"ended {failure}".strip())

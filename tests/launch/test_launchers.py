@@ -14,7 +14,7 @@ from scope.launch import launcher
 from scope.launch.cluster import Cluster, probe_cluster, run_once_per_host, with_slots
 from scope.launch.launcher import Command, HostSlots, MpiProgram, Site
 from scope.launch.launchers import choose
-from scope.launch.site import site_of, start_command
+from scope.launch.site import site_of, start_command, with_storage
 from scope.machine.discover import this_host
 from scope.machine.links import fabric_adapter_present
 from scope.machine.machine import MpiInstallation
@@ -94,6 +94,37 @@ def test_variables_travel_to_other_hosts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "-x UCX_LOG_LEVEL" in joined(start(JOB, site("openmpi", hosts=HOSTS)))
     assert "-x" not in start(JOB, site("openmpi")).arguments
     assert start(JOB, site("mpich", hosts=HOSTS)).environment["UCX_LOG_LEVEL"] == "warn"
+
+
+def test_ranks_hear_of_the_folder_for_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SCOPE_STORAGE", raising=False)
+    asked, beside = tmp_path / "asked", tmp_path / "beside"
+    asked.mkdir()
+    settings = experiment.LauncherSettings(storage=str(asked), hosts=["a", "b"], mpiexec="true")
+    command = start(JOB, with_storage(site_of(mpi_of("openmpi"), settings, "x"), beside))
+    assert command.environment["SCOPE_STORAGE"] == str(asked)
+    assert len(command.environment["SCOPE_STORAGE_MARK"]) == 16
+    assert "-x SCOPE_STORAGE -x SCOPE_STORAGE_MARK" in joined(command)
+    nothing = site_of(mpi_of("openmpi"), experiment.LauncherSettings(mpiexec="true"), "x")
+    assert nothing.storage is None
+    assert start(JOB, with_storage(nothing, beside)).environment["SCOPE_STORAGE"] == str(beside)
+    monkeypatch.setenv("SCOPE_STORAGE", str(tmp_path))
+    chosen = site_of(mpi_of("mpich"), experiment.LauncherSettings(mpiexec="true"), "x")
+    assert start(JOB, chosen).environment["SCOPE_STORAGE"] == str(tmp_path)
+
+
+def test_a_folder_in_which_no_files_can_be_made_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    settings = experiment.LauncherSettings(storage=str(gone), mpiexec="true")
+    with pytest.raises(
+        UsageError, match=rf"x: launcher\.storage = {gone}: must be a folder in which you can make"
+    ):
+        site_of(mpi_of("mpich"), settings, "x")
+    monkeypatch.setenv("SCOPE_STORAGE", str(gone))
+    with pytest.raises(UsageError, match=rf"\$SCOPE_STORAGE = {gone}: must be"):
+        site_of(mpi_of("mpich"), experiment.LauncherSettings(mpiexec="true"), "x")
 
 
 def test_tcp_forbids_shared_memory() -> None:

@@ -30,7 +30,7 @@ def link(rate: float | None) -> Link:
         ([host(8 * GB, 1e9), host(8 * GB, None)], 64, []),
         ([host()], 2, ["1 of 2 hosts", "2 of 4 slots"]),
         ([host()], 64, ["1 of 2 hosts"]),
-        ([host(1 * GB), host()], 4, ["954 MiB of 1.86 GiB memory"]),
+        ([host(1 * GB), host()], 4, ["1 GB of 2 GB memory"]),
         ([host(8 * GB, 1e6, 2e6), host(8 * GB, 1e9)], 4, ["2.00 Mbit/s of 10.0 Mbit/s network"]),
     ],
 )

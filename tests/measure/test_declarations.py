@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from scope.build import monitor, registry
-from scope.catalog.benchmark import Benchmark, Routine
+from scope.catalog.benchmark import LAYERS_OF, Benchmark, Routine
 from scope.catalog.catalog import Catalog
 from scope.machine.machine import NativeBuild
 from tests import declared
@@ -17,7 +17,10 @@ ROUTINES = set(
     re.findall(r"^[345]\.\d \w+ +\w+ +(\w+)\(", (monitor.source_directory() / "routines.txt").read_text(), re.M)
 )
 FUNCTIONS = {"sqrt", "log2", "ceil", "floor", "min", "max"}
-PATTERNS = {"ping_pong", "stream", "transfer", "communication", "arithmetic", "memory", "copy", "pair_matrix"}
+PATTERNS = {
+    *("ping_pong", "stream", "transfer", "communication", "arithmetic", "memory", "copy", "pair_matrix"),
+    *("file_write", "file_read"),
+}
 PHASES = {"initialise", "distribute", "compute", "exchange", "collect"}
 REQUIREMENTS = {"blas", "lapack", "scalapack", "spawn", "threads", "file_system"}
 
@@ -103,7 +106,8 @@ def test_rungs_are_of_known_patterns_and_metrics(benchmarks: Catalog) -> None:
     for one in benchmarks:
         for rung in one.rungs:
             assert rung.pattern in PATTERNS, one.name
-            assert rung.layer in {one.level, "limit", "frames"}, one.name
+            of_files = LAYERS_OF[rung.pattern] if rung.pattern in {"file_write", "file_read"} else ()
+            assert rung.layer in {one.level, "limit", "frames", *of_files}, one.name
             assert rung.metric in {"", *(metric.name for metric in one.metrics)}, one.name
     patterns = {rung.pattern for one in benchmarks for rung in one.rungs}
     assert patterns == PATTERNS

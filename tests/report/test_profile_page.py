@@ -23,6 +23,11 @@ EVIL = "<script>document.documentElement.dataset.owned='yes'</script>"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, golden_run: Path) -> Path:
     """A run with all that a page can show, and with a program whose name is markup."""
+    return everything(tmp_path_factory.mktemp("monitored") / "run", golden_run)
+
+
+def everything(run: Path, measured: Path) -> Path:
+    """Write a monitored run with all that a page can show, compared with a measured one, and its page."""
     processes = synthetic.processes(6)
     for one in processes:
         one.header["arguments"] = f'["/opt/{EVIL}"]'
@@ -42,8 +47,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, golden_run: Path) -> Path:
         one.event("MPI_Send", 1.0, 1.1, partner=(one.rank + 1) % 6, direction=1)
         one.event("MPI_Recv", 0.5, 1.1, partner=(one.rank - 1) % 6, direction=2)
     processes[2].state = 0
-    run = synthetic.monitored(tmp_path_factory.mktemp("monitored") / "run", processes)
-    monitor.analyze(run, golden_run)
+    run = synthetic.monitored(run, processes)
+    monitor.analyze(run, measured)
     profile_page.write(run)
     return run
 

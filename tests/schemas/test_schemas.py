@@ -20,7 +20,16 @@ def load_generator() -> ModuleType:
 
 GENERATOR = load_generator()
 NAMES = sorted(GENERATOR.FILES)
-OTHERS = ("monitor", "profile", "machine-comparison", "campaign", "campaign-run", "analysis", "tune")
+OTHERS = (
+    "monitor",
+    "profile",
+    "machine-comparison",
+    "campaign",
+    "campaign-run",
+    "analysis",
+    "tune",
+    "tune-storage",
+)
 """Files of monitored programs, of campaigns and of tunings, which their own tests hold against the schemas."""
 OF_A_RUN = [name for name in NAMES if name not in OTHERS]
 """Files of a measured run."""

@@ -41,6 +41,8 @@ class Journal:
     """(launch, attempt) that wrote its end record."""
     seen: dict[Key, Seen] = field(default_factory=dict)
     """What the launches so far say of each case."""
+    sentinels: list[tuple[int, float]] = field(default_factory=list)
+    """Launch and duration in s of each measurement of the sentinel, in order."""
     spent_s: float = 0.0
     """Time of all cases and of the sentinel together."""
     fatal: dict[Key, str] = field(default_factory=dict)
@@ -132,6 +134,7 @@ class Journal:
             elif entry["record"] == "end":
                 self.ended.add(attempt)
             elif entry["record"] == "sentinel":
+                self.sentinels.append((attempt[0], float(entry["duration_s"])))
                 self.spent_s += float(entry["duration_s"])
             else:
                 self._take_case(attempt, entry)

@@ -77,6 +77,9 @@ class Listener(Protocol):
     def case_ended(self, launch: Launch, case: PlannedCase, status: str) -> None:
         """Note that a case has its record."""
 
+    def sentinel_ended(self, launch: Launch, duration_s: float) -> None:
+        """Note how long the sentinel took, whose work is the same throughout a launch."""
+
     def launch_ended(self, launch: Launch, failure: str) -> None:
         """Note that an attempt has ended; `failure` is empty when all went well."""
 
@@ -240,7 +243,7 @@ class Supervisor:
     ) -> Ending:
         """Wait for the end of mpiexec, or for a limit to be exceeded."""
         advanced_s = read_s = time.monotonic()
-        reported = 0
+        reported, sentinels = 0, len(self.journal.sentinels)
         while True:
             code = process.poll()
             now_s = time.monotonic()
@@ -256,6 +259,9 @@ class Supervisor:
                 status = self.journal.statuses[launch.number, position]
                 self._listener.case_ended(launch, launch.cases[position], status)
             reported = len(done)
+            for _, duration_s in self.journal.sentinels[sentinels:]:
+                self._listener.sentinel_ended(launch, duration_s)
+            sentinels = len(self.journal.sentinels)
             waited_s = now_s - advanced_s
             if code is not None:
                 return Ending(code, Death(""), [], waited_s)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scope import units
 from scope.comparison.comparison import ComparedCase, Comparison, Verdict
 
 OPEN: tuple[Verdict, ...] = ("worse", "better", "states differ", "common change")
@@ -89,7 +88,7 @@ def _rows(cases: Sequence[ComparedCase]) -> list[Row]:
         else:
             known.append(case)
     return [
-        Row(min(row, key=lambda one: one.better != "lower"), ", ".join(units.named(one.metric) for one in row))
+        Row(min(row, key=lambda one: one.better != "lower"), ", ".join(one.metric_words for one in row))
         for row in rows
     ]
 

@@ -15,11 +15,11 @@ from scope.models.derive import read_models
 from scope.models.models import Models
 from scope.plan.case import Case
 from scope.report.order import case_key, level
-from scope.report.wording import is_share
 from scope.rundirectory import Run, RunDirectory, read_json, read_text
 from scope.statistics.course import Course
 from scope.statistics.summarise import read_statistics
 from scope.statistics.summary import Summary
+from scope.units import is_share
 
 PHASES = ("compute_s", "distribute_s", "exchange_s", "collect_s", "communicate_s", "initialise_s", "idle_s")
 """Metrics that are parts of a program's time, in reading order; `communicate_s` is the sum of three of them."""

@@ -11,7 +11,7 @@ from scope.catalog.catalog import Catalog
 from scope.plan.case import Key
 from scope.report.figure import number, shown
 from scope.report.order import case_key
-from scope.report.wording import definition, is_share
+from scope.report.wording import definition
 from scope.statistics.summary import Summary
 
 COLUMNS = [
@@ -127,7 +127,7 @@ def _range(one: Summary) -> str:
     """Return the middle 90 % of the samples: `1.97 to 2.70 GB/s`."""
     if one.p05 is None or one.p95 is None:
         return "–"
-    if is_share(one.metric):
+    if units.is_share(one.metric):
         return f"{units.share(one.p05)} to {units.share(one.p95)}"
     factor, name = units.scale(one.unit, max(abs(one.p05), abs(one.p95)))
     return f"{units.digits(one.p05 / factor)} to {units.digits(one.p95 / factor)} {name}".rstrip()

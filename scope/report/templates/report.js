@@ -41,13 +41,14 @@
   }
   const series = ({ meta, name }) => (meta.role === "limit" ? `limit ${name}` : meta.slot);
 
+  let paper = false;
   function draw(plot) {
     const flat = figures[plot.dataset.figure];
     const figure = plot.dataset.view === "surface" ? flat.surface : flat;
     const off = hidden.get(plot);
     try {
       plot.targets = drawing.draw(plot, figure, {
-        width: Math.max(280, plot.clientWidth || 640), origins: plot.dataset.origins, again: () => draw(plot),
+        width: paper ? (plot.closest(".wide") ? 680 : 330) : Math.max(280, plot.clientWidth || 640), origins: plot.dataset.origins, again: () => draw(plot),
         hidden: (trace) => off?.has(series(trace)),
       });
       drawLegend(plot, figure.data);
@@ -118,17 +119,21 @@
   });
 
   // On paper the curves stand open; tables and long lists stay folded.
+  // A sheet is so wide whatever the window is: letters on curves keep their size.
   const closed = [];
   addEventListener("beforeprint", () => {
     root.dataset.theme = "light";
+    paper = true;
     document.querySelectorAll("details").forEach((one) => {
       if (!one.open && one.querySelector(":scope .plot, :scope .panels, :scope > .finding")) { one.open = true; closed.push(one); }
     });
     plots.forEach((plot) => { waiting.delete(plot); draw(plot); });
   });
   addEventListener("afterprint", () => {
+    paper = false;
     closed.splice(0).forEach((one) => { one.open = false; });
     applyTheme();
+    redraw();
   });
 
   // A collective in three dimensions.

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <utility>
 
 #include "benchmark.hpp"
 #include "benchmarks/storage/content.hpp"
@@ -26,6 +28,24 @@ constexpr const char* phases[] = {"create_s", "stat_s", "open_s", "rename_s", "l
 constexpr const char* rates[] = {"create_per_s", "stat_per_s", "open_per_s",
                                  "rename_per_s", "list_per_s", "remove_per_s"};
 
+// The paths of files that differ by their number, made as fast as a program's own.
+class Names {
+ public:
+  explicit Names(std::string stem) : path_(std::move(stem)), stem_(path_.size()) {}
+
+  // Valid until the next call.
+  const std::string& of(std::int64_t file) {
+    char digits[20];
+    path_.resize(stem_);
+    path_.append(digits, std::to_chars(digits, digits + sizeof(digits), file).ptr);
+    return path_;
+  }
+
+ private:
+  std::string path_;
+  std::size_t stem_;
+};
+
 class Metadata final : public Benchmark {
  public:
   Metadata(const Parameters& parameters, const Communicator& communicator)
@@ -40,6 +60,9 @@ class Metadata final : public Benchmark {
         content_(folder_.number(), Content::page_bytes),
         other_(elsewhere_ ? (communicator.rank() + folder_.partner_distance()) % communicator.size()
                           : communicator.rank()),
+        created_(stem("file", communicator.rank())),
+        visited_(stem("file", other_)),
+        renamed_(stem("renamed", communicator.rank())),
         written_(file_bytes_),
         found_((files_ + 2) * sizeof(std::int64_t) + files_ * file_bytes_) {
     if (!shared_ && mkdir(place(communicator.rank()).c_str(), S_IRWXU) != 0) complain("mkdir");
@@ -74,8 +97,8 @@ class Metadata final : public Benchmark {
     const auto found = numbers();
     for (std::int64_t file = 0; file < files_ && problem_.empty(); ++file) {
       if (found[file] != file_bytes_) {
-        problem_ = sentence({old_name(other_, file), ": stat says ", found[file], " B, and ", file_bytes_,
-                             " B were written"});
+        problem_ = sentence(
+            {visited_.of(file), ": stat says ", found[file], " B, and ", file_bytes_, " B were written"});
       }
     }
     if (problem_.empty() && (found[files_] != listed() || found[files_ + 1] != 0)) {
@@ -85,7 +108,7 @@ class Metadata final : public Benchmark {
     for (std::int64_t file = 0; file < files_ && problem_.empty() && file_bytes_ > 0; ++file) {
       const std::string wrong = content_.problem({data(file), static_cast<std::size_t>(file_bytes_)},
                                                  {generation_, other_}, start(file));
-      if (!wrong.empty()) problem_ = old_name(other_, file) + ": " + wrong;
+      if (!wrong.empty()) problem_ = visited_.of(file) + ": " + wrong;
     }
     if (problem_.empty()) {
       const std::int64_t left =
@@ -112,11 +135,9 @@ class Metadata final : public Benchmark {
   std::string place(int rank) const {
     return shared_ ? folder_.path() : sentence({folder_.path(), "/", rank});
   }
-  std::string name(const char* kind, int rank, std::int64_t file) const {
-    return sentence({place(rank), "/", kind, ".", rank, ".", file});
+  std::string stem(const char* kind, int rank) const {
+    return sentence({place(rank), "/", kind, ".", rank, "."});
   }
-  std::string old_name(int rank, std::int64_t file) const { return name("file", rank, file); }
-  std::string new_name(int rank, std::int64_t file) const { return name("renamed", rank, file); }
   // Where a file begins in its rank's data: with a page, and so with a stamp.
   std::int64_t start(std::int64_t file) const {
     return file * ((file_bytes_ + Content::page_bytes - 1) / Content::page_bytes) * Content::page_bytes;
@@ -142,28 +163,27 @@ class Metadata final : public Benchmark {
   }
 
   void do_one(Step step, std::int64_t file) {
-    const int rank = communicator_.rank();
     switch (step) {
       case create:
-        write(old_name(rank, file), file);
+        write(created_.of(file), file);
         break;
       case look: {
         struct stat facts{};
-        const std::string path = old_name(other_, file);
+        const std::string& path = visited_.of(file);
         if (stat(path.c_str(), &facts) != 0) complain(path + ": stat");
         numbers()[file] = facts.st_size;
         break;
       }
       case open_and_read:
-        read(old_name(other_, file), file);
+        read(visited_.of(file), file);
         break;
       case rename_all: {
-        const std::string from = old_name(rank, file);
-        if (rename(from.c_str(), new_name(rank, file).c_str()) != 0) complain(from + ": rename");
+        const std::string& from = created_.of(file);
+        if (rename(from.c_str(), renamed_.of(file).c_str()) != 0) complain(from + ": rename");
         break;
       }
       case remove_all: {
-        const std::string path = new_name(rank, file);
+        const std::string& path = renamed_.of(file);
         if (unlink(path.c_str()) != 0) complain(path + ": unlink");
         break;
       }
@@ -231,6 +251,9 @@ class Metadata final : public Benchmark {
   Folder folder_;
   Content content_;
   int other_;
+  Names created_;
+  Names visited_;
+  Names renamed_;
   Buffer written_;
   Buffer found_;
   std::uint64_t generation_ = 0;

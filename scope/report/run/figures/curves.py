@@ -31,7 +31,7 @@ from scope.report.figure import (
 from scope.report.order import level, varying
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import FEWEST_POINTS, panels, series, series_factors, spread, swept, values
-from scope.report.wording import definition, is_share, model, sentence
+from scope.report.wording import definition, model, sentence
 from scope.statistics.summary import Summary
 
 _NOTE_SHARE = 0.22
@@ -117,11 +117,11 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
         key=key,
         title=", ".join([title, *fixed]),
         caption=_caption(first, drawn, bool(limits), bool(cache_shapes))
-        + (" Values below -100 % are cut off." if is_share(first.metric) and min(ys) < LOWEST_SHARE else ""),
+        + (" Values below -100 % are cut off." if units.is_share(first.metric) and min(ys) < LOWEST_SHARE else ""),
         traces=traces,
         layout={
             "xaxis": size_axis(by, xs) if variable.endswith("bytes") else count_axis(by, xs),
-            "yaxis": share_axis(metric, ys) if is_share(first.metric) else log_axis(metric, ys, first.unit),
+            "yaxis": share_axis(metric, ys) if units.is_share(first.metric) else log_axis(metric, ys, first.unit),
             "shapes": shapes + cache_shapes,
             "annotations": annotations + cache_annotations,
         },
@@ -151,7 +151,7 @@ def points_and_band(
     for piece in pieces:
         places = [number(place(float(one.parameters[variable]), xs)) for one in piece]
         lows = [number(one.ci_low if one.ci_low is not None else one.median or 0.0) for one in piece]
-        if not is_share(line[0].metric):  # a logarithmic axis has no place for zero and below
+        if not units.is_share(line[0].metric):  # a logarithmic axis has no place for zero and below
             lows = [
                 low if low > 0 else number((one.median or 0.0) / 100) for low, one in zip(lows, piece, strict=True)
             ]

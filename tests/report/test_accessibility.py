@@ -1,0 +1,111 @@
+"""Every kind of page, light and dark, wide and narrow, by the rules of axe-core."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from scope.comparison.compare import compare
+from scope.comparison.efficiency import efficiencies
+from scope.report.comparison import page as comparison_page
+from scope.report.run import page as run_page
+from scope.report.topology import page as topology_page
+from tests.campaign import test_page as campaign
+from tests.report import browser
+from tests.report.test_profile_page import everything
+from tests.topology.test_topology_file import GOOD, from_text
+
+AXE = Path(__file__).parents[2] / ".node" / "node_modules" / "axe-core" / "axe.min.js"
+"""Installed by `.ci/run`, as requirements/package.json says."""
+WIDTHS = (1400, 420)
+
+pytestmark = [
+    pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine"),
+    pytest.mark.skipif(not AXE.exists(), reason=f"no {AXE.name} (npm, requirements/package.json)"),
+]
+
+AUDIT = """<script>
+const settled = () => new Promise((drawn) => {
+  const wait = () => (document.documentElement.dataset.drawn ? setTimeout(drawn, 300) : setTimeout(wait, 50));
+  wait();
+});
+addEventListener("load", async () => {
+  const folded = [...document.querySelectorAll("details")];
+  const alike = folded.filter((one) => one.matches(".benchmark, .exact, .finding, .figure > details"));
+  folded.filter((one) => !alike.includes(one) || alike.indexOf(one) < 12).forEach((one) => { one.open = true; });
+  await settled();
+  document.querySelectorAll("tbody").forEach((body) => [...body.rows].slice(4).forEach((row) => row.remove()));
+  const found = [];
+  const audit = async (theme, options) => {
+    document.documentElement.dataset.theme = theme;
+    const { violations } = await axe.run({ resultTypes: ["violations"], ...options });
+    for (const { id, nodes } of violations)
+      for (const { target, any, all, none } of nodes)
+        found.push(`${theme}: ${id}: ${target.join(" ")}: ${(any[0] ?? all[0] ?? none[0])?.message}`);
+  };
+  if (innerWidth > 1000) {
+    await audit("light", {});
+    await audit("dark", { runOnly: ["color-contrast"] });
+  } else await audit("dark", { runOnly: ["scrollable-region-focusable", "target-size", "meta-viewport"] });
+  parent.postMessage(JSON.stringify([`${NAME}, ${innerWidth} px`, found]), "*");
+});
+</script></body>"""
+"""Opens a page, waits until it is drawn, and sends what violates a rule to the page around it.
+
+Of many rows and folds of one kind a few are looked at. Colours do not depend on the width.
+"""
+LISTEN = """<!DOCTYPE html><html lang="en"><body><script>
+addEventListener("message", ({ data }) => {
+  const answer = document.createElement("pre");
+  answer.className = "answer";
+  answer.textContent = data;
+  document.body.append(answer);
+});
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def audits(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """The violations on each kind of page at each width; one browser looks at all of them."""
+    folder = tmp_path_factory.mktemp("pages")
+    monitored = everything(folder / "monitored", golden_run)
+    pages = {
+        "run": run_page.render(golden_run),
+        "comparison": comparison_page.render(
+            compare(golden_run, golden_run, across_machines=True), efficiencies(golden_run, golden_run)
+        ),
+        "monitored": (monitored / "report.html").read_text(),
+        "campaign": campaign.page(campaign.records()),
+        "topology": topology_page.render(from_text(folder, GOOD), "topology.toml"),
+    }
+    frames = []
+    for name, text in pages.items():
+        audited = folder / f"{name}.html"
+        script = f"<script>{AXE.read_text()}</script>" + AUDIT.replace("${NAME}", name)
+        audited.write_text(text.replace("</body>", script))
+        frames += [f'<iframe width="{width}" height="900" src="{audited.as_uri()}"></iframe>' for width in WIDTHS]
+    together = folder / "all.html"
+    together.write_text(LISTEN + "".join(frames) + "</body></html>")
+    seen = browser.opened(together, "--window-size=1600,1200", "--virtual-time-budget=60000")
+    assert seen.console == []
+    answers = re.findall(r'<pre class="answer">(.*?)</pre>', seen.dom, re.DOTALL)
+    return dict(json.loads(html.unescape(answer)) for answer in answers)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kind", ["run", "comparison", "monitored", "campaign", "topology"])
+def test_no_rule_is_violated(kind: str, width: int, audits: dict[str, list[str]]) -> None:
+    assert audits[f"{kind}, {width} px"] == []
+
+
+def test_a_violation_is_noticed(tmp_path: Path) -> None:
+    bad = """<!DOCTYPE html><html lang="en" data-drawn="1"><title>Pale</title><body><main>
+        <h1>Pale</h1><p style="color:#ddd">pale</p></main></body>"""
+    script = f"<script>{AXE.read_text()}</script>" + AUDIT.replace("${NAME}", "bad").replace("parent.", "window.")
+    (tmp_path / "bad.html").write_text(LISTEN.replace("<!DOCTYPE html>", "") + bad.replace("</body>", script))
+    seen = browser.opened(tmp_path / "bad.html", "--window-size=1400,900", "--virtual-time-budget=20000")
+    assert "light: color-contrast: p" in html.unescape(seen.dom)
