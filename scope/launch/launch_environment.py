@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from scope.launch import leftovers
@@ -18,9 +19,8 @@ from scope.private import temporary_folder
 
 SESSION = "PRTE_MCA_prte_local_tmpdir_base"
 """The session directory of Open MPI 5 on the launcher's host. Version 4 rejects a parameter of its form."""
-FILE = ".prte/mca-params.conf"
-"""The user's parameters of Open MPI 5, in the home directory. Beside a session directory named there, SESSION
-would be refused; an empty variable that stands above it crashes the launcher's daemons on other hosts."""
+PARAMETERS = "mca-params.conf"
+"""How the names of the files end in which a user or a site sets such parameters."""
 
 
 @contextmanager
@@ -31,18 +31,20 @@ def launch_environment(environment: Mapping[str, str]) -> Iterator[dict[str, str
     """
     given = {**os.environ, **environment}
     chosen = any(name.startswith("PRTE_MCA_prte_") and name.endswith("tmpdir_base") for name in given)
-    chosen = chosen or _chosen_in(Path(given.get("HOME", "/")) / FILE)
+    chosen = chosen or _is_set_in_a_file(given.get("PATH", ""))
     with temporary_folder("launch", leftovers.removed) as folder, leftovers.listed(folder):
         if MARK in given:
             leftovers.list_storage(folder, given[FOLDER], given[MARK])
         yield given if chosen else {SESSION: str(folder), **given}
 
 
-def _chosen_in(file: Path) -> bool:
-    """Say whether a file of parameters names a session directory."""
-    try:
-        return (
-            re.search(r"^\s*prte_\w*tmpdir_base\s*=", file.read_text(errors="replace"), re.MULTILINE) is not None
-        )
-    except OSError:
-        return False
+def _is_set_in_a_file(path: str) -> bool:
+    """Return whether the user or a site chose session directories; beside that choice SESSION would be refused."""
+    launchers = (shutil.which("prterun", path=path), shutil.which("mpiexec", path=path))
+    prefixes = {Path(one).resolve().parents[1] for one in launchers if one}
+    folders = (Path.home() / ".prte", Path.home() / ".openmpi", *(prefix / "etc" for prefix in sorted(prefixes)))
+    for file in (file for folder in folders for file in folder.glob(f"*{PARAMETERS}")):
+        with suppress(OSError):
+            if re.search(r"^\s*prte_\w*tmpdir_base\s*=", file.read_text(errors="replace"), re.MULTILINE):
+                return True
+    return False
