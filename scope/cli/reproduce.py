@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scope.cli.options import Hosts, Json, Mpi, Output, Oversubscribe, words
+from scope.cli.options import Hosts, Json, Mpi, Output, Oversubscribe, Storage, words
 
 if TYPE_CHECKING:
     from scope.engine.reproduce import Reproduced
@@ -24,6 +24,7 @@ def command(
     mpi: Mpi = None,
     hosts: Hosts = None,
     oversubscribe: Oversubscribe = False,
+    storage: Storage = None,
     output: Output = None,
     run: Annotated[
         Path | None,
@@ -47,7 +48,7 @@ def command(
         launches=launches,
         budget_s=budget,
         mpi=mpi,
-        launcher=LauncherOptions(hosts=words(hosts), oversubscribe=oversubscribe or None),
+        launcher=LauncherOptions(hosts=words(hosts), oversubscribe=oversubscribe or None, storage=storage),
         output=output,
         run=run,
     )

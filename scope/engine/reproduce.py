@@ -18,7 +18,7 @@ from scope.lab.active import active
 from scope.launch.cluster import probe_cluster
 from scope.launch.site import site_of
 from scope.launch.supervision.supervisor import Limits
-from scope.models.published import broadcasts, files, growth, linpack, products, rates, times
+from scope.models.published import broadcasts, files, growth, linpack, phases, products, rates, times
 from scope.models.published.reference import Reference, Scale, load
 from scope.models.published.reproduction import Known, Row
 from scope.models.published.reproduction import rows as reproduced
@@ -136,6 +136,8 @@ def _rows(reference: Reference, folder: Path, full: bool) -> list[Row]:
         return rates.rows(reference, summaries)
     if reference.share:
         return times.rows(reference, summaries)
+    if reference.phase:
+        return phases.rows(reference, summaries)
     if reference.file:
         return files.rows(reference, summaries)
     if reference.linpack:

@@ -140,6 +140,18 @@ class FileCurve(Strict):
     says_of_over: str = ""
 
 
+class Phase(Strict):
+    """A phase of a list of file systems."""
+
+    words: str
+    kind: Literal["bandwidth", "metadata"]
+    benchmark: str
+    metric: str = ""
+    """Of metadata: the rate."""
+    parameters: dict[str, Value] = {}
+    remark: str = ""
+
+
 class Linpack(Strict):
     """The best rate of LINPACK on a network."""
 
@@ -276,6 +288,7 @@ class Reference(Strict):
     share: list[Share] = []
     linpack: list[Linpack] = []
     file: list[FileCurve] = []
+    phase: list[Phase] = []
     product: list[MatrixProduct] = []
     product_size: int = 0
     """Rows and columns of the matrices."""

@@ -30,6 +30,7 @@ from scope.report.run.figures import (
     ranks,
     residuals,
     roofline,
+    saturation,
     side_by_side,
     speedup,
     surfaces,
@@ -288,6 +289,7 @@ def _section(contents: Contents, benchmark: str) -> Section:
     figures: list[Figure | Comparison] = list(pairs.figures(contents, benchmark)) or [
         *curves.figures(contents, benchmark),
         *side_by_side.choices(contents, benchmark),
+        *saturation.figures(contents, benchmark),
         *ranks.figures(contents, benchmark),
         *surfaces.figures(contents, benchmark),
         *side_by_side.definitions(contents, benchmark),

@@ -1,0 +1,95 @@
+"""Bandwidth of files over the number of processes that access them, with the fitted law."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from scope import units
+from scope.models.scaling.saturation import Saturation
+from scope.report.figure import Figure, Plot, Table, log_axis, number, whiskers
+from scope.report.run.contents import Contents
+from scope.report.run.figures.grouping import MOST_SERIES, chosen_words
+from scope.statistics.estimate import Estimate
+
+COLUMNS = ["case", "one process", "saturated", "reaches 90 % on", "remarks"]
+
+
+def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+    """Yield the ways to access files by a benchmark, those on the most numbers of processes first."""
+    kinds: dict[str, list[Saturation]] = defaultdict(list)
+    for one in contents.models.saturations:
+        if one.subject.benchmark == benchmark:
+            kinds[one.origin].append(one)
+    for origin, group in kinds.items():
+        ordered = sorted(group, key=lambda one: -len(one.points))
+        rates = [point.measured for one in ordered for point in one.points]
+        counts = sorted({int(point.x) for one in ordered for point in one.points})
+        drawn = ordered[:MOST_SERIES]
+        yield Figure(
+            key=f"{benchmark}-saturation-{origin}",
+            title=f"{contents.catalog[benchmark].title}: bandwidth over processes",
+            caption=(
+                "All processes together. Lines: B(p) = p n / (c + p s); c is the time of each process's own, s that "
+                "of the part that all share."
+            ),
+            traces=[trace for slot, one in enumerate(drawn) for trace in _traces(contents, one, slot)],
+            layout={
+                "xaxis": {
+                    "title": {"text": "processes"},
+                    "tickvals": counts,
+                    "ticktext": [str(n) for n in counts],
+                },
+                "yaxis": log_axis("bandwidth", rates, "B/s"),
+            },
+            table=Table(COLUMNS, [_row(one) for one in ordered]),
+            origins=[origin],
+        )
+
+
+def _traces(contents: Contents, one: Saturation, slot: int) -> Iterator[Plot]:
+    points = one.points
+    triples = [(point.measured, point.measured_low, point.measured_high) for point in points]
+    yield {
+        "type": "scatter",
+        "mode": "markers" if one.alone_bytes_per_s else "lines+markers",
+        "x": [int(point.x) for point in points],
+        "y": [number(point.measured) for point in points],
+        "error_y": whiskers(triples),
+        "text": [f"{int(point.x)} processes: {units.quantity(point.measured, 'B/s')}" for point in points],
+        "hovertemplate": "%{text}",
+        "name": chosen_words(one.subject, contents.catalog, ("ranks",)) or "measured",
+        "meta": {"slot": slot, "role": "points"},
+    }
+    if one.alone_bytes_per_s and one.saturated_bytes_per_s:
+        shared = 1 / one.saturated_bytes_per_s.value
+        own = max(1 / one.alone_bytes_per_s.value - shared, 0.0)
+        counts = np.linspace(points[0].x, points[-1].x, 60)
+        yield {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [number(float(n)) for n in counts],
+            "y": [number(float(n / (own + n * shared))) for n in counts],
+            "showlegend": False,
+            "hoverinfo": "skip",
+            "meta": {"slot": slot, "role": "fit"},
+        }
+
+
+def _row(one: Saturation) -> list[str]:
+    enough = one.enough_ranks
+    return [
+        one.subject.label,
+        _rate(one.alone_bytes_per_s),
+        _rate(one.saturated_bytes_per_s),
+        f"{enough.value:.0f} [{enough.low:.0f}, {enough.high:.0f}]"
+        if enough and enough.low and enough.high
+        else "–",
+        one.reason,
+    ]
+
+
+def _rate(found: Estimate | None) -> str:
+    return units.interval(found.value, found.low, found.high, "B/s") if found else "–"
