@@ -220,8 +220,8 @@ def server_graph(brick: Path) -> str:
 def client_graph(servers: Sequence[str], copies: int) -> str:
     """Return the translators of a client, as `glusterd` generates them without two caches.
 
-    Those of attributes and small files remember the size of a file for a second, so that processes that share one would read it too short.
-    Files are distributed over sets of servers; each server of a set has a copy.
+    Those of attributes and small files remember the size of a file for a second: processes that share one would
+    read it too short. Files are distributed over sets of servers; each server of a set has a copy.
     """
     text = ""
     names = [f"files-client-{number}" for number in range(len(servers))]
