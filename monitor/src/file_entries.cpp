@@ -34,6 +34,18 @@ mode_t mode_of(int flags, va_list rest) {
   return flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)) ? va_arg(rest, mode_t) : 0;
 }
 
+bool locks(int command) {
+  switch (command) {
+    case F_SETLK:
+    case F_SETLKW:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
+      return true;
+    default:
+      return false;
+  }
+}
+
 template <typename Open>
 int opens(const char* path, const Open& open) {
   if (!watching()) return open();
@@ -244,6 +256,24 @@ SCOPE_ENTRY int fdatasync(int descriptor) {
   SCOPE_BEHIND(fdatasync)
   return syncs(descriptor, [&] { return behind(descriptor); });
 }
+
+// Locks: on some file systems MPI-IO waits for them longer than for its data. The argument is passed on as the C
+// library itself takes it.
+#define SCOPE_CONTROL(name)                                                                     \
+  SCOPE_ENTRY int name(int descriptor, int command, ...) {                                      \
+    SCOPE_BEHIND(name)                                                                          \
+    va_list rest;                                                                               \
+    va_start(rest, command);                                                                    \
+    void* const argument = va_arg(rest, void*);                                                 \
+    va_end(rest);                                                                               \
+    if (!locks(command) || !followed(descriptor)) return behind(descriptor, command, argument); \
+    const u8 begin = ticks_now();                                                               \
+    const int code = behind(descriptor, command, argument);                                     \
+    moved(descriptor, begin, -1);                                                               \
+    return code;                                                                                \
+  }
+SCOPE_CONTROL(fcntl)
+SCOPE_CONTROL(fcntl64)
 
 SCOPE_ENTRY int close(int descriptor) {
   SCOPE_BEHIND(close)

@@ -142,7 +142,7 @@ struct FileRow {
   u8 reads, read_bytes, read_ticks;
   u8 writes, written_bytes, write_ticks;
   u8 syncs, sync_ticks;
-  u8 others, other_ticks;  // closing, seeking, flushing; MPI-IO's routines without data
+  u8 others, other_ticks;  // closing, seeking, locking, flushing; MPI-IO's routines without data
   u8 longest_ticks;        // of a read or write
   u8 consecutive;          // transfers that begin where the one before ended
   u8 forward;              // ... that begin behind it

@@ -230,7 +230,7 @@ class FileUse(Strict):
     writes: int
     syncs: int
     others: int
-    """Closing, seeking, flushing, calls that failed; MPI-IO's routines without data."""
+    """Closing, seeking, locking, flushing, calls that failed; MPI-IO's routines without data."""
     read_bytes: int
     written_bytes: int
     open_s: float

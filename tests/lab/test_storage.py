@@ -128,6 +128,29 @@ def test_files_are_distributed_over_both_sets_of_servers(files: Emulation) -> No
     assert sets == {("server1", "server2"), ("server3", "server4")}
 
 
+def test_a_host_sees_at_once_how_far_another_has_extended_a_file(files: Emulation) -> None:
+    path = str(files.folder / "storage" / "grown")
+    read = ["sh", "-c", 'for turn in 1 2 3; do read go; wc -c < "$0"; done', path]
+    assert files.run("node1", ["sh", "-c", 'printf 1234 > "$0"', path]).returncode == 0
+    reader = subprocess.Popen(
+        files.command(read, "node2"),
+        env=files.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    sizes = []
+    for _ in range(3):
+        assert reader.stdin is not None
+        assert reader.stdout is not None
+        reader.stdin.write("go\n")
+        reader.stdin.flush()
+        sizes.append(reader.stdout.readline().strip())
+        assert files.run("node1", ["sh", "-c", 'printf 1234 >> "$0"', path]).returncode == 0
+    reader.communicate(timeout=MEANWHILE_S)
+    assert sizes == ["4", "8", "12"]
+
+
 def test_the_file_system_is_the_labs_alone(files: Emulation) -> None:
     assert mounts_below(files.folder) == []
     assert list((files.folder / "storage").iterdir()) == []

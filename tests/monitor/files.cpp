@@ -42,6 +42,10 @@ static void calls() {
   iovec parts[2] = {{data.data(), 50}, {data.data(), 50}};
   CHECK(writev(file, parts, 2) == 100);
   CHECK(fsync(file) == 0 && fdatasync(file) == 0);
+  struct flock whole{};
+  whole.l_type = F_WRLCK;
+  CHECK(fcntl(file, F_SETLK, &whole) == 0 && (fcntl(file, F_GETFL) & O_ACCMODE) == O_RDWR);
+  CHECK(fcntl(file, F_SETFD, FD_CLOEXEC) == 0 && fcntl(file, F_GETFD) == FD_CLOEXEC);
   CHECK(lseek(file, 0, SEEK_SET) == 0);
   CHECK(read(file, data.data(), 8192) == 8192);
   CHECK(pread(file, data.data(), 4096, 0) == 4096);

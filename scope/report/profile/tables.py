@@ -221,7 +221,7 @@ def file_times(merged: Merged, most: int) -> Table:
             "reading",
             "writing",
             "syncing",
-            "closing, seeking, ...",
+            "closing, seeking, locking",
             "longest",
             "rate",
             "most by",
