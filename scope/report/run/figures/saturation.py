@@ -32,8 +32,8 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
             key=f"{benchmark}-saturation-{origin}",
             title=f"{contents.catalog[benchmark].title}: bandwidth over processes",
             caption=(
-                "All processes together. Lines: B(p) = p n / (c + p s); c is each process's own time, s that of the "
-                "part that all share."
+                "All processes together. Lines: B(p) = p n / (c + p s); c is each process's own time, "
+                "s that of the part that all share."
             ),
             traces=[trace for slot, one in enumerate(drawn) for trace in _traces(contents, one, slot)],
             layout={
