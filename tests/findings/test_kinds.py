@@ -34,6 +34,7 @@ from tests.findings.test_algorithms import KINDS as ALGORITHM_KINDS
 from tests.findings.test_lab import KINDS as LAB_KINDS
 from tests.findings.test_linear_algebra import LINEAR_ALGEBRA_KINDS
 from tests.findings.test_node import KINDS as NODE_KINDS
+from tests.findings.test_storage import KINDS as STORAGE_KINDS
 
 
 def as_it_is(context: Context) -> Context:
@@ -330,6 +331,7 @@ def test_every_kind_is_tried() -> None:
         | {"slow_host"}
         | APPLICATION_KINDS
         | LINEAR_ALGEBRA_KINDS
+        | set(STORAGE_KINDS)
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,15 +11,17 @@ import pytest
 
 from scope.findings.finding import Finding
 from scope.findings.run.context import Context
+from scope.plan.case import Case
 from scope.statistics.summary import Summary
 from tests import declared
 from tests.findings.contexts import run_kinds, with_summaries
+from tests.findings.test_slow_host import cluster
 from tests.models.curves import noisy, summary
 
 LAUNCHES = range(1, 7)
 KINDS = (
-    *("cache_answered", "small_transfers", "unaligned_transfers", "shared_file", "collective_buffering"),
-    *("fsync_not_honoured", "metadata_storm"),
+    *("saturated", "uneven_clients", "cache_answered", "small_transfers", "unaligned_transfers"),
+    *("shared_file", "collective_buffering", "fsync_not_honoured", "metadata_storm"),
 )
 
 
@@ -146,3 +150,52 @@ def test_a_metadata_storm_names_the_operation(golden_context: Context) -> None:
         figure(9000.0, "stat_per_s", **own),
     )
     checked(findings, "metadata-storm", "files created per second", "11 %")
+
+
+def files(context: Context, slow: Callable[[int, int], bool], hosts: int = 4) -> Context:
+    """Files of 16 ranks on equal hosts; `slow`: whether a rank takes four times as long in a launch."""
+    spread = cluster(context, hosts, {}, seed=1)
+    defaults = declared.catalog().defaults("storage.write")
+    cases = []
+    for one in spread.samples.cases:
+        times = one.times[0]
+        factors = [4.0 if slow(one.launch, rank) else 1.0 for rank in times.ranks_kept.tolist()]
+        elapsed = np.median(times.elapsed_s) * np.array(factors)[:, None] * np.ones_like(times.elapsed_s)
+        case = Case.of(context.catalog, "storage.write", {**defaults, "file": "per_process"}, one.case.batch)
+        cases.append(replace(one, case=case, times=[replace(times, elapsed_s=elapsed)]))
+    case = cases[0].case
+    bandwidth = figure(1e9, file="per_process").model_copy(
+        update={name: getattr(case, name) for name in Case.model_fields}
+    )
+    samples = replace(spread.samples, cases=list({one.launch: one for one in cases}.values()))
+    return with_summaries(replace(spread, samples=samples), [bandwidth])
+
+
+def host_of(rank: int) -> int:
+    return rank // 4
+
+
+def test_a_slow_client_is_named(golden_context: Context) -> None:
+    context = files(golden_context, lambda _launch, rank: host_of(rank) == 2)
+    one = checked(run_kinds()["uneven_clients"](context), "slow-storage-client", "node3 takes 4")
+    assert one.lost == pytest.approx(0.75)
+
+
+def test_files_on_a_slow_server(golden_context: Context) -> None:
+    context = files(golden_context, lambda launch, rank: rank % 5 == launch % 5)
+    checked(run_kinds()["uneven_clients"](context), "slow-storage-server", "slow server")
+
+
+@pytest.mark.parametrize("share", [0, 12])
+def test_even_clients_and_a_minority_of_fast_ones_are_left_alone(share: int, golden_context: Context) -> None:
+    context = files(golden_context, lambda _launch, rank: rank < share)
+    assert run_kinds()["uneven_clients"](context) == []
+
+
+def test_a_saturated_file_system(golden_context: Context) -> None:
+    counts = (1, 2, 4, 8, 16, 32)
+    cases = [figure(ranks / (1 / 500e6 + ranks / 1e9), ranks=ranks) for ranks in counts]
+    one = checked(found("saturated", golden_context, *cases), "storage-saturated", "reach 90 % of the")
+    assert "for all others" in one.advice
+    linear = [figure(ranks * 100e6, ranks=ranks) for ranks in counts]
+    assert found("saturated", golden_context, *linear) == []
