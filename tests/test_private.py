@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -163,6 +164,25 @@ def test_leftovers_of_killed_processes_are_removed(tmp_path: Path, monkeypatch: 
     with private.temporary_folder("trial"):
         assert not any(folder.exists() for folder in folders)
     assert (tmp_path / "scope-trial-of-nobody").exists(), "not private: not ours"
+
+
+def test_an_interrupt_in_the_last_moment_leaves_no_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    mask = signal.pthread_sigmask
+
+    def answered(how: int, signals: set[signal.Signals]) -> set[int | signal.Signals]:
+        """Block, and answer the request that came just before, as the real call does."""
+        before = mask(how, signals)
+        if how == signal.SIG_BLOCK and list(tmp_path.iterdir()):
+            raise KeyboardInterrupt
+        return before
+
+    monkeypatch.setattr(signal, "pthread_sigmask", answered)
+    with pytest.raises(KeyboardInterrupt), private.temporary_folder("launch"):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_process_with_too_many_open_files_leaves_no_temporary_folder(

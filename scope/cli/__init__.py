@@ -19,7 +19,7 @@ GROUPS = {
         "run": "measure this machine or cluster, explain the findings, write a report",
         "list": "list the benchmarks",
         "describe": "explain one benchmark: what it measures, how, and its parameters",
-        "tune": "search the settings of LINPACK (HPL): predict all, measure a few, keep a record",
+        "tune": "search the settings of LINPACK, or the fastest way to access files: predict all, measure a few",
         "reproduce": "repeat a published experiment at a size that fits, beside the published figures",
     },
     "read": {

@@ -58,3 +58,31 @@ def test_an_import_is_finished_first(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("True\n")
+
+
+OF_A_LIBRARY = """
+import os, signal, sys
+from scope import cli
+from scope.cli import interrupts
+interrupts.install()
+def command(*_, **__):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            pass
+    except KeyboardInterrupt:
+        raise ValueError("Error building a validator")
+cli.application = lambda name: command
+sys.exit(cli.answer(["doctor"]))
+"""
+
+
+def test_what_a_library_makes_of_an_interrupt_is_no_defect() -> None:
+    done = subprocess.run(
+        ["env", "--default-signal=INT", sys.executable, "-c", OF_A_LIBRARY],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

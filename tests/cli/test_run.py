@@ -264,7 +264,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_di
 
 def test_a_limit_on_file_sizes_is_as_a_full_disk(tmp_path: Path) -> None:
     limited = subprocess.run(
-        ["bash", "-c", 'ulimit -f 270; exec "$@"', "bash", str(SCOPE), "run", *LONG, *BRIEF, "-o", "run"],
+        ["bash", "-c", 'ulimit -f 340; exec "$@"', "bash", str(SCOPE), "run", *LONG, *BRIEF, "-o", "run"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

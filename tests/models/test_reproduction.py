@@ -19,6 +19,7 @@ SOURCES = {
     "netfinity": "Tessera, Benchmarking of a commercial Linux cluster",
     "gamma": "A Beowulf with GAMMA",
     "param": "Rao et al.",
+    "io500": "IO500",
 }
 SIZES = {840: 180, 1080: 240, 1320: 300, 1680: 360}
 
@@ -28,11 +29,13 @@ def test_there_are_the_experiments() -> None:
         "gamma-table1",
         "grid-pdgemm",
         "grid-table2",
+        "io500",
         "netfinity-lu",
         "netfinity-nas",
         "netfinity-placement",
         "param-linpack",
         "param-nas",
+        "scope-appendix-e",
         "scope-appendix-g",
         "scope-psrs",
         "scope-relaxation",
@@ -53,6 +56,8 @@ def test_there_are_the_experiments() -> None:
             reference.share,
             reference.linpack,
             reference.block,
+            reference.file,
+            reference.phase,
         )
         assert any(tables) or reference.figure or study
 
@@ -60,7 +65,7 @@ def test_there_are_the_experiments() -> None:
 def test_an_unknown_experiment_names_those_there_are() -> None:
     with pytest.raises(
         UsageError,
-        match="unknown experiment; known: gamma-table1, grid-pdgemm, grid-table2, netfinity-lu, netfinity-nas,",
+        match="unknown experiment; known: gamma-table1, grid-pdgemm, grid-table2, io500, netfinity-lu,",
     ):
         load("scope-appendix-h")
 

@@ -111,7 +111,6 @@ def test_a_data_sheet_of_the_run(tuned: Path, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["cannon"], "scope tune cannon: must be linpack"),
         (["linpack", "--n", "3"], "--n 3: must be from 32 to 1000000"),
         (["linpack", "--blocks", "64,x"], "--blocks 64,x: must be numbers from 1 to 4096, such as 64,128"),
         (["linpack", "--blocks", "0"], "--blocks 0: must be"),

@@ -110,6 +110,11 @@ def test_nonsense_is_refused(words: list[str], says: str, capsys: pytest.Capture
     assert says in capsys.readouterr().err
 
 
+def test_what_is_not_tuned_is_said_to_be_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["tune", "cannon"]) == 2
+    assert "No such command 'cannon'" in capsys.readouterr().err
+
+
 @pytest.mark.mpi
 def test_a_real_search(tmp_path: Path) -> None:
     small = ["--file-bytes", "256Ki", "--ranks", "1,2", "--trials", "2", "--launches", "1", "--oversubscribe"]

@@ -51,13 +51,17 @@ class Fact:
 
 
 def tiles(contents: Contents) -> list[Tile]:
-    """Return latency, peak bandwidth, memory bandwidth and arithmetic rate; one that was not measured says so."""
-    return [
-        _tile("Latency", _latency(contents), contents),
-        _tile("Peak bandwidth", _bandwidth(contents), contents),
-        _tile("Memory bandwidth", _memory(contents), contents),
-        _tile("Arithmetic", _arithmetic(contents), contents),
-    ]
+    """Return latency, peak bandwidth, memory bandwidth and arithmetic rate; one that was not measured says so.
+
+    A run of other things, such as storage alone, has none.
+    """
+    found = {
+        "Latency": _latency(contents),
+        "Peak bandwidth": _bandwidth(contents),
+        "Memory bandwidth": _memory(contents),
+        "Arithmetic": _arithmetic(contents),
+    }
+    return [_tile(title, one, contents) for title, one in found.items()] if any(found.values()) else []
 
 
 def main_ladders(contents: Contents, quantity: str | None = None) -> list[Ladder]:
