@@ -38,7 +38,7 @@ def _finding(context: Context, found: Loss) -> Finding:
 
 def _subject(found: Loss) -> str:
     if found.rung.layer == "network":
-        return ("A shared-memory queue" if "memory" in found.ladder.path else "TCP") + " delivers"
+        return "Two processes without MPI copy" if "memory" in found.ladder.path else "TCP delivers"
     return {"mpi": "MPI delivers", "frames": "Raw frames deliver"}[found.rung.layer]
 
 
