@@ -127,4 +127,5 @@ def test_a_real_search(tmp_path: Path) -> None:
     assert all(trial["measured_bytes_per_s"]["value"] > 0 for trial in record["trials"])
     assert record["predicted"][0]["bytes_per_s"] >= record["predicted"][-1]["bytes_per_s"] > 0
     assert "storage.write" in (tmp_path / "here" / "best.toml").read_text()
+    assert "Bandwidth of each way" in (tmp_path / "here" / "report.html").read_text()
     assert not list(tmp_path.glob("scope-storage-*"))

@@ -12,7 +12,7 @@ from scope.report import validity, wording
 from scope.report.figure import Comparison, Figure, Table, origins
 from scope.report.frame import as_json, environment, plot
 from scope.report.order import level, level_rank
-from scope.report.run import applications, introduction, ladders, overview, tuning
+from scope.report.run import applications, introduction, ladders, overview, storage_tuning, tuning
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.report.run.figures import (
@@ -131,7 +131,7 @@ def render(run: Path, samples: Samples | None = None) -> str:
     shown = filled(list(distributions.figures(contents, samples)))
     strip = filled(list(course.figures(contents, samples)))
     models = _modelled(contents)
-    tuned = tuning.chosen(contents.directory, contents.models)
+    tuned = tuning.chosen(contents.directory, contents.models) or storage_tuning.chosen(contents.directory)
     trials = [tuned.figure] if tuned and tuned.figure else []
     drawn = [figure for one in levels for section in one.sections for figure in section.figures]
     summits = [*first, *scaling, *all_collectives, *roof]

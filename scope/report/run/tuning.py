@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scope import units
 from scope.models.computation.linpack_rates import LinpackRates
 from scope.models.models import Models
-from scope.report.figure import Figure, Plot, Table, log_axis, number, whiskers
+from scope.report.figure import Comparison, Figure, Plot, Table, log_axis, number, whiskers
 from scope.report.run.figures.predictions import equal
 from scope.rundirectory import RunDirectory, read_json
 from scope.tune.record import FILE, Round, Try, Tuning
@@ -28,7 +28,7 @@ class Chosen:
     title: str
     words: list[str]
     """Sentences without a full stop."""
-    figure: Figure | None
+    figure: Figure | Comparison | None
     """Predicted and measured times; None where nothing was measured."""
 
 

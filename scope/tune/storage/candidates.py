@@ -41,8 +41,13 @@ class Candidate(Strict):
     def label(self) -> str:
         """The candidate in words."""
         processes = f"{self.ranks} process{'es' if self.ranks != 1 else ''}"
+        return f"{processes}, {self.way}, {units.size(self.transfer_bytes)} at a time"
+
+    @property
+    def way(self) -> str:
+        """Files and method in words."""
         files = "one shared file" if self.file == "shared" else "a file each"
-        return f"{processes}, {files}, {METHODS[self.method][0]}, {units.size(self.transfer_bytes)} at a time"
+        return f"{files}, {METHODS[self.method][0]}"
 
     def settings(self, file_bytes: int) -> dict[str, Value]:
         """Return the benchmark's parameters for so many bytes of each process."""

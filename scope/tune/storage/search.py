@@ -112,7 +112,8 @@ def _writers(tuning: StorageTuning) -> list[str]:
     if tuning.enough_ranks is None:
         return ["more processes than were measured may reach more"]
     count = max(round(tuning.enough_ranks), 1)
-    return [f"beyond {count} process{'es' if count != 1 else ''} at most a tenth is gained, by the fitted law"]
+    gain = f"beyond {count} process{'es' if count != 1 else ''} at most a tenth is gained"
+    return [f"{first_cases(tuning.settings)[0].way}: {gain}, by the fitted law"]
 
 
 def _errors(trials: Sequence[Trial], every: int) -> list[str]:
