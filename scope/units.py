@@ -120,6 +120,16 @@ def share(value: float | None, low: float | None = None, high: float | None = No
     return f"{head} [{_percent(low)}, {_percent(high)}]"
 
 
+def percent(value: float, decimals: int = 0) -> str:
+    """Write a share in percent with so many decimals: `91 %`, `2.5 %`."""
+    return f"{100 * value:.{decimals}f} %"
+
+
+def change(value: float) -> str:
+    """Write a relative change in percent with its sign: `+2.5 %`."""
+    return f"{100 * value:+.1f} %"
+
+
 def size(count: float) -> str:
     """Write a size in bytes as it was chosen: 16384 is `16 KiB`, 1500 is `1500 B`, 0 is `0 B`."""
     whole = int(count)

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from scope import units
 from scope.campaign.configurations import all_features, numbers, order, well
 from scope.campaign.record import RunRecord
 from scope.campaign.resampling import medians
@@ -236,7 +237,7 @@ def law(
         terms=[Term(name=name, seconds=estimate(cost)) for name, cost in zip(chosen, costs, strict=True)],
         chosen_share=float((best[1:] == best[0]).mean()),
         relative_error=float(np.median(errors)),
-        reason=f"a quarter of the points deviate by {miss:.0%} or more" if miss > WORST_ERROR else "",
+        reason=f"a quarter of the points deviate by {units.percent(miss)} or more" if miss > WORST_ERROR else "",
         points=[
             LawPoint(x=float(at), measured_s=estimate(drawn), fitted_s=float(fitted))
             for at, drawn, fitted in zip(x, drawn_s, fitted_s, strict=True)

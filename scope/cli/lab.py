@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scope import units
 from scope.cli.options import Json
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def _warn(emulated: Emulation) -> None:
     for link in emulated.state.checks:
         if not fidelity.faithful(link):
             reason = "; the processors were busy" if fidelity.lacks_processors(link) else ""
-            rate = f"{link.deviation:+.1%} of its declared rate"
+            rate = f"{units.change(link.deviation)} of its declared rate"
             typer.echo(
                 f"warning: lab {emulated.state.name} is not faithful: {link.link}: {rate}{reason}", err=True
             )
@@ -206,7 +207,7 @@ def _print(emulated: Emulation) -> None:
     print(f"hosts     {', '.join(_ranges(state.description))}")
     for link in facts.links:
         rate = units.quantity(link.measured_bytes_per_s, "B/s")
-        print(f"measured  {link.link}: {rate}, {link.deviation:+.1%} of its declared rate")
+        print(f"measured  {link.link}: {rate}, {units.change(link.deviation)} of its declared rate")
     for relayed in facts.relayed:
         late = f"{relayed.late_median_us:.3g} µs late (median), {relayed.late_p99_us:.3g} µs (99th percentile)"
         carried = f"{relayed.frames} frames, delivered {late}" if relayed.frames else "no frames yet"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from scope import units
 from scope.catalog.catalog import Catalog
 from scope.catalog.catalog import read as read_catalog
 from scope.comparison import effect, machines, run_effect, significance, states
@@ -226,7 +227,10 @@ def _case(pair: Pair, run: RunEffect, p: float, q: float, tests: int, rules: Rul
         seen = significance.detectable(Difference.of(*pair.medians), run, tests, rules.level)
     elif verdict in ("worse", "better") and (found.ratio > 1) != (beside.ratio > 1):
         # It changed less than all others: neither a regression nor an improvement.
-        verdict, reason = "common change", f"{beside.ratio - 1:+.1%} beside the common change"
+        verdict, reason = (
+            "common change",
+            f"{units.change(beside.ratio - 1)} beside the common change",
+        )
     elif verdict in ("worse", "better") and (
         explained := states.explains(rules.states, pair.a, pair.b, found.ratio, RESOLUTION * rules.threshold)
     ):
@@ -262,10 +266,14 @@ def decide(better: str, found: Effect, q: float, threshold: float, level: float)
     if established and beyond:
         return ("worse" if (found.ratio > 1) == (better == "lower") else "better"), ""
     if established:
-        return "no difference", f"a change of {found.ratio - 1:+.1%} is established, but below {threshold:.1%}"
+        least = units.percent(threshold, 1)
+        return "no difference", f"a change of {units.change(found.ratio - 1)} is established, but below {least}"
     widest = 1 + RESOLUTION * threshold
     if found.high > widest or found.low < 1 / widest or beyond:
-        return "inconclusive", f"anything from {found.low - 1:+.1%} to {found.high - 1:+.1%} is possible"
+        return (
+            "inconclusive",
+            f"anything from {units.change(found.low - 1)} to {units.change(found.high - 1)} is possible",
+        )
     return "no difference", ""
 
 

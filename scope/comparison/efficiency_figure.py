@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from scope import units
 from scope.comparison.efficiency import Efficiencies, Efficiency
 from scope.comparison.efficiency_table import share
 
@@ -83,11 +84,11 @@ def _bar(one: Efficiency, side: str, y: float, scale: float) -> Bar:
         length=one.share * scale,
         low=low * scale,
         high=high * scale,
-        words=f"{one.share:.1%}",
+        words=units.percent(one.share, 1),
         title=f"{side.upper()}: {share(one)} of {one.peak_is}; {one.case}",
     )
 
 
 def _ticks(left: int, scale: float) -> Iterator[Label]:
     for step in range(STEPS + 1):
-        yield Label(left + step / STEPS * scale, f"{step / STEPS:.0%}")
+        yield Label(left + step / STEPS * scale, units.percent(step / STEPS))

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
+from scope import units
 from scope.comparison.compare import LEVEL, RESOLUTION
 from scope.comparison.comparison import ComparedMetric, Factor
 from scope.comparison.significance import standard_errors_seen
@@ -135,10 +136,14 @@ def decide(found: Ratio, rounds: int, better: str, cases: int, threshold: float)
     if found.p <= level_of_case(cases):
         if beyond:
             return ("worse" if (found.ratio > 1) == (better == "lower") else "better"), ""
-        return "no difference", f"a change of {found.ratio - 1:+.1%} is established, but below {threshold:.1%}"
+        least = units.percent(threshold, 1)
+        return "no difference", f"a change of {units.change(found.ratio - 1)} is established, but below {least}"
     if not beyond and 1 / widest <= found.low and found.high <= widest:
         return "no difference", ""
-    return "inconclusive", f"anything from {found.low - 1:+.1%} to {found.high - 1:+.1%} is possible"
+    return (
+        "inconclusive",
+        f"anything from {units.change(found.low - 1)} to {units.change(found.high - 1)} is possible",
+    )
 
 
 def _signed_rank(logs: Floats) -> float:

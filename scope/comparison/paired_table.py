@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from scope import units
 from scope.comparison.paired import PairedCase, PairedComparison, PairedVerdict
 from scope.comparison.table import detectable
 
@@ -74,8 +75,9 @@ def _counts(comparison: PairedComparison) -> Iterator[Text]:
     if comparison.out_of_time:
         yield Text("The time ended before every case was decided; --time SECONDS gives more.", style="yellow")
     yield Text(
-        f"Changes below {comparison.threshold:.1%} count as no difference; at most {comparison.level:.0%} of "
-        "comparisons of equal sides show a change. Rounds: the smallest and the largest ratio of B to A.",
+        f"Changes below {units.percent(comparison.threshold, 1)} count as no difference; at most "
+        f"{units.percent(comparison.level)} of comparisons of equal sides show a change. "
+        "Rounds: the smallest and the largest ratio of B to A.",
         style="dim",
     )
 

@@ -10,6 +10,7 @@ from itertools import product
 
 import numpy as np
 
+from scope import units
 from scope.comparison.comparison import StateChange
 from scope.statistics.course import Course, Measure, State
 from scope.statistics.summary import STATES_DIFFER, Summary
@@ -68,7 +69,7 @@ def explains(states: StateChange | None, a: Summary, b: Summary, ratio: float, n
     if equal:
         if max(abs(np.log(one)) for one in equal) > np.log1p(negligible):
             return ""
-        return "in equal states " + " and ".join(f"{one - 1:+.1%}" for one in equal)
+        return "in equal states " + " and ".join(units.change(one - 1) for one in equal)
     slower = ratio if a.better == "lower" else 1 / ratio
     for measure, factor in sorted(states.sentinel.items(), key=lambda each: -abs(np.log(each[1]))):
         if abs(np.log(factor)) > np.log(STATES_DIFFER) and 0 < np.log(slower) / np.log(factor) <= NO_MORE:

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from scope import units
 from scope.comparison.comparison import ComparedCase, Comparison, Verdict
 from scope.statistics.course import State
 
@@ -78,7 +79,7 @@ def states_differ(comparison: Comparison) -> str:
 
 def _state(state: State) -> str:
     speed = "in the fastest state" if state.factor == 1 else f"in a state {state.factor:.3g} times as slow"
-    return f"{state.share:.0%} {speed}"
+    return f"{units.percent(state.share)} {speed}"
 
 
 def _common(comparison: Comparison) -> Iterator[Text]:
@@ -130,8 +131,8 @@ def _counts(comparison: Comparison) -> Iterator[Text]:
     words = [f"{number} {verdict}" for verdict, number in comparison.counts.items() if number]
     yield Text(", ".join(words) + "." if words else "Neither run has a result.", style="bold")
     yield Text(
-        f"Changes below {comparison.threshold:.1%} count as no difference; "
-        f"at most {comparison.level:.0%} of comparisons of equal runs show a change. "
+        f"Changes below {units.percent(comparison.threshold, 1)} count as no difference; "
+        f"at most {units.percent(comparison.level)} of comparisons of equal runs show a change. "
         "Detectable: the smallest change that nine of ten such comparisons would show.",
         style="dim",
     )

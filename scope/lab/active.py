@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
+from scope import units
 from scope.lab.description import Lab
 from scope.machine.machine import EmulatedCluster, EmulatedLink, RelayedLink
 from scope.rundirectory import read_json, write_json
@@ -61,9 +62,12 @@ class Fault(Strict):
     def words(self) -> str:
         """Return the fault in words."""
         which = "" if self.direction == "both" else f" {self.direction}"
-        amount = {"slow": f"{which} ({self.value:g} Mbit/s)", "lossy": f" ({self.value:.2%} of frames)"}
+        amount = {
+            "slow": f"{which} ({self.value:g} Mbit/s)",
+            "lossy": f" ({units.percent(self.value, 2)} of frames)",
+        }
         amount["slow-disk"] = f" ({self.value:g} MB/s)"
-        amount["slow-host"] = f" (stopped {self.value:.0%} of the time)"
+        amount["slow-host"] = f" (stopped {units.percent(self.value)} of the time)"
         return f"{self.where} {self.kind}{amount.get(self.kind, '')}"
 
 

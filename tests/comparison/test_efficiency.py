@@ -162,8 +162,8 @@ def test_the_figure_has_a_bar_for_each_run_on_one_axis(tmp_path: Path) -> None:
     assert page.count('<rect class="b"') == 1
     lengths = [float(width) for width in re.findall(r'<rect class="[ab]".* width="([\d.]+)"', page)]
     assert lengths[1] == pytest.approx(2 * lengths[0], rel=0.01)
-    assert "25.0%" in page
-    assert "50.0%" in page
+    assert "25.0 %" in page
+    assert "50.0 %" in page
     assert "Efficiency against peak" not in render(compare(a, b))
 
 

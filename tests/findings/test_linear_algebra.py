@@ -81,7 +81,7 @@ def test_panels_on_the_critical_path_are_found(golden_context: Context) -> None:
     slow = solved(1.0, parts={"panel_s": 0.1, "broadcast_s": 0.4, "update_s": 0.5})
     (finding,) = found("panel_critical", golden_context, slow)
     assert finding.code == "panel-on-critical-path"
-    assert "spends 40% of" in finding.title.replace("39%", "40%").replace("41%", "40%")
+    assert "spends 40 % of" in finding.title.replace("39 %", "40 %").replace("41 %", "40 %")
     assert finding.title.endswith("waiting for panels")
     assert "look_ahead=1" not in finding.advice
     without = solved(1.0, parts={"panel_s": 0.5, "broadcast_s": 0.1}, look_ahead=0)

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from scope import units
 from scope.models.fitting.curve import Curve, curves
 from scope.models.fitting.fit import Fit, FittedParameter, NotFitted
 from scope.models.fitting.least_squares import LinearFit
@@ -62,7 +63,7 @@ def choose(fits: list[Fit]) -> list[Fit]:
         return refused
     best = admissible[0]
     if (miss := _quartile_error(best)) > WORST_ERROR:
-        why = f"no model describes the data: a quarter of the points lie {miss:.0%} or more away"
+        why = f"no model describes the data: a quarter of the points lie {units.percent(miss)} or more away"
         return [fit.model_copy(update={"reason": why}) for fit in admissible] + refused
     losers = [
         fit.model_copy(update={"reason": f"its BIC is {fit.bic - best.bic:.1f} higher than that of {best.model}"})

@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
+from scope import units
 from scope.models.fitting.curve import TOLERANCE
 from scope.models.fitting.fit import Point
 from scope.samples.samples import Floats
@@ -55,7 +56,9 @@ def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
     fitted_s = design @ costs[:, 0]
     errors = np.abs(fitted_s / drawn_s[:, 0] - 1)
     if (miss := float(np.quantile(errors, 0.75))) > WORST_ERROR:
-        return f"the law does not describe the times: a quarter of the points lie {miss:.0%} or more away"
+        return (
+            f"the law does not describe the times: a quarter of the points lie {units.percent(miss)} or more away"
+        )
     serial, parallel, each = costs
     critical, reason = critical_count(parallel, each)
     return Amdahl(

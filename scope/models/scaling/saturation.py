@@ -13,6 +13,7 @@ from collections import defaultdict
 
 import numpy as np
 
+from scope import units
 from scope.catalog.benchmark import Pattern
 from scope.models.fitting.curve import TOLERANCE
 from scope.models.fitting.draws import draw
@@ -83,9 +84,8 @@ def _saturation(group: list[Summary]) -> Saturation:
         own, shared, fitted = _fit(ranks, drawn)
         errors = np.abs(fitted / drawn[:, 0] - 1)
         if (miss := float(np.quantile(errors, 0.75))) > WORST_ERROR:
-            reason = (
-                f"the law does not describe the bandwidths: a quarter of the points lie {miss:.0%} or more away"
-            )
+            away = units.percent(miss)
+            reason = f"the law does not describe the bandwidths: a quarter of the points lie {away} or more away"
         else:
             alone = estimate(1 / (own + shared))
             saturated, enough, reason = _limit(own, shared)

@@ -53,7 +53,7 @@ def validated_row(point: PredictedPoint) -> list[str]:
         f"{point.ranks}",
         _time(point.total_s),
         _time(point.measured_total_s) if point.measured_total_s else "–",
-        f"{point.error:+.1%}" if point.error is not None else "–",
+        units.change(point.error) if point.error is not None else "–",
         _both(point.compute_s, point.measured_compute_s),
         _both(point.communicate_s, point.measured_communicate_s),
         "; ".join([*remarks, *point.beyond]),

@@ -84,8 +84,8 @@ def _lab(lab: EmulatedCluster | None) -> list[Group]:
                 one.link,
                 units.quantity(one.declared_bytes_per_s, "B/s"),
                 units.quantity(one.measured_bytes_per_s, "B/s"),
-                f"{one.deviation:+.1%}",
-                f"{one.processor_share:.0%}",
+                units.change(one.deviation),
+                units.percent(one.processor_share),
             ]
             for one in lab.links
         ],

@@ -122,4 +122,4 @@ def half(rates: LinpackRates) -> str:
 
 def signed(share: float | None) -> str:
     """Return a relative error with its sign."""
-    return "–" if share is None else f"{share:+.1%}"
+    return "–" if share is None else units.change(share)

@@ -53,7 +53,7 @@ def _row(trial: Trial) -> list[str]:
         trial.candidate.label,
         units.quantity(trial.predicted_bytes_per_s, "B/s") if trial.predicted_bytes_per_s else "–",
         units.interval(measured.value, measured.low, measured.high, "B/s") if measured else "–",
-        "–" if trial.error is None else f"{trial.error:+.1%}",
+        "–" if trial.error is None else units.change(trial.error),
         units.share(share.value, share.low, share.high) if share else "–",
         trial.verdict,
     ]

@@ -95,5 +95,5 @@ def _slower(slower: Estimate | None) -> str:
     if slower is None:
         return "–"
     if slower.low is None or slower.high is None:
-        return f"{slower.value:.1%}"
-    return f"{slower.value:.1%} [{100 * slower.low:.1f}, {100 * slower.high:.1f}]"
+        return units.percent(slower.value, 1)
+    return f"{units.percent(slower.value, 1)} [{100 * slower.low:.1f}, {100 * slower.high:.1f}]"

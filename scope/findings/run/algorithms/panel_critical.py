@@ -46,7 +46,7 @@ def _finding(case: ProgramCase, part: str) -> Finding:
         code="panel-on-critical-path",
         severity="advice",
         title=(
-            f"LINPACK of {case.size} equations on {total.ranks} ranks spends {share:.0%} of "
+            f"LINPACK of {case.size} equations on {total.ranks} ranks spends {units.percent(share)} of "
             f"{units.quantity(total.median, 's')} {what}"
         ),
         where=case.where,

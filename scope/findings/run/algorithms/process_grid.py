@@ -85,8 +85,8 @@ def _finding(code: str, varied: tuple[str, ...], best: ProgramCase, case: Progra
         code=code,
         severity="information" if asked else "advice",
         title=(
-            f"{case.name} on {total.ranks} ranks takes {excess:.0%} longer with {words(case)} than with "
-            f"{words(best)}, "
+            f"{case.name} on {total.ranks} ranks takes {units.percent(excess)} longer with {words(case)} than "
+            f"with {words(best)}, "
             f"{units.quantity(total.median, 's')} against {units.quantity(best.total.median, 's')}"
         ),
         where=case.where,

@@ -70,8 +70,9 @@ def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
             how_compared(slower.total, faster.total),
         ],
         advice=(
-            f"Use the faster one at this size and number of processes; the other takes {excess:.0%} longer. Where "
-            "communication makes the difference, few long messages suit a network with a high latency, short ones "
+            "Use the faster one at this size and number of processes; the other takes "
+            f"{units.percent(excess)} longer. Where communication makes the difference, "
+            "few long messages suit a network with a high latency, short ones "
             "between neighbours a network that carries many at once."
         ),
         lost=None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.lab.fidelity import faithful, lacks_processors
@@ -23,14 +24,14 @@ def find(context: Context) -> list[Finding]:
             title=f"In the lab the {worst.link} carried {_amount(worst)} than declared: the results are those of "
             "another network",
             where={"layer": "network", "lab": lab.name},
-            evidence=[Evidence(what=link.link, value=f"{link.deviation:+.1%}") for link in off],
+            evidence=[Evidence(what=link.link, value=units.change(link.deviation)) for link in off],
             advice=_advice(lab, worst),
         )
     ]
 
 
 def _amount(link: EmulatedLink) -> str:
-    return f"{abs(link.deviation):.1%} {'less' if link.deviation < 0 else 'more'}"
+    return f"{units.percent(abs(link.deviation), 1)} {'less' if link.deviation < 0 else 'more'}"
 
 
 def _advice(lab: EmulatedCluster, link: EmulatedLink) -> str:
@@ -38,7 +39,7 @@ def _advice(lab: EmulatedCluster, link: EmulatedLink) -> str:
         return f"Faults were injected: {', '.join(lab.faults)}. `scope lab fault --clear` removes them."
     if lacks_processors(link):
         return (
-            f"The processors were {link.processor_share:.0%} busy during that measurement: the emulation lacks"
-            " computing power. Use a quieter or larger machine, lower rates, or fewer hosts."
+            f"The processors were {units.percent(link.processor_share)} busy during that measurement: the "
+            "emulation lacks computing power. Use a quieter or larger machine, lower rates, or fewer hosts."
         )
     return "Find what else shapes the link (`scope lab status`), and check it again: `scope lab check`."
