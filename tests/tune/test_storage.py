@@ -94,6 +94,15 @@ def test_within_the_noise_the_simplest_way_is_chosen() -> None:
     assert "no winner" in conclusion.words[0]
 
 
+def test_two_numbers_of_processes_say_nothing_of_others() -> None:
+    asked = ASKED.model_copy(update={"ranks": [1, 2]})
+    cases = first_cases(asked)
+    tuning = concluded(predicted(StorageTuning(format=FORMAT, settings=asked), measured(cases)), measured(cases))
+    assert tuning.enough_ranks is None
+    assert tuning.conclusion is not None
+    assert not any("process" in words for words in tuning.conclusion.words[1:])
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

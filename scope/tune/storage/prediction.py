@@ -15,6 +15,7 @@ import numpy as np
 
 from scope.errors import ScopeError
 from scope.models.scaling.amdahl import nonnegative
+from scope.models.scaling.saturation import ENOUGH
 from scope.samples.samples import Floats
 from scope.tune.storage.candidates import USUAL_TRANSFER, Candidate, candidates
 
@@ -66,7 +67,7 @@ class Predictor:
     def enough_ranks(self) -> float:
         """The number of processes that reach 90 % of what any number reaches; infinite where none do."""
         own, shared = self.processes
-        return max(9 * own / shared, 1.0) if shared > 0 else float("inf")
+        return max(ENOUGH / (1 - ENOUGH) * own / shared, 1.0) if shared > 0 else float("inf")
 
 
 def fitted(base: Candidate, rates: Rates) -> Predictor:

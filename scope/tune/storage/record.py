@@ -72,6 +72,7 @@ class StorageTuning(Strict):
     predicted: list[Predicted] = []
     """All candidates, the fastest first."""
     enough_ranks: float | None = None
-    """Processes beyond which the predictions gain less than a tenth; None where all that were measured gain."""
+    """Processes beyond which the predictions gain less than a tenth; None where all that were measured gain, and
+    with fewer than three numbers of processes, which test no law."""
     trials: list[Trial] = []
     conclusion: Conclusion | None = None

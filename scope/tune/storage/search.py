@@ -10,6 +10,7 @@ import numpy as np
 from scope import units
 from scope.errors import ScopeError
 from scope.models.fitting.curve import UNKNOWN_NOISE
+from scope.models.scaling.saturation import FEWEST_COUNTS
 from scope.statistics.ratio import chance, of_launches, ratio
 from scope.statistics.summary import Summary
 from scope.tune.storage.candidates import Candidate, candidates, plainness
@@ -109,6 +110,8 @@ def _standing(chosen: Trial, near: Sequence[Trial], trials: Sequence[Trial], win
 
 
 def _writers(tuning: StorageTuning) -> list[str]:
+    if len(tuning.settings.ranks) < FEWEST_COUNTS:
+        return []
     if tuning.enough_ranks is None:
         return ["more processes than were measured may reach more"]
     count = max(round(tuning.enough_ranks), 1)
@@ -127,7 +130,7 @@ def _errors(trials: Sequence[Trial], every: int) -> list[str]:
 
 def _enough(predictor: Predictor, ranks: Sequence[int]) -> float | None:
     enough = predictor.enough_ranks
-    return enough if isfinite(enough) and len(ranks) > 1 else None
+    return enough if isfinite(enough) and len(ranks) >= FEWEST_COUNTS else None
 
 
 def _rates(measured: Measured) -> dict[Candidate, float]:

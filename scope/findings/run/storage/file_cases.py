@@ -8,15 +8,13 @@ from dataclasses import dataclass
 
 from scope import units
 from scope.catalog.benchmark import Pattern
-from scope.findings.run.context import Context
-from scope.statistics.ratio import Ratio, chance, of_launches, ratio
+from scope.findings.run.context import Context, certainly_longer
+from scope.statistics.ratio import Ratio, ratio
 from scope.statistics.summary import Summary
 
 WRITE: Pattern = "file_write"
 LEVEL = "storage"
 RATE = "bandwidth_bytes_per_s"
-SIGNIFICANCE = 1 / 924
-"""Of one comparison, as that of times (`scope.findings.run.context`)."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +69,10 @@ def pairs(
 
 def certainly_slower(one: Summary, other: Summary, at_least: float) -> Ratio | None:
     """Return what one rate is of another, where it certainly lacks more than a share of it; else None."""
-    found = ratio(one.per_launch, other.per_launch)
-    if found.paired_launches:
-        slower = chance(of_launches(other.per_launch, one.per_launch)) < SIGNIFICANCE
-    else:
-        slower = one.ci_high is not None and other.ci_low is not None and one.ci_high < other.ci_low
-    return found if slower and 1 - found.value > at_least else None
+    # Of rates the greater one is what of times is the longer one.
+    if not certainly_longer(other, one, at_least / (1 - at_least)):
+        return None
+    return ratio(one.per_launch, other.per_launch)
 
 
 def most_lost(candidates: Iterable[tuple[Summary, Summary]], at_least: float) -> list[Loss]:
