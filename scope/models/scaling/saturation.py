@@ -17,7 +17,6 @@ from scope import units
 from scope.catalog.benchmark import Pattern
 from scope.models.fitting.curve import TOLERANCE
 from scope.models.fitting.draws import draw
-from scope.models.fitting.fit import Point
 from scope.models.measurements import Measurements
 from scope.models.scaling.amdahl import nonnegative
 from scope.plan.case import Case
@@ -37,6 +36,13 @@ WORST_ERROR = 0.3
 """A law that misses a quarter of its points by more describes nothing."""
 
 
+class ClientsPoint(Strict):
+    """What a number of processes reaches together."""
+
+    ranks: int
+    bytes_per_s: Estimate
+
+
 class Saturation(Strict):
     """Bandwidth over the number of processes that access files together."""
 
@@ -50,11 +56,11 @@ class Saturation(Strict):
     enough_ranks: Estimate | None
     """The number of processes that reach 90 % of it; 1 where one does."""
     relative_error: float | None
-    """Median absolute relative residual; None where nothing tests the law."""
+    """Median absolute relative residual; None where no law was fitted."""
     reason: str
     """Why there is no law, or no number; empty where there are both."""
-    points: list[Point]
-    """Bandwidth over processes."""
+    points: list[ClientsPoint]
+    """Measured, by the number of processes."""
 
 
 def saturations(measurements: Measurements) -> list[Saturation]:
@@ -76,7 +82,6 @@ def _saturation(group: list[Summary]) -> Saturation:
     ranks = np.array([one.ranks for one in group], dtype=np.float64)
     drawn = np.array([draw(one, random) for one in group])
     alone = saturated = enough = error = None
-    fitted = np.full(ranks.size, np.nan)
     reason = ""
     if ranks.size < FEWEST_COUNTS:
         reason = f"{ranks.size} numbers of processes with a processor each; at least {FEWEST_COUNTS} are needed"
@@ -89,7 +94,7 @@ def _saturation(group: list[Summary]) -> Saturation:
         else:
             alone = estimate(1 / (own + shared))
             saturated, enough, reason = _limit(own, shared)
-            error = float(np.median(errors)) if ranks.size > 2 else None
+            error = float(np.median(errors))
     return Saturation(
         subject=group[-1].case,
         origin=group[-1].origin,
@@ -98,7 +103,7 @@ def _saturation(group: list[Summary]) -> Saturation:
         enough_ranks=enough,
         relative_error=error,
         reason=reason,
-        points=[_point(*each) for each in zip(ranks, drawn, fitted, strict=True)],
+        points=[ClientsPoint(ranks=one.ranks, bytes_per_s=one.estimate) for one in group],
     )
 
 
@@ -121,14 +126,3 @@ def _limit(own: Floats, shared: Floats) -> tuple[Estimate | None, Estimate | Non
         return estimate(limits), estimate(counts), ""
     known = f"; it takes more than {low:.0f} processes" if np.isfinite(low) else ""
     return None, None, f"no saturation within reach{known}"
-
-
-def _point(ranks: float, drawn: Floats, fitted: float) -> Point:
-    measured = estimate(drawn)
-    return Point(
-        x=float(ranks),
-        measured=measured.value,
-        measured_low=measured.low or measured.value,
-        measured_high=measured.high or measured.value,
-        fitted=float(fitted) if np.isfinite(fitted) else measured.value,
-    )

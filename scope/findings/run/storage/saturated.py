@@ -13,7 +13,7 @@ def find(context: Context) -> list[Finding]:
     """Find for each benchmark the fastest way to access files whose saturation was measured, not predicted."""
     best: dict[str, tuple[float, Finding]] = {}
     for one in context.models.saturations:
-        most, enough, limit = one.points[-1].x, one.enough_ranks, one.saturated_bytes_per_s
+        most, enough, limit = one.points[-1].ranks, one.enough_ranks, one.saturated_bytes_per_s
         if enough is None or limit is None or (enough.high or enough.value) > most:
             continue
         if limit.value > best.get(one.subject.benchmark, (0.0, None))[0]:
@@ -36,7 +36,7 @@ def _finding(one: Saturation, enough: Estimate, limit: Estimate) -> Finding:
             Evidence(what="saturated bandwidth by the fitted law", value=limit.value, unit="B/s"),
             Evidence(what="processes that reach 90 % of it", value=enough.value),
             *(
-                Evidence(what=f"measured on {int(point.x)} processes", value=point.measured, unit="B/s")
+                Evidence(what=f"measured on {point.ranks} processes", value=point.bytes_per_s.value, unit="B/s")
                 for point in one.points
             ),
         ],

@@ -25,8 +25,8 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
             kinds[one.origin].append(one)
     for origin, group in kinds.items():
         ordered = sorted(group, key=lambda one: -len(one.points))
-        rates = [point.measured for one in ordered for point in one.points]
-        counts = sorted({int(point.x) for one in ordered for point in one.points})
+        rates = [point.bytes_per_s.value for one in ordered for point in one.points]
+        counts = sorted({point.ranks for one in ordered for point in one.points})
         drawn = ordered[:MOST_SERIES]
         yield Figure(
             key=f"{benchmark}-saturation-{origin}",
@@ -51,14 +51,14 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
 
 def _traces(contents: Contents, one: Saturation, slot: int) -> Iterator[Plot]:
     points = one.points
-    triples = [(point.measured, point.measured_low, point.measured_high) for point in points]
+    rates = [point.bytes_per_s for point in points]
     yield {
         "type": "scatter",
         "mode": "markers" if one.alone_bytes_per_s else "lines+markers",
-        "x": [int(point.x) for point in points],
-        "y": [number(point.measured) for point in points],
-        "error_y": whiskers(triples),
-        "text": [f"{int(point.x)} processes: {units.quantity(point.measured, 'B/s')}" for point in points],
+        "x": [point.ranks for point in points],
+        "y": [number(rate.value) for rate in rates],
+        "error_y": whiskers((rate.value, rate.low, rate.high) for rate in rates),
+        "text": [f"{point.ranks} processes: {units.quantity(point.bytes_per_s.value, 'B/s')}" for point in points],
         "hovertemplate": "%{text}",
         "name": chosen_words(one.subject, contents.catalog, ("ranks",)) or "measured",
         "meta": {"slot": slot, "role": "points"},
@@ -66,7 +66,7 @@ def _traces(contents: Contents, one: Saturation, slot: int) -> Iterator[Plot]:
     if one.alone_bytes_per_s and one.saturated_bytes_per_s:
         shared = 1 / one.saturated_bytes_per_s.value
         own = max(1 / one.alone_bytes_per_s.value - shared, 0.0)
-        counts = np.linspace(points[0].x, points[-1].x, 60)
+        counts = np.linspace(points[0].ranks, points[-1].ranks, 60)
         yield {
             "type": "scatter",
             "mode": "lines",
