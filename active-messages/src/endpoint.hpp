@@ -1,0 +1,111 @@
+// Active messages (von Eicken, Culler, Goldstein and Schauser, ISCA 1992): a message names the handler that runs on
+// its arrival. An endpoint belongs to one process; the way to each peer (shared memory within a host, raw Ethernet
+// between hosts) is chosen when the peer is added, and the caller does not see which one was chosen.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace scope::active_messages {
+
+using Bytes = std::span<const std::byte>;
+
+// Thrown for what a person can mend: no such interface, a missing capability, two different session keys.
+// The text names the cause and the command that removes it.
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+enum class Wire { automatic, xdp, packet, none };  // none: this host only
+
+struct Options {
+  std::string interface;  // of the Ethernet; empty with Wire::none
+  Wire wire = Wire::automatic;
+  bool flow_control = true;
+  std::array<std::byte, 16> session_key{};           // frames and segments with another key are dropped
+  std::chrono::milliseconds peer_timeout{10'000};    // without a sign of life the peer is dead
+  bool progress_thread = false;                      // for programs that compute long between calls
+};
+
+// What another process needs in order to reach this endpoint. Plain bytes: it travels through any launcher.
+struct Address {
+  std::array<std::byte, 6> ethernet{};  // of the interface; zero with Wire::none
+  std::uint16_t port = 0;               // of the process on this interface
+  std::uint64_t host = 0;               // equal for processes that share memory (and network namespace)
+  std::uint64_t process = 0;            // process id and start time, hashed: tells a successor from its predecessor
+};
+
+using Peer = std::uint32_t;     // an index, dense from 0 in the order of addition
+using Handler = std::uint16_t;  // an index into the receiver's handlers
+using Region = std::uint64_t;   // a key of registered memory, valid at its owner only
+
+enum class Outcome { done, again, peer_dead };  // again: no credit or no room now; poll and repeat the call
+
+// Runs inside poll(). `header` and `payload` are valid until the handler returns. A handler may call reply() and
+// nothing else of the endpoint that sends.
+using Action = void (*)(void* context, Peer source, Bytes header, Bytes payload);
+
+// Runs inside poll() at the end of a put: at its source (all bytes acknowledged) or when the peer died.
+using Completion = void (*)(void* context, Outcome outcome);
+
+struct Statistics {
+  std::uint64_t messages_sent, messages_received, frames_sent, frames_received;
+  std::uint64_t retransmissions, duplicates, out_of_order, corrupt, foreign;  // foreign: another key, port or type
+  std::uint64_t credit_waits;                                                // calls that returned `again`
+};
+
+class Endpoint {
+ public:
+  explicit Endpoint(const Options& options);  // Error
+  ~Endpoint();                                // says farewell to its peers: they need no timeout
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  const Address& address() const;
+  std::string wire() const;  // for a person: "AF_XDP (copy) on eth0", "AF_PACKET on eth0 (CAP_BPF is missing)"
+
+  // The same peer again gives the same index. A message from an address that was not added is accepted after the
+  // session key was verified, and adds it.
+  Peer add(const Address& address);  // Error
+  std::string name(Peer peer) const;  // for a person: "02:42:ac:11:00:03 port 4"
+
+  // Before the first poll(); the same order in all processes.
+  Handler handle(Action action, void* context);
+
+  // The header (at most header_limit bytes) and the payload together in one message of at most message_limit bytes.
+  // Both are copied before the call returns. Messages of one source to one peer arrive in order, exactly once.
+  Outcome send(Peer peer, Handler handler, Bytes header, Bytes payload);
+  Outcome reply(Peer peer, Handler handler, Bytes header, Bytes payload);  // inside an Action: never `again`
+  std::size_t message_limit(Peer peer) const;  // one frame on a wire, a slot in shared memory
+  static constexpr std::size_t header_limit = 64;
+
+  // Memory that peers may write into. The owner keeps the memory alive until remove() has returned.
+  Region expose(void* memory, std::size_t bytes);
+  void remove(Region region);
+
+  // Writes `source` into the peer's region from `offset` on, in as many frames as needed, then runs `handler` there
+  // with `header` (an empty payload). `source` must stay unchanged until `completion` has run. Puts and messages to
+  // one peer are ordered by their ends: a handler sees all that was sent before.
+  Outcome put(Peer peer, Region region, std::size_t offset, Bytes source, Handler handler, Bytes header,
+              Completion completion, void* context);
+
+  // Receives what has arrived, runs handlers, sends what is due (acknowledgements, retransmissions, parts of puts).
+  // Returns the number of handlers and completions run. Never blocks. One thread at a time.
+  int poll();
+  // Blocks until something can be done or the time is over: for processes that share a core.
+  void wait(std::chrono::microseconds at_most);
+
+  Statistics statistics() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace scope::active_messages
