@@ -3,9 +3,9 @@
 //
 // Requests and replies. Every message that has arrived in order is delivered; a channel never waits for the reply
 // queue, because two peers that waited for each other would wait forever. Instead the receiver limits requests ahead of
-// time: a sender may have sent so many requests (messages and puts) as the receiver has granted, and the receiver grants
-// more only while Sink::open() says so. Replies need no grant. Queued replies of a peer are therefore bounded by the
-// largest grant plus the endpoint's limit, whatever the peer does.
+// time: a peer may send only as many requests (messages and puts) as it was granted, and is granted more only while
+// Sink::open() says so. Replies need no grant. The queued replies to a peer are therefore bounded by the largest grant
+// plus the endpoint's limit, whatever the peer does.
 #pragma once
 
 #include <chrono>
