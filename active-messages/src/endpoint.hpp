@@ -38,7 +38,7 @@ struct Address {
   std::array<std::byte, 6> ethernet{};  // of the interface; zero with Wire::none
   std::uint16_t port = 0;               // of the process on this interface
   std::uint64_t host = 0;               // equal for processes that share memory (and network namespace)
-  std::uint64_t process = 0;            // process id and start time, hashed: tells a successor from its predecessor
+  std::uint64_t process = 0;            // random: tells a process from its successor on this port
 };
 
 using Peer = std::uint32_t;     // an index, dense from 0 in the order of addition

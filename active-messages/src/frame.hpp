@@ -41,9 +41,10 @@ struct Introduction {
   std::uint64_t process, host;
 };
 
-// Before the bytes of a put's part.
+// Between the header and the bytes of a put's part.
 struct PartHeader {
   std::uint32_t region, offset_low, offset_high;
+  std::uint64_t offset() const { return std::uint64_t{offset_high} << 32 | offset_low; }
 };
 static_assert(sizeof(PartHeader) == 12);
 
@@ -60,13 +61,14 @@ class Seal {
     start_.absorb(source_process);
     start_.absorb(destination_process);
   }
-  std::uint64_t tag(const FrameHeader& header, std::uint64_t sequence, std::uint64_t acknowledged,
+  // `part` is zero in frames that have none.
+  std::uint64_t tag(const FrameHeader& header, std::uint64_t sequence, std::uint64_t acknowledged, const PartHeader& part,
                     const Digest& body) const {
     SipHash hash = start_;
     std::uint64_t first;
     std::memcpy(&first, &header, sizeof first);  // ports, kind and lengths
-    for (const std::uint64_t word :
-         {first, sequence, acknowledged, std::uint64_t{header.granted} << 16 | header.handler, body.low, body.high})
+    const std::uint64_t third = std::uint64_t{part.region} << 32 | std::uint32_t{header.granted} << 16 | header.handler;
+    for (const std::uint64_t word : {first, sequence, acknowledged, third, part.offset(), body.low, body.high})
       hash.absorb(word);
     return hash.finish();
   }

@@ -9,7 +9,7 @@ namespace scope::active_messages {
 // Equal for processes under one kernel that see the same network interfaces and the same /dev/shm.
 std::uint64_t host_identity();
 
-// Differs between a process and any later one with its number.
+// Drawn anew at each call: tells an endpoint from any later one with its port.
 std::uint64_t process_identity();
 
 // A port of an interface that belongs to this process until release() or its end.

@@ -9,9 +9,9 @@
 
 namespace scope::active_messages {
 
-class Wire {
+class EthernetWire {
  public:
-  virtual ~Wire() = default;
+  virtual ~EthernetWire() = default;
   virtual std::string name() const = 0;
   // The longest frame, its Ethernet header included.
   virtual std::size_t longest_frame() const = 0;
@@ -28,10 +28,10 @@ class Wire {
   virtual int descriptor() const = 0;
 };
 
-std::unique_ptr<Wire> packet_wire(const Interface& interface, std::uint16_t port);  // Error
-std::unique_ptr<Wire> xdp_wire(const Interface& interface, std::uint16_t port);     // Error
+std::unique_ptr<EthernetWire> packet_wire(const Interface& interface, std::uint16_t port);  // Error
+std::unique_ptr<EthernetWire> xdp_wire(const Interface& interface, std::uint16_t port);     // Error
 
-// The way that `options` ask for, or the best one; its name tells why no better one.
-std::unique_ptr<Wire> open_wire(const Options& options, const Interface& interface, std::uint16_t port);  // Error
+// The asked one, or the best that is allowed; its name tells why no better one.
+std::unique_ptr<EthernetWire> open_wire(Wire asked, const Interface& interface, std::uint16_t port);  // Error
 
 }  // namespace scope::active_messages
