@@ -1,0 +1,114 @@
+// A wire in memory between channels, with a clock of its own: it loses, repeats, reorders and damages frames, drawn
+// from a seed, so that every failure can be repeated.
+#pragma once
+
+#include <cstring>
+#include <map>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "channel.hpp"
+#include "wire.hpp"
+
+namespace scope::active_messages {
+
+struct Impairment {
+  double loss = 0, duplication = 0, reordering = 0, corruption = 0;
+  std::size_t slots = 1024;  // frames that fit in front of a receiver; more are lost
+};
+
+// What connects the wires. Time passes when the test says so.
+class Medium {
+ public:
+  Medium(const Impairment& impairment, unsigned seed) : impairment_(impairment), random_(seed) {}
+
+  std::unique_ptr<EthernetWire> plug_in(const Ethernet& address);
+
+  Time now() const { return now_; }
+  void pass(std::chrono::nanoseconds time) { now_ += time; }
+  void cut() { cut_ = true; }
+  std::uint64_t lost() const { return lost_; }
+
+  void send(std::vector<std::byte> frame) {
+    if (record) recorded.push_back(frame);
+    if (cut_ || drawn(impairment_.loss)) {
+      ++lost_;
+      return;
+    }
+    if (drawn(impairment_.duplication)) queue(frame);
+    if (drawn(impairment_.corruption)) {
+      const std::size_t bit = random_() % (8 * frame.size());
+      frame[bit / 8] ^= std::byte{1} << (bit % 8);
+    }
+    queue(std::move(frame));
+  }
+  // Past all impairments: what an attacker puts on the wire.
+  void inject(const std::vector<std::byte>& frame) { arrivals_.emplace(now_, frame); }
+
+  // The next frame for this address that has arrived; empty: none.
+  std::vector<std::byte> receive(const Ethernet& address) {
+    for (auto frame = arrivals_.begin(); frame != arrivals_.end() && frame->first <= now_; ++frame) {
+      if (frame->second.size() >= address.size() &&
+          std::memcmp(frame->second.data(), address.data(), address.size()) != 0)
+        continue;
+      std::vector<std::byte> taken = std::move(frame->second);
+      arrivals_.erase(frame);
+      return taken;
+    }
+    return {};
+  }
+
+  bool record = false;
+  std::vector<std::vector<std::byte>> recorded;
+
+ private:
+  bool drawn(double probability) { return std::uniform_real_distribution<>()(random_) < probability; }
+  void queue(std::vector<std::byte> frame) {
+    if (arrivals_.size() >= impairment_.slots) {
+      ++lost_;
+      return;
+    }
+    const auto late = std::chrono::microseconds(drawn(impairment_.reordering) ? 5 + random_() % 100 : 2);
+    arrivals_.emplace(now_ + late, std::move(frame));
+  }
+
+  Impairment impairment_;
+  std::mt19937 random_;
+  std::multimap<Time, std::vector<std::byte>> arrivals_;  // equal times keep their order
+  Time now_{std::chrono::hours(1)};
+  bool cut_ = false;
+  std::uint64_t lost_ = 0;
+};
+
+class ImpairedWire final : public EthernetWire {
+ public:
+  ImpairedWire(Medium& medium, const Ethernet& address) : medium_(medium), address_(address) {}
+  std::string name() const override { return "a wire in memory"; }
+  std::size_t longest_frame() const override { return ethernet_bytes + 1500; }
+  std::size_t receive_slots() const override { return 1024; }
+  bool send(Bytes head, Bytes body) override {
+    std::vector<std::byte> frame(head.begin(), head.end());
+    frame.insert(frame.end(), body.begin(), body.end());
+    frame.resize(std::max(frame.size(), shortest_frame));
+    medium_.send(std::move(frame));
+    return true;
+  }
+  void flush() override {}
+  Bytes receive() override {
+    held_ = medium_.receive(address_);
+    return held_;
+  }
+  int descriptor() const override { return -1; }
+
+ private:
+  Medium& medium_;
+  Ethernet address_;
+  std::vector<std::byte> held_;
+};
+
+inline std::unique_ptr<EthernetWire> Medium::plug_in(const Ethernet& address) {
+  return std::make_unique<ImpairedWire>(*this, address);
+}
+
+}  // namespace scope::active_messages
