@@ -82,7 +82,7 @@ class Channel {
 
   // For Endpoint::wait(). Asks that descriptor() becomes readable on the next arrival; false: something is there.
   virtual bool arm() { return true; }
-  virtual int descriptor() const { return -1; }  // -1: only poll() tells
+  virtual int descriptor() const { return -1; }     // -1: only poll() tells
   virtual Time due() const { return Time::max(); }  // when poll() must run at the latest
 
   virtual void add_to(Statistics& statistics) const = 0;

@@ -65,7 +65,9 @@ struct Endpoint::State final : Sink {
   std::byte* target(Region region, std::size_t offset, std::size_t bytes) override;
   bool open(Peer peer) const override { return peers[peer].replies.size() < queued_replies_limit; }
   std::optional<Peer> admit(const Address& address) override;
-  void completed(Completion completion, void* context, Outcome outcome) override { completion(context, outcome); }
+  void completed(Completion completion, void* context, Outcome outcome) override {
+    completion(context, outcome);
+  }
   void died(Peer peer) override;
 
   Peer add(const Address& address);
@@ -107,13 +109,16 @@ Endpoint::State::State(const Options& asked) : options(asked) {
   std::optional<Interface> interface;
   if (wired) {
     if (options.session_key == SessionKey{})
-      throw Error("Options::session_key is zero: every frame is proved with it; give all processes the same random key");
+      throw Error(
+          "Options::session_key is zero: every frame is proved with it; give all processes the same random "
+          "key");
     interface = interface_named(options.interface);
     self.ethernet = interface->address;
   }
   port.emplace(wired ? options.interface : "");
   self.port = port->number();
-  if (wired) wire = std::make_unique<WireChannel>(open_wire(options.wire, *interface, self.port), options, self);
+  if (wired)
+    wire = std::make_unique<WireChannel>(open_wire(options.wire, *interface, self.port), options, self);
   memory = shared_memory(options, self);
   for (Channel* channel : {memory.get(), wire.get()})
     if (channel != nullptr) channels.push_back(channel);
@@ -154,7 +159,8 @@ void Endpoint::State::deliver(Peer source, const Message& message) {
 
 std::byte* Endpoint::State::target(Region region, std::size_t offset, std::size_t bytes) {
   const auto found = regions.find(region);
-  if (found == regions.end() || offset > found->second.bytes || bytes > found->second.bytes - offset) return nullptr;
+  if (found == regions.end() || offset > found->second.bytes || bytes > found->second.bytes - offset)
+    return nullptr;
   return found->second.memory + offset;
 }
 
@@ -182,7 +188,8 @@ Peer Endpoint::State::add(const Address& address) {
 Channel& Endpoint::State::channel_to(const Address& address) const {
   if (memory && address.host == self.host) return *memory;
   if (!wire) throw Error("a peer of another host needs a wire: Options::wire is none");
-  if (address.ethernet == Ethernet{}) throw Error("a peer of another host has no Ethernet address: its wire is none");
+  if (address.ethernet == Ethernet{})
+    throw Error("a peer of another host has no Ethernet address: its wire is none");
   return *wire;
 }
 
@@ -202,7 +209,8 @@ void Endpoint::State::send_replies(Time now) {
     Known& known = peers[peer];
     while (!known.replies.empty()) {
       const QueuedReply& reply = known.replies.front();
-      if (known.channel->send(now, peer, Kind::reply, {reply.handler, reply.header, reply.payload}) == Outcome::again)
+      if (known.channel->send(now, peer, Kind::reply, {reply.handler, reply.header, reply.payload}) ==
+          Outcome::again)
         break;
       known.replies.pop_front();
     }
@@ -226,7 +234,8 @@ bool Endpoint::State::sleep(std::chrono::nanoseconds at_most) {
     if (due != Time::max()) at_most = std::min<std::chrono::nanoseconds>(at_most, due - now);
   }
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
-  const timespec patience{static_cast<time_t>(seconds.count()), static_cast<long>((at_most - seconds).count())};
+  const timespec patience{static_cast<time_t>(seconds.count()),
+                          static_cast<long>((at_most - seconds).count())};
   return ::ppoll(waiting.data(), waiting.size(), &patience, nullptr) > 0;
 }
 
@@ -249,7 +258,9 @@ void Endpoint::State::keep_alive() {
 Endpoint::Endpoint(const Options& options) : state_(std::make_unique<State>(options)) {}
 Endpoint::~Endpoint() = default;
 
-const Address& Endpoint::address() const { return state_->self; }
+const Address& Endpoint::address() const {
+  return state_->self;
+}
 
 std::string Endpoint::wire() const {
   return state_->wire ? state_->wire->name() : state_->memory ? state_->memory->name() : "no wire";
@@ -324,8 +335,8 @@ void Endpoint::remove(Region region) {
   state_->regions.erase(region);
 }
 
-Outcome Endpoint::put(Peer peer, Region region, std::size_t offset, Bytes source, Handler handler, Bytes header,
-                      Completion completion, void* context) {
+Outcome Endpoint::put(Peer peer, Region region, std::size_t offset, Bytes source, Handler handler,
+                      Bytes header, Completion completion, void* context) {
   const auto held = state_->lock();
   state_->check(peer, handler, header, {});
   const Known& known = state_->peers[peer];

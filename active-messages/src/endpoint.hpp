@@ -28,9 +28,9 @@ struct Options {
   std::string interface;  // of the Ethernet; empty with Wire::none
   Wire wire = Wire::automatic;
   bool flow_control = true;
-  std::array<std::byte, 16> session_key{};           // frames and segments with another key are dropped
-  std::chrono::milliseconds peer_timeout{10'000};    // without a sign of life the peer is dead
-  bool progress_thread = false;                      // for programs that compute long between calls
+  std::array<std::byte, 16> session_key{};         // frames and segments with another key are dropped
+  std::chrono::milliseconds peer_timeout{10'000};  // without a sign of life the peer is dead
+  bool progress_thread = false;                    // for programs that compute long between calls
 };
 
 // What another process needs in order to reach this endpoint. Plain bytes: it travels through any launcher.
@@ -56,8 +56,9 @@ using Completion = void (*)(void* context, Outcome outcome);
 
 struct Statistics {
   std::uint64_t messages_sent, messages_received, frames_sent, frames_received;
-  std::uint64_t retransmissions, duplicates, out_of_order, corrupt, foreign;  // foreign: another key, port or type
-  std::uint64_t credit_waits;                                                // calls that returned `again`
+  std::uint64_t retransmissions, duplicates, out_of_order, corrupt,
+      foreign;                 // foreign: another key, port or type
+  std::uint64_t credit_waits;  // calls that returned `again`
 };
 
 class Endpoint {
@@ -68,11 +69,12 @@ class Endpoint {
   Endpoint& operator=(const Endpoint&) = delete;
 
   const Address& address() const;
-  std::string wire() const;  // for a person: "AF_XDP (copy) on eth0", "AF_PACKET on eth0 (CAP_BPF is missing)"
+  std::string wire()
+      const;  // for a person: "AF_XDP (copy) on eth0", "AF_PACKET on eth0 (CAP_BPF is missing)"
 
   // The same peer again gives the same index. A message from an address that was not added is accepted after the
   // session key was verified, and adds it.
-  Peer add(const Address& address);  // Error
+  Peer add(const Address& address);   // Error
   std::string name(Peer peer) const;  // for a person: "02:42:ac:11:00:03 port 4"
 
   // Before the first poll(); the same order in all processes.

@@ -62,13 +62,15 @@ class Seal {
     start_.absorb(destination_process);
   }
   // `part` is zero in frames that have none.
-  std::uint64_t tag(const FrameHeader& header, std::uint64_t sequence, std::uint64_t acknowledged, const PartHeader& part,
-                    const Digest& body) const {
+  std::uint64_t tag(const FrameHeader& header, std::uint64_t sequence, std::uint64_t acknowledged,
+                    const PartHeader& part, const Digest& body) const {
     SipHash hash = start_;
     std::uint64_t first;
     std::memcpy(&first, &header, sizeof first);  // ports, kind and lengths
-    const std::uint64_t third = std::uint64_t{part.region} << 32 | std::uint32_t{header.granted} << 16 | header.handler;
-    for (const std::uint64_t word : {first, sequence, acknowledged, third, part.offset(), body.low, body.high})
+    const std::uint64_t third =
+        std::uint64_t{part.region} << 32 | std::uint32_t{header.granted} << 16 | header.handler;
+    for (const std::uint64_t word :
+         {first, sequence, acknowledged, third, part.offset(), body.low, body.high})
       hash.absorb(word);
     return hash.finish();
   }

@@ -78,6 +78,8 @@ Port::Port(const std::string& interface) {
   throw Error("no port of interface '" + interface + "' could be claimed: " + cause);
 }
 
-Port::~Port() { ::close(claim_); }
+Port::~Port() {
+  ::close(claim_);
+}
 
 }  // namespace scope::active_messages

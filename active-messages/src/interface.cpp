@@ -1,9 +1,9 @@
 #include "interface.hpp"
 
+#include <linux/if.h>
 #include <linux/if_arp.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
-#include <linux/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ namespace scope::active_messages {
 namespace {
 
 // Root disciplines that only order what waits for the interface.
-const std::set<std::string> work_conserving = {"noqueue", "pfifo_fast", "pfifo", "bfifo", "mq",  "fq",
+const std::set<std::string> work_conserving = {"noqueue",  "pfifo_fast", "pfifo", "bfifo", "mq",   "fq",
                                                "fq_codel", "cake_mq",    "sfq",   "prio",  "codel"};
 
 ifreq asked(const std::string& name) {
@@ -32,7 +32,8 @@ ifreq asked(const std::string& name) {
 ifreq answer(const Descriptor& socket, const std::string& name, unsigned long question) {
   ifreq request = asked(name);
   if (::ioctl(socket.get(), question, &request) != 0)
-    throw Error("interface '" + name + "': " + std::strerror(errno) + "; `ip -brief link` lists those of this host");
+    throw Error("interface '" + name + "': " + std::strerror(errno) +
+                "; `ip -brief link` lists those of this host");
   return request;
 }
 

@@ -15,7 +15,9 @@ constexpr double decrease = 0.7;
 }  // namespace
 
 Outgoing::Outgoing(std::size_t window, bool adaptive)
-    : window_(window), adaptive_(adaptive), congestion_window_(adaptive ? first_window : static_cast<double>(window)) {}
+    : window_(window),
+      adaptive_(adaptive),
+      congestion_window_(adaptive ? first_window : static_cast<double>(window)) {}
 
 std::size_t Outgoing::room() const {
   const std::uint64_t under_way = next_ - oldest_;
@@ -52,8 +54,9 @@ bool Outgoing::acknowledge(Time now, std::uint64_t number, Bytes bit_map) {
     if (!newest.arrived && !newest.repeated) round_trip_.sample(now - newest.sent);
     round_trip_.recover();
     if (adaptive_ && oldest_ >= recovering_until_)
-      congestion_window_ = std::min(congestion_window_ + static_cast<double>(number - oldest_) / congestion_window_ * 2,
-                                    static_cast<double>(window_));
+      congestion_window_ =
+          std::min(congestion_window_ + static_cast<double>(number - oldest_) / congestion_window_ * 2,
+                   static_cast<double>(window_));
     for (; oldest_ < number; ++oldest_) arrived(at(oldest_));
     timer_ = now;
   }

@@ -166,7 +166,8 @@ class PacketWire final : public EthernetWire {
 
 }  // namespace
 
-std::unique_ptr<EthernetWire> packet_wire(const Interface& interface, std::uint16_t port, const std::string& remark) {
+std::unique_ptr<EthernetWire> packet_wire(const Interface& interface, std::uint16_t port,
+                                          const std::string& remark) {
   return std::make_unique<PacketWire>(interface, port, remark);
 }
 

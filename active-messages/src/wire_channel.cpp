@@ -17,7 +17,8 @@ constexpr std::size_t smallest_share = 16;
 constexpr std::size_t reserved_for_messages = 8;  // a put leaves them so many frames of the window
 constexpr std::uint32_t owed_limit = 16;          // so many frames are acknowledged together
 constexpr auto acknowledgement_delay = microseconds(50);
-constexpr auto pause = milliseconds(100);  // a longer time between two polls is our own silence, not the peers'
+constexpr auto pause =
+    milliseconds(100);  // a longer time between two polls is our own silence, not the peers'
 constexpr std::size_t longest_bit_map = Incoming::window / 8;
 
 std::uint64_t place(const Ethernet& address, std::uint16_t port) {
@@ -48,10 +49,10 @@ struct WireChannel::Remote {
   Time heard{}, probed{};
   std::uint32_t owed = 0;  // frames that arrived since our last acknowledgement
   Time owed_since{};
-  bool urgent = false;         // acknowledge in this poll
+  bool urgent = false;           // acknowledge in this poll
   bool waits_for_grant = false;  // a request was refused
-  std::uint64_t granted = 0;   // the highest grant that we gave
-  std::uint64_t told = 0;      // and that we sent
+  std::uint64_t granted = 0;     // the highest grant that we gave
+  std::uint64_t told = 0;        // and that we sent
 
   // A put whose parts are not all sent. The header that its end carries is its own.
   struct Pending {
@@ -134,7 +135,9 @@ int WireChannel::poll(Time now, Sink& sink) {
   return delivered_ + static_cast<int>(finished.size());
 }
 
-void WireChannel::progress(Time now, Sink& sink) { receive(now, sink); }
+void WireChannel::progress(Time now, Sink& sink) {
+  receive(now, sink);
+}
 
 void WireChannel::receive(Time now, Sink& sink) {
   polling_ = true;
@@ -206,11 +209,13 @@ void WireChannel::take(Time now, Sink& sink, Bytes frame) {
   if (kind != FrameKind::acknowledgement) accept(now, sink, *remote, number, header, part, body);
 }
 
-void WireChannel::foreign() { ++counted_.foreign; }
+void WireChannel::foreign() {
+  ++counted_.foreign;
+}
 
 // The peer that a frame claims to be from. A process that is new, or new at its place, must introduce itself.
-WireChannel::Remote* WireChannel::source_of(Sink& sink, const Ethernet& source, const FrameHeader& header, Bytes body,
-                                            const Digest& digest) {
+WireChannel::Remote* WireChannel::source_of(Sink& sink, const Ethernet& source, const FrameHeader& header,
+                                            Bytes body, const Digest& digest) {
   const auto known = of_place_.find(place(source, header.source_port));
   Remote* remote = known == of_place_.end() ? nullptr : known->second;
   Introduction who;
@@ -240,8 +245,8 @@ WireChannel::Remote* WireChannel::source_of(Sink& sink, const Ethernet& source, 
   return of_peer_[*peer];
 }
 
-void WireChannel::accept(Time now, Sink& sink, Remote& remote, std::uint64_t number, const FrameHeader& header,
-                         const PartHeader& part, Bytes body) {
+void WireChannel::accept(Time now, Sink& sink, Remote& remote, std::uint64_t number,
+                         const FrameHeader& header, const PartHeader& part, Bytes body) {
   Incoming& incoming = remote.incoming;
   if (incoming.seen(number)) {
     ++counted_.duplicates;
@@ -284,7 +289,8 @@ void WireChannel::deliver(Sink& sink, Remote& remote, const FrameHeader& header,
     case FrameKind::reply:
       ++counted_.messages_received;
       ++delivered_;
-      sink.deliver(remote.peer, {header.handler, body.first(header.header_bytes), body.subspan(header.header_bytes)});
+      sink.deliver(remote.peer,
+                   {header.handler, body.first(header.header_bytes), body.subspan(header.header_bytes)});
       break;
     case FrameKind::farewell:
       acknowledge(sink, remote, false);
@@ -365,7 +371,8 @@ void WireChannel::push_puts(Time now, Remote& remote) {
 }
 
 void WireChannel::complete_puts(Remote& remote) {
-  for (; !remote.endings.empty() && remote.endings.front().number < remote.outgoing.oldest(); remote.endings.pop_front())
+  for (; !remote.endings.empty() && remote.endings.front().number < remote.outgoing.oldest();
+       remote.endings.pop_front())
     finished_.push_back(remote.endings.front().finished);
 }
 
@@ -493,7 +500,8 @@ bool WireChannel::transmit(Remote& remote, const SentFrame& frame, std::uint64_t
   append(self_.ethernet.data(), self_.ethernet.size());
   append(type.data(), type.size());
   append(&header, sizeof header);
-  if (static_cast<FrameKind>(header.kind & ~prompt) == FrameKind::put_part) append(&frame.part, sizeof frame.part);
+  if (static_cast<FrameKind>(header.kind & ~prompt) == FrameKind::put_part)
+    append(&frame.part, sizeof frame.part);
   if (!wire_->send({head.data(), static_cast<std::size_t>(place - head.data())}, frame.body)) return false;
   ++counted_.frames_sent;
   // Every frame acknowledges, but only an acknowledgement has the map of what came after a gap.

@@ -44,7 +44,8 @@ class WireChannel final : public Channel {
   void receive(Time now, Sink& sink);
   void take(Time now, Sink& sink, Bytes frame);
   void foreign();
-  Remote* source_of(Sink& sink, const Ethernet& source, const FrameHeader& header, Bytes body, const Digest& digest);
+  Remote* source_of(Sink& sink, const Ethernet& source, const FrameHeader& header, Bytes body,
+                    const Digest& digest);
   void accept(Time now, Sink& sink, Remote& remote, std::uint64_t number, const FrameHeader& header,
               const PartHeader& part, Bytes body);
   void deliver(Sink& sink, Remote& remote, const FrameHeader& header, Bytes body);
@@ -70,11 +71,11 @@ class WireChannel final : public Channel {
   Address self_;
   std::size_t body_limit_, part_limit_, window_;
   BodyHash body_hash_;
-  std::vector<std::unique_ptr<Remote>> remotes_;                   // in the order of addition
+  std::vector<std::unique_ptr<Remote>> remotes_;  // in the order of addition
   std::vector<Remote*> of_peer_;
-  std::unordered_map<std::uint64_t, Remote*> of_place_;            // Ethernet address and port
+  std::unordered_map<std::uint64_t, Remote*> of_place_;  // Ethernet address and port
   std::unordered_map<std::uint64_t, Remote*> of_process_;
-  std::vector<Remote*> busy_;                                      // those for which something may become due
+  std::vector<Remote*> busy_;  // those for which something may become due
   std::vector<Finished> finished_;
   bool delivering_ = false, polling_ = false;
   int delivered_ = 0;

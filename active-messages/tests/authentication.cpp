@@ -1,8 +1,9 @@
 // SipHash-2-4 against the published vectors; the body hash against its definition and against damage.
+#include "authentication.hpp"
+
 #include <random>
 #include <vector>
 
-#include "authentication.hpp"
 #include "collectives/tests/expect.hpp"
 
 using namespace scope::active_messages;

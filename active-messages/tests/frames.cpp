@@ -17,7 +17,9 @@ class Attacker {
   Attacker(Medium& medium, unsigned seed) : medium_(medium), random_(seed) {}
 
   void attack() {
-    Frame frame = medium_.recorded.empty() || below(8) == 0 ? noise() : medium_.recorded[below(medium_.recorded.size())];
+    Frame frame = medium_.recorded.empty() || below(8) == 0
+                      ? noise()
+                      : medium_.recorded[below(medium_.recorded.size())];
     switch (below(6)) {
       case 0:
         break;  // repeated as it was
@@ -38,7 +40,8 @@ class Attacker {
             frame[at] = static_cast<std::byte>(below(256));
         break;
       default: {  // two frames crossed
-        const Frame& other = medium_.recorded.empty() ? frame : medium_.recorded[below(medium_.recorded.size())];
+        const Frame& other =
+            medium_.recorded.empty() ? frame : medium_.recorded[below(medium_.recorded.size())];
         for (std::size_t at = below(frame.size() + 1); at < std::min(frame.size(), other.size()); ++at)
           frame[at] = other[at];
       }
@@ -74,7 +77,8 @@ int main(int count, char** words) {
   Medium medium({.loss = 0.02, .reordering = 0.02}, seed);
   Options other_session = test_options(true);
   other_session.session_key.fill(std::byte{43});
-  Station one(medium, 1, test_options(true)), two(medium, 2, test_options(true)), stranger(medium, 3, other_session);
+  Station one(medium, 1, test_options(true)), two(medium, 2, test_options(true)),
+      stranger(medium, 3, other_session);
   const Peer peer = one.add(two.address), target = stranger.add(two.address);
   two.answer = true;
   two.memory.resize(10'000);
@@ -85,18 +89,17 @@ int main(int count, char** words) {
   unsigned sent = 0, answered = 0, arrived = 0;
   long attacks = 0;
   const auto check = [&] {
-    for (const auto& message : two.received) {
-      unsigned number = 0;
-      std::memcpy(&number, message.payload.data(), std::min(sizeof number, message.payload.size()));
-      if (message.handler == 0) expect(message.payload.size() == 4 && number == arrived++, "messages in order, once");
+    for (Station* station : {&one, &two}) {
+      unsigned& expected = station == &one ? answered : arrived;
+      for (const auto& message : station->received) {
+        if (message.handler != 0) continue;
+        const Bytes number(reinterpret_cast<const std::byte*>(&expected), sizeof expected);
+        expect(std::equal(message.payload.begin(), message.payload.end(), number.begin(), number.end()),
+               "message " + std::to_string(expected) + " in order, once");
+        ++expected;
+      }
+      station->received.clear();
     }
-    for (const auto& message : one.received) {
-      unsigned number = 0;
-      std::memcpy(&number, message.payload.data(), std::min(sizeof number, message.payload.size()));
-      if (message.handler == 0) expect(message.payload.size() == 4 && number == answered++, "answers in order, once");
-    }
-    two.received.clear();
-    one.received.clear();
   };
   const auto step = [&] {
     for (Station* station : {&one, &two, &stranger}) station->poll();
@@ -108,13 +111,15 @@ int main(int count, char** words) {
     if (sent % 100 == 1) one.put(peer, 1, 1000, source, 1);
     if (sent % 50 == 0) stranger.send(target, 0, number);
     // Recent frames are the dangerous ones.
-    if (medium.recorded.size() > 400) medium.recorded.erase(medium.recorded.begin(), medium.recorded.begin() + 200);
+    if (medium.recorded.size() > 400)
+      medium.recorded.erase(medium.recorded.begin(), medium.recorded.begin() + 200);
     for (int burst = 0; burst < 10 && attacks < frames; ++burst, ++attacks) attacker.attack();
     step();
     check();
   }
   medium.record = false;
-  for (int patience = 0; patience < 200'000 && (arrived < sent || answered < sent || !one.channel->idle()); ++patience) {
+  for (int patience = 0; patience < 200'000 && (arrived < sent || answered < sent || !one.channel->idle());
+       ++patience) {
     step();
     check();
   }
@@ -126,9 +131,11 @@ int main(int count, char** words) {
   expect(one.dead.empty() && two.dead.empty(), "nobody died");
   expect(two.addresses.size() == 1 && one.addresses.size() == 1, "no stranger was let in");
   const Statistics statistics = two.statistics();
-  expect(statistics.foreign > 0 && statistics.corrupt > 0 && statistics.duplicates > 0, "attacks are counted");
-  std::printf("%ld hostile frames among %u messages: foreign %llu, corrupt %llu, duplicates %llu\n", attacks, sent,
-              static_cast<unsigned long long>(statistics.foreign), static_cast<unsigned long long>(statistics.corrupt),
+  expect(statistics.foreign > 0 && statistics.corrupt > 0 && statistics.duplicates > 0,
+         "attacks are counted");
+  std::printf("%ld hostile frames among %u messages: foreign %llu, corrupt %llu, duplicates %llu\n", attacks,
+              sent, static_cast<unsigned long long>(statistics.foreign),
+              static_cast<unsigned long long>(statistics.corrupt),
               static_cast<unsigned long long>(statistics.duplicates));
   return failures == 0 ? 0 : 1;
 }

@@ -2,6 +2,7 @@
 // from a seed, so that every failure can be repeated.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <random>
@@ -43,20 +44,18 @@ class Medium {
     }
     queue(std::move(frame));
   }
-  // Past all impairments: what an attacker puts on the wire.
-  void inject(const std::vector<std::byte>& frame) { arrivals_.emplace(now_, frame); }
+  // Past all impairments: what an attacker puts on the wire, for every station.
+  void inject(const std::vector<std::byte>& frame) {
+    for (auto& [address, arrivals] : arrivals_) arrivals.emplace(now_, frame);
+  }
 
   // The next frame for this address that has arrived; empty: none.
   std::vector<std::byte> receive(const Ethernet& address) {
-    for (auto frame = arrivals_.begin(); frame != arrivals_.end() && frame->first <= now_; ++frame) {
-      if (frame->second.size() >= address.size() &&
-          std::memcmp(frame->second.data(), address.data(), address.size()) != 0)
-        continue;
-      std::vector<std::byte> taken = std::move(frame->second);
-      arrivals_.erase(frame);
-      return taken;
-    }
-    return {};
+    auto& arrivals = arrivals_[address];
+    if (arrivals.empty() || arrivals.begin()->first > now_) return {};
+    std::vector<std::byte> taken = std::move(arrivals.begin()->second);
+    arrivals.erase(arrivals.begin());
+    return taken;
   }
 
   bool record = false;
@@ -65,17 +64,20 @@ class Medium {
  private:
   bool drawn(double probability) { return std::uniform_real_distribution<>()(random_) < probability; }
   void queue(std::vector<std::byte> frame) {
-    if (arrivals_.size() >= impairment_.slots) {
+    Ethernet address;
+    std::memcpy(address.data(), frame.data(), address.size());
+    auto& arrivals = arrivals_[address];
+    if (arrivals.size() >= impairment_.slots) {
       ++lost_;
       return;
     }
     const auto late = std::chrono::microseconds(drawn(impairment_.reordering) ? 5 + random_() % 100 : 2);
-    arrivals_.emplace(now_ + late, std::move(frame));
+    arrivals.emplace(now_ + late, std::move(frame));
   }
 
   Impairment impairment_;
   std::mt19937 random_;
-  std::multimap<Time, std::vector<std::byte>> arrivals_;  // equal times keep their order
+  std::map<Ethernet, std::multimap<Time, std::vector<std::byte>>> arrivals_;  // equal times keep their order
   Time now_{std::chrono::hours(1)};
   bool cut_ = false;
   std::uint64_t lost_ = 0;
@@ -108,6 +110,7 @@ class ImpairedWire final : public EthernetWire {
 };
 
 inline std::unique_ptr<EthernetWire> Medium::plug_in(const Ethernet& address) {
+  arrivals_[address];
   return std::make_unique<ImpairedWire>(*this, address);
 }
 

@@ -11,7 +11,9 @@ namespace {
 
 constexpr auto tick = microseconds(5);
 
-Bytes bytes_of(const unsigned& number) { return {reinterpret_cast<const std::byte*>(&number), sizeof number}; }
+Bytes bytes_of(const unsigned& number) {
+  return {reinterpret_cast<const std::byte*>(&number), sizeof number};
+}
 
 unsigned number_in(const std::vector<std::byte>& payload) {
   unsigned number = 0;
@@ -55,7 +57,8 @@ void exchange(const std::string& name, const Impairment& impairment, bool flow_c
       ++ends;
       continue;
     }
-    expect(number_in(message.payload) == expected, name + ": message " + std::to_string(expected) + " in order");
+    expect(number_in(message.payload) == expected,
+           name + ": message " + std::to_string(expected) + " in order");
     const std::size_t length = expected % 7 == 0 ? long_message.size() : sizeof expected;
     expect(message.payload.size() == length, name + ": the length of message " + std::to_string(expected));
     expect(std::equal(message.payload.begin() + sizeof expected, message.payload.end(),
@@ -64,8 +67,10 @@ void exchange(const std::string& name, const Impairment& impairment, bool flow_c
     ++expected;
   }
   expect(expected == messages, name + ": every message arrived once, not " + std::to_string(expected));
-  expect(ends == puts && one.outcomes == std::vector<Outcome>(puts, Outcome::done), name + ": every put ended");
-  expect(std::equal(source.begin(), source.end(), two.memory.begin() + 777), name + ": the bytes of the puts");
+  expect(ends == puts && one.outcomes == std::vector<Outcome>(puts, Outcome::done),
+         name + ": every put ended");
+  expect(std::equal(source.begin(), source.end(), two.memory.begin() + 777),
+         name + ": the bytes of the puts");
   unsigned answers = 0;
   for (const auto& message : one.received)
     if (message.handler == 0) expect(number_in(message.payload) == answers++, name + ": answers in order");
@@ -98,7 +103,8 @@ void credits() {
       medium.pass(tick);
     }
     expect(two.received.size() == 3000, "a burst arrives");
-    expect((medium.lost() == 0) == flow_control, flow_control ? "credits prevent loss" : "without credits frames are lost");
+    expect((medium.lost() == 0) == flow_control,
+           flow_control ? "credits prevent loss" : "without credits frames are lost");
   }
 }
 
@@ -175,17 +181,20 @@ void farewell() {
   const Peer peer = one.add(two.address);
   for (unsigned number = 0; number < 10; ++number) one.send(peer, 0, bytes_of(number));
   one.channel->farewell(medium.now());
-  for (int step = 0; step < 100'000 && !one.channel->idle(); ++step) one.poll(), two.poll(), medium.pass(tick);
+  for (int step = 0; step < 100'000 && !one.channel->idle(); ++step)
+    one.poll(), two.poll(), medium.pass(tick);
   expect(two.received.size() == 10 && two.dead.size() == 1, "a farewell comes after all messages");
   expect(one.channel->idle(), "a farewell is acknowledged");
 
   // Another process takes the place of the first.
   Station next(medium, 1, test_options(true));
   next.address.process += 1;
-  next.channel = std::make_unique<WireChannel>(medium.plug_in(next.address.ethernet), test_options(true), next.address);
+  next.channel =
+      std::make_unique<WireChannel>(medium.plug_in(next.address.ethernet), test_options(true), next.address);
   const Peer again = next.add(two.address);
   next.send(again, 5, {});
-  for (int step = 0; step < 100'000 && !next.channel->idle(); ++step) next.poll(), two.poll(), medium.pass(tick);
+  for (int step = 0; step < 100'000 && !next.channel->idle(); ++step)
+    next.poll(), two.poll(), medium.pass(tick);
   expect(two.received.size() == 11 && two.received.back().source == 1, "a successor is another peer");
 }
 
@@ -217,7 +226,8 @@ int main() {
       exchange("reordering" + which, {.reordering = 0.2}, flow_control, seed);
       exchange("damage" + which, {.corruption = 0.05}, flow_control, seed);
       exchange("all together" + which,
-               {.loss = 0.05, .duplication = 0.05, .reordering = 0.1, .corruption = 0.05}, flow_control, seed);
+               {.loss = 0.05, .duplication = 0.05, .reordering = 0.1, .corruption = 0.05}, flow_control,
+               seed);
     }
   }
   credits();

@@ -19,7 +19,8 @@ inline Options test_options(bool flow_control) {
 
 inline Address test_address(unsigned number) {
   Address address;
-  address.ethernet = {std::byte{2}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, static_cast<std::byte>(number)};
+  address.ethernet = {std::byte{2}, std::byte{0}, std::byte{0},
+                      std::byte{0}, std::byte{0}, static_cast<std::byte>(number)};
   address.port = static_cast<std::uint16_t>(100 + number);
   address.host = number;
   address.process = 1'000'003 * number;
@@ -65,7 +66,9 @@ class Station final : public Sink {
   }
   bool open(Peer) const override { return opened; }
   std::optional<Peer> admit(const Address& other) override { return add(other); }
-  void completed(Completion completion, void* context, Outcome outcome) override { completion(context, outcome); }
+  void completed(Completion completion, void* context, Outcome outcome) override {
+    completion(context, outcome);
+  }
   void died(Peer peer) override { dead.push_back(peer); }
 
  private:
