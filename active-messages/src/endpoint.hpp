@@ -38,7 +38,7 @@ struct Address {
   std::array<std::byte, 6> ethernet{};  // of the interface; zero with Wire::none
   std::uint16_t port = 0;               // of the process on this interface
   std::uint64_t host = 0;               // equal for processes that share memory (and network namespace)
-  std::uint64_t process = 0;            // process id and start time, hashed: tells a successor from its predecessor
+  std::uint64_t process = 0;            // random: tells a process from its successor on this port
 };
 
 using Peer = std::uint32_t;     // an index, dense from 0 in the order of addition
@@ -90,8 +90,9 @@ class Endpoint {
   void remove(Region region);
 
   // Writes `source` into the peer's region from `offset` on, in as many frames as needed, then runs `handler` there
-  // with `header` (an empty payload). `source` must stay unchanged until `completion` has run. Puts and messages to
-  // one peer are ordered by their ends: a handler sees all that was sent before.
+  // with `header` (an empty payload). `source` must stay unchanged until `completion` has run. A put takes its
+  // place in the order of messages by its end: `handler` runs after all that was sent before the call, and messages sent
+  // while the put is under way may overtake it, so that a long put delays no short message.
   Outcome put(Peer peer, Region region, std::size_t offset, Bytes source, Handler handler, Bytes header,
               Completion completion, void* context);
 

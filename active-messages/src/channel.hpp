@@ -1,0 +1,91 @@
+// The inner interface of the ways to a peer: shared memory within a host, a wire between hosts. The endpoint chooses a
+// channel for each peer and knows nothing else about either.
+//
+// Requests and replies. Every message that has arrived in order is delivered; a channel never waits for the reply
+// queue, because two peers that waited for each other would wait forever. Instead the receiver limits requests ahead of
+// time: a peer may send only as many requests (messages and puts) as it was granted, and is granted more only while
+// Sink::open() says so. Replies need no grant. The queued replies to a peer are therefore bounded by the largest grant
+// plus the endpoint's limit, whatever the peer does.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "endpoint.hpp"
+
+namespace scope::active_messages {
+
+using Clock = std::chrono::steady_clock;
+using Time = Clock::time_point;
+
+enum class Kind : std::uint8_t { request, reply };
+
+struct Message {
+  Handler handler;
+  Bytes header;
+  Bytes payload;
+};
+
+struct Put {
+  Region region;
+  std::size_t offset;
+  Bytes source;
+  Message end;  // delivered after the last byte; no payload
+  Completion completion;
+  void* context;
+};
+
+// What a channel tells the endpoint while it is polled.
+class Sink {
+ public:
+  // Runs the handler. The channel may reuse the bytes of the message afterwards.
+  virtual void deliver(Peer source, const Message& message) = 0;
+  // Where a put of this peer writes; nullptr when no exposed region holds all these bytes.
+  virtual std::byte* target(Region region, std::size_t offset, std::size_t bytes) = 0;
+  // Whether the peer may be granted room for further requests.
+  virtual bool open(Peer peer) const = 0;
+  // A process spoke first, and knows the session key. Empty: no more peers are taken.
+  virtual std::optional<Peer> admit(const Address& address) = 0;
+  // Runs the completion.
+  virtual void completed(Completion completion, void* context, Outcome outcome) = 0;
+  // No sign of life for Options::peer_timeout, or a farewell. The channel has completed the peer's puts already.
+  virtual void died(Peer peer) = 0;
+
+ protected:
+  ~Sink() = default;
+};
+
+class Channel {
+ public:
+  virtual ~Channel() = default;
+
+  // For Endpoint::wire().
+  virtual std::string name() const = 0;
+  // Called once per peer, by the endpoint. From inside admit() it is called before admit() returns.
+  virtual void add(Peer peer, const Address& address) = 0;  // Error
+  virtual std::size_t message_limit() const = 0;            // header and payload together
+
+  // The endpoint has checked lengths and that the peer is alive. `again` where there is neither grant nor room.
+  virtual Outcome send(Time now, Peer peer, Kind kind, const Message& message) = 0;
+  virtual Outcome put(Time now, Peer peer, const Put& put) = 0;
+
+  // Receives, delivers, completes, sends what is due. Returns the number of deliveries and completions.
+  virtual int poll(Time now, Sink& sink) = 0;
+  // What a progress thread does: all of poll() but deliveries, completions and deaths, which wait for the next poll().
+  virtual void progress(Time /*now*/, Sink& /*sink*/) {}
+  // Whether all that was sent has arrived: the endpoint lingers a little before it ends.
+  virtual bool idle() const = 0;
+  // The last words to every live peer. Polled on until idle() or out of patience.
+  virtual void farewell(Time now) = 0;
+
+  // For Endpoint::wait(). Asks that descriptor() becomes readable on the next arrival; false: something is there.
+  virtual bool arm() { return true; }
+  virtual int descriptor() const { return -1; }  // -1: only poll() tells
+  virtual Time due() const { return Time::max(); }  // when poll() must run at the latest
+
+  virtual void add_to(Statistics& statistics) const = 0;
+};
+
+}  // namespace scope::active_messages

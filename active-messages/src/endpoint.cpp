@@ -1,0 +1,368 @@
+#include "endpoint.hpp"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "channel.hpp"
+#include "descriptor.hpp"
+#include "identity.hpp"
+#include "interface.hpp"
+#include "shared_memory.hpp"
+#include "wire_channel.hpp"
+
+namespace scope::active_messages {
+namespace {
+
+constexpr std::size_t queued_replies_limit = 256;  // per peer; above, the peer is granted nothing
+constexpr std::size_t peers_limit = 65'536;
+constexpr auto linger_limit = std::chrono::milliseconds(500);
+constexpr int yields_before_sleep = 16;
+constexpr auto unpollable_nap = std::chrono::microseconds(50);  // where a channel has no descriptor
+constexpr int progress_nap_ms = 2;
+
+// A reply that found no room. Its bytes are the endpoint's own.
+struct QueuedReply {
+  Handler handler;
+  std::vector<std::byte> header, payload;
+};
+
+struct Known {
+  Address address;
+  Channel* channel;
+  bool alive = true;
+  std::deque<QueuedReply> replies = {};
+};
+
+struct Exposed {
+  std::byte* memory;
+  std::size_t bytes;
+};
+
+bool same_process(const Address& one, const Address& other) {
+  return std::tie(one.ethernet, one.port, one.process) == std::tie(other.ethernet, other.port, other.process);
+}
+
+}  // namespace
+
+struct Endpoint::State final : Sink {
+  explicit State(const Options& asked);
+  ~State();
+
+  void deliver(Peer source, const Message& message) override;
+  std::byte* target(Region region, std::size_t offset, std::size_t bytes) override;
+  bool open(Peer peer) const override { return peers[peer].replies.size() < queued_replies_limit; }
+  std::optional<Peer> admit(const Address& address) override;
+  void completed(Completion completion, void* context, Outcome outcome) override { completion(context, outcome); }
+  void died(Peer peer) override;
+
+  Peer add(const Address& address);
+  Channel& channel_to(const Address& address) const;
+  void check(Peer peer, Handler handler, Bytes header, Bytes payload) const;
+  void send_replies(Time now);
+  bool sleep(std::chrono::nanoseconds at_most);
+  void keep_alive();
+
+  // Held by calls of the program and by the progress thread; without that thread nobody needs it.
+  std::unique_lock<std::recursive_mutex> lock() {
+    return options.progress_thread ? std::unique_lock(mutex) : std::unique_lock<std::recursive_mutex>();
+  }
+
+  Options options;
+  std::optional<Port> port;
+  Address self;
+  std::unique_ptr<Channel> wire, memory;  // either may be absent
+  std::vector<Channel*> channels;
+  std::deque<Known> peers;
+  std::vector<Peer> with_replies;
+  std::vector<std::pair<Action, void*>> handlers;
+  std::unordered_map<Region, Exposed> regions;
+  Region next_region = 1;
+  std::uint64_t refused_calls = 0, unknown_handlers = 0;
+  int fruitless_waits = 0;
+  bool ending = false;
+
+  std::recursive_mutex mutex;
+  std::atomic<std::uint64_t> polls = 0;
+  Descriptor stop;  // an event that ends the progress thread
+  std::thread progress;
+};
+
+Endpoint::State::State(const Options& asked) : options(asked) {
+  self.host = host_identity();
+  self.process = process_identity();
+  const bool wired = options.wire != Wire::none;
+  std::optional<Interface> interface;
+  if (wired) {
+    if (options.session_key == SessionKey{})
+      throw Error("Options::session_key is zero: every frame is proved with it; give all processes the same random key");
+    interface = interface_named(options.interface);
+    self.ethernet = interface->address;
+  }
+  port.emplace(wired ? options.interface : "");
+  self.port = port->number();
+  if (wired) wire = std::make_unique<WireChannel>(open_wire(options.wire, *interface, self.port), options, self);
+  memory = shared_memory(options, self);
+  for (Channel* channel : {memory.get(), wire.get()})
+    if (channel != nullptr) channels.push_back(channel);
+  if (options.progress_thread) {
+    stop = Descriptor(::eventfd(0, EFD_CLOEXEC));
+    if (!stop) throw Error(std::string("the progress thread has no event: ") + std::strerror(errno));
+    progress = std::thread([this] { keep_alive(); });
+  }
+}
+
+Endpoint::State::~State() {
+  if (progress.joinable()) {
+    const std::uint64_t one = 1;
+    while (::write(stop.get(), &one, sizeof one) < 0 && errno == EINTR) {
+    }
+    progress.join();
+  }
+  ending = true;
+  const Time patience = Clock::now() + linger_limit;
+  send_replies(Clock::now());
+  for (Channel* channel : channels) channel->farewell(Clock::now());
+  const auto idle = [](const Channel* channel) { return channel->idle(); };
+  while (!std::all_of(channels.begin(), channels.end(), idle) && Clock::now() < patience) {
+    for (Channel* channel : channels) channel->poll(Clock::now(), *this);
+    sleep(std::chrono::microseconds(100));
+  }
+}
+
+void Endpoint::State::deliver(Peer source, const Message& message) {
+  if (ending) return;
+  if (message.handler >= handlers.size()) {
+    ++unknown_handlers;
+    return;
+  }
+  const auto [run, context] = handlers[message.handler];
+  run(context, source, message.header, message.payload);
+}
+
+std::byte* Endpoint::State::target(Region region, std::size_t offset, std::size_t bytes) {
+  const auto found = regions.find(region);
+  if (found == regions.end() || offset > found->second.bytes || bytes > found->second.bytes - offset) return nullptr;
+  return found->second.memory + offset;
+}
+
+std::optional<Peer> Endpoint::State::admit(const Address& address) {
+  if (peers.size() >= peers_limit) return {};
+  return add(address);
+}
+
+void Endpoint::State::died(Peer peer) {
+  peers[peer].alive = false;
+  peers[peer].replies.clear();
+}
+
+Peer Endpoint::State::add(const Address& address) {
+  for (Peer peer = 0; peer < peers.size(); ++peer)
+    if (same_process(peers[peer].address, address)) return peer;
+  if (peers.size() >= peers_limit) throw Error("more than " + std::to_string(peers_limit) + " peers");
+  Channel& channel = channel_to(address);
+  const Peer peer = static_cast<Peer>(peers.size());
+  peers.push_back({address, &channel});
+  channel.add(peer, address);
+  return peer;
+}
+
+Channel& Endpoint::State::channel_to(const Address& address) const {
+  if (memory && address.host == self.host) return *memory;
+  if (!wire) throw Error("a peer of another host needs a wire: Options::wire is none");
+  if (address.ethernet == Ethernet{}) throw Error("a peer of another host has no Ethernet address: its wire is none");
+  return *wire;
+}
+
+void Endpoint::State::check(Peer peer, Handler handler, Bytes header, Bytes payload) const {
+  if (peer >= peers.size()) throw std::invalid_argument("no such peer: " + std::to_string(peer));
+  if (handler >= handlers.size()) throw std::invalid_argument("no such handler: " + std::to_string(handler));
+  if (header.size() > header_limit || header.size() + payload.size() > peers[peer].channel->message_limit())
+    throw std::invalid_argument("a message of " + std::to_string(header.size()) + " + " +
+                                std::to_string(payload.size()) + " bytes; allowed are a header of " +
+                                std::to_string(header_limit) + " and together " +
+                                std::to_string(peers[peer].channel->message_limit()));
+}
+
+void Endpoint::State::send_replies(Time now) {
+  std::vector<Peer> rest;
+  for (const Peer peer : with_replies) {
+    Known& known = peers[peer];
+    while (!known.replies.empty()) {
+      const QueuedReply& reply = known.replies.front();
+      if (known.channel->send(now, peer, Kind::reply, {reply.handler, reply.header, reply.payload}) == Outcome::again)
+        break;
+      known.replies.pop_front();
+    }
+    if (!known.replies.empty()) rest.push_back(peer);
+  }
+  with_replies.swap(rest);
+}
+
+// True where something may have arrived.
+bool Endpoint::State::sleep(std::chrono::nanoseconds at_most) {
+  std::vector<pollfd> waiting;
+  const Time now = Clock::now();
+  for (Channel* channel : channels) {
+    if (!channel->arm()) return true;
+    if (channel->descriptor() >= 0)
+      waiting.push_back({channel->descriptor(), POLLIN, 0});
+    else
+      at_most = std::min<std::chrono::nanoseconds>(at_most, unpollable_nap);
+    const Time due = channel->due();
+    if (due <= now) return true;
+    if (due != Time::max()) at_most = std::min<std::chrono::nanoseconds>(at_most, due - now);
+  }
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
+  const timespec patience{static_cast<time_t>(seconds.count()), static_cast<long>((at_most - seconds).count())};
+  return ::ppoll(waiting.data(), waiting.size(), &patience, nullptr) > 0;
+}
+
+// The progress thread: what a polling program does anyway, it leaves to the program.
+void Endpoint::State::keep_alive() {
+  for (std::uint64_t seen = 0;;) {
+    pollfd waiting[3] = {{stop.get(), POLLIN, 0}, {-1, 0, 0}, {-1, 0, 0}};
+    const std::uint64_t before = polls.load(std::memory_order_relaxed);
+    const bool program_polls = before != seen;
+    seen = before;
+    if (!program_polls && wire) waiting[1] = {wire->descriptor(), POLLIN, 0};
+    ::poll(waiting, 2, progress_nap_ms);
+    if (waiting[0].revents != 0) return;
+    if (polls.load(std::memory_order_relaxed) != seen) continue;
+    const std::lock_guard held(mutex);
+    for (Channel* channel : channels) channel->progress(Clock::now(), *this);
+  }
+}
+
+Endpoint::Endpoint(const Options& options) : state_(std::make_unique<State>(options)) {}
+Endpoint::~Endpoint() = default;
+
+const Address& Endpoint::address() const { return state_->self; }
+
+std::string Endpoint::wire() const {
+  return state_->wire ? state_->wire->name() : state_->memory ? state_->memory->name() : "no wire";
+}
+
+Peer Endpoint::add(const Address& address) {
+  const auto held = state_->lock();
+  return state_->add(address);
+}
+
+std::string Endpoint::name(Peer peer) const {
+  const auto held = state_->lock();
+  const Address& address = state_->peers.at(peer).address;
+  std::string text;
+  for (const std::byte byte : address.ethernet) {
+    constexpr char digits[] = "0123456789abcdef";
+    const auto value = std::to_integer<unsigned>(byte);
+    text += text.empty() ? "" : ":";
+    text += {digits[value >> 4], digits[value & 15]};
+  }
+  if (address.ethernet == Ethernet{}) text = "this host";
+  return text + " port " + std::to_string(address.port);
+}
+
+Handler Endpoint::handle(Action action, void* context) {
+  const auto held = state_->lock();
+  state_->handlers.emplace_back(action, context);
+  return static_cast<Handler>(state_->handlers.size() - 1);
+}
+
+Outcome Endpoint::send(Peer peer, Handler handler, Bytes header, Bytes payload) {
+  const auto held = state_->lock();
+  state_->check(peer, handler, header, payload);
+  const Known& known = state_->peers[peer];
+  if (!known.alive) return Outcome::peer_dead;
+  // Queued replies were there first.
+  const Outcome outcome = known.replies.empty() ? known.channel->send(Clock::now(), peer, Kind::request,
+                                                                      {handler, header, payload})
+                                                : Outcome::again;
+  state_->refused_calls += outcome == Outcome::again;
+  return outcome;
+}
+
+Outcome Endpoint::reply(Peer peer, Handler handler, Bytes header, Bytes payload) {
+  const auto held = state_->lock();
+  state_->check(peer, handler, header, payload);
+  Known& known = state_->peers[peer];
+  if (!known.alive) return Outcome::peer_dead;
+  if (known.replies.empty()) {
+    const Outcome outcome = known.channel->send(Clock::now(), peer, Kind::reply, {handler, header, payload});
+    if (outcome != Outcome::again) return outcome;
+    state_->with_replies.push_back(peer);
+  }
+  known.replies.push_back({handler, {header.begin(), header.end()}, {payload.begin(), payload.end()}});
+  return Outcome::done;
+}
+
+std::size_t Endpoint::message_limit(Peer peer) const {
+  const auto held = state_->lock();
+  return state_->peers.at(peer).channel->message_limit();
+}
+
+Region Endpoint::expose(void* memory, std::size_t bytes) {
+  const auto held = state_->lock();
+  const Region region = state_->next_region++;
+  state_->regions[region] = {static_cast<std::byte*>(memory), bytes};
+  return region;
+}
+
+void Endpoint::remove(Region region) {
+  const auto held = state_->lock();
+  state_->regions.erase(region);
+}
+
+Outcome Endpoint::put(Peer peer, Region region, std::size_t offset, Bytes source, Handler handler, Bytes header,
+                      Completion completion, void* context) {
+  const auto held = state_->lock();
+  state_->check(peer, handler, header, {});
+  const Known& known = state_->peers[peer];
+  if (!known.alive) return Outcome::peer_dead;
+  const Outcome outcome = known.channel->put(
+      Clock::now(), peer, {region, offset, source, {handler, header, {}}, completion, context});
+  state_->refused_calls += outcome == Outcome::again;
+  return outcome;
+}
+
+int Endpoint::poll() {
+  const auto held = state_->lock();
+  if (state_->options.progress_thread) state_->polls.fetch_add(1, std::memory_order_relaxed);
+  const Time now = Clock::now();
+  if (!state_->with_replies.empty()) state_->send_replies(now);
+  int done = 0;
+  for (Channel* channel : state_->channels) done += channel->poll(now, *state_);
+  if (done > 0) state_->fruitless_waits = 0;
+  return done;
+}
+
+void Endpoint::wait(std::chrono::microseconds at_most) {
+  // A yield is cheap and wakes at once; a program that waits longer lets the processor sleep.
+  if (state_->fruitless_waits++ < yields_before_sleep) {
+    ::sched_yield();
+    return;
+  }
+  state_->sleep(at_most);
+}
+
+Statistics Endpoint::statistics() const {
+  const auto held = state_->lock();
+  Statistics all{};
+  for (const Channel* channel : state_->channels) channel->add_to(all);
+  all.credit_waits += state_->refused_calls;
+  all.foreign += state_->unknown_handlers;
+  return all;
+}
+
+}  // namespace scope::active_messages

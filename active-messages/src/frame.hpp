@@ -1,0 +1,80 @@
+// The format of frames: docs/method/active-messages.md has it as a table. All numbers are little-endian.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "authentication.hpp"
+#include "endpoint.hpp"
+
+namespace scope::active_messages {
+
+constexpr std::uint16_t ethertype = 0x88B5;  // local experimental (IEEE 802)
+constexpr std::size_t ethernet_bytes = 14;
+constexpr std::size_t shortest_frame = 60;  // without its check sequence
+
+enum class FrameKind : std::uint8_t { hello, request, reply, put_part, farewell, acknowledgement };
+
+using Ethernet = std::array<std::byte, 6>;
+
+// What follows the Ethernet header.
+struct FrameHeader {
+  std::uint16_t destination_port, source_port;
+  std::uint8_t kind;          // a FrameKind; the highest bit asks for a prompt acknowledgement
+  std::uint8_t header_bytes;  // of the message, the first bytes of the body
+  std::uint16_t body_bytes;
+  std::uint32_t sequence;      // the low half; the tag covers all 64 bits
+  std::uint32_t acknowledged;  // the low half of: all frames before this one have arrived
+  std::uint16_t granted;       // how many frames from `acknowledged` on requests may use
+  std::uint16_t handler;
+  std::uint32_t tag_low, tag_high;  // halves, so that nothing is padded
+};
+static_assert(sizeof(FrameHeader) == 28 && alignof(FrameHeader) == 4);
+static_assert(std::endian::native == std::endian::little, "frames are written as they lie in memory");
+
+constexpr std::uint8_t prompt = 0x80;
+constexpr std::size_t head_bytes = ethernet_bytes + sizeof(FrameHeader);
+
+// The body of a hello: who speaks. The port and the Ethernet address stand in the frame's headers.
+struct Introduction {
+  std::uint64_t process, host;
+};
+
+// Between the header and the bytes of a put's part.
+struct PartHeader {
+  std::uint32_t region, offset_low, offset_high;
+  std::uint64_t offset() const { return std::uint64_t{offset_high} << 32 | offset_low; }
+};
+static_assert(sizeof(PartHeader) == 12);
+
+// The number nearest to `near` whose low half is `low`.
+inline std::uint64_t extended(std::uint32_t low, std::uint64_t near) {
+  return near + static_cast<std::uint64_t>(static_cast<std::int64_t>(
+                    static_cast<std::int32_t>(low - static_cast<std::uint32_t>(near))));
+}
+
+// Tags of the frames from one process to another.
+class Seal {
+ public:
+  Seal(const SessionKey& key, std::uint64_t source_process, std::uint64_t destination_process) : start_(key) {
+    start_.absorb(source_process);
+    start_.absorb(destination_process);
+  }
+  // `part` is zero in frames that have none.
+  std::uint64_t tag(const FrameHeader& header, std::uint64_t sequence, std::uint64_t acknowledged, const PartHeader& part,
+                    const Digest& body) const {
+    SipHash hash = start_;
+    std::uint64_t first;
+    std::memcpy(&first, &header, sizeof first);  // ports, kind and lengths
+    const std::uint64_t third = std::uint64_t{part.region} << 32 | std::uint32_t{header.granted} << 16 | header.handler;
+    for (const std::uint64_t word : {first, sequence, acknowledged, third, part.offset(), body.low, body.high})
+      hash.absorb(word);
+    return hash.finish();
+  }
+
+ private:
+  SipHash start_;
+};
+
+}  // namespace scope::active_messages

@@ -1,0 +1,80 @@
+// What was sent to one peer and is not acknowledged: a window of frames, each kept until the peer has it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "channel.hpp"
+#include "frame.hpp"
+#include "round_trip.hpp"
+
+namespace scope::active_messages {
+
+struct SentFrame {
+  FrameHeader header{};  // all but what changes with each repetition: acknowledgements, grants, tag
+  PartHeader part{};
+  Bytes body;  // in `copy`, or the source of a put
+  Digest digest{};
+  std::unique_ptr<std::byte[]> copy;  // of the longest body; made at first use and kept
+  Time sent{};
+  std::uint64_t order = 0;  // counts transmissions, repetitions included
+  bool arrived = false, repeated = false, lost = false;
+};
+
+class Outgoing {
+ public:
+  // `window`: how many frames may be under way, a power of two. `adaptive`: fewer when frames are lost.
+  Outgoing(std::size_t window, bool adaptive);
+
+  std::uint64_t next() const { return next_; }
+  bool empty() const { return oldest_ == next_; }
+  std::uint64_t oldest() const { return oldest_; }
+  // The frame with this number, oldest() <= number < next().
+  SentFrame& at(std::uint64_t number) { return frames_[number & (frames_.size() - 1)]; }
+  // The frame next(), to be filled. There must be room.
+  SentFrame& fresh() {
+    if (frames_.empty()) frames_.resize(window_);
+    return at(next_);
+  }
+
+  // How many more frames may be sent now, where requests are limited by what the peer granted.
+  std::size_t room() const;
+  std::size_t room_of_requests() const;
+  void grant(std::uint64_t limit) { granted_ = std::max(granted_, limit); }
+
+  // The frame next() went out.
+  void sent(Time now);
+  void repeated(SentFrame& frame, Time now);
+
+  // The peer has all frames before `number`, and those of the bit map that begins at number + 1. False: no peer that
+  // keeps to the protocol says so.
+  bool acknowledge(Time now, std::uint64_t number, Bytes bit_map);
+  // The oldest frame was not acknowledged in time; it counts as lost.
+  void time_out(Time now);
+  Time due() const { return empty() ? Time::max() : timer_ + round_trip_.timeout(); }
+
+  // The number of the next frame that must be repeated; next() when there is none.
+  std::uint64_t lost() const;
+  RoundTrip::Duration timeout() const { return round_trip_.timeout(); }
+  void back_off() { round_trip_.back_off(); }
+
+ private:
+  void arrived(SentFrame& frame);
+  void find_lost();
+  void shrink(double factor);
+
+  std::vector<SentFrame> frames_;  // made with the first frame
+  std::size_t window_;
+  bool adaptive_;
+  double congestion_window_;
+  std::uint64_t oldest_ = 0, next_ = 0, granted_ = first_grant, order_ = 0;
+  std::uint64_t newest_order_ = 0;  // of all that arrived
+  std::uint64_t recovering_until_ = 0;
+  std::size_t lost_count_ = 0;
+  Time timer_{};
+  RoundTrip round_trip_;
+
+  static constexpr std::uint64_t first_grant = 16;  // before the peer has said anything
+};
+
+}  // namespace scope::active_messages

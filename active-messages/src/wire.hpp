@@ -1,0 +1,37 @@
+// Frames out and in: what AF_PACKET, AF_XDP and the impaired wire of the tests have in common.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "endpoint.hpp"
+#include "interface.hpp"
+
+namespace scope::active_messages {
+
+class EthernetWire {
+ public:
+  virtual ~EthernetWire() = default;
+  virtual std::string name() const = 0;
+  // The longest frame, its Ethernet header included.
+  virtual std::size_t longest_frame() const = 0;
+  // How many frames can wait to be received before one is lost.
+  virtual std::size_t receive_slots() const = 0;
+
+  // Takes a copy of a frame, which begins with `head`. False: no room now; flush() and repeat.
+  virtual bool send(Bytes head, Bytes body) = 0;
+  // Hands all that was sent to the interface.
+  virtual void flush() = 0;
+  // The next frame, valid until the next call. Empty: none has arrived.
+  virtual Bytes receive() = 0;
+  // Readable when a frame has arrived.
+  virtual int descriptor() const = 0;
+};
+
+std::unique_ptr<EthernetWire> packet_wire(const Interface& interface, std::uint16_t port);  // Error
+std::unique_ptr<EthernetWire> xdp_wire(const Interface& interface, std::uint16_t port);     // Error
+
+// The asked one, or the best that is allowed; its name tells why no better one.
+std::unique_ptr<EthernetWire> open_wire(Wire asked, const Interface& interface, std::uint16_t port);  // Error
+
+}  // namespace scope::active_messages
