@@ -15,6 +15,8 @@
 #include <memory>
 #include <optional>
 
+#include "identity.hpp"
+
 namespace scope::active_messages {
 namespace {
 
@@ -68,7 +70,9 @@ Mapping mapped(const Descriptor& file, std::size_t offset, std::size_t bytes) {
 
 }  // namespace
 
-pid_t process_number(const Address& address) { return static_cast<pid_t>(address.process & 0xffff'ffff); }
+pid_t process_number(const Address& address) {
+  return static_cast<pid_t>(address.process & ((std::uint64_t{1} << process_number_bits) - 1));
+}
 
 OwnInbox::OwnInbox(const Address& self, const std::array<std::byte, 16>& session_key)
     : file_(memfd_create(file_name(self).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING)) {

@@ -39,8 +39,8 @@ Bytes bytes_of(const Piece& piece) { return std::as_bytes(std::span(&piece, 1));
 // From this endpoint to one peer.
 struct Outgoing {
   Peer peer;
-  std::optional<PeerInbox> inbox;  // empty: gone before the first message
-  std::optional<RingWriter> ring;
+  std::optional<PeerInbox> inbox = {};  // empty: gone before the first message
+  std::optional<RingWriter> ring = {};
   std::uint64_t requests = 0;
 
   // A put of which pieces are still to be written. Its bytes go through the ring.
@@ -49,7 +49,7 @@ struct Outgoing {
     std::vector<std::byte> header;
     std::size_t written = 0;
   };
-  std::optional<Pieces> pieces;
+  std::optional<Pieces> pieces = {};
 
   // Puts that are complete once the peer has read up to a position.
   struct Pending {
@@ -57,7 +57,7 @@ struct Outgoing {
     Completion completion;
     void* context;
   };
-  std::deque<Pending> pending;
+  std::deque<Pending> pending = {};
   bool dead = false;
 };
 

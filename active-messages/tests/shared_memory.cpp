@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "../src/identity.hpp"
 #include "../src/inbox.hpp"
 #include "expect.hpp"
 
@@ -22,7 +23,7 @@ namespace {
 Address address_of_this_process() {
   Address address;
   address.host = 1;
-  address.process = static_cast<std::uint64_t>(getpid()) | std::uint64_t{7} << 32;
+  address.process = process_identity();
   return address;
 }
 
