@@ -3,7 +3,7 @@
 #include <linux/if_arp.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
-#include <net/if.h>
+#include <linux/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
 // kernel, so that polling is no system call.
 #include <linux/filter.h>
 #include <linux/if_packet.h>
-#include <net/if.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -38,7 +37,8 @@ std::vector<sock_filter> filter_of(std::uint16_t port) {
 
 class PacketWire final : public EthernetWire {
  public:
-  PacketWire(const Interface& interface, std::uint16_t port) : interface_(interface) {
+  PacketWire(const Interface& interface, std::uint16_t port, const std::string& remark)
+      : interface_(interface), remark_(remark) {
     // Protocol 0: nothing arrives before the filter is in place.
     socket_ = Descriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket_) refuse("AF_PACKET", {"cap_net_raw"});
@@ -61,7 +61,9 @@ class PacketWire final : public EthernetWire {
     storage_.resize(batch_frames * longest_frame());
   }
 
-  std::string name() const override { return "AF_PACKET on " + interface_.name; }
+  std::string name() const override {
+    return "AF_PACKET on " + interface_.name + (remark_.empty() ? "" : " (" + remark_ + ")");
+  }
   std::size_t longest_frame() const override { return ethernet_bytes + interface_.mtu; }
   std::size_t receive_slots() const override { return slots_; }
   int descriptor() const override { return socket_.get(); }
@@ -152,6 +154,7 @@ class PacketWire final : public EthernetWire {
   }
 
   Interface interface_;
+  std::string remark_;
   Descriptor socket_;
   Mapping ring_;
   std::size_t slot_bytes_ = 0, slots_ = 0, next_ = 0;
@@ -163,8 +166,8 @@ class PacketWire final : public EthernetWire {
 
 }  // namespace
 
-std::unique_ptr<EthernetWire> packet_wire(const Interface& interface, std::uint16_t port) {
-  return std::make_unique<PacketWire>(interface, port);
+std::unique_ptr<EthernetWire> packet_wire(const Interface& interface, std::uint16_t port, const std::string& remark) {
+  return std::make_unique<PacketWire>(interface, port, remark);
 }
 
 }  // namespace scope::active_messages

@@ -28,8 +28,10 @@ class EthernetWire {
   virtual int descriptor() const = 0;
 };
 
-std::unique_ptr<EthernetWire> packet_wire(const Interface& interface, std::uint16_t port);  // Error
-std::unique_ptr<EthernetWire> xdp_wire(const Interface& interface, std::uint16_t port);     // Error
+// `remark`: why it was chosen, for its name.
+std::unique_ptr<EthernetWire> packet_wire(const Interface& interface, std::uint16_t port,
+                                          const std::string& remark = {});                  // Error
+std::unique_ptr<EthernetWire> xdp_wire(const Interface& interface, std::uint16_t port);  // Error
 
 // The asked one, or the best that is allowed; its name tells why no better one.
 std::unique_ptr<EthernetWire> open_wire(Wire asked, const Interface& interface, std::uint16_t port);  // Error

@@ -76,6 +76,8 @@ WireChannel::WireChannel(std::unique_ptr<EthernetWire> wire, const Options& opti
       window_(windows[options.flow_control]),
       body_hash_(options.session_key, std::max(body_limit_, longest_bit_map)) {}
 
+WireChannel::~WireChannel() = default;
+
 void WireChannel::add(Peer peer, const Address& address) {
   remotes_.push_back(std::make_unique<Remote>(peer, address, self_, options_, window_));
   Remote* remote = remotes_.back().get();

@@ -18,6 +18,7 @@ class WireChannel final : public Channel {
  public:
   // `self` is this endpoint's address, complete.
   WireChannel(std::unique_ptr<EthernetWire> wire, const Options& options, const Address& self);
+  ~WireChannel() override;
 
   std::string name() const override { return wire_->name(); }
   void add(Peer peer, const Address& address) override;
