@@ -25,7 +25,8 @@ Endpoint::Endpoint(Domain& of, const fi_info& info)
     : fid_ep{},
       domain(of),
       send_flags(info.tx_attr != nullptr ? info.tx_attr->op_flags : 0),
-      receive_flags(info.rx_attr != nullptr ? info.rx_attr->op_flags : 0) {}
+      receive_flags(info.rx_attr != nullptr ? info.rx_attr->op_flags : 0),
+      directed((info.caps & FI_DIRECTED_RECV) != 0) {}
 
 Endpoint::~Endpoint() {
   exchange.reset();  // its last completions still find their queues

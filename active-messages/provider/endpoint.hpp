@@ -44,6 +44,7 @@ class Endpoint final : public fid_ep, public Listener {
   Domain& domain;
   std::optional<Exchange> exchange;  // once enabled
   std::uint64_t send_flags, receive_flags;
+  bool directed;  // receives name their source
   std::size_t minimum_shared_bytes = 64;
 
  private:

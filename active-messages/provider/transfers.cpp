@@ -60,7 +60,7 @@ ssize_t receive(fid_ep* id, Buffer buffer, const ReceiveCall& call, std::uint64_
     Endpoint& endpoint = endpoint_of(id);
     const Guard guard(endpoint.domain.lock);
     if (!endpoint.exchange) return -FI_EOPBADSTATE;
-    const bool directed = call.from != FI_ADDR_UNSPEC;
+    const bool directed = endpoint.directed && call.from != FI_ADDR_UNSPEC;
     const std::optional<Peer> peer = directed ? endpoint.peer_of(call.from) : any_peer;
     const bool tagged = call.tag.has_value();
     Receive receive{.buffer = static_cast<std::byte*>(buffer.begin),
