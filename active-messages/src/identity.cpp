@@ -54,7 +54,7 @@ std::uint64_t process_identity() {
   std::uint64_t identity = 0;
   if (::getrandom(&identity, sizeof identity, 0) != sizeof identity)
     throw Error(std::string("no random number: ") + std::strerror(errno));
-  return identity;
+  return identity << process_number_bits | static_cast<std::uint64_t>(::getpid());
 }
 
 Port::Port(const std::string& interface) {
@@ -62,7 +62,7 @@ Port::Port(const std::string& interface) {
   // process. Others who take names only make us choose another.
   claim_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (claim_ < 0) throw Error(std::string("no socket for the claim of a port: ") + std::strerror(errno));
-  const auto first = static_cast<unsigned>(process_identity() % ports);
+  const auto first = static_cast<unsigned>((process_identity() >> process_number_bits) % ports);
   for (unsigned attempt = 0; attempt < ports; ++attempt) {
     number_ = static_cast<std::uint16_t>(1 + (first + attempt) % ports);
     const std::string name = "scope-active-messages/" + interface + "/" + std::to_string(number_);

@@ -9,8 +9,10 @@ namespace scope::active_messages {
 // Equal for processes under one kernel that see the same network interfaces and the same /dev/shm.
 std::uint64_t host_identity();
 
-// Drawn anew at each call: tells an endpoint from any later one with its port.
+// The process number in the lowest bits, the rest drawn anew at each call: tells an endpoint from any later one with
+// its port, and the processes of its host where to find it.
 std::uint64_t process_identity();
+inline constexpr int process_number_bits = 22;  // Linux gives no larger numbers
 
 // A port of an interface that belongs to this process until release() or its end.
 class Port {

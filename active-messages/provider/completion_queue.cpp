@@ -1,0 +1,145 @@
+#include "completion_queue.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+
+#include "endpoint.hpp"
+
+namespace scope::provider {
+namespace {
+
+CompletionQueue& queue_of(fid_cq* queue) { return object<CompletionQueue>(queue); }
+
+// The formats are beginnings of one another, and of the entry of an error.
+std::size_t entry_bytes(fi_cq_format format) {
+  switch (format) {
+    case FI_CQ_FORMAT_MSG:
+      return sizeof(fi_cq_msg_entry);
+    case FI_CQ_FORMAT_DATA:
+      return sizeof(fi_cq_data_entry);
+    case FI_CQ_FORMAT_TAGGED:
+      return sizeof(fi_cq_tagged_entry);
+    default:
+      return sizeof(fi_cq_entry);
+  }
+}
+
+ssize_t take(CompletionQueue& queue, void* buffer, std::size_t count, fi_addr_t* sources) {
+  if (queue.entries.empty()) return -FI_EAGAIN;
+  const std::size_t bytes = entry_bytes(queue.format);
+  std::size_t taken = 0;
+  while (taken < count && !queue.entries.empty() && queue.entries.front().completion.err == 0) {
+    const CompletionQueue::Entry& entry = queue.entries.front();
+    std::memcpy(static_cast<std::byte*>(buffer) + taken * bytes, &entry.completion, bytes);
+    if (sources != nullptr) sources[taken] = entry.source;
+    queue.entries.pop_front();
+    ++taken;
+  }
+  if (taken > 0) return static_cast<ssize_t>(taken);
+  return count > 0 ? -FI_EAVAIL : 0;
+}
+
+ssize_t read_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* sources) {
+  return guarded([&] {
+    CompletionQueue& queue = queue_of(id);
+    const Guard guard(queue.domain.lock);
+    // A full hand is given at once: polling first would only delay it.
+    if (queue.entries.size() < std::max<std::size_t>(count, 1))
+      for (Endpoint* endpoint : queue.endpoints) endpoint->progress();
+    return static_cast<int>(take(queue, buffer, count, sources));
+  });
+}
+
+ssize_t read(fid_cq* id, void* buffer, std::size_t count) { return read_from(id, buffer, count, nullptr); }
+
+ssize_t read_error(fid_cq* id, fi_cq_err_entry* buffer, std::uint64_t) {
+  CompletionQueue& queue = queue_of(id);
+  const Guard guard(queue.domain.lock);
+  if (queue.entries.empty() || queue.entries.front().completion.err == 0) return -FI_EAGAIN;
+  fi_cq_err_entry error = queue.entries.front().completion;
+  error.err_data = buffer->err_data;  // there never are any
+  error.err_data_size = 0;
+  *buffer = error;
+  queue.entries.pop_front();
+  return 1;
+}
+
+ssize_t wait_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* sources, const void*, int timeout_ms) {
+  using Clock = std::chrono::steady_clock;
+  CompletionQueue& queue = queue_of(id);
+  const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  for (;;) {
+    const ssize_t got = read_from(id, buffer, count, sources);
+    if (got != -FI_EAGAIN) return got;
+    if (queue.signalled) {
+      queue.signalled = false;
+      return -FI_EAGAIN;
+    }
+    if (timeout_ms >= 0 && Clock::now() >= end) return -FI_EAGAIN;
+    const Guard guard(queue.domain.lock);
+    // One endpoint can sleep until something arrives; several take turns.
+    for (Endpoint* endpoint : queue.endpoints)
+      endpoint->wait(std::chrono::microseconds(queue.endpoints.size() == 1 ? 10'000 : 100));
+  }
+}
+
+ssize_t wait(fid_cq* id, void* buffer, std::size_t count, const void* condition, int timeout_ms) {
+  return wait_from(id, buffer, count, nullptr, condition, timeout_ms);
+}
+
+int signal(fid_cq* id) {
+  queue_of(id).signalled = true;
+  return 0;
+}
+
+const char* error_text(fid_cq*, int, const void*, char* buffer, std::size_t bytes) {
+  static constexpr char text[] = "no further cause is known";
+  if (buffer != nullptr && bytes > 0) {
+    std::strncpy(buffer, text, bytes);
+    buffer[bytes - 1] = '\0';
+  }
+  return text;
+}
+
+int close_queue(fid* id) {
+  auto* queue = &object_of<CompletionQueue, fid_cq>(id);
+  if (!queue->endpoints.empty()) return -FI_EBUSY;
+  delete queue;
+  return 0;
+}
+
+fi_ops object_functions{.size = sizeof(fi_ops),
+                        .close = close_queue,
+                        .bind = unsupported,
+                        .control = unsupported,
+                        .ops_open = unsupported,
+                        .tostr = nullptr,
+                        .ops_set = nullptr};
+
+fi_ops_cq queue_functions{.size = sizeof(fi_ops_cq),
+                          .read = read,
+                          .readfrom = read_from,
+                          .readerr = read_error,
+                          .sread = wait,
+                          .sreadfrom = wait_from,
+                          .signal = signal,
+                          .strerror = error_text};
+
+}  // namespace
+
+int open_completion_queue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** result, void* context) {
+  if (attributes->wait_obj != FI_WAIT_NONE && attributes->wait_obj != FI_WAIT_UNSPEC) return -FI_ENOSYS;
+  return guarded([&] {
+    const fi_cq_format format =
+        attributes->format == FI_CQ_FORMAT_UNSPEC ? FI_CQ_FORMAT_CONTEXT : attributes->format;
+    auto* queue = new CompletionQueue(object<Domain>(domain), format);
+    queue->fid = {FI_CLASS_CQ, context, &object_functions};
+    queue->ops = &queue_functions;
+    *result = queue;
+    return 0;
+  });
+}
+
+}  // namespace scope::provider

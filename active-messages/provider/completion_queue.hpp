@@ -1,0 +1,32 @@
+// Completions in the order in which they happened; reading makes progress first.
+#pragma once
+
+#include <rdma/fi_eq.h>
+
+#include <deque>
+#include <vector>
+
+#include "domain.hpp"
+
+namespace scope::provider {
+
+class Endpoint;
+
+struct CompletionQueue : fid_cq {
+  CompletionQueue(Domain& of, fi_cq_format as) : fid_cq{}, domain(of), format(as) {}
+
+  struct Entry {
+    fi_cq_err_entry completion;  // `err` is 0 unless the operation failed
+    fi_addr_t source;
+  };
+
+  Domain& domain;
+  fi_cq_format format;
+  std::deque<Entry> entries;
+  std::vector<Endpoint*> endpoints;  // one entry per binding
+  bool signalled = false;
+};
+
+int open_completion_queue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** result, void* context);
+
+}  // namespace scope::provider

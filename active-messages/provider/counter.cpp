@@ -1,0 +1,103 @@
+#include "counter.hpp"
+
+#include <chrono>
+
+#include "endpoint.hpp"
+
+namespace scope::provider {
+namespace {
+
+Counter& counter_of(fid_cntr* counter) { return object<Counter>(counter); }
+
+// Makes progress, then runs `use` on the counter, all under the lock.
+template <class Use>
+auto with(fid_cntr* id, Use use) {
+  Counter& counter = counter_of(id);
+  const Guard guard(counter.domain.lock);
+  return use(counter);
+}
+
+void progress(Counter& counter) {
+  for (Endpoint* endpoint : counter.endpoints) endpoint->progress();
+}
+
+std::uint64_t read(fid_cntr* id) {
+  return with(id, [](Counter& counter) {
+    progress(counter);
+    return counter.completed;
+  });
+}
+
+std::uint64_t read_errors(fid_cntr* id) {
+  return with(id, [](Counter& counter) {
+    progress(counter);
+    return counter.failed;
+  });
+}
+
+template <std::uint64_t Counter::* member>
+int set(fid_cntr* id, std::uint64_t value) {
+  return with(id, [value](Counter& counter) {
+    counter.*member = value;
+    return 0;
+  });
+}
+
+template <std::uint64_t Counter::* member>
+int add(fid_cntr* id, std::uint64_t value) {
+  return with(id, [value](Counter& counter) {
+    counter.*member += value;
+    return 0;
+  });
+}
+
+int wait(fid_cntr* id, std::uint64_t threshold, int timeout_ms) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  const std::uint64_t failed = counter_of(id).failed;
+  for (;;) {
+    if (read(id) >= threshold) return 0;
+    if (counter_of(id).failed != failed) return -FI_EAVAIL;
+    if (timeout_ms >= 0 && Clock::now() >= end) return -FI_ETIMEDOUT;
+  }
+}
+
+int close_counter(fid* id) {
+  auto* counter = &object_of<Counter, fid_cntr>(id);
+  if (!counter->endpoints.empty()) return -FI_EBUSY;
+  delete counter;
+  return 0;
+}
+
+fi_ops object_functions{.size = sizeof(fi_ops),
+                        .close = close_counter,
+                        .bind = unsupported,
+                        .control = unsupported,
+                        .ops_open = unsupported,
+                        .tostr = nullptr,
+                        .ops_set = nullptr};
+
+fi_ops_cntr counter_functions{.size = sizeof(fi_ops_cntr),
+                              .read = read,
+                              .readerr = read_errors,
+                              .add = add<&Counter::completed>,
+                              .set = set<&Counter::completed>,
+                              .wait = wait,
+                              .adderr = add<&Counter::failed>,
+                              .seterr = set<&Counter::failed>};
+
+}  // namespace
+
+int open_counter(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** result, void* context) {
+  if (attributes != nullptr && attributes->wait_obj != FI_WAIT_NONE && attributes->wait_obj != FI_WAIT_UNSPEC)
+    return -FI_ENOSYS;
+  return guarded([&] {
+    auto* counter = new Counter(object<Domain>(domain));
+    counter->fid = {FI_CLASS_CNTR, context, &object_functions};
+    counter->ops = &counter_functions;
+    *result = counter;
+    return 0;
+  });
+}
+
+}  // namespace scope::provider

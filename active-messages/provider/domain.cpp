@@ -1,0 +1,49 @@
+#include "domain.hpp"
+
+#include "address_vector.hpp"
+#include "completion_queue.hpp"
+#include "counter.hpp"
+#include "endpoint.hpp"
+
+namespace scope::provider {
+namespace {
+
+fi_ops domain_functions{.size = sizeof(fi_ops),
+                        .close =
+                            [](fid* id) {
+                              delete &object_of<Domain, fid_domain>(id);
+                              return 0;
+                            },
+                        .bind = unsupported,
+                        .control = unsupported,
+                        .ops_open = unsupported,
+                        .tostr = nullptr,
+                        .ops_set = nullptr};
+
+fi_ops_domain openings{.size = sizeof(fi_ops_domain),
+                       .av_open = open_address_vector,
+                       .cq_open = open_completion_queue,
+                       .endpoint = open_endpoint,
+                       .scalable_ep = unsupported,
+                       .cntr_open = open_counter,
+                       .poll_open = unsupported,
+                       .stx_ctx = unsupported,
+                       .srx_ctx = unsupported,
+                       .query_atomic = unsupported,
+                       .query_collective = unsupported,
+                       .endpoint2 = nullptr};
+
+}  // namespace
+
+int open_domain(fid_fabric*, fi_info* info, fid_domain** result, void* context) {
+  return guarded([&] {
+    auto* domain = new Domain(info->domain_attr != nullptr ? info->domain_attr->threading : FI_THREAD_SAFE);
+    domain->fid = {FI_CLASS_DOMAIN, context, &domain_functions};
+    domain->ops = &openings;
+    domain->mr = &memory_functions;
+    *result = domain;
+    return 0;
+  });
+}
+
+}  // namespace scope::provider

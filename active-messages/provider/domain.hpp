@@ -1,0 +1,21 @@
+// The domain: what its endpoints share.
+#pragma once
+
+#include <rdma/fi_domain.h>
+
+#include "lock.hpp"
+#include "memory.hpp"
+#include "objects.hpp"
+
+namespace scope::provider {
+
+struct Domain : fid_domain {
+  explicit Domain(fi_threading threading) : fid_domain{}, lock(threading != FI_THREAD_DOMAIN) {}
+
+  Lock lock;
+  MemoryTable memory;
+};
+
+int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** result, void* context);
+
+}  // namespace scope::provider

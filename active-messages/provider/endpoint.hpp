@@ -1,0 +1,80 @@
+// The endpoint that libfabric sees: translates its calls and flags for the exchange, and what the exchange tells for
+// completion queues and counters.
+#pragma once
+
+#include <rdma/fi_endpoint.h>
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "address_vector.hpp"
+#include "completion_queue.hpp"
+#include "counter.hpp"
+#include "domain.hpp"
+#include "exchange.hpp"
+
+namespace scope::provider {
+
+class Endpoint final : public fid_ep, public Listener {
+ public:
+  Endpoint(Domain& of, const fi_info& info);
+  ~Endpoint();
+
+  int bind(fid_t object, std::uint64_t flags);
+  int enable();
+  int name(void* address, std::size_t* bytes) const;
+
+  // `index` of the bound address vector; false when the peer cannot be reached.
+  bool add_peer(fi_addr_t index);
+  std::optional<Peer> peer_of(fi_addr_t index) const;
+  fi_addr_t index_of(Peer peer) const;
+
+  void progress() {
+    if (exchange) exchange->progress();
+  }
+  void wait(std::chrono::microseconds at_most) {
+    if (exchange) exchange->endpoint().wait(at_most);
+  }
+
+  // Whether an operation with these flags tells its completion queue when it went well.
+  bool send_completes(std::uint64_t flags) const { return !selective_sends_ || (flags & FI_COMPLETION); }
+  bool receive_completes(std::uint64_t flags) const { return !selective_receives_ || (flags & FI_COMPLETION); }
+
+  Domain& domain;
+  std::optional<Exchange> exchange;  // once enabled
+  std::uint64_t send_flags, receive_flags;
+  bool directed;  // receives name their source
+  std::size_t minimum_shared_bytes = 64;
+
+ private:
+  struct CountedBy {
+    Counter* counter;
+    std::uint64_t kinds;  // FI_SEND, FI_RECV, FI_READ, FI_WRITE
+  };
+
+  void sent(const Done& done, bool completes) override;
+  void received(const Done& done, bool completes) override;
+  void accessed(const Done& done, bool completes) override;
+  void tell(CompletionQueue* queue, const Done& done, bool completes);
+  void count(std::uint64_t kind, bool failed);
+
+  AddressVector* addresses_ = nullptr;
+  CompletionQueue* sends_ = nullptr;
+  CompletionQueue* receives_ = nullptr;
+  bool selective_sends_ = false, selective_receives_ = false;
+  std::vector<CountedBy> counters_;
+  std::vector<std::optional<Peer>> peers_;  // by index in the address vector
+  std::vector<fi_addr_t> indices_;          // by peer
+};
+
+inline Endpoint& endpoint_of(fid_ep* endpoint) { return *static_cast<Endpoint*>(endpoint); }
+
+int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** result, void* context);
+
+// The tables of what an endpoint does.
+extern fi_ops_msg message_functions;
+extern fi_ops_tagged tagged_functions;
+extern fi_ops_rma access_functions;
+
+}  // namespace scope::provider

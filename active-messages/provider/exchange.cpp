@@ -1,0 +1,481 @@
+#include "exchange.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "information.hpp"
+
+namespace scope::provider {
+
+using active_messages::Handler;
+
+// In the order in which the constructor registers them: the same in all processes.
+enum Exchange::Handlers : Handler {
+  eager,
+  announcement,
+  clearance,
+  landed_bytes,
+  answer_to_operation,
+  small_write,
+  large_write,
+  read_request,
+  read_data
+};
+
+struct Exchange::Clearance {
+  std::uint64_t operation;  // of the sender
+  Region region;            // of the receiver
+  std::uint64_t bytes;      // that it wants; may be 0
+  std::uint64_t landing;
+};
+
+struct Exchange::Landed {
+  std::uint64_t landing;
+};
+
+struct Exchange::Answer {
+  std::uint64_t operation;
+  std::int64_t error;
+};
+
+struct Exchange::Remote {
+  std::uint64_t operation, key, offset, bytes, data, flags;
+  Region region;  // of a large read: where its bytes go
+};
+
+namespace {
+
+template <class Header>
+Bytes bytes_of(const Header& header) {
+  static_assert(sizeof header <= active_messages::Endpoint::header_limit);
+  return std::as_bytes(std::span(&header, 1));
+}
+
+std::uint64_t kind_flags(const Envelope& envelope) {
+  return (envelope.flags & envelope::tagged ? FI_TAGGED : FI_MSG) |
+         (envelope.flags & envelope::with_data ? FI_REMOTE_CQ_DATA : 0);
+}
+
+int error_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::done:
+      return 0;
+    case Outcome::again:
+      return -FI_EAGAIN;
+    default:
+      return -FI_EHOSTUNREACH;
+  }
+}
+
+}  // namespace
+
+Exchange::Exchange(const active_messages::Options& options, const MemoryTable& memory, Listener& listener)
+    : memory_(memory), listener_(listener), endpoint_(options) {
+  on<Envelope, &Exchange::on_eager>();
+  on<Envelope, &Exchange::on_announcement>();
+  on<Clearance, &Exchange::on_clearance>();
+  on<Landed, &Exchange::on_landed>();
+  on<Answer, &Exchange::on_answer>();
+  on<Remote, &Exchange::on_write>();
+  on<Remote, &Exchange::on_large_write>();
+  on<Remote, &Exchange::on_read>();
+  on<Answer, &Exchange::on_read_data>();
+}
+
+template <class Header, void (Exchange::*member)(Peer, const Header&, Bytes)>
+void Exchange::on() {
+  endpoint_.handle(
+      [](void* context, Peer source, Bytes header, Bytes payload) {
+        if (header.size() != sizeof(Header)) return;  // no peer of this version
+        Header copy;
+        std::memcpy(&copy, header.data(), sizeof copy);
+        auto& exchange = *static_cast<Exchange*>(context);
+        exchange.in_handler_ = true;
+        (exchange.*member)(source, copy, payload);
+        exchange.in_handler_ = false;
+      },
+      this);
+}
+
+bool Exchange::fits(Peer peer, std::size_t header, std::size_t bytes) const {
+  return header + bytes <= endpoint_.message_limit(peer);
+}
+
+// ---- What the program asks for ----
+
+// Sends the first message of an operation that the peer will answer.
+template <class Header>
+int Exchange::start(Operation operation, Handler handler, Header header, Bytes payload) {
+  if (operations_.used() >= operations_limit) return -FI_EAGAIN;
+  const Peer peer = operation.peer;
+  const std::uint64_t number = operations_.add(std::move(operation));
+  Operation& kept = *operations_.find(number);
+  kept.exchange = this;
+  kept.number = number;
+  header.operation = number;
+  const Outcome outcome = endpoint_.send(peer, handler, bytes_of(header), payload);
+  if (outcome != Outcome::done) {
+    if (kept.region != 0) endpoint_.remove(kept.region);
+    operations_.remove(number);
+  }
+  return error_of(outcome);
+}
+
+int Exchange::send(const Send& send) {
+  Envelope envelope{send.tag, send.remote_data.value_or(0), 0, send.data.size(),
+                    (send.tagged ? envelope::tagged : 0) | (send.remote_data ? envelope::with_data : 0)};
+  const Done done{.context = send.context,
+                  .flags = FI_SEND | (send.tagged ? FI_TAGGED : FI_MSG),
+                  .bytes = send.data.size(),
+                  .tag = send.tag};
+  const bool whole = fits(send.peer, sizeof envelope, send.data.size());
+  if (whole && !send.delivered) {
+    const Outcome outcome = endpoint_.send(send.peer, eager, bytes_of(envelope), send.data);
+    if (outcome == Outcome::done) listener_.sent(done, send.completes);
+    return error_of(outcome);
+  }
+  Operation operation{.exchange = this,
+                      .number = 0,
+                      .peer = send.peer,
+                      .source = send.data,
+                      .target = nullptr,
+                      .region = 0,
+                      .done = done,
+                      .completes = send.completes,
+                      .copy = {}};
+  if (whole) return start(std::move(operation), eager, envelope, send.data);
+  if (send.injected) {
+    operation.copy.assign(send.data.begin(), send.data.end());
+    operation.source = operation.copy;  // a vector keeps its bytes where they are when it is moved
+  }
+  return start(std::move(operation), announcement, envelope, {});
+}
+
+int Exchange::write(const Access& access) {
+  Remote remote{0, access.key, access.offset, access.bytes, access.remote_data.value_or(0),
+                access.remote_data ? envelope::with_data : 0, 0};
+  const Bytes source{access.buffer, access.bytes};
+  Operation operation{.exchange = this,
+                      .number = 0,
+                      .peer = access.peer,
+                      .source = source,
+                      .target = nullptr,
+                      .region = 0,
+                      .done = {.context = access.context, .flags = FI_RMA | FI_WRITE, .bytes = access.bytes},
+                      .completes = access.completes,
+                      .copy = {}};
+  if (fits(access.peer, sizeof remote, access.bytes))
+    return start(std::move(operation), small_write, remote, source);
+  if (access.injected) {
+    operation.copy.assign(source.begin(), source.end());
+    operation.source = operation.copy;
+  }
+  return start(std::move(operation), large_write, remote, {});
+}
+
+int Exchange::read(const Access& access) {
+  const bool small = fits(access.peer, sizeof(Answer), access.bytes);
+  const Remote remote{0, access.key, access.offset, access.bytes, 0, 0,
+                      small ? 0 : endpoint_.expose(access.buffer, access.bytes)};
+  return start(Operation{.exchange = this,
+                         .number = 0,
+                         .peer = access.peer,
+                         .source = {},
+                         .target = access.buffer,
+                         .region = remote.region,
+                         .done = {.context = access.context, .flags = FI_RMA | FI_READ, .bytes = access.bytes},
+                         .completes = access.completes,
+                         .copy = {}},
+               read_request, remote, {});
+}
+
+void Exchange::receive(bool tagged, Receive receive) {
+  Matching& matching = tagged ? tagged_ : plain_;
+  for (;;) {
+    std::optional<Arrival> arrival = matching.arrival_for(receive);
+    if (!arrival) break;
+    take(receive, arrival->source, arrival->envelope, arrival->whole, arrival->payload);
+    if (!receive.shared || receive.shared->left < receive.shared->minimum) return;
+  }
+  matching.post(std::move(receive));
+}
+
+void Exchange::peek(bool tagged, const Receive& receive, bool claim, bool discard) {
+  progress();
+  Matching& matching = tagged ? tagged_ : plain_;
+  const Arrival* arrival = matching.first_for(receive);
+  Done done{.context = receive.context, .flags = FI_RECV | (tagged ? FI_TAGGED : FI_MSG), .tag = receive.tag};
+  if (arrival == nullptr) {
+    done.error = FI_ENOMSG;
+    listener_.received(done, true);
+    return;
+  }
+  done.flags = FI_RECV | kind_flags(arrival->envelope);
+  done.bytes = arrival->envelope.bytes;
+  done.data = arrival->envelope.data;
+  done.tag = arrival->envelope.tag;
+  done.source = arrival->source;
+  if (claim || discard) {
+    Arrival taken = *matching.arrival_for(receive);
+    if (discard)
+      refuse(taken);
+    else
+      claimed_.insert_or_assign(receive.context, std::move(taken));
+  }
+  listener_.received(done, receive.completes);
+}
+
+int Exchange::receive_claimed(const Receive& receive, bool discard) {
+  auto claimed = claimed_.extract(receive.context);
+  if (claimed.empty()) return -FI_EINVAL;
+  const Arrival& arrival = claimed.mapped();
+  if (discard) {
+    refuse(arrival);
+    listener_.received({.context = receive.context, .flags = FI_RECV | kind_flags(arrival.envelope)},
+                       receive.completes);
+  } else {
+    take(receive, arrival.source, arrival.envelope, arrival.whole, arrival.payload);
+  }
+  return 0;
+}
+
+int Exchange::cancel(const void* context) {
+  for (Matching* matching : {&tagged_, &plain_}) {
+    if (const std::optional<Receive> receive = matching->cancel(context)) {
+      listener_.received({.context = receive->context,
+                          .flags = FI_RECV | (matching == &tagged_ ? FI_TAGGED : FI_MSG),
+                          .tag = receive->tag,
+                          .error = FI_ECANCELED},
+                         true);
+      return 0;
+    }
+  }
+  return -FI_ENOENT;
+}
+
+// ---- Messages ----
+
+void Exchange::on_eager(Peer source, const Envelope& envelope, Bytes payload) {
+  if (envelope.bytes == payload.size()) arrived(source, envelope, true, payload);
+}
+
+void Exchange::on_announcement(Peer source, const Envelope& envelope, Bytes) { arrived(source, envelope, false, {}); }
+
+void Exchange::arrived(Peer source, const Envelope& envelope, bool whole, Bytes payload) {
+  Matching& matching = envelope.flags & envelope::tagged ? tagged_ : plain_;
+  if (std::optional<Receive> receive = matching.receive_for(source, envelope))
+    take(std::move(*receive), source, envelope, whole, payload);
+  else
+    matching.keep({source, envelope, whole, {payload.begin(), payload.end()}});
+}
+
+void Exchange::take(Receive receive, Peer source, const Envelope& envelope, bool whole, Bytes payload) {
+  const bool tagged = (envelope.flags & envelope::tagged) != 0;
+  SharedBuffer* shared = receive.shared.get();
+  std::byte* place = shared ? shared->next : receive.buffer;
+  const std::size_t room = shared ? shared->left : receive.bytes;
+  const std::size_t bytes = std::min<std::uint64_t>(envelope.bytes, room);
+  if (shared) {
+    shared->next += bytes;
+    shared->left -= bytes;
+    if (shared->left < shared->minimum) (tagged ? tagged_ : plain_).retire(*shared);
+  }
+  const Done done{.context = receive.context,
+                  .flags = FI_RECV | kind_flags(envelope),
+                  .bytes = bytes,
+                  .buffer = place,
+                  .data = envelope.data,
+                  .tag = envelope.tag,
+                  .source = source,
+                  .error = envelope.bytes > room ? FI_ETRUNC : 0,
+                  .excess_bytes = envelope.bytes - bytes};
+  if (whole) {
+    if (bytes > 0) std::memcpy(place, payload.data(), bytes);
+    if (envelope.operation != 0) answer(source, answer_to_operation, Answer{envelope.operation, 0});
+    finish(done, receive.completes, shared);
+  } else if (bytes == 0) {
+    clear(source, envelope.operation, 0, 0, 0);
+    finish(done, receive.completes, shared);
+  } else {
+    if (shared) ++shared->landing;
+    const Region region = endpoint_.expose(place, bytes);
+    const std::uint64_t landing =
+        landings_.add({done, region, receive.completes, false, std::move(receive.shared)});
+    clear(source, envelope.operation, region, bytes, landing);
+  }
+}
+
+// A shared buffer belongs to the program again with the last completion of a message in it.
+void Exchange::finish(Done done, bool completes, SharedBuffer* shared) {
+  const bool released = shared && shared->left < shared->minimum && shared->landing == 0;
+  if (released) done.flags |= FI_MULTI_RECV;
+  listener_.received(done, completes || released);
+}
+
+// Nobody wants the bytes of this message.
+void Exchange::refuse(const Arrival& arrival) {
+  if (!arrival.whole)
+    clear(arrival.source, arrival.envelope.operation, 0, 0, 0);
+  else if (arrival.envelope.operation != 0)
+    answer(arrival.source, answer_to_operation, Answer{arrival.envelope.operation, 0});
+}
+
+void Exchange::clear(Peer peer, std::uint64_t operation, Region region, std::size_t bytes, std::uint64_t landing) {
+  answer(peer, clearance, Clearance{operation, region, bytes, landing});
+}
+
+void Exchange::on_clearance(Peer source, const Clearance& clearance, Bytes) {
+  Operation* operation = operations_.find(clearance.operation);
+  if (operation == nullptr || operation->peer != source || clearance.bytes > operation->source.size()) return;
+  if (clearance.bytes == 0) return complete(clearance.operation, 0);
+  Waiting put{.peer = source,
+              .handler = landed_bytes,
+              .header = {},
+              .header_bytes = sizeof(Landed),
+              .region = clearance.region,
+              .source = operation->source.first(clearance.bytes),
+              .operation = clearance.operation};
+  const Landed landed{clearance.landing};
+  std::memcpy(put.header.data(), &landed, sizeof landed);
+  waiting_.push_back(put);
+}
+
+void Exchange::on_landed(Peer source, const Landed& landed, Bytes) {
+  Landing* found = landings_.find(landed.landing);
+  if (found == nullptr || found->done.source != source) return;
+  const Landing landing = std::move(*found);
+  landings_.remove(landed.landing);
+  endpoint_.remove(landing.region);
+  if (landing.shared) --landing.shared->landing;
+  if (!landing.access)
+    finish(landing.done, landing.completes, landing.shared.get());
+  else if (landing.done.flags & FI_REMOTE_CQ_DATA)
+    listener_.received(landing.done, true);
+}
+
+void Exchange::on_answer(Peer source, const Answer& answer, Bytes) {
+  const Operation* operation = operations_.find(answer.operation);
+  if (operation != nullptr && operation->peer == source) complete(answer.operation, static_cast<int>(answer.error));
+}
+
+void Exchange::complete(std::uint64_t number, int error) {
+  Operation* operation = operations_.find(number);
+  if (operation == nullptr) return;
+  Done done = operation->done;
+  done.error = error;
+  const bool completes = operation->completes;
+  if (operation->region != 0) endpoint_.remove(operation->region);
+  operations_.remove(number);
+  if (done.flags & FI_RMA)
+    listener_.accessed(done, completes);
+  else
+    listener_.sent(done, completes);
+}
+
+// ---- Remote memory ----
+
+void Exchange::on_write(Peer source, const Remote& remote, Bytes payload) {
+  std::byte* place = memory_.find(remote.key, remote.offset, payload.size(), FI_REMOTE_WRITE);
+  if (place != nullptr && !payload.empty()) std::memcpy(place, payload.data(), payload.size());
+  if (place != nullptr && remote.flags & envelope::with_data)
+    listener_.received({.flags = FI_REMOTE_WRITE | FI_RMA | FI_REMOTE_CQ_DATA,
+                        .bytes = payload.size(),
+                        .data = remote.data,
+                        .source = source},
+                       true);
+  answer(source, answer_to_operation, Answer{remote.operation, place == nullptr ? FI_EACCES : 0});
+}
+
+void Exchange::on_large_write(Peer source, const Remote& remote, Bytes) {
+  std::byte* place = memory_.find(remote.key, remote.offset, remote.bytes, FI_REMOTE_WRITE);
+  if (place == nullptr || remote.bytes == 0)
+    return answer(source, answer_to_operation, Answer{remote.operation, FI_EACCES});
+  const Region region = endpoint_.expose(place, remote.bytes);
+  const Done done{.flags = FI_REMOTE_WRITE | FI_RMA |
+                           (remote.flags & envelope::with_data ? FI_REMOTE_CQ_DATA : std::uint64_t{0}),
+                  .bytes = remote.bytes,
+                  .data = remote.data,
+                  .source = source};
+  clear(source, remote.operation, region, remote.bytes, landings_.add({done, region, false, true, nullptr}));
+}
+
+void Exchange::on_read(Peer source, const Remote& remote, Bytes) {
+  std::byte* place = memory_.find(remote.key, remote.offset, remote.bytes, FI_REMOTE_READ);
+  if (place == nullptr) return answer(source, answer_to_operation, Answer{remote.operation, FI_EACCES});
+  const Answer head{remote.operation, 0};
+  if (remote.region == 0) {
+    if (fits(source, sizeof head, remote.bytes))
+      endpoint_.reply(source, read_data, bytes_of(head), {place, remote.bytes});
+    return;
+  }
+  Waiting put{.peer = source,
+              .handler = read_data,
+              .header = {},
+              .header_bytes = sizeof head,
+              .region = remote.region,
+              .source = {place, remote.bytes},
+              .operation = 0};
+  std::memcpy(put.header.data(), &head, sizeof head);
+  waiting_.push_back(put);
+}
+
+// Of a small read with its bytes, of a large one after they were put in place.
+void Exchange::on_read_data(Peer source, const Answer& answer, Bytes payload) {
+  Operation* operation = operations_.find(answer.operation);
+  if (operation == nullptr || operation->peer != source || operation->target == nullptr) return;
+  if (operation->region == 0) {
+    if (payload.size() != operation->done.bytes) return;
+    if (!payload.empty()) std::memcpy(operation->target, payload.data(), payload.size());
+  }
+  complete(answer.operation, static_cast<int>(answer.error));
+}
+
+// ---- Sending what the protocol itself sends ----
+
+template <class Header>
+void Exchange::answer(Peer peer, Handler handler, const Header& header) {
+  if (in_handler_) {
+    endpoint_.reply(peer, handler, bytes_of(header), {});
+    return;
+  }
+  Waiting message{.peer = peer,
+                  .handler = handler,
+                  .header = {},
+                  .header_bytes = sizeof header,
+                  .region = 0,
+                  .source = {},
+                  .operation = 0};
+  std::memcpy(message.header.data(), &header, sizeof header);
+  if (attempt(message) == Outcome::again) waiting_.push_back(message);
+}
+
+Outcome Exchange::attempt(const Waiting& waiting) {
+  const Bytes header = std::span(waiting.header).first(waiting.header_bytes);
+  if (waiting.region == 0) return endpoint_.send(waiting.peer, waiting.handler, header, {});
+  Operation* operation = waiting.operation == 0 ? nullptr : operations_.find(waiting.operation);
+  if (waiting.operation != 0 && operation == nullptr) return Outcome::done;  // it failed meanwhile
+  const Outcome outcome = endpoint_.put(
+      waiting.peer, waiting.region, 0, waiting.source, waiting.handler, header,
+      [](void* context, Outcome ended) {
+        if (context == nullptr) return;
+        const auto* of = static_cast<Operation*>(context);
+        of->exchange->complete(of->number, ended == Outcome::done ? 0 : FI_EHOSTUNREACH);
+      },
+      operation);
+  if (outcome == Outcome::peer_dead && operation != nullptr) complete(waiting.operation, FI_EHOSTUNREACH);
+  return outcome;
+}
+
+void Exchange::progress() {
+  endpoint_.poll();
+  // Each once: a peer without room does not hold up the others.
+  for (std::size_t left = waiting_.size(); left > 0; --left) {
+    const Waiting next = waiting_.front();
+    waiting_.pop_front();
+    if (attempt(next) == Outcome::again) waiting_.push_back(next);
+  }
+}
+
+}  // namespace scope::provider

@@ -1,0 +1,175 @@
+// The protocol between two endpoints of the provider, above active messages.
+//
+// A small message travels whole (eager). A large one is announced (rendezvous): the receiver matches the announcement
+// with a buffer, exposes the buffer and clears the sender, which puts the bytes there. Remote writes and reads are the
+// same with a key in place of a tag. A call that finds no room returns -FI_EAGAIN and has done nothing; what the
+// protocol itself must send waits in a queue, whose length the operations in flight bound.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_errno.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "../src/endpoint.hpp"
+#include "matching.hpp"
+#include "memory.hpp"
+#include "slots.hpp"
+
+namespace scope::provider {
+
+using active_messages::Bytes;
+using active_messages::Outcome;
+using active_messages::Region;
+
+// The end of an operation, for completion queues and counters.
+struct Done {
+  void* context = nullptr;
+  std::uint64_t flags = 0;  // FI_SEND, FI_RECV, ... as completion queues tell them
+  std::size_t bytes = 0;
+  void* buffer = nullptr;
+  std::uint64_t data = 0;
+  std::uint64_t tag = 0;
+  Peer source = any_peer;
+  int error = 0;                // FI_ETRUNC, FI_ECANCELED, ...
+  std::size_t excess_bytes = 0;  // that did not fit
+};
+
+class Listener {
+ public:
+  // `completes`: the completion queue is to tell it, even where it went well.
+  virtual void sent(const Done& done, bool completes) = 0;
+  virtual void received(const Done& done, bool completes) = 0;
+  virtual void accessed(const Done& done, bool completes) = 0;  // remote memory
+
+ protected:
+  ~Listener() = default;
+};
+
+// What fi_send() and its kin ask for.
+struct Send {
+  Peer peer;
+  Bytes data;
+  std::uint64_t tag;
+  std::optional<std::uint64_t> remote_data;
+  void* context;
+  bool tagged;
+  bool completes;
+  bool delivered;   // complete when the receiver has it in its buffer, not before
+  bool injected;    // `data` may change after the call
+};
+
+// What fi_write(), fi_read() and their kin ask for.
+struct Access {
+  Peer peer;
+  std::byte* buffer;
+  std::size_t bytes;
+  std::uint64_t offset, key;  // in the peer's registered memory
+  std::optional<std::uint64_t> remote_data;
+  void* context;
+  bool completes;
+  bool injected;
+};
+
+class Exchange {
+ public:
+  Exchange(const active_messages::Options& options, const MemoryTable& memory, Listener& listener);
+
+  active_messages::Endpoint& endpoint() { return endpoint_; }
+
+  // These return 0, -FI_EAGAIN or another negative error.
+  int send(const Send& send);
+  int write(const Access& access);
+  int read(const Access& access);
+
+  void receive(bool tagged, Receive receive);
+  // FI_PEEK, with FI_CLAIM and FI_DISCARD: completes with what the receive would take, or with FI_ENOMSG.
+  void peek(bool tagged, const Receive& receive, bool claim, bool discard);
+  // Receives, or discards, what was claimed under this context. -FI_EINVAL when nothing was.
+  int receive_claimed(const Receive& receive, bool discard);
+  int cancel(const void* context);
+
+  void progress();
+
+ private:
+  struct Operation {  // of this endpoint, until its peer has answered
+    Exchange* exchange;
+    std::uint64_t number;
+    Peer peer;
+    Bytes source;
+    std::byte* target;  // of a read
+    Region region;      // of a large read; 0: none
+    Done done;
+    bool completes;
+    std::vector<std::byte> copy;  // of injected data
+  };
+
+  struct Landing {  // of a peer, until its bytes are here
+    Done done;
+    Region region;
+    bool completes;
+    bool access;  // a remote write; else a message
+    std::shared_ptr<SharedBuffer> shared;
+  };
+
+  struct Waiting {  // to be sent
+    Peer peer;
+    active_messages::Handler handler;
+    std::array<std::byte, active_messages::Endpoint::header_limit> header;
+    std::uint8_t header_bytes;
+    Region region;            // of the peer; 0: a message
+    Bytes source;             // of the put
+    std::uint64_t operation;  // that the put completes; 0: none
+  };
+
+  enum Handlers : active_messages::Handler;
+
+  void arrived(Peer source, const Envelope& envelope, bool whole, Bytes payload);
+  void take(Receive receive, Peer source, const Envelope& envelope, bool whole, Bytes payload);
+  void finish(Done done, bool completes, SharedBuffer* shared);
+  void refuse(const Arrival& arrival);
+  void clear(Peer peer, std::uint64_t operation, Region region, std::size_t bytes, std::uint64_t landing);
+  void complete(std::uint64_t number, int error);
+  template <class Header>
+  void answer(Peer peer, active_messages::Handler handler, const Header& header);
+  Outcome attempt(const Waiting& waiting);
+  template <class Header>
+  int start(Operation operation, active_messages::Handler handler, Header header, Bytes payload);
+  bool fits(Peer peer, std::size_t header, std::size_t bytes) const;
+
+  template <class Header, void (Exchange::*member)(Peer, const Header&, Bytes)>
+  void on();
+  void on_eager(Peer source, const Envelope& envelope, Bytes payload);
+  void on_announcement(Peer source, const Envelope& envelope, Bytes payload);
+  struct Clearance;
+  void on_clearance(Peer source, const Clearance& clearance, Bytes payload);
+  struct Landed;
+  void on_landed(Peer source, const Landed& landed, Bytes payload);
+  struct Answer;
+  void on_answer(Peer source, const Answer& answer, Bytes payload);
+  struct Remote;
+  void on_write(Peer source, const Remote& remote, Bytes payload);
+  void on_large_write(Peer source, const Remote& remote, Bytes payload);
+  void on_read(Peer source, const Remote& remote, Bytes payload);
+  void on_read_data(Peer source, const Answer& answer, Bytes payload);
+
+  const MemoryTable& memory_;
+  Listener& listener_;
+  Matching tagged_, plain_;
+  std::unordered_map<const void*, Arrival> claimed_;
+  Slots<Operation> operations_;
+  Slots<Landing> landings_;
+  std::deque<Waiting> waiting_;
+  bool in_handler_ = false;
+  active_messages::Endpoint endpoint_;  // last: it ends first, and its end runs completions
+};
+
+}  // namespace scope::provider

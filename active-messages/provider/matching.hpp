@@ -1,0 +1,82 @@
+// Receives that wait for messages, and messages that wait for receives, of one queue (tagged or plain). Both are
+// matched in order: libfabric's FI_ORDER_SAS and what MPI asks for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "../src/endpoint.hpp"
+
+namespace scope::provider {
+
+using active_messages::Peer;
+
+inline constexpr Peer any_peer = ~Peer{0};
+
+// The beginning of every message: what its receiver matches, and where its sender keeps it.
+struct Envelope {
+  std::uint64_t tag;
+  std::uint64_t data;       // FI_REMOTE_CQ_DATA
+  std::uint64_t operation;  // of the sender; 0: nothing to tell it
+  std::uint64_t bytes;
+  std::uint64_t flags;
+};
+
+namespace envelope {
+inline constexpr std::uint64_t tagged = 1;
+inline constexpr std::uint64_t with_data = 2;
+}  // namespace envelope
+
+// A buffer that takes message after message (FI_MULTI_RECV).
+struct SharedBuffer {
+  std::byte* next;
+  std::size_t left;
+  std::size_t minimum;          // retired when less is left
+  unsigned landing = 0;         // messages whose bytes are still on their way
+};
+
+struct Receive {
+  std::byte* buffer;
+  std::size_t bytes;
+  Peer source;  // or any_peer
+  std::uint64_t tag, ignore;
+  void* context;
+  bool completes;                        // tells the completion queue
+  std::shared_ptr<SharedBuffer> shared;  // instead of `buffer`
+
+  bool takes(Peer from, std::uint64_t with) const {
+    return (source == any_peer || source == from) && ((with ^ tag) & ~ignore) == 0;
+  }
+};
+
+struct Arrival {
+  Peer source;
+  Envelope envelope;
+  bool whole;                      // false: its sender waits until there is a place for its bytes
+  std::vector<std::byte> payload;
+};
+
+class Matching {
+ public:
+  // The first receive that takes this message, removed unless it shares a buffer with further messages.
+  std::optional<Receive> receive_for(Peer source, const Envelope& envelope);
+  // The first message that this receive takes, removed.
+  std::optional<Arrival> arrival_for(const Receive& receive);
+  // The same, left where it is; nullptr if there is none.
+  const Arrival* first_for(const Receive& receive) const;
+
+  void post(Receive receive) { posted_.push_back(std::move(receive)); }
+  void keep(Arrival arrival) { unexpected_.push_back(std::move(arrival)); }
+  void retire(const SharedBuffer& buffer);
+  std::optional<Receive> cancel(const void* context);
+
+ private:
+  std::list<Receive> posted_;
+  std::list<Arrival> unexpected_;
+};
+
+}  // namespace scope::provider

@@ -1,0 +1,47 @@
+// How the objects of this provider stand behind the C structures of libfabric: each derives from its structure, whose
+// first member is the `fid` that libfabric passes around.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_errno.h>
+
+#include <cstdint>
+#include <new>
+
+namespace scope::provider {
+
+template <class Object, class Structure>
+Object& object(Structure* structure) {
+  return *static_cast<Object*>(structure);
+}
+
+// For functions that take the bare fid. `Structure` is what `Object` derives from.
+template <class Object, class Structure>
+Object& object_of(fid* id) {
+  return *static_cast<Object*>(reinterpret_cast<Structure*>(id));
+}
+
+// Fills an entry of a table of functions that this provider does not offer.
+struct Unsupported {
+  template <class Result, class... Arguments>
+  using Function = Result (*)(Arguments...);
+  template <class Result, class... Arguments>
+  operator Function<Result, Arguments...>() const {
+    return [](Arguments...) -> Result { return static_cast<Result>(-FI_ENOSYS); };
+  }
+};
+inline constexpr Unsupported unsupported;
+
+// No exception leaves a function that libfabric calls.
+template <class Call>
+int guarded(Call call) noexcept {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return -FI_ENOMEM;
+  } catch (...) {
+    return -FI_EOTHER;
+  }
+}
+
+}  // namespace scope::provider

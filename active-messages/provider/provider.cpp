@@ -1,0 +1,60 @@
+// The entry of the provider: libfabric loads the library and calls fi_prov_ini().
+#include <rdma/providers/fi_prov.h>
+
+#include "domain.hpp"
+#include "event_queue.hpp"
+#include "information.hpp"
+#include "library.hpp"
+
+namespace scope::provider {
+namespace {
+
+fi_ops fabric_functions{.size = sizeof(fi_ops),
+                        .close =
+                            [](fid* id) {
+                              delete reinterpret_cast<fid_fabric*>(id);
+                              return 0;
+                            },
+                        .bind = unsupported,
+                        .control = unsupported,
+                        .ops_open = unsupported,
+                        .tostr = nullptr,
+                        .ops_set = nullptr};
+
+fi_ops_fabric openings{.size = sizeof(fi_ops_fabric),
+                       .domain = open_domain,
+                       .passive_ep = unsupported,
+                       .eq_open = open_event_queue,
+                       .wait_open = unsupported,
+                       .trywait = unsupported,
+                       .domain2 = nullptr};
+
+int open_fabric(fi_fabric_attr*, fid_fabric** result, void* context) {
+  return guarded([&] {
+    auto* fabric = new fid_fabric{};
+    fabric->fid = {FI_CLASS_FABRIC, context, &fabric_functions};
+    fabric->ops = &openings;
+    *result = fabric;
+    return 0;
+  });
+}
+
+fi_provider provider{.version = provider_version,
+                     .fi_version = 0,
+                     .context = {},
+                     .name = provider_name,
+                     .getinfo = getinfo,
+                     .fabric = open_fabric,
+                     .cleanup = [] {}};
+
+}  // namespace
+}  // namespace scope::provider
+
+extern "C" __attribute__((visibility("default"))) fi_provider* fi_prov_ini() {
+  using namespace scope::provider;
+  if (!find_library(__builtin_return_address(0))) return nullptr;
+  // libfabric passes over a provider that knows a version older than the program asks for. New versions append to
+  // structures, and those that are new here come from the library itself: its own version is the right one to tell.
+  provider.fi_version = library().version;
+  return &provider;
+}
