@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "collectives/tests/expect.hpp"
+#include "expect.hpp"
 
 using namespace scope::active_messages;
 

@@ -1,13 +1,22 @@
-// What a test program needs of a framework: a condition that ends it with the place where it failed.
+// What the test programs need of a framework: a count of what was wrong, and a condition without which to go on is
+// pointless.
 #pragma once
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
-inline void expect(bool holds, const char* text, const char* file, int line) {
-  if (holds) return;
-  std::fprintf(stderr, "%s:%d: %s\n", file, line, text);
+inline int failures = 0;
+
+inline void expect(bool fine, const std::string& what) {
+  if (fine) return;
+  if (++failures <= 10) std::fprintf(stderr, "failed: %s\n", what.c_str());
+}
+
+inline void require(bool fine, const char* what, const char* file, int line) {
+  if (fine) return;
+  std::fprintf(stderr, "%s:%d: %s\n", file, line, what);
   std::_Exit(1);
 }
 
-#define EXPECT(condition) expect(static_cast<bool>(condition), #condition, __FILE__, __LINE__)
+#define EXPECT(condition) require(static_cast<bool>(condition), #condition, __FILE__, __LINE__)

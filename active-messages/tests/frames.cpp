@@ -3,7 +3,7 @@
 // usage: test-frames [FRAMES [SEED]]
 #include <cstdlib>
 
-#include "collectives/tests/expect.hpp"
+#include "expect.hpp"
 #include "station.hpp"
 
 using namespace scope::active_messages;

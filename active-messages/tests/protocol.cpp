@@ -1,6 +1,6 @@
 // The reliable protocol on wires that lose, repeat, reorder and damage frames: all messages arrive once and in order,
 // all puts whole; silence, farewells and blocked receivers have the consequences that endpoint.hpp promises.
-#include "collectives/tests/expect.hpp"
+#include "expect.hpp"
 #include "station.hpp"
 
 using namespace scope::active_messages;
