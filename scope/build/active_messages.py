@@ -1,0 +1,54 @@
+"""The active messages: the libfabric provider that MPI libraries load, and the program that tests and measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from scope.build import cmake, libraries
+from scope.build.compiler import system_compiler
+
+NAME = "scope-active-messages"
+PROGRAM = "scope-exchange"
+PROVIDER = "scope-fi"
+PROVIDER_HEADER = "rdma/providers/fi_prov.h"
+
+
+@dataclass(frozen=True)
+class ActiveMessagesBuild:
+    """What was compiled."""
+
+    program: Path
+    provider: Path | None
+    """The libfabric provider; None without the headers of libfabric."""
+
+
+def build() -> ActiveMessagesBuild:
+    """Return program and provider, compiled now if these very ones are not in the cache.
+
+    Raises ScopeError with the first error and the log's path when they do not compile, UsageError when the compiler,
+    CMake or Ninja is missing.
+    """
+    headers = _headers()
+    library = f"lib{PROVIDER}.so"
+    directory = cmake.compiled(_project(headers), (PROGRAM, library) if headers else (PROGRAM,))
+    return ActiveMessagesBuild(directory / PROGRAM, directory / library if headers else None)
+
+
+def source_directory() -> Path:
+    """Return the folder of the sources."""
+    return cmake.sources_of("active-messages", NAME)
+
+
+def _headers() -> str:
+    compiler = system_compiler(f"{NAME} must be compiled")
+    return libraries.header_folder(compiler[-1], "libfabric", PROVIDER_HEADER)
+
+
+def _project(headers: str) -> cmake.Project:
+    targets = (PROGRAM, PROVIDER) if headers else (PROGRAM,)
+    # An empty value keeps CMake from searching by itself, which the fingerprint could not know.
+    facts = (f"libfabric headers: {bool(headers)}",)
+    return cmake.Project(
+        NAME, source_directory(), None, targets, facts=facts, definitions=(f"-DFABRIC_HEADERS={headers}",)
+    )
