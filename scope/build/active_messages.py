@@ -26,8 +26,8 @@ class ActiveMessagesBuild:
 def build() -> ActiveMessagesBuild:
     """Return program and provider, compiled now if these very ones are not in the cache.
 
-    Raises ScopeError with the first error and the log's path when they do not compile, UsageError when the compiler,
-    CMake or Ninja is missing.
+    Raises ScopeError with the first error and the log's path when they do not compile, UsageError when the
+    compiler, CMake or Ninja is missing.
     """
     headers = _headers()
     library = f"lib{PROVIDER}.so"
