@@ -27,7 +27,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint16_t tcp_port = 7717;
 constexpr std::size_t stream_piece = 1 << 16;
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 [[noreturn]] void fail(const char* what) {
   std::perror(what);
@@ -103,15 +105,16 @@ void tcp(bool serve, bool stream, std::size_t bytes, std::size_t count, const ch
 
 Ethernet parsed(const char* text) {
   unsigned part[6];
-  if (std::sscanf(text, "%x:%x:%x:%x:%x:%x", part, part + 1, part + 2, part + 3, part + 4, part + 5) != 6) fail(text);
+  if (std::sscanf(text, "%x:%x:%x:%x:%x:%x", part, part + 1, part + 2, part + 3, part + 4, part + 5) != 6)
+    fail(text);
   Ethernet address;
   for (int index = 0; index < 6; ++index) address[index] = static_cast<std::byte>(part[index]);
   return address;
 }
 
 // A port of its own for each side, then a number of the frame: the loop does not survive loss and need not.
-void bare(EthernetWire& wire, bool serve, bool stream, std::size_t bytes, std::size_t count, const Ethernet& own,
-          const Ethernet& peer) {
+void bare(EthernetWire& wire, bool serve, bool stream, std::size_t bytes, std::size_t count,
+          const Ethernet& own, const Ethernet& peer) {
   std::vector<std::byte> head(head_bytes), body(bytes);
   std::memcpy(head.data(), peer.data(), 6);
   std::memcpy(head.data() + 6, own.data(), 6);
