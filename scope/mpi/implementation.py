@@ -17,6 +17,8 @@ class Conditions:
     """Of the MPI library; empty where it is not known."""
     tcp: bool = False
     """Send every message over TCP, also inside a host."""
+    provider: str | None = None
+    """The libfabric provider that carries every message, also inside a host; None: what the library chooses."""
     oversubscribed: bool = False
     """More ranks than processors: a waiting rank yields its processor."""
     shared_kernel: bool = False

@@ -32,6 +32,9 @@ class MpichFamily:
         if conditions.oversubscribed or conditions.shared_kernel:
             # MPICH polls; the sooner it yields, the sooner the rank it waits for gets the processor.
             variables["MPIR_CVAR_POLLS_BEFORE_YIELD"] = "10"
+        if conditions.provider:
+            netmod = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": conditions.provider}
+            return variables | netmod | {"MPIR_CVAR_NOLOCAL": "1"}
         if conditions.tcp:
             variables |= {"MPIR_CVAR_NOLOCAL": "1", **TCP}
         elif conditions.shared_kernel:

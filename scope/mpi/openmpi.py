@@ -29,7 +29,13 @@ class OpenMpiFamily:
         parameters = {}
         if conditions.oversubscribed or conditions.shared_kernel:
             parameters["mpi_yield_when_idle"] = "1"
-        if conditions.tcp:
+        if conditions.provider:
+            parameters |= {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": conditions.provider}
+            # For one-sided communication alone, which version 5 leaves to these.
+            parameters["btl"] = f"tcp,self,{'sm' if conditions.major >= 5 else 'vader'}"
+            if conditions.major >= 5:
+                parameters["opal_common_ofi_provider_include"] = conditions.provider
+        elif conditions.tcp:
             parameters |= {"pml": "ob1", "btl": "tcp,self"}
         elif conditions.shared_kernel:
             # Fabric libraries would reach other emulated hosts through memory; this transport stays inside one.
