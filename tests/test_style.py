@@ -29,7 +29,7 @@ def test_python(command: list[str]) -> None:
 def test_clang_format_would_change_nothing() -> None:
     sources = [
         str(path)
-        for folder in ("measure", "collectives", "monitor", "scope", "benchmarks", "tests")
+        for folder in ("active-messages", "measure", "collectives", "monitor", "scope", "benchmarks", "tests")
         for path in (REPOSITORY / folder).rglob("*.[ch]*pp")
     ]
     assert sources

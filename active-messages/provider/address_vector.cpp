@@ -11,7 +11,9 @@ namespace {
 
 using active_messages::Address;
 
-AddressVector& vector_of(fid_av* vector) { return object<AddressVector>(vector); }
+AddressVector& vector_of(fid_av* vector) {
+  return object<AddressVector>(vector);
+}
 
 int close_vector(fid* id) {
   auto* vector = &object_of<AddressVector, fid_av>(id);
@@ -32,7 +34,8 @@ int insert(fid_av* id, const void* addresses, std::size_t count, fi_addr_t* indi
       vector.addresses.push_back(address);
       vector.removed.push_back(false);
       bool reached = true;
-      for (Endpoint* endpoint : vector.endpoints) reached = endpoint->add_peer(vector.addresses.size() - 1) && reached;
+      for (Endpoint* endpoint : vector.endpoints)
+        reached = endpoint->add_peer(vector.addresses.size() - 1) && reached;
       if (indices != nullptr) indices[i] = reached ? vector.addresses.size() - 1 : FI_ADDR_NOTAVAIL;
       inserted += reached;
     }
@@ -63,11 +66,11 @@ const char* text(fid_av*, const void* bytes, char* buffer, std::size_t* size) {
   Address address;
   std::memcpy(&address, bytes, sizeof address);
   const auto& e = address.ethernet;
-  const int length = std::snprintf(
-      buffer, *size, "scope://%02x:%02x:%02x:%02x:%02x:%02x/%u/%016llx", std::to_integer<unsigned>(e[0]),
-      std::to_integer<unsigned>(e[1]), std::to_integer<unsigned>(e[2]), std::to_integer<unsigned>(e[3]),
-      std::to_integer<unsigned>(e[4]), std::to_integer<unsigned>(e[5]), address.port,
-      static_cast<unsigned long long>(address.process));
+  const int length = std::snprintf(buffer, *size, "scope://%02x:%02x:%02x:%02x:%02x:%02x/%u/%016llx",
+                                   std::to_integer<unsigned>(e[0]), std::to_integer<unsigned>(e[1]),
+                                   std::to_integer<unsigned>(e[2]), std::to_integer<unsigned>(e[3]),
+                                   std::to_integer<unsigned>(e[4]), std::to_integer<unsigned>(e[5]),
+                                   address.port, static_cast<unsigned long long>(address.process));
   *size = static_cast<std::size_t>(length) + 1;
   return buffer;
 }
@@ -93,7 +96,8 @@ fi_ops_av vector_functions{.size = sizeof(fi_ops_av),
 
 int open_address_vector(fid_domain* domain, fi_av_attr* attributes, fid_av** result, void* context) {
   // A vector with a name would be shared by processes.
-  if (attributes != nullptr && (attributes->name != nullptr || attributes->rx_ctx_bits > 8)) return -FI_ENOSYS;
+  if (attributes != nullptr && (attributes->name != nullptr || attributes->rx_ctx_bits > 8))
+    return -FI_ENOSYS;
   return guarded([&] {
     auto* vector = new AddressVector(object<Domain>(domain));
     vector->fid = {FI_CLASS_AV, context, &object_functions};

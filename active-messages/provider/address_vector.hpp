@@ -18,7 +18,7 @@ struct AddressVector : fid_av {
   Domain& domain;
   std::vector<active_messages::Address> addresses;  // removed ones stay: their indices are not given again
   std::vector<bool> removed;
-  std::vector<Endpoint*> endpoints;                 // that are bound to this vector
+  std::vector<Endpoint*> endpoints;  // that are bound to this vector
 };
 
 int open_address_vector(fid_domain* domain, fi_av_attr* attributes, fid_av** result, void* context);

@@ -10,7 +10,9 @@
 namespace scope::provider {
 namespace {
 
-CompletionQueue& queue_of(fid_cq* queue) { return object<CompletionQueue>(queue); }
+CompletionQueue& queue_of(fid_cq* queue) {
+  return object<CompletionQueue>(queue);
+}
 
 // The formats are beginnings of one another, and of the entry of an error.
 std::size_t entry_bytes(fi_cq_format format) {
@@ -52,7 +54,9 @@ ssize_t read_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* source
   });
 }
 
-ssize_t read(fid_cq* id, void* buffer, std::size_t count) { return read_from(id, buffer, count, nullptr); }
+ssize_t read(fid_cq* id, void* buffer, std::size_t count) {
+  return read_from(id, buffer, count, nullptr);
+}
 
 ssize_t read_error(fid_cq* id, fi_cq_err_entry* buffer, std::uint64_t) {
   CompletionQueue& queue = queue_of(id);
@@ -66,7 +70,8 @@ ssize_t read_error(fid_cq* id, fi_cq_err_entry* buffer, std::uint64_t) {
   return 1;
 }
 
-ssize_t wait_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* sources, const void*, int timeout_ms) {
+ssize_t wait_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* sources, const void*,
+                  int timeout_ms) {
   using Clock = std::chrono::steady_clock;
   CompletionQueue& queue = queue_of(id);
   const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);

@@ -181,7 +181,8 @@ int control_endpoint(fid* id, int command, void* argument) {
         *flags = *flags & FI_TRANSMIT ? endpoint.send_flags : endpoint.receive_flags;
         return 0;
       case FI_SETOPSFLAG:
-        (*flags & FI_TRANSMIT ? endpoint.send_flags : endpoint.receive_flags) = *flags & ~(FI_TRANSMIT | FI_RECV);
+        (*flags & FI_TRANSMIT ? endpoint.send_flags : endpoint.receive_flags) =
+            *flags & ~(FI_TRANSMIT | FI_RECV);
         return 0;
       default:
         return -FI_ENOSYS;

@@ -154,8 +154,13 @@ int Exchange::send(const Send& send) {
 }
 
 int Exchange::write(const Access& access) {
-  Remote remote{0, access.key, access.offset, access.bytes, access.remote_data.value_or(0),
-                access.remote_data ? envelope::with_data : 0, 0};
+  Remote remote{0,
+                access.key,
+                access.offset,
+                access.bytes,
+                access.remote_data.value_or(0),
+                access.remote_data ? envelope::with_data : 0,
+                0};
   const Bytes source{access.buffer, access.bytes};
   Operation operation{.exchange = this,
                       .number = 0,
@@ -177,18 +182,24 @@ int Exchange::write(const Access& access) {
 
 int Exchange::read(const Access& access) {
   const bool small = fits(access.peer, sizeof(Answer), access.bytes);
-  const Remote remote{0, access.key, access.offset, access.bytes, 0, 0,
+  const Remote remote{0,
+                      access.key,
+                      access.offset,
+                      access.bytes,
+                      0,
+                      0,
                       small ? 0 : endpoint_.expose(access.buffer, access.bytes)};
-  return start(Operation{.exchange = this,
-                         .number = 0,
-                         .peer = access.peer,
-                         .source = {},
-                         .target = access.buffer,
-                         .region = remote.region,
-                         .done = {.context = access.context, .flags = FI_RMA | FI_READ, .bytes = access.bytes},
-                         .completes = access.completes,
-                         .copy = {}},
-               read_request, remote, {});
+  return start(
+      Operation{.exchange = this,
+                .number = 0,
+                .peer = access.peer,
+                .source = {},
+                .target = access.buffer,
+                .region = remote.region,
+                .done = {.context = access.context, .flags = FI_RMA | FI_READ, .bytes = access.bytes},
+                .completes = access.completes,
+                .copy = {}},
+      read_request, remote, {});
 }
 
 void Exchange::receive(bool tagged, Receive receive) {
@@ -261,7 +272,9 @@ void Exchange::on_eager(Peer source, const Envelope& envelope, Bytes payload) {
   if (envelope.bytes == payload.size()) arrived(source, envelope, true, payload);
 }
 
-void Exchange::on_announcement(Peer source, const Envelope& envelope, Bytes) { arrived(source, envelope, false, {}); }
+void Exchange::on_announcement(Peer source, const Envelope& envelope, Bytes) {
+  arrived(source, envelope, false, {});
+}
 
 void Exchange::arrived(Peer source, const Envelope& envelope, bool whole, Bytes payload) {
   Matching& matching = envelope.flags & envelope::tagged ? tagged_ : plain_;
@@ -322,7 +335,8 @@ void Exchange::refuse(const Arrival& arrival) {
     answer(arrival.source, answer_to_operation, Answer{arrival.envelope.operation, 0});
 }
 
-void Exchange::clear(Peer peer, std::uint64_t operation, Region region, std::size_t bytes, std::uint64_t landing) {
+void Exchange::clear(Peer peer, std::uint64_t operation, Region region, std::size_t bytes,
+                     std::uint64_t landing) {
   answer(peer, clearance, Clearance{operation, region, bytes, landing});
 }
 
@@ -357,7 +371,8 @@ void Exchange::on_landed(Peer source, const Landed& landed, Bytes) {
 
 void Exchange::on_answer(Peer source, const Answer& answer, Bytes) {
   const Operation* operation = operations_.find(answer.operation);
-  if (operation != nullptr && operation->peer == source) complete(answer.operation, static_cast<int>(answer.error));
+  if (operation != nullptr && operation->peer == source)
+    complete(answer.operation, static_cast<int>(answer.error));
 }
 
 void Exchange::complete(std::uint64_t number, int error) {

@@ -39,7 +39,7 @@ struct Done {
   std::uint64_t data = 0;
   std::uint64_t tag = 0;
   Peer source = any_peer;
-  int error = 0;                // FI_ETRUNC, FI_ECANCELED, ...
+  int error = 0;                 // FI_ETRUNC, FI_ECANCELED, ...
   std::size_t excess_bytes = 0;  // that did not fit
 };
 
@@ -63,8 +63,8 @@ struct Send {
   void* context;
   bool tagged;
   bool completes;
-  bool delivered;   // complete when the receiver has it in its buffer, not before
-  bool injected;    // `data` may change after the call
+  bool delivered;  // complete when the receiver has it in its buffer, not before
+  bool injected;   // `data` may change after the call
 };
 
 // What fi_write(), fi_read() and their kin ask for.

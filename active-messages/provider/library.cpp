@@ -23,6 +23,8 @@ bool find_library(const void* caller) {
   return true;
 }
 
-const Library& library() { return found; }
+const Library& library() {
+  return found;
+}
 
 }  // namespace scope::provider

@@ -35,8 +35,8 @@ inline constexpr std::uint64_t with_data = 2;
 struct SharedBuffer {
   std::byte* next;
   std::size_t left;
-  std::size_t minimum;          // retired when less is left
-  unsigned landing = 0;         // messages whose bytes are still on their way
+  std::size_t minimum;   // retired when less is left
+  unsigned landing = 0;  // messages whose bytes are still on their way
 };
 
 struct Receive {
@@ -56,7 +56,7 @@ struct Receive {
 struct Arrival {
   Peer source;
   Envelope envelope;
-  bool whole;                      // false: its sender waits until there is a place for its bytes
+  bool whole;  // false: its sender waits until there is a place for its bytes
   std::vector<std::byte> payload;
 };
 

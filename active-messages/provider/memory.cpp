@@ -17,16 +17,17 @@ int close_registration(fid* id) {
   return 0;
 }
 
-fi_ops registration_functions{.size = sizeof(fi_ops),
-                              .close = close_registration,
-                              .bind = [](fid*, fid*, std::uint64_t) { return 0; },
-                              .control = [](fid*, int command, void*) { return command == FI_ENABLE ? 0 : -FI_ENOSYS; },
-                              .ops_open = unsupported,
-                              .tostr = nullptr,
-                              .ops_set = nullptr};
+fi_ops registration_functions{
+    .size = sizeof(fi_ops),
+    .close = close_registration,
+    .bind = [](fid*, fid*, std::uint64_t) { return 0; },
+    .control = [](fid*, int command, void*) { return command == FI_ENABLE ? 0 : -FI_ENOSYS; },
+    .ops_open = unsupported,
+    .tostr = nullptr,
+    .ops_set = nullptr};
 
-int add(fid* id, const iovec* pieces, std::size_t count, std::uint64_t access, std::uint64_t key, void* context,
-        fid_mr** result) {
+int add(fid* id, const iovec* pieces, std::size_t count, std::uint64_t access, std::uint64_t key,
+        void* context, fid_mr** result) {
   if (count != 1) return -FI_EINVAL;
   return guarded([&] {
     Domain& domain = object_of<Domain, fid_domain>(id);

@@ -42,8 +42,8 @@ std::uint64_t half(std::string_view text, std::uint64_t seed) {
 // What all processes of a job share and other jobs do not. Open MPI draws a random number for this purpose; the other
 // names are unique, but no secret.
 std::string of_the_launcher() {
-  for (const char* name : {"OMPI_MCA_orte_precondition_transports", "PMIX_NAMESPACE", "SLURM_JOB_ID", "PMI_JOBID",
-                           "PBS_JOBID", "LSB_JOBID"})
+  for (const char* name : {"OMPI_MCA_orte_precondition_transports", "PMIX_NAMESPACE", "SLURM_JOB_ID",
+                           "PMI_JOBID", "PBS_JOBID", "LSB_JOBID"})
     if (const std::string_view value = variable(name); !value.empty()) return std::string(value);
   return "";
 }
@@ -67,7 +67,8 @@ active_messages::Options settings() {
   if (secret.empty()) secret = of_the_launcher() + "/" + std::to_string(geteuid());
   for (int i = 0; i < 2; ++i) {
     const std::uint64_t part = half(secret, i == 0 ? 0xcbf29ce484222325 : 0x84222325cbf29ce4);
-    for (int byte = 0; byte < 8; ++byte) options.session_key[8 * i + byte] = static_cast<std::byte>(part >> 8 * byte);
+    for (int byte = 0; byte < 8; ++byte)
+      options.session_key[8 * i + byte] = static_cast<std::byte>(part >> 8 * byte);
   }
   return options;
 }

@@ -23,12 +23,17 @@ namespace {
 constexpr std::uint32_t layout_version = 1;
 constexpr std::size_t page = 4096;
 
-constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
+constexpr std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + page - 1) / page * page;
+}
 constexpr std::size_t head_bytes = whole_pages(sizeof(Inbox));
 constexpr std::size_t ring_stride = whole_pages(sizeof(Ring));
-constexpr std::size_t file_bytes = head_bytes + senders_limit * ring_stride;  // only touched pages take memory
+constexpr std::size_t file_bytes =
+    head_bytes + senders_limit * ring_stride;  // only touched pages take memory
 
-std::string cause() { return std::strerror(errno); }
+std::string cause() {
+  return std::strerror(errno);
+}
 
 // Tells the endpoints of one process apart, and a process from its predecessor with the same number.
 std::string file_name(const Address& address) {
@@ -49,8 +54,9 @@ std::optional<std::string> find_file(pid_t process, const std::string& name) {
   const std::unique_ptr<DIR, int (*)(DIR*)> files(opendir(folder.c_str()), &closedir);
   if (!files) {
     if (errno == ENOENT || errno == ESRCH) return std::nullopt;
-    throw Error(folder + ": " + cause() + "; the processes of one host must run as one user, without setuid or "
-                                          "file capabilities");
+    throw Error(folder + ": " + cause() +
+                "; the processes of one host must run as one user, without setuid or "
+                "file capabilities");
   }
   const std::string wanted = "/memfd:" + name + " (deleted)";
   while (const dirent* entry = readdir(files.get())) {
@@ -105,25 +111,29 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
   const pid_t number = process_number(peer);
   process_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, number, 0)));
   if (!process_ && errno == ESRCH) throw Gone{};
-  if (!process_) throw Error("process " + std::to_string(number) + " cannot be watched (pidfd_open): " + cause());
+  if (!process_)
+    throw Error("process " + std::to_string(number) + " cannot be watched (pidfd_open): " + cause());
   // The number may have been given to another process meanwhile: that one has no file of this name.
   const std::optional<std::string> path = find_file(number, file_name(peer));
   if (!path) throw Gone{};
   const Descriptor file(open(path->c_str(), O_RDWR | O_CLOEXEC));
   if (!file && errno == ENOENT) throw Gone{};
-  struct stat about {};
+  struct stat about{};
   if (!file || fstat(file.get(), &about) != 0) throw Error(*path + ": " + cause());
   const int seals = fcntl(file.get(), F_GET_SEALS);
-  if (about.st_uid != geteuid() || about.st_size != off_t{file_bytes} || seals < 0 || !(seals & F_SEAL_SHRINK))
+  if (about.st_uid != geteuid() || about.st_size != off_t{file_bytes} || seals < 0 ||
+      !(seals & F_SEAL_SHRINK))
     throw Error(*path + ": not the inbox of an endpoint of this user and version");
   head_ = mapped(file, 0, head_bytes);
   if (head().layout != layout_version || !equal(head().owner, peer))
     throw Error(*path + ": not the inbox of an endpoint of this version");
   if (head().session_key != session_key)
-    throw Error("process " + std::to_string(number) + " has another session key: all processes of a job need one");
+    throw Error("process " + std::to_string(number) +
+                " has another session key: all processes of a job need one");
   // For reading too: a write to a pipe without readers would be answered by a signal.
-  bell_ = Descriptor(open(("/proc/" + std::to_string(number) + "/fd/" + std::to_string(head().doorbell)).c_str(),
-                          O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  bell_ =
+      Descriptor(open(("/proc/" + std::to_string(number) + "/fd/" + std::to_string(head().doorbell)).c_str(),
+                      O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!bell_) throw Gone{};
 
   const std::uint32_t index = head().senders.fetch_add(1);
@@ -134,7 +144,8 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
   sender_ = &head().sender[index];
   sender_->address = self;
   sender_->probe_address = reinterpret_cast<std::uintptr_t>(&sender_->probe_value);
-  if (getrandom(&sender_->probe_value, sizeof sender_->probe_value, 0) < 0) sender_->probe_value = self.process;
+  if (getrandom(&sender_->probe_value, sizeof sender_->probe_value, 0) < 0)
+    sender_->probe_value = self.process;
   sender_->ready.store(1, std::memory_order_release);
   ring_bell();
 }
@@ -142,8 +153,8 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
 void PeerInbox::ring_bell() {
   // Between our write and our look at `asleep`, as between the owner's `asleep` and its last look at the rings.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (head().asleep.load(std::memory_order_relaxed) != 0 && head().asleep.exchange(0) != 0)
-    [[maybe_unused]] const ssize_t rung = write(bell_.get(), "", 1);  // a full pipe is readable as well
+  if (head().asleep.load(std::memory_order_relaxed) != 0 && head().asleep.exchange(0) != 0) [[maybe_unused]]
+    const ssize_t rung = write(bell_.get(), "", 1);  // a full pipe is readable as well
 }
 
 bool PeerInbox::alive() const {

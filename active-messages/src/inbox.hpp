@@ -30,7 +30,7 @@ struct Sender {
   std::uint64_t probe_value;
   // By the owner.
   alignas(64) std::atomic<std::uint64_t> granted;  // requests since the beginning that the sender may send
-  std::atomic<Reading> reading;                    // whether the kernel lets the owner read the sender's memory
+  std::atomic<Reading> reading;  // whether the kernel lets the owner read the sender's memory
 };
 
 struct Inbox {
@@ -54,7 +54,7 @@ class OwnInbox {
   Inbox& head() const { return *reinterpret_cast<Inbox*>(whole_.data()); }
   Ring& ring(std::uint32_t sender) const;
   int bell() const { return bell_.get(); }  // readable after a sender rang
-  void silence();                              // takes all bytes out of the pipe
+  void silence();                           // takes all bytes out of the pipe
 
  private:
   Descriptor file_, bell_, bell_of_senders_;

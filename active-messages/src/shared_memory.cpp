@@ -21,10 +21,10 @@ constexpr std::uint8_t piece_record = 3;  // of a put: `Piece` as header, its by
 constexpr std::uint8_t end_record = 4;    // of a put in pieces: the message that ends it
 constexpr std::uint8_t read_record = 5;   // a put that the receiver reads from the sender: `Piece` as payload
 
-constexpr std::uint64_t window = 256;              // requests granted ahead
-constexpr std::size_t piece_bytes = 8 * 1024;      // at most this much of a put in one record
+constexpr std::uint64_t window = 256;                // requests granted ahead
+constexpr std::size_t piece_bytes = 8 * 1024;        // at most this much of a put in one record
 constexpr std::size_t step_bytes = 4 * 1024 * 1024;  // read from a sender in one poll
-constexpr int batch = 64;                          // records of one sender in one poll
+constexpr int batch = 64;                            // records of one sender in one poll
 constexpr auto life_interval = std::chrono::milliseconds(100);
 
 struct Piece {
@@ -34,7 +34,9 @@ struct Piece {
   std::uint64_t bytes;
 };
 
-Bytes bytes_of(const Piece& piece) { return std::as_bytes(std::span(&piece, 1)); }
+Bytes bytes_of(const Piece& piece) {
+  return std::as_bytes(std::span(&piece, 1));
+}
 
 // From this endpoint to one peer.
 struct Outgoing {
@@ -67,7 +69,7 @@ struct Incoming {
   RingReader ring;
   Sender* sender;
   pid_t process;
-  std::uint64_t requests = 0;   // taken out of the ring
+  std::uint64_t requests = 0;  // taken out of the ring
   std::uint64_t granted = 0;
   std::uint64_t read_bytes = 0;  // of the put at the front of the ring
   bool ended = false;
@@ -151,8 +153,9 @@ class SharedMemory final : public Channel {
     asleep_ = true;
     inbox_.head().asleep.store(1);
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    const bool something = inbox_.head().senders.load() != admitted_ ||
-                           std::ranges::any_of(incoming_, [](Incoming& in) { return !in.ended && in.ring.front(); });
+    const bool something =
+        inbox_.head().senders.load() != admitted_ ||
+        std::ranges::any_of(incoming_, [](Incoming& in) { return !in.ended && in.ring.front(); });
     if (something) wake();
     return !something;
   }
@@ -160,9 +163,7 @@ class SharedMemory final : public Channel {
   int descriptor() const override { return inbox_.bell(); }
 
   // Nobody wakes this process when a peer has read: a put in progress is looked after by the clock.
-  Time due() const override {
-    return idle() ? next_look_ : Clock::now() + std::chrono::microseconds(50);
-  }
+  Time due() const override { return idle() ? next_look_ : Clock::now() + std::chrono::microseconds(50); }
 
   void add_to(Statistics& statistics) const override {
     statistics.messages_sent += sent_;
@@ -212,7 +213,8 @@ class SharedMemory final : public Channel {
     Inbox& inbox = inbox_.head();
     while (admitted_ < std::min(inbox.senders.load(std::memory_order_acquire), senders_limit)) {
       Sender& sender = inbox.sender[admitted_];
-      if (sender.ready.load(std::memory_order_acquire) == 0) return;  // it is about to, or was killed in between
+      if (sender.ready.load(std::memory_order_acquire) == 0)
+        return;  // it is about to, or was killed in between
       const Address address = sender.address;
       std::optional<Peer> peer;
       try {
@@ -223,7 +225,9 @@ class SharedMemory final : public Channel {
       if (peer) {
         const pid_t process = process_number(address);
         sender.reading.store(readable(process, sender), std::memory_order_release);
-        incoming_.push_back({.peer = *peer, .ring = RingReader(inbox_.ring(admitted_)), .sender = &sender,
+        incoming_.push_back({.peer = *peer,
+                             .ring = RingReader(inbox_.ring(admitted_)),
+                             .sender = &sender,
                              .process = process});
         grant(incoming_.back());
       }
@@ -369,8 +373,8 @@ class SharedMemory final : public Channel {
   std::array<std::byte, 16> key_;
   Address self_;
   OwnInbox inbox_;
-  std::deque<Outgoing> outgoing_;     // never moved
-  std::vector<Outgoing*> by_peer_;    // nullptr: reached by another channel
+  std::deque<Outgoing> outgoing_;   // never moved
+  std::vector<Outgoing*> by_peer_;  // nullptr: reached by another channel
   std::size_t unfinished_puts_ = 0;
   std::deque<Incoming> incoming_;
   std::uint32_t admitted_ = 0;

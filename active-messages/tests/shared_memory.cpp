@@ -35,8 +35,7 @@ Options with_key(int byte) {
 
 // One endpoint's worth of state: peer 0 is the other process.
 struct Side final : Sink {
-  explicit Side(int key = 1)
-      : self(address_of_this_process()), channel(shared_memory(with_key(key), self)) {}
+  explicit Side(int key = 1) : self(address_of_this_process()), channel(shared_memory(with_key(key), self)) {}
 
   void deliver(Peer, const Message& message) override { on_message(message); }
   std::byte* target(Region, std::size_t offset, std::size_t bytes) override {
@@ -48,7 +47,9 @@ struct Side final : Sink {
     admitted = true;
     return 0;
   }
-  void completed(Completion completion, void* context, Outcome outcome) override { completion(context, outcome); }
+  void completed(Completion completion, void* context, Outcome outcome) override {
+    completion(context, outcome);
+  }
   void died(Peer) override { dead = true; }
 
   void add(const Address& address) {
@@ -99,9 +100,13 @@ Address exchanged(int socket, const Address& own) {
   return other;
 }
 
-void connect(Side& side, int socket) { side.add(exchanged(socket, side.self)); }
+void connect(Side& side, int socket) {
+  side.add(exchanged(socket, side.self));
+}
 
-void say(int socket) { EXPECT(write(socket, "x", 1) == 1); }
+void say(int socket) {
+  EXPECT(write(socket, "x", 1) == 1);
+}
 void hear(int socket) {
   char byte;
   EXPECT(read(socket, &byte, 1) == 1);
@@ -125,7 +130,8 @@ void all_messages_arrive_once_in_order_and_whole() {
           std::memcpy(&number, message.header.data(), sizeof number);
           EXPECT(number == next);
           EXPECT(message.payload.size() == size_of(number));
-          for (std::size_t i = 0; i < message.payload.size(); ++i) EXPECT(message.payload[i] == pattern(number, i));
+          for (std::size_t i = 0; i < message.payload.size(); ++i)
+            EXPECT(message.payload[i] == pattern(number, i));
           ++next;
         };
         connect(side, socket);
@@ -170,7 +176,10 @@ void a_put_arrives_before_the_message_that_ends_it(std::size_t bytes) {
         for (std::size_t i = 0; i < bytes; ++i) source[i] = pattern(1, i);
         int completed = 0;
         const std::byte header[5] = {};
-        const Put put{0, 50, source, {3, header, {}},
+        const Put put{0,
+                      50,
+                      source,
+                      {3, header, {}},
                       [](void* context, Outcome outcome) {
                         EXPECT(outcome == Outcome::done);
                         ++*static_cast<int*>(context);
@@ -252,8 +261,12 @@ void puts_to_a_dead_peer_complete_with_its_death() {
         connect(side, socket);
         std::vector<std::byte> source(1 << 20);
         Outcome seen = Outcome::done;
-        const Put put{0, 0, source, {3, {}, {}},
-                      [](void* context, Outcome outcome) { *static_cast<Outcome*>(context) = outcome; }, &seen};
+        const Put put{0,
+                      0,
+                      source,
+                      {3, {}, {}},
+                      [](void* context, Outcome outcome) { *static_cast<Outcome*>(context) = outcome; },
+                      &seen};
         side.poll_until([&] { return side.channel->put(Clock::now(), 0, put) == Outcome::done; });
         say(socket);
         side.poll_until([&] { return side.dead; });
@@ -347,7 +360,8 @@ void an_arrival_wakes_a_sleeper() {
 int main() {
   alarm(100);
   all_messages_arrive_once_in_order_and_whole();
-  for (const std::size_t bytes : {0, 1, 8'192, 8'193, 5'000'001}) a_put_arrives_before_the_message_that_ends_it(bytes);
+  for (const std::size_t bytes : {0, 1, 8'192, 8'193, 5'000'001})
+    a_put_arrives_before_the_message_that_ends_it(bytes);
   requests_stop_at_the_grant_and_replies_pass();
   the_death_of_a_peer_is_told_after_its_last_words(true);
   the_death_of_a_peer_is_told_after_its_last_words(false);

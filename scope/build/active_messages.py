@@ -1,43 +1,61 @@
-"""The active messages as a provider of libfabric: a library that MPI programs load, compiled once and kept."""
+"""The active messages: the libfabric provider that MPI libraries load, and the program that tests and measures."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from scope.build import cmake, libraries
+from scope.build.compiler import system_compiler
 from scope.errors import UsageError
 from scope.machine.machine import MpiInstallation
 
-NAME = "scope-fi"
-PRODUCT = f"lib{NAME}.so"
-"""libfabric loads files of its provider folder that end so."""
-PROVIDER = "scope"
-"""As `fi_info -p` and FI_PROVIDER spell it."""
-HEADER = "rdma/providers/fi_prov.h"
-DEVICE = re.compile(r"--with-device=ch4:([\w,]+)")
+NAME = "scope-active-messages"
+PROGRAM = "scope-exchange"
+PROVIDER = "scope-fi"
+PROVIDER_HEADER = "rdma/providers/fi_prov.h"
+PROVIDER_NAME = "scope"
+"""As FI_PROVIDER and `fi_info -p` spell it."""
+_DEVICE = re.compile(r"--with-device=ch4:([\w,]+)")
 """In what the launcher of MPICH says of its build."""
 
 
-def build(mpi: MpiInstallation) -> Path:
-    """Return the library for programs of `mpi`, compiled now if this very one is not in the cache.
+@dataclass(frozen=True)
+class ActiveMessagesBuild:
+    """What was compiled."""
 
-    Raises UsageError where the MPI or the compiler knows nothing of libfabric, ScopeError with the first error and
-    the log's path when the library does not compile.
+    program: Path
+    provider: Path | None
+    """The libfabric provider; None without the headers of libfabric."""
+
+
+def build() -> ActiveMessagesBuild:
+    """Return program and provider, compiled now if these very ones are not in the cache.
+
+    Raises ScopeError with the first error and the log's path when they do not compile, UsageError when the
+    compiler, CMake or Ninja is missing.
     """
-    if (device := DEVICE.search(libraries.ask([mpi.launcher, "-info"]))) and "ofi" not in device[1].split(","):
+    headers = _headers()
+    library = f"lib{PROVIDER}.so"
+    directory = cmake.compiled(_project(headers), (PROGRAM, library) if headers else (PROGRAM,))
+    return ActiveMessagesBuild(directory / PROGRAM, directory / library if headers else None)
+
+
+def provider_for(mpi: MpiInstallation) -> Path:
+    """Return the provider for programs of `mpi`, as `build` does; UsageError where libfabric is missing."""
+    device = _DEVICE.search(libraries.ask([mpi.launcher, "-info"]))
+    if device and "ofi" not in device[1].split(","):
         raise UsageError(
             f"{mpi.name} {mpi.version} was built without libfabric (device ch4:{device[1]}), which the active"
             " messages need; --mpi names another MPI"
         )
-    if not libraries.header_folder(mpi.compiler, "libfabric", HEADER):
-        raise UsageError(f"{mpi.compiler} finds no {HEADER}: the headers of libfabric (libfabric-dev) are needed")
-    return cmake.compiled(_project(mpi), [PRODUCT]) / PRODUCT
-
-
-def built(mpi: MpiInstallation) -> Path | None:
-    """Return what `build` would find in the cache; None where it would compile."""
-    return build(mpi) if cmake.kept(_project(mpi), [PRODUCT]) else None
+    provider = build().provider
+    if provider is None:
+        raise UsageError(
+            f"the compiler finds no {PROVIDER_HEADER}: install the headers of libfabric (libfabric-dev)"
+        )
+    return provider
 
 
 def source_directory() -> Path:
@@ -45,8 +63,15 @@ def source_directory() -> Path:
     return cmake.sources_of("active-messages", NAME)
 
 
-def _project(mpi: MpiInstallation) -> cmake.Project:
-    folder = libraries.header_folder(mpi.compiler, "libfabric", HEADER)
+def _headers() -> str:
+    compiler = system_compiler(f"{NAME} must be compiled")
+    return libraries.header_folder(compiler[-1], "libfabric", PROVIDER_HEADER)
+
+
+def _project(headers: str) -> cmake.Project:
+    targets = (PROGRAM, PROVIDER) if headers else (PROGRAM,)
+    # An empty value keeps CMake from searching by itself, which the fingerprint could not know.
+    facts = (f"libfabric headers: {bool(headers)}",)
     return cmake.Project(
-        NAME, source_directory(), mpi, targets=(NAME,), definitions=(f"-DFABRIC_HEADERS={folder}",)
+        NAME, source_directory(), None, targets, facts=facts, definitions=(f"-DFABRIC_HEADERS={headers}",)
     )

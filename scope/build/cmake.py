@@ -22,6 +22,7 @@ from functools import cached_property
 from pathlib import Path
 
 from scope.build import identity
+from scope.build.compiler import system_compiler
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import MpiInstallation
 from scope.private import refuse_foreign_programs
@@ -50,7 +51,8 @@ class Project:
     name: str
     """What people read in errors."""
     sources: Path
-    mpi: MpiInstallation
+    mpi: MpiInstallation | None
+    """None: the compiler of this host is enough."""
     targets: tuple[str, ...]
     further_sources: tuple[Path, ...] = ()
     """Folders elsewhere whose files are compiled, too."""
@@ -73,7 +75,26 @@ class Project:
     def tools(self) -> tuple[str, ...]:
         """All that decides the objects besides the sources."""
         environment = [os.environ.get(name, "") for name in ("CXX", "CXXFLAGS", "LDFLAGS")]
-        return BUILD_TYPE, *environment, *identity.facts(self.mpi), *self.facts
+        return BUILD_TYPE, *environment, *self._compiler_facts, *self.facts
+
+    @cached_property
+    def compiler(self) -> list[str]:
+        """The words with which CMake calls the compiler."""
+        return [self.mpi.compiler] if self.mpi else system_compiler(f"{self.name} must be compiled")
+
+    @property
+    def _compiler_facts(self) -> tuple[str, ...]:
+        return identity.facts(self.mpi) if self.mpi else identity.compiler_facts(self.compiler)
+
+    @property
+    def purpose(self) -> str:
+        """For which MPI, as people read it in errors."""
+        return f" for {self.mpi.name} {self.mpi.version}" if self.mpi else ""
+
+    @property
+    def library_folder(self) -> Path | None:
+        """The folder of the MPI library, where one is used and has a folder of its own."""
+        return identity.library_folder(self.mpi) if self.mpi else None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -148,7 +169,7 @@ def _complete(directory: Path, products: Sequence[str]) -> bool:
 
 def linked(directory: Path, project: Project) -> Path:
     """Return the folder where a build's products stand beside links to the libraries of this environment."""
-    folder = identity.library_folder(project.mpi)
+    folder = project.library_folder
     links = {**project.links, **({MPI_LINK: str(folder)} if folder else {})}
     known = "\0".join(f"{name}={path}" for name, path in sorted(links.items()))
     environment = directory / f"environment-{_digest(known)}"
@@ -184,10 +205,10 @@ def compile_in(directory: Path, project: Project) -> None:
         shutil.rmtree(earlier, ignore_errors=True)
     # The wrapper writes this folder into every program. CMake is told, and removes the path when it
     # installs: the folder may belong to somebody else one day.
-    folder = identity.library_folder(project.mpi)
+    folder = project.library_folder
     configure = [
         *(cmake, "-S", str(project.sources), "-B", str(project.objects), "-G", "Ninja"),
-        *(f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}", f"-DCMAKE_CXX_COMPILER={project.mpi.compiler}"),
+        *(f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}", f"-DCMAKE_CXX_COMPILER={';'.join(project.compiler)}"),
         *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
         f"-DCMAKE_INSTALL_RPATH=$ORIGIN/{MPI_LINK};$ORIGIN/{NAME_LINKS}",
         *([f"-DCMAKE_BUILD_RPATH={folder}"] if folder else []),
@@ -195,7 +216,7 @@ def compile_in(directory: Path, project: Project) -> None:
     ]
     make = [cmake, "--build", str(project.objects), "--target", *project.targets]
     install = [cmake, "--install", str(project.objects), "--prefix", str(directory / PRODUCTS)]
-    what = f"{project.name} for {project.mpi.name} {project.mpi.version}"
+    what = f"{project.name}{project.purpose}"
     try:
         with locked(project.objects), log.open("w") as output:
             _remove_misleading(project)
@@ -206,7 +227,7 @@ def compile_in(directory: Path, project: Project) -> None:
     except subprocess.TimeoutExpired as error:
         raise ScopeError(f"{what}: not built in {PATIENCE_S} s; log: {log}") from error
     except subprocess.CalledProcessError as error:
-        what = f"{project.name} does not build for {project.mpi.name} {project.mpi.version}"
+        what = f"{project.name} does not build{project.purpose}"
         raise ScopeError(f"{what}: {_first_error(log)}; log: {log}") from error
     except OSError as error:
         raise ScopeError(f"{log}: cannot be written: {error.strerror}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from scope.build import libraries
@@ -29,6 +30,14 @@ def facts(mpi: MpiInstallation) -> tuple[str, ...]:
         own = [*sorted(_libraries(mpi, folder)), folder.parent / "include" / "mpi.h"]
         where = [shown.replace(str(folder.parent), "PREFIX"), *(_digest(path) for path in own)]
     return mpi.name, mpi.version, version, *content, *where
+
+
+def compiler_facts(compiler: Sequence[str]) -> tuple[str, ...]:
+    """Return what a build without MPI depends on beside its sources and flags: the compiler."""
+    version = libraries.ask([*compiler, "--version"]).partition("\n")[0]
+    passes = libraries.ask([*compiler, "-print-prog-name=cc1plus"])
+    programs = [shutil.which(compiler[-1]), passes]
+    return version, *(_digest(Path(path)) for path in programs if path and Path(path).is_file())
 
 
 def library_folder(mpi: MpiInstallation) -> Path | None:

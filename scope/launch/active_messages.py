@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 from collections.abc import Iterable
 
 from scope.build import active_messages
 from scope.errors import UsageError
 from scope.launch.launcher import ACTIVE_MESSAGES, MpiProgram, Site
-
-logger = logging.getLogger(__name__)
 
 
 def check(transports: Iterable[str], site: Site) -> None:
@@ -22,9 +19,7 @@ def check(transports: Iterable[str], site: Site) -> None:
             f"transport = {ACTIVE_MESSAGES}: between hosts an Ethernet interface must be named"
             " (launcher.interface, --interface)"
         )
-    if active_messages.built(site.mpi) is None:
-        logger.info("compiling the active messages for %s %s ...", site.mpi.name, site.mpi.version)
-    active_messages.build(site.mpi)
+    active_messages.provider_for(site.mpi)
 
 
 def variables(program: MpiProgram, site: Site) -> dict[str, str]:
@@ -37,8 +32,8 @@ def variables(program: MpiProgram, site: Site) -> dict[str, str]:
         return {}
     wire = {} if site.one_host else {"FI_SCOPE_IFACE": site.interface or ""}
     return {
-        "FI_PROVIDER_PATH": str(active_messages.build(site.mpi).parent),
-        "FI_PROVIDER": active_messages.PROVIDER,
+        "FI_PROVIDER_PATH": str(active_messages.provider_for(site.mpi).parent),
+        "FI_PROVIDER": active_messages.PROVIDER_NAME,
         "FI_SCOPE_KEY": secrets.token_hex(16),
         **wire,
     }
