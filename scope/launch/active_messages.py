@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Iterable
 
 from scope.build import active_messages
 from scope.errors import UsageError
+from scope.lab.active import INTERFACE, active
 from scope.launch.launcher import ACTIVE_MESSAGES, MpiProgram, Site
+from scope.machine.machine import MpiInstallation
+from scope.mpi import registry
+from scope.mpi.implementation import Conditions
 
 
 def check(transports: Iterable[str], site: Site) -> None:
@@ -30,10 +35,31 @@ def variables(program: MpiProgram, site: Site) -> dict[str, str]:
     """
     if program.transport != ACTIVE_MESSAGES:
         return {}
-    wire = {} if site.one_host else {"FI_SCOPE_IFACE": site.interface or ""}
+    return _of_provider(site.mpi, None if site.one_host else site.interface)
+
+
+def around(mpi: MpiInstallation) -> dict[str, str]:
+    """Return all variables under which a command of the user starts programs of `mpi` over active messages.
+
+    Between hosts the wire is FI_SCOPE_IFACE, in a lab its emulated network.
+    """
+    lab = active()
+    interface = os.environ.get("FI_SCOPE_IFACE") or (INTERFACE if lab else None)
+    family = registry.family_of(mpi.name)
+    conditions = Conditions(
+        version=mpi.version,
+        provider=active_messages.PROVIDER_NAME,
+        shared_kernel=lab is not None,
+        one_host=interface is None,
+        interface=interface,
+    )
+    return {**(family.environment(conditions) if family else {}), **_of_provider(mpi, interface)}
+
+
+def _of_provider(mpi: MpiInstallation, interface: str | None) -> dict[str, str]:
     return {
-        "FI_PROVIDER_PATH": str(active_messages.provider_for(site.mpi).parent),
+        "FI_PROVIDER_PATH": str(active_messages.provider_for(mpi).parent),
         "FI_PROVIDER": active_messages.PROVIDER_NAME,
-        "FI_SCOPE_KEY": secrets.token_hex(16),
-        **wire,
+        "FI_SCOPE_KEY": os.environ.get("FI_SCOPE_KEY") or secrets.token_hex(16),
+        **({"FI_SCOPE_IFACE": interface} if interface else {}),
     }

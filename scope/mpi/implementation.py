@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -58,6 +58,9 @@ class MpiFamily(Protocol):
 
     def exports(self, variables: Mapping[str, str]) -> list[str]:
         """Return the launcher's arguments that set variables on all ranks."""
+
+    def inherits(self, names: Iterable[str]) -> list[str]:
+        """Return the launcher's arguments by which all ranks get variables that the launcher itself has."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from scope.mpi.implementation import LOOPBACK, Conditions, MpiImplementation
@@ -62,6 +62,10 @@ class OpenMpiFamily:
     def exports(self, variables: Mapping[str, str]) -> list[str]:
         """Return mpirun's `-x NAME=VALUE`."""
         return [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+
+    def inherits(self, names: Iterable[str]) -> list[str]:
+        """Return mpirun's `-x NAME`; parameters of its own it forwards by itself."""
+        return [word for name in names if not name.startswith("OMPI_") for word in ("-x", name)]
 
 
 def _user_chose(parameter: str) -> bool:
