@@ -3,6 +3,7 @@
 //
 // usage: scope-exchange INTERFACE automatic|xdp|packet|none on|off ACTION [BYTES COUNT]
 //   on|off: flow control. ACTION: answer, latency, stream, put, check
+//   SCOPE_EXCHANGE_PATIENCE_S: after so many seconds of silence the other is dead
 // The process writes one line, its address, and reads two lines: the session key and the other's address, all in
 // hexadecimal digits. At its end it writes one line of JSON. Exit codes: 0; 1 wrong data or a dead peer; 2 bad usage,
 // or no way to the wire.
@@ -153,9 +154,9 @@ class Process {
       std::vector<std::byte> source(bytes * (round + 1) / count);
       for (std::size_t index = 0; index < source.size(); ++index) source[index] = expected_byte(round, index);
       const std::size_t question[2] = {round, source.size()};
+      outgoing_ = {std::byte{1}};
       returned_ = false;
       put_and_wait(source, check_memory_, {reinterpret_cast<const std::byte*>(question), sizeof question});
-      outgoing_ = {std::byte{1}};
       until([&] { return returned_; });
       if (!equal_) throw std::runtime_error("put " + std::to_string(round) + " did not arrive whole");
     }
@@ -265,6 +266,8 @@ int run(const std::vector<std::string>& words) {
   if (count == 0 || bytes > exposed_bytes)
     throw Refusal("BYTES: at most " + std::to_string(exposed_bytes) + "; COUNT: at least 1");
 
+  if (const char* patience = std::getenv("SCOPE_EXCHANGE_PATIENCE_S"))
+    options.peer_timeout = std::chrono::seconds(number(patience));
   read_digits(options.session_key.data(), options.session_key.size(), "a session key");
   Process process(options);
   std::printf("%s\n", digits_of(&process.endpoint().address(), sizeof(Address)).c_str());

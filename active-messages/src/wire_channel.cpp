@@ -141,7 +141,7 @@ void WireChannel::progress(Time now, Sink& sink) {
 
 void WireChannel::receive(Time now, Sink& sink) {
   polling_ = true;
-  if (now - last_poll_ > pause)
+  if (last_poll_ != Time{} && now - last_poll_ > pause)
     for (const auto& remote : remotes_) remote->heard += now - last_poll_;
   last_poll_ = now;
   for (std::size_t count = 0; count < frames_per_poll; ++count) {

@@ -163,6 +163,16 @@ void death() {
   expect(two.dead.size() == 1, "the listener notices, too");
 }
 
+// Nobody is there from the first frame on.
+void nobody() {
+  Medium medium({}, 9);
+  Station one(medium, 1, test_options(true));
+  const Peer peer = one.add(test_address(2));
+  one.send(peer, 0, {});
+  for (int step = 0; step < 100; ++step) medium.pass(milliseconds(30)), one.poll();
+  expect(one.dead == std::vector<Peer>{peer}, "who never answers is dead");
+}
+
 // A program that computes for long between two polls was silent itself.
 void absence() {
   Medium medium({}, 6);
@@ -233,6 +243,7 @@ int main() {
   credits();
   bounded();
   death();
+  nobody();
   absence();
   farewell();
   truth_of_regions();

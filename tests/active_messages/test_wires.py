@@ -1,0 +1,106 @@
+"""The reliable protocol between two network namespaces: both ways to the wire, good links and bad ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scope.lab import relay
+from tests.active_messages.conftest import needs_root
+from tests.active_messages.two_hosts import TwoHosts, run, two_hosts
+
+WIRES = {"packet": "AF_PACKET on eth0", "xdp": "AF_XDP (copy) on eth0"}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("flow_control", [True, False])
+def test_every_byte_arrives(hosts: TwoHosts, wire: str, flow_control: bool) -> None:
+    answers, asks = hosts.exchange("check", 300_000, 60, wire, flow_control)
+    assert asks.result["wire"] == answers.result["wire"] == WIRES[wire]
+    assert asks.result["messages_sent"] > 120
+    assert asks.result["corrupt"] == asks.result["foreign"] == answers.result["foreign"] == 0
+
+
+@pytest.mark.parametrize("way", ["there", "back"])
+def test_the_two_wires_understand_each_other(hosts: TwoHosts, way: str) -> None:
+    wires = ("packet", "xdp") if way == "there" else ("xdp", "packet")
+    answers, asks = hosts.exchange("check", 50_000, 20, wires[0], second_wire=wires[1])
+    assert answers.result["wire"] == WIRES[wires[0]]
+    assert asks.result["wire"] == WIRES[wires[1]]
+
+
+def test_lost_frames_are_repeated(program: Path, tmp_path: Path) -> None:
+    needs_root()
+    options = ["--rate-mbit=200", "--latency-us=0", "--loss=0.03", f"--statistics={tmp_path / 'late'}"]
+    with two_hosts(program, relay=[relay.program(), *options]) as lossy:
+        for wire in WIRES:
+            answers, asks = lossy.exchange("check", 200_000, 20, wire)
+            assert asks.result["retransmissions"] > 0
+            assert answers.result["out_of_order"] > 0
+
+
+def test_long_frames_carry_long_messages(program: Path) -> None:
+    needs_root()
+    with two_hosts(program, mtu=9000) as jumbo:
+        _, asks = jumbo.exchange("check", 100_000, 20)
+        assert asks.result["wire"] == (
+            "AF_PACKET on eth0 (AF_XDP on eth0: an MTU of 9000 is longer than its buffers)"
+        )
+        assert asks.result["frames_sent"] < 100 + 20 * 100_000 / 8000
+
+
+def test_a_shaped_link_stays_shaped(program: Path) -> None:
+    needs_root()
+    with two_hosts(program) as shaped:
+        shaped.shape("tbf rate 100mbit burst 10000 limit 128000")
+        _, asks = shaped.exchange("check", 1000, 10)
+        assert asks.result["wire"] == "AF_PACKET on eth0 (AF_XDP would go past the queue discipline tbf)"
+
+
+def test_another_session_is_not_heard(hosts: TwoHosts) -> None:
+    answers, asks = hosts.exchange("latency", 8, 1, "packet", key="00" * 15 + "01", patience_s=2)
+    assert answers.code == asks.code == 1
+    assert asks.errors.endswith(" is dead\n")
+
+
+def test_a_killed_peer_is_named(hosts: TwoHosts) -> None:
+    answers, asks = hosts.exchange("latency", 8, 1 << 30, "packet", kill_first_after_s=0.3, patience_s=2)
+    assert answers.code == -9
+    assert asks.code == 1
+    assert " port " in asks.errors
+
+
+def test_missing_rights_are_named_with_their_remedy(hosts: TwoHosts) -> None:
+    without = hosts.alone("eth0", "packet", "setpriv", "--bounding-set=-net_raw")
+    assert without.code == 2
+    assert without.errors == (
+        "scope-exchange: AF_PACKET: Operation not permitted; "
+        f"`sudo setcap cap_net_raw+ep {hosts.program.resolve()}` allows it to this program\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("interface", "said"),
+    [
+        ("nosuch0", "interface 'nosuch0': No such device; `ip -brief link` lists those of this host"),
+        ("lo", "interface 'lo': is no Ethernet"),
+        ("a" * 20, f"interface '{'a' * 20}': a name has 1 to 15 characters"),
+    ],
+)
+def test_wrong_interfaces_are_named(hosts: TwoHosts, interface: str, said: str) -> None:
+    assert hosts.alone(interface, "packet").errors == f"scope-exchange: {said}\n"
+
+
+def test_an_interface_that_is_down_is_named(hosts: TwoHosts) -> None:
+    run(*hosts.inside(0, "ip", "link", "add", "down0", "type", "veth"))
+    said = "interface 'down0': is down; `ip link set down0 up` takes it up"
+    assert hosts.alone("down0", "packet").errors == f"scope-exchange: {said}\n"
+
+
+def test_the_second_process_of_an_interface_gets_the_other_wire(hosts: TwoHosts) -> None:
+    taken = "AF_PACKET on eth0 (AF_XDP on eth0: another process has it)"
+    with hosts.waiting("automatic") as first:
+        assert first
+        answers, _ = hosts.exchange("check", 10_000, 5)
+        assert answers.result["wire"] == taken

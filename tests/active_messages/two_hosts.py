@@ -1,0 +1,145 @@
+"""Two network namespaces that a link joins, and processes in them that exchange active messages.
+
+The namespaces have no names: they end with the processes that hold them, whatever happens.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+INTERFACE = "eth0"
+PATIENCE_S = 60
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended."""
+
+    code: int
+    output: str
+    errors: str
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What it wrote at its end."""
+        assert self.code == 0, self.errors
+        return json.loads(self.output.splitlines()[-1])
+
+
+@contextmanager
+def running(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Start a process with pipes; end it in any case."""
+    pipes: dict[str, int] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(list(command), text=True, errors="replace", **pipes, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def written(stream: IO[str] | None) -> IO[str]:
+    """Return the pipe of a process that was started with pipes."""
+    assert stream is not None
+    return stream
+
+
+def run(*command: str) -> None:
+    """Run a command that must succeed."""
+    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
+
+
+class TwoHosts:
+    """Two namespaces and the program that exchanges messages."""
+
+    def __init__(self, program: Path, pids: Sequence[int]) -> None:
+        self.program = program
+        self.pids = pids
+
+    def inside(self, host: int, *command: str) -> list[str]:
+        """Return a command that runs on a host."""
+        return ["nsenter", "--target", str(self.pids[host]), "--net", *command]
+
+    def shape(self, discipline: str) -> None:
+        """Give the ports of both hosts a queue discipline."""
+        for host in (0, 1):
+            run(*self.inside(host, "tc", "qdisc", "replace", "dev", INTERFACE, "root", *discipline.split()))
+
+    def exchange(
+        self, action: str, size: int, count: int, wire: str = "automatic", flow_control: bool = True, **other: Any
+    ) -> tuple[Ended, Ended]:
+        """Let host 1 ask and host 0 answer; return how both ended.
+
+        `other`: a `key` or `second_wire` with which the second differs; `patience_s` until silence is death;
+        `kill_first_after_s`, counted from the moment when both know each other.
+        """
+        flow = "on" if flow_control else "off"
+        key = secrets.token_hex(16)
+        patience = ["env", f"SCOPE_EXCHANGE_PATIENCE_S={other.get('patience_s', 10)}"]
+        words = [[wire, flow, "answer"], [other.get("second_wire", wire), flow, action, str(size), str(count)]]
+        with ExitStack() as stack:
+            both = [
+                stack.enter_context(
+                    running(self.inside(host, *patience, str(self.program), INTERFACE, *words[host]))
+                )
+                for host in (0, 1)
+            ]
+            addresses = [_address(each, its) for each, its in zip(both, (key, other.get("key", key)), strict=True)]
+            for each, address in zip(both, reversed(addresses), strict=True):
+                print(address, file=written(each.stdin), flush=True)
+            if "kill_first_after_s" in other:
+                time.sleep(other["kill_first_after_s"])
+                both[0].kill()
+            # The pipes hold what little is written.
+            texts = [each.communicate(timeout=PATIENCE_S) for each in both]
+            return Ended(both[0].returncode, *texts[0]), Ended(both[1].returncode, *texts[1])
+
+    def alone(self, interface: str, wire: str, *before: str) -> Ended:
+        """Start one process on host 0 that is expected to refuse."""
+        command = self.inside(0, *before, str(self.program), interface, wire, "on", "answer")
+        with running(command) as process:
+            texts = process.communicate("00" * 15 + "01\n", timeout=PATIENCE_S)
+            return Ended(process.returncode, *texts)
+
+    @contextmanager
+    def waiting(self, wire: str) -> Iterator[str]:
+        """Keep a process on host 0 that has its wire and waits for an address; the value is its own."""
+        with running(self.inside(0, str(self.program), INTERFACE, wire, "on", "answer")) as process:
+            yield _address(process, secrets.token_hex(16))
+
+
+def _address(process: subprocess.Popen[str], key: str) -> str:
+    print(key, file=written(process.stdin), flush=True)
+    address = written(process.stdout).readline().strip()
+    assert address, written(process.stderr).read()
+    return address
+
+
+@contextmanager
+def two_hosts(program: Path, mtu: int = 1500, relay: Sequence[str] = ()) -> Iterator[TwoHosts]:
+    """Join two namespaces by a veth pair, or by the lab's relay with these options."""
+    with ExitStack() as stack:
+        # `cat` holds a namespace until its input ends. Its first answer says that the namespace is there.
+        holders = [stack.enter_context(running(["unshare", "--net", "cat"])) for _ in (0, 1)]
+        for holder in holders:
+            print(file=written(holder.stdin), flush=True)
+            written(holder.stdout).readline()
+        hosts = TwoHosts(program, [holder.pid for holder in holders])
+        if relay:
+            ports = [f"{pid}:{INTERFACE}" for pid in hosts.pids]
+            link = stack.enter_context(running([*relay, *ports]))
+            assert written(link.stdout).readline() == "ready\n", written(link.stderr).read()
+        else:
+            ends = [f"{INTERFACE} netns {pid} mtu {mtu}" for pid in hosts.pids]
+            run(*hosts.inside(0, *f"ip link add {ends[0]} type veth peer name {ends[1]}".split()))
+        for host in (0, 1):
+            run(*hosts.inside(host, "ip", "address", "add", f"10.9.8.{host + 1}/24", "dev", INTERFACE))
+            run(*hosts.inside(host, "ip", "link", "set", INTERFACE, "up"))
+        yield hosts
