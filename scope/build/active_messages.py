@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from scope.build import cmake, libraries
 from scope.build.compiler import system_compiler
+from scope.errors import UsageError
+from scope.machine.machine import MpiInstallation
 
 NAME = "scope-active-messages"
 PROGRAM = "scope-exchange"
 PROVIDER = "scope-fi"
 PROVIDER_HEADER = "rdma/providers/fi_prov.h"
+PROVIDER_NAME = "scope"
+"""As FI_PROVIDER and `fi_info -p` spell it."""
+_DEVICE = re.compile(r"--with-device=ch4:([\w,]+)")
+"""In what the launcher of MPICH says of its build."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,22 @@ def build() -> ActiveMessagesBuild:
     library = f"lib{PROVIDER}.so"
     directory = cmake.compiled(_project(headers), (PROGRAM, library) if headers else (PROGRAM,))
     return ActiveMessagesBuild(directory / PROGRAM, directory / library if headers else None)
+
+
+def provider_for(mpi: MpiInstallation) -> Path:
+    """Return the provider for programs of `mpi`, as `build` does; UsageError where libfabric is missing."""
+    device = _DEVICE.search(libraries.ask([mpi.launcher, "-info"]))
+    if device and "ofi" not in device[1].split(","):
+        raise UsageError(
+            f"{mpi.name} {mpi.version} was built without libfabric (device ch4:{device[1]}), which the active"
+            " messages need; --mpi names another MPI"
+        )
+    provider = build().provider
+    if provider is None:
+        raise UsageError(
+            f"the compiler finds no {PROVIDER_HEADER}: install the headers of libfabric (libfabric-dev)"
+        )
+    return provider
 
 
 def source_directory() -> Path:

@@ -15,6 +15,9 @@ def command(
     collectives: Annotated[
         bool, typer.Option("--collectives", help="The topology-aware collectives instead of the native program.")
     ] = False,
+    active_messages: Annotated[
+        bool, typer.Option("--active-messages", help="The libfabric provider that carries MPI messages.")
+    ] = False,
 ) -> None:
     """Compile the native program for an MPI, unless this very build is in the cache.
 
@@ -25,6 +28,9 @@ def command(
 
     if collectives:
         _collectives(mpi, json)
+        return
+    if active_messages:
+        _active_messages(mpi, json)
         return
     timed = builds.build(mpi)
     build = timed.build
@@ -38,6 +44,23 @@ def command(
     print(f"scalapack {scalapack.described(build.scalapack) if build.scalapack else 'none'}")
     print(f"compiler  {build.compiler}, {build.labelled_flags}")
     print(f"took      {timed.seconds:.1f} s")
+
+
+def _active_messages(mpi: str | None, json: bool) -> None:
+    """Build the provider and print where it is and how an MPI program takes it."""
+    from scope.cli.output import print_json
+    from scope.engine import builds
+
+    made = builds.build_provider(mpi)
+    if json:
+        print_json({"provider": str(made.library), "variables": made.variables})
+        return
+    print(f"provider  {made.library}")
+    print(f"mpi       {made.mpi.name} {made.mpi.version} ({made.mpi.origin}), {made.mpi.compiler}")
+    print("usage")
+    for name, value in made.variables.items():
+        print(f"    export {name}={value}")
+    print(f"    {made.start}")
 
 
 def _collectives(mpi: str | None, json: bool) -> None:

@@ -28,6 +28,9 @@ def command(
     ] = "0:0",
     depth: Annotated[int, typer.Option(help="Stack frames of a call site, 0 to 8.")] = 1,
     files: Annotated[bool, typer.Option(help="Count what the program does with files.")] = True,
+    transport: Annotated[
+        str, typer.Option(help="default, or active-messages: Scope's own, below the MPI of the program.")
+    ] = "default",
     against: Annotated[
         str | None,
         typer.Option(
@@ -48,7 +51,7 @@ def command(
     from scope.engine import monitor
     from scope.profiles.monitored_run import Options
 
-    options = Options(mpi=mpi, interval_s=interval, trace=trace, depth=depth, files=files)
+    options = Options(mpi=mpi, interval_s=interval, trace=trace, depth=depth, files=files, transport=transport)
     outcome = monitor.monitor(words, options, output, against)
     if outcome.problem:
         print(f"scope monitor: no profile: {outcome.problem}", file=sys.stderr)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from scope.build import collectives, installations, native
+from scope.build.active_messages import provider_for
 from scope.build.collectives import CollectivesBuild
+from scope.launch import active_messages
 from scope.machine.machine import MpiInstallation, NativeBuild
+from scope.mpi import registry
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +38,28 @@ def build(mpi: str | None) -> TimedBuild:
     started_s = time.monotonic()
     made = native_program(installation)
     return TimedBuild(made, time.monotonic() - started_s)
+
+
+@dataclass(frozen=True)
+class Provider:
+    """The active messages as a provider of libfabric, and how programs of an MPI take it."""
+
+    library: Path
+    mpi: MpiInstallation
+    variables: dict[str, str]
+    start: str
+    """A command line that hands the variables to all ranks."""
+
+
+def build_provider(mpi: str | None) -> Provider:
+    """Return the provider for the MPI of this name or path; UsageError where the MPI cannot take it."""
+    installation = installations.find(mpi)
+    variables = active_messages.around(installation) | {"FI_SCOPE_KEY": "$(openssl rand -hex 16)"}
+    variables.setdefault("FI_SCOPE_IFACE", "INTERFACE")
+    family = registry.family_of(installation.name)
+    handed = " ".join(family.inherits(variables)) if family else ""
+    start = " ".join(filter(None, [installation.launcher or "mpiexec", handed, "-n RANKS PROGRAM"]))
+    return Provider(provider_for(installation), installation, variables, start)
 
 
 def build_collectives(mpi: str | None) -> tuple[CollectivesBuild, MpiInstallation]:

@@ -14,6 +14,7 @@ from scope.engine.measurement import FurtherLaunches, Setup, measure
 from scope.engine.options import RunOptions
 from scope.engine.progress import RunProgress, silent
 from scope.lab.active import active
+from scope.launch import active_messages
 from scope.launch.cluster import Cluster, probe_cluster
 from scope.launch.site import site_of, with_storage
 from scope.launch.supervision.supervisor import Limits
@@ -72,6 +73,7 @@ def run_experiment(
     catalog = registry.load(settled.build.program)
     plan = planning.make(settled.experiment, catalog, cluster.place, where)
     preloading.check(plan.launches, cluster)
+    active_messages.check({launch.transport for launch in plan.launches}, cluster.site)
     directory = new_directory(experiment.title, output)
     make_latest(directory)
     lacks = _lacks(settled)
@@ -110,6 +112,7 @@ def resume(folder: Path, limits: Limits, progress: RunProgress = silent) -> Outc
     cluster = probe_cluster(site)
     begun_run.refuse_changes(directory, begun.machine, build, cluster.hosts)
     preloading.check(begun.plan.launches, cluster)
+    active_messages.check({launch.transport for launch in begun.plan.launches}, cluster.site)
     setup = Setup(build, cluster, limits, begun.experiment.launcher.time_margin_s, progress)
     return _measured(directory, begun.experiment, begun.plan, setup)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from scope.build.active_messages import PROVIDER_NAME
 from scope.machine.links import fabric_adapter_present
 from scope.machine.machine import MpiInstallation
 from scope.mpi import registry
@@ -15,6 +16,8 @@ from scope.mpi.implementation import Conditions, MpiFamily
 from scope.plan.experiment import Binding
 
 MPIEXEC = "mpiexec"
+ACTIVE_MESSAGES = "active-messages"
+"""The transport of Scope's own provider of libfabric."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,7 @@ class Site:
         return Conditions(
             version=self.mpi.version,
             tcp=program.transport == "tcp",
+            provider=PROVIDER_NAME if program.transport == ACTIVE_MESSAGES else None,
             oversubscribed=program.oversubscribed,
             shared_kernel=self.shared_kernel,
             one_host=self.one_host,

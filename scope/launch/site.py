@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scope.errors import UsageError
 from scope.lab.active import INTERFACE, MANAGEMENT, ActiveLab, active, topology_file
-from scope.launch import schedulers
+from scope.launch import active_messages, schedulers
 from scope.launch.launcher import FOLDER, Command, HostSlots, Launcher, MpiProgram, Site, Storage
 from scope.launch.launchers import choose
 from scope.launch.scheduler import Allocation
@@ -65,7 +65,8 @@ def start_command(program: MpiProgram, site: Site) -> Command:
     """Return how `program` is started at `site`; every rank gets the variables that steer MPI and threads."""
     threads = {name: os.environ.get(name, value) for name, value in THREADS.items()}
     storage = site.storage.variables if site.storage else {}
-    variables = {**steering_environment(os.environ), **threads, **storage}
+    messages = active_messages.variables(program, site)
+    variables = {**steering_environment(os.environ), **threads, **storage, **messages}
     return choose(site.mpi, site.kind).command(program, site, variables)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +17,8 @@ class Conditions:
     """Of the MPI library; empty where it is not known."""
     tcp: bool = False
     """Send every message over TCP, also inside a host."""
+    provider: str | None = None
+    """The libfabric provider that carries every message, also inside a host; None: what the library chooses."""
     oversubscribed: bool = False
     """More ranks than processors: a waiting rank yields its processor."""
     shared_kernel: bool = False
@@ -56,6 +58,9 @@ class MpiFamily(Protocol):
 
     def exports(self, variables: Mapping[str, str]) -> list[str]:
         """Return the launcher's arguments that set variables on all ranks."""
+
+    def inherits(self, names: Iterable[str]) -> list[str]:
+        """Return the launcher's arguments by which all ranks get variables that the launcher itself has."""
 
 
 @dataclass(frozen=True)

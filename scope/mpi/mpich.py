@@ -5,7 +5,7 @@ See the README.envvar of MPICH, fi_tcp(7) of libfabric and the UCX documentation
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from scope.mpi.implementation import LOOPBACK, Conditions, MpiImplementation
 
@@ -32,6 +32,9 @@ class MpichFamily:
         if conditions.oversubscribed or conditions.shared_kernel:
             # MPICH polls; the sooner it yields, the sooner the rank it waits for gets the processor.
             variables["MPIR_CVAR_POLLS_BEFORE_YIELD"] = "10"
+        if conditions.provider:
+            netmod = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": conditions.provider}
+            return variables | netmod | {"MPIR_CVAR_NOLOCAL": "1"}
         if conditions.tcp:
             variables |= {"MPIR_CVAR_NOLOCAL": "1", **TCP}
         elif conditions.shared_kernel:
@@ -52,6 +55,11 @@ class MpichFamily:
     def exports(self, variables: Mapping[str, str]) -> list[str]:
         """Return hydra's `-genv NAME VALUE`."""
         return [word for name, value in variables.items() for word in ("-genv", name, value)]
+
+    def inherits(self, names: Iterable[str]) -> list[str]:
+        """Return nothing: hydra hands all of its variables to all ranks."""
+        del names
+        return []
 
 
 MPICH_FAMILY = MpichFamily()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from scope.mpi.implementation import LOOPBACK, Conditions, MpiImplementation
@@ -29,7 +29,13 @@ class OpenMpiFamily:
         parameters = {}
         if conditions.oversubscribed or conditions.shared_kernel:
             parameters["mpi_yield_when_idle"] = "1"
-        if conditions.tcp:
+        if conditions.provider:
+            parameters |= {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": conditions.provider}
+            # For one-sided communication alone, which version 5 leaves to these.
+            parameters["btl"] = f"tcp,self,{'sm' if conditions.major >= 5 else 'vader'}"
+            if conditions.major >= 5:
+                parameters["opal_common_ofi_provider_include"] = conditions.provider
+        elif conditions.tcp:
             parameters |= {"pml": "ob1", "btl": "tcp,self"}
         elif conditions.shared_kernel:
             # Fabric libraries would reach other emulated hosts through memory; this transport stays inside one.
@@ -56,6 +62,10 @@ class OpenMpiFamily:
     def exports(self, variables: Mapping[str, str]) -> list[str]:
         """Return mpirun's `-x NAME=VALUE`."""
         return [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+
+    def inherits(self, names: Iterable[str]) -> list[str]:
+        """Return mpirun's `-x NAME`; parameters of its own it forwards by itself."""
+        return [word for name in names if not name.startswith("OMPI_") for word in ("-x", name)]
 
 
 def _user_chose(parameter: str) -> bool:

@@ -12,7 +12,12 @@ from scope.strict import Strict
 Batch = tuple[int, str, Placement]
 """Ranks, transport and placement, which a launch fixes for all its cases."""
 
-_TRANSPORTS = {"default": "default transport", "tcp": "TCP", "collectives": "Scope's collectives"}
+_TRANSPORTS = {
+    "default": "default transport",
+    "tcp": "TCP",
+    "active-messages": "active messages",
+    "collectives": "Scope's collectives",
+}
 
 
 class Case(Strict):

@@ -217,7 +217,7 @@ def read(path: Path) -> Plan:
         if not line.strip() or line.startswith("# left out: "):
             continue
         where = f"{path}:{number}"
-        launch = re.fullmatch(r"launch (\d+) ranks=(\d+) transport=([\w.]+) placement=([\w:]+)", line)
+        launch = re.fullmatch(r"launch (\d+) ranks=(\d+) transport=([\w.-]+) placement=([\w:]+)", line)
         if launch:
             launches.append(Launch(int(launch[1]), int(launch[2]), launch[3], _placement(launch[4], where), ()))
         elif launches:

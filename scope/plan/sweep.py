@@ -27,7 +27,7 @@ from scope.plan.placement import ALL, KINDS, Kind, Placement
 Value = int | str
 Word = TypeVar("Word", bound=str)
 RANK_RULES = ("all", "nodes", "powers", "every", "squares")
-TRANSPORTS = ("default", "tcp", "collectives")
+TRANSPORTS = ("default", "tcp", "active-messages", "collectives")
 FORCED_COLLECTIVE = re.compile(r"collectives\.[a-z]+\.[a-z_]+")
 """`collectives.broadcast.flat_binomial`: the topology-aware collectives, one of them with a given algorithm."""
 NODES = (ALL, "types")

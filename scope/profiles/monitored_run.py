@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import IO
 
 from scope.errors import ScopeError, UsageError
+from scope.launch import active_messages
 from scope.launch.launch_environment import launch_environment
+from scope.launch.launcher import ACTIVE_MESSAGES
 from scope.machine import discover
 from scope.machine.machine import Machine, MpiInstallation
 from scope.profiles.folder import PROFILES, complete
@@ -55,6 +57,8 @@ class Options:
     """Frames of a call site, 0 to 8; 0 takes none down."""
     files: bool = True
     """Whether what the program does with files is counted."""
+    transport: str = "default"
+    """`active-messages` puts Scope's provider of libfabric below the MPI; `default` is what the MPI chooses."""
 
     def words(self) -> str:
         """Return the value of SCOPE_MONITOR_OPTIONS."""
@@ -91,6 +95,8 @@ class Options:
             allowed = False
         if not allowed:
             raise UsageError(f"--trace {self.trace}: must be START:SECONDS, both from 0 on, such as 2.5:0.5")
+        if self.transport not in ("default", ACTIVE_MESSAGES):
+            raise UsageError(f"--transport {self.transport}: must be default or {ACTIVE_MESSAGES}")
         return self
 
 
@@ -172,7 +178,12 @@ def run(
         "SCOPE_MONITOR": str(profiles),
         "SCOPE_MONITOR_OPTIONS": chosen.words(),
     }
-    words, extra = program.monitored(settings)
+    if chosen.transport == ACTIVE_MESSAGES:
+        messages = active_messages.around(program.mpi)
+        variables |= messages
+        words, extra = program.monitored(settings, messages)
+    else:
+        words, extra = program.monitored(settings)
     begun = Monitored(
         format=FORMAT,
         scope_version=VERSION,

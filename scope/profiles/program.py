@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,15 +34,19 @@ class Program:
     family: MpiFamily | None = None
     """Of its launcher; None where there is none, or an unknown one."""
 
-    def monitored(self, settings: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    def monitored(
+        self, settings: Mapping[str, str], inherited: Iterable[str] = ()
+    ) -> tuple[list[str], dict[str, str]]:
         """Return the words and the further variables with which the processes get these settings.
 
         A launcher that can be told is told, so that it is not monitored itself and other hosts get them too.
+        `inherited` are names of variables that the launcher has and hands on.
         """
         if self.launcher is None or self.family is None:
             return list(self.words), dict(settings)
         place = self.launcher + 1
-        return [*self.words[:place], *self.family.exports(settings), *self.words[place:]], {}
+        told = [*self.family.exports(settings), *self.family.inherits(inherited)]
+        return [*self.words[:place], *told, *self.words[place:]], {}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from scope.build import active_messages
 from scope.errors import UsageError
+from scope.launch import active_messages as messages
 from scope.launch import launcher
 from scope.launch.cluster import Cluster, probe_cluster, run_once_per_host, with_slots
 from scope.launch.launcher import Command, HostSlots, MpiProgram, Site
@@ -241,3 +243,27 @@ def test_every_host_answers_the_probe(mpi: MpiInstallation) -> None:
     here = site_of(mpi, experiment.LauncherSettings(), "x")
     output = run_once_per_host(here, ["/bin/echo", "hello"])
     assert output.split() == ["hello"]
+
+
+def test_active_messages_are_a_provider_of_libfabric(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(active_messages, "provider_for", lambda mpi: Path(f"/cache/{mpi.name}/libscope-fi.so"))
+    job = MpiProgram("p", (), 2, transport="active-messages")
+    command = start(job, site("openmpi", hosts=HOSTS, interface="eth1"))
+    variables = command.environment
+    assert (variables["OMPI_MCA_pml"], variables["OMPI_MCA_mtl"]) == ("cm", "ofi")
+    assert variables["OMPI_MCA_mtl_ofi_provider_include"] == variables["FI_PROVIDER"] == "scope"
+    assert (variables["FI_PROVIDER_PATH"], variables["FI_SCOPE_IFACE"]) == ("/cache/openmpi", "eth1")
+    for name in ("FI_PROVIDER_PATH", "FI_PROVIDER", "FI_SCOPE_KEY", "FI_SCOPE_IFACE"):
+        assert f"-x {name} " in joined(command)
+    assert variables["FI_SCOPE_KEY"] not in joined(command)  # other users read command lines
+    again = start(job, site("mpich")).environment
+    assert (again["MPIR_CVAR_CH4_NETMOD"], again["MPIR_CVAR_NOLOCAL"]) == ("ofi", "1")
+    assert again["FI_SCOPE_KEY"] != variables["FI_SCOPE_KEY"]
+    assert "FI_SCOPE_IFACE" not in again  # inside a host there is no wire
+    assert not any(name.startswith("FI_") for name in start(JOB, site("mpich")).environment)
+
+
+def test_active_messages_between_hosts_need_the_name_of_a_wire() -> None:
+    with pytest.raises(UsageError, match="active-messages: between hosts an Ethernet interface must be named"):
+        messages.check({"tcp", "active-messages"}, site("openmpi", hosts=HOSTS))
+    messages.check({"tcp"}, site("openmpi", hosts=HOSTS))

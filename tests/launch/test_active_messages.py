@@ -1,0 +1,79 @@
+"""Real ranks over the provider of libfabric, inside one host and between two."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scope.errors import UsageError
+from scope.launch.launch_environment import launch_environment
+from scope.launch.launcher import MpiProgram
+from scope.launch.site import site_of, start_command
+from scope.machine.machine import MpiInstallation, NativeBuild
+from scope.plan.experiment import LauncherSettings
+from tests.cli.scope_command import samples
+from tests.launch.conftest import Trial
+from tests.launch.test_namespaces import FIRST, SECOND, Cluster, cluster
+
+__all__ = ["cluster"]
+
+CASES = (
+    "mpi.latency message_bytes=0,1000,100000 mode=standard,synchronous",
+    "mpi.bandwidth message_bytes=3000,1Mi",
+    "mpi.datatypes",
+    "mpi.one_sided operation=put,get,accumulate",
+    "mpi.alltoallv ranks=2",
+    "mpi.threads placement=threads",
+)
+
+
+def over_active_messages(*cases: str) -> list[str]:
+    return [f"{case} transport=active-messages" for case in cases]
+
+
+def has_libfabric(mpi: MpiInstallation) -> bool:
+    said = subprocess.run([mpi.launcher, "-info"], capture_output=True, text=True, timeout=20).stdout
+    return "ch4:ucx'" not in said
+
+
+def test_every_mpi_with_libfabric_runs_unchanged_and_its_data_are_right(any_trial: Trial) -> None:
+    plan = any_trial.plan(*over_active_messages(*CASES))
+    if not has_libfabric(any_trial.build.mpi):
+        with pytest.raises(UsageError, match="was built without libfabric"):
+            any_trial.supervise(plan)
+        return
+    assert any_trial.supervise(plan)
+    records = any_trial.records()
+    assert len(records) == sum(len(launch.cases) for launch in plan.launches)
+    for record in records:
+        assert record["status"] == "ok", record["reason"]
+        assert record["verification"]["passed"]
+
+
+def test_the_provider_is_what_the_messages_take(
+    embedded_build: NativeBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FI_SCOPE_WIRE", "bluetooth")
+    job = MpiProgram(embedded_build.program, ("--action=test", "--plan=/dev/null"), 2, "active-messages")
+    command = start_command(job, site_of(embedded_build.mpi, LauncherSettings(), "the test"))
+    with launch_environment(command.environment) as variables:
+        ended = subprocess.run(command.arguments, env=variables, capture_output=True, text=True, timeout=60)
+    assert ended.returncode != 0
+    assert "FI_SCOPE_WIRE=bluetooth: must be one of automatic, xdp, packet, none" in ended.stderr
+
+
+def test_messages_cross_the_cable_and_not_the_memory(
+    cluster: Cluster, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    answer = cluster.run(
+        tmp_path,
+        embedded_build.mpi,
+        *("--hosts", f"{FIRST}:2,{SECOND}:2", "--interface", "eth0", "--ranks-per-host", "2"),
+        *("--case", "mpi.latency ranks=2 placement=node transport=active-messages message_bytes=1,100000"),
+        *("--case", "mpi.alltoallv ranks=4 transport=active-messages"),
+    )
+    assert answer.code == 0, answer.errors
+    cases = [line for line in samples(tmp_path / "run") if line["record"] == "case"]
+    assert [case["status"] for case in cases] == ["ok"] * 3
