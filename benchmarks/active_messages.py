@@ -1,8 +1,8 @@
-"""Active messages against TCP that polls, and against the bare wires, between two network namespaces on one veth pair.
+"""Active messages against TCP that polls, and against the bare wires, on a veth pair of two network namespaces.
 
-Interleaved launches, each process on a processor of its own; the ratio of the medians over launches, with the quartiles
-of the ratios of neighbours. Needs root. The time of two machines that a switch joins has its share of the switch; a veth
-pair shows the processors' share alone.
+Interleaved launches, each process on a processor of its own; the ratio of the medians over launches, with the
+quartiles of the ratios of neighbours. Needs root. Between machines a switch adds its time; a veth pair shows the
+processors' share alone.
 usage: python benchmarks/active_messages.py [--launches N] [--only ROW] [--frames N]
 """
 
@@ -139,7 +139,7 @@ ROWS = [
     Row(
         "16 MiB on a link of 1 Gbit/s, AF_PACKET over the wire's limit",
         lambda bench: bench.active("put", LONG, 1, "packet"),
-        lambda bench: LONG / GIGABIT_BYTES_PER_S,
+        lambda _: LONG / GIGABIT_BYTES_PER_S,
         1 / 0.97,
         shaped=True,
     ),
