@@ -132,8 +132,9 @@ class PacketWire final : public EthernetWire {
       refuse("AF_PACKET on " + interface_.name, {});
   }
 
-  // A frame that the interface or its queue discipline dropped is lost as on any wire; the rest may wait.
-  static bool lost(int error) { return error != EAGAIN && error != EINTR; }
+  // A full queue takes the frame later: the socket's (EAGAIN) or that of the queue discipline (ENOBUFS). What is refused
+  // for another reason is lost, as on any wire.
+  static bool lost(int error) { return error != EAGAIN && error != ENOBUFS && error != EINTR; }
 
   void make_ring() {
     slot_bytes_ = std::bit_ceil(TPACKET2_HDRLEN + std::size_t{64} + longest_frame());

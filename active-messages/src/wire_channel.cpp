@@ -11,8 +11,8 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr std::size_t frames_per_poll = 64;
-constexpr std::size_t puts_limit = 64;          // per peer; further ones are told `again`
-constexpr std::size_t windows[] = {1024, 256};  // without and with flow control
+constexpr std::size_t puts_limit = 64;  // per peer; further ones are told `again`
+constexpr std::size_t window = 1024;    // frames under way to a peer: 12 ms on a link of 1 Gbit/s
 constexpr std::size_t smallest_share = 16;
 constexpr std::size_t reserved_for_messages = 8;  // a put leaves them so many frames of the window
 constexpr std::uint32_t owed_limit = 16;          // so many frames are acknowledged together
@@ -31,7 +31,7 @@ std::uint64_t place(const Ethernet& address, std::uint16_t port) {
 
 // One peer.
 struct WireChannel::Remote {
-  Remote(Peer number, const Address& peer, const Address& self, const Options& options, std::size_t window)
+  Remote(Peer number, const Address& peer, const Address& self, const Options& options)
       : peer(number),
         address(peer),
         to(options.session_key, self.process, peer.process),
@@ -74,13 +74,12 @@ WireChannel::WireChannel(std::unique_ptr<EthernetWire> wire, const Options& opti
       self_(self),
       body_limit_(std::min<std::size_t>(wire_->longest_frame() - head_bytes, 65'535)),
       part_limit_(body_limit_ - sizeof(PartHeader)),
-      window_(windows[options.flow_control]),
       body_hash_(options.session_key, std::max(body_limit_, longest_bit_map)) {}
 
 WireChannel::~WireChannel() = default;
 
 void WireChannel::add(Peer peer, const Address& address) {
-  remotes_.push_back(std::make_unique<Remote>(peer, address, self_, options_, window_));
+  remotes_.push_back(std::make_unique<Remote>(peer, address, self_, options_));
   Remote* remote = remotes_.back().get();
   if (of_peer_.size() <= peer) of_peer_.resize(peer + 1);
   of_peer_[peer] = remote;
@@ -89,8 +88,8 @@ void WireChannel::add(Peer peer, const Address& address) {
   last_remote_ = nullptr;
   // With flow control the receive ring is shared out, so that no frame finds it full.
   share_ = options_.flow_control
-               ? std::clamp(wire_->receive_slots() / (2 * remotes_.size()), smallest_share, window_)
-               : window_;
+               ? std::clamp(wire_->receive_slots() / (2 * remotes_.size()), smallest_share, window)
+               : window;
 }
 
 Outcome WireChannel::send(Time now, Peer peer, Kind kind, const Message& message) {
@@ -390,7 +389,7 @@ void WireChannel::bury(Sink& sink, Remote& remote) {
     finished_.push_back({put.completion, put.context, Outcome::peer_dead});
   remote.endings.clear();
   remote.puts.clear();
-  remote.outgoing = Outgoing(window_, options_.flow_control);
+  remote.outgoing = Outgoing(window, options_.flow_control);
   remote.dead = true;
   sink.died(remote.peer);
 }

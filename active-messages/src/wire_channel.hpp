@@ -69,7 +69,7 @@ class WireChannel final : public Channel {
   std::unique_ptr<EthernetWire> wire_;
   Options options_;
   Address self_;
-  std::size_t body_limit_, part_limit_, window_;
+  std::size_t body_limit_, part_limit_;
   BodyHash body_hash_;
   std::vector<std::unique_ptr<Remote>> remotes_;  // in the order of addition
   std::vector<Remote*> of_peer_;

@@ -30,6 +30,7 @@ class Medium {
   void pass(std::chrono::nanoseconds time) { now_ += time; }
   void cut() { cut_ = true; }
   std::uint64_t lost() const { return lost_; }
+  std::size_t slots() const { return impairment_.slots; }
 
   void send(std::vector<std::byte> frame) {
     if (record) recorded.push_back(frame);
@@ -88,7 +89,7 @@ class ImpairedWire final : public EthernetWire {
   ImpairedWire(Medium& medium, const Ethernet& address) : medium_(medium), address_(address) {}
   std::string name() const override { return "a wire in memory"; }
   std::size_t longest_frame() const override { return ethernet_bytes + 1500; }
-  std::size_t receive_slots() const override { return 1024; }
+  std::size_t receive_slots() const override { return medium_.slots(); }
   bool send(Bytes head, Bytes body) override {
     std::vector<std::byte> frame(head.begin(), head.end());
     frame.insert(frame.end(), body.begin(), body.end());
