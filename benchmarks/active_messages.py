@@ -39,8 +39,6 @@ class Row:
     limit: float
     shaped: bool = False
     mtu: int = 1500
-    segments: bool = True
-    """Whether TCP may hand over segments longer than frames, which on a veth pair never become frames."""
 
 
 class Bench:
@@ -153,13 +151,6 @@ ROWS = [
         shaped=True,
     ),
     Row(
-        "16 MiB, frames of 1500 B, AF_XDP over TCP without segmentation offload",
-        lambda bench: bench.active("put", LONG, 5, "xdp"),
-        lambda bench: bench.bare("tcp", "stream", LONG, 5) / 5,
-        1 / 0.95,
-        segments=False,
-    ),
-    Row(
         "16 MiB, frames of 1500 B, AF_XDP over TCP with segmentation offload",
         lambda bench: bench.active("put", LONG, 5, "xdp"),
         lambda bench: bench.bare("tcp", "stream", LONG, 5) / 5,
@@ -227,9 +218,6 @@ def measure(row: Row, program: Path, plain: Path, launches: int) -> None:
     with two_hosts(program, mtu=row.mtu) as hosts:
         if row.shaped:
             hosts.shape(SHAPED)
-        if not row.segments:
-            for host in (0, 1):
-                run(*hosts.inside(host, "ip", "link", "set", INTERFACE, "gso_max_segs", "1"))
         bench = Bench(hosts, plain)
         pairs = []
         for launch in range(launches):

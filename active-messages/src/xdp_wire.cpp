@@ -13,7 +13,9 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "capabilities.hpp"
@@ -28,6 +30,13 @@ constexpr std::size_t kernel_headroom = 256;                       // XDP_PACKET
 constexpr std::uint32_t queue =
     0;  // frames that are not IP have no hash: network cards deliver them to the first
 const std::vector<std::string> capabilities = {"cap_net_raw", "cap_net_admin", "cap_bpf"};
+
+// The kernel takes the queue back from a process some time after its end; programs start one after the other.
+constexpr auto kernel_delay = std::chrono::milliseconds(50);
+
+struct Taken : Error {
+  using Error::Error;
+};
 
 int bpf(bpf_cmd command, bpf_attr& attributes) {
   return static_cast<int>(::syscall(SYS_bpf, command, &attributes, sizeof attributes));
@@ -266,7 +275,7 @@ class XdpWire final : public EthernetWire {
 
   [[noreturn]] void refuse_taken() const {
     if (errno == EBUSY || errno == EEXIST)
-      throw Error("AF_XDP on " + interface_.name + ": another process has it");
+      throw Taken("AF_XDP on " + interface_.name + ": another process has it");
     refuse("AF_XDP on " + interface_.name, capabilities);
   }
 
@@ -285,7 +294,13 @@ class XdpWire final : public EthernetWire {
 }  // namespace
 
 std::unique_ptr<EthernetWire> xdp_wire(const Interface& interface, std::uint16_t port) {
-  return std::make_unique<XdpWire>(interface, port);
+  const auto patience = std::chrono::steady_clock::now() + kernel_delay;
+  for (;;) try {
+      return std::make_unique<XdpWire>(interface, port);
+    } catch (const Taken&) {
+      if (std::chrono::steady_clock::now() > patience) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
 }
 
 }  // namespace scope::active_messages
