@@ -146,6 +146,7 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
   sender_->probe_address = reinterpret_cast<std::uintptr_t>(&sender_->probe_value);
   if (getrandom(&sender_->probe_value, sizeof sender_->probe_value, 0) < 0)
     sender_->probe_value = self.process;
+  sender_->granted.store(window, std::memory_order_relaxed);
   sender_->ready.store(1, std::memory_order_release);
   ring_bell();
 }

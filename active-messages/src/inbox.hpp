@@ -17,6 +17,7 @@
 namespace scope::active_messages {
 
 inline constexpr std::uint32_t senders_limit = 1024;
+inline constexpr std::uint64_t window = 256;  // requests that a sender may send before the owner grants more
 
 enum class Reading : std::uint32_t { unknown, allowed, denied };
 
