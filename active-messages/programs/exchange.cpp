@@ -24,6 +24,8 @@ namespace {
 using namespace scope::active_messages;
 using Clock = std::chrono::steady_clock;
 
+constexpr std::size_t spins =
+    20'000;  // polls in vain, a millisecond or two, before the processor is given away
 constexpr std::size_t exposed_bytes = 64 << 20;
 
 struct Refusal : std::runtime_error {
@@ -94,8 +96,11 @@ class Process {
 
   void answer() {
     // The other's silence is its death; ours would be, too.
-    while (!ended_) {
-      if (endpoint_.poll() == 0) endpoint_.wait(std::chrono::microseconds(0));
+    for (std::size_t fruitless = 0; !ended_;) {
+      if (endpoint_.poll() > 0)
+        fruitless = 0;
+      else if (++fruitless > spins)
+        endpoint_.wait(std::chrono::microseconds(100));
       if (++polls_ % 1024 == 0 && endpoint_.send(peer_, count_, {}, {}) == Outcome::peer_dead)
         throw std::runtime_error(endpoint_.name(peer_) + " is dead");
     }

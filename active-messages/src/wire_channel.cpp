@@ -86,6 +86,7 @@ void WireChannel::add(Peer peer, const Address& address) {
   of_peer_[peer] = remote;
   of_process_[address.process] = remote;
   of_place_[place(address.ethernet, address.port)] = remote;
+  last_remote_ = nullptr;
   // With flow control the receive ring is shared out, so that no frame finds it full.
   share_ = options_.flow_control
                ? std::clamp(wire_->receive_slots() / (2 * remotes_.size()), smallest_share, window_)
@@ -216,8 +217,13 @@ void WireChannel::foreign() {
 // The peer that a frame claims to be from. A process that is new, or new at its place, must introduce itself.
 WireChannel::Remote* WireChannel::source_of(Sink& sink, const Ethernet& source, const FrameHeader& header,
                                             Bytes body, const Digest& digest) {
-  const auto known = of_place_.find(place(source, header.source_port));
-  Remote* remote = known == of_place_.end() ? nullptr : known->second;
+  const std::uint64_t where = place(source, header.source_port);
+  if (where != last_place_ || last_remote_ == nullptr) {
+    const auto known = of_place_.find(where);
+    last_place_ = where;
+    last_remote_ = known == of_place_.end() ? nullptr : known->second;
+  }
+  Remote* remote = last_remote_;
   Introduction who;
   if (header.kind != (static_cast<std::uint8_t>(FrameKind::hello) | prompt) || body.size() != sizeof who) {
     if (remote == nullptr) ++counted_.foreign;

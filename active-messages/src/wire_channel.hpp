@@ -77,6 +77,8 @@ class WireChannel final : public Channel {
   std::unordered_map<std::uint64_t, Remote*> of_process_;
   std::vector<Remote*> busy_;  // those for which something may become due
   std::vector<Finished> finished_;
+  std::uint64_t last_place_ = 0;
+  Remote* last_remote_ = nullptr;  // at last_place_: most frames come from where the last one came from
   bool delivering_ = false, polling_ = false;
   int delivered_ = 0;
   std::size_t share_ = 0;
