@@ -1,6 +1,6 @@
-// Where the processes of one host put messages for an endpoint: a memory file with one ring for each sender. The file
-// has no name in any folder. Its owner keeps it open; senders reach it through /proc/PID/fd, which the kernel opens to
-// this user alone, and it vanishes with its last process however that ends.
+// Where the processes of one host put messages for an endpoint: a memory file with one ring for each sender.
+// The file has no name in any folder. Its owner keeps it open; senders reach it through /proc/PID/fd, which
+// the kernel opens to this user alone, and it vanishes with its last process however that ends.
 #pragma once
 
 #include <sys/types.h>
