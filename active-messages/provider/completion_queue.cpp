@@ -1,6 +1,5 @@
 #include "completion_queue.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <mutex>
@@ -47,8 +46,9 @@ ssize_t read_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* source
   return guarded([&] {
     CompletionQueue& queue = queue_of(id);
     const Guard guard(queue.domain.lock);
-    // A full hand is given at once: polling first would only delay it.
-    if (queue.entries.size() < std::max<std::size_t>(count, 1))
+    // A full hand is given at once: polling first would only delay it. Reading nothing is how programs make
+    // progress.
+    if (count == 0 || queue.entries.size() < count)
       for (Endpoint* endpoint : queue.endpoints) endpoint->progress();
     return static_cast<int>(take(queue, buffer, count, sources));
   });

@@ -1,5 +1,5 @@
-// The endpoint that libfabric sees: translates its calls and flags for the exchange, and what the exchange tells for
-// completion queues and counters.
+// The endpoint that libfabric sees: translates its calls and flags for the exchange, and what the exchange
+// tells for completion queues and counters.
 #pragma once
 
 #include <rdma/fi_endpoint.h>

@@ -1,9 +1,10 @@
 // The protocol between two endpoints of the provider, above active messages.
 //
-// A small message travels whole (eager). A large one is announced (rendezvous): the receiver matches the announcement
-// with a buffer, exposes the buffer and clears the sender, which puts the bytes there. Remote writes and reads are the
-// same with a key in place of a tag. A call that finds no room returns -FI_EAGAIN and has done nothing; what the
-// protocol itself must send waits in a queue, whose length the operations in flight bound.
+// A small message travels whole (eager). A large one is announced (rendezvous): the receiver matches the
+// announcement with a buffer, exposes the buffer and clears the sender, which puts the bytes there. Remote
+// writes and reads are the same with a key in place of a tag. A call that finds no room returns -FI_EAGAIN
+// and has done nothing; what the protocol itself must send waits in a queue, whose length the operations in
+// flight bound.
 #pragma once
 
 #include <rdma/fabric.h>

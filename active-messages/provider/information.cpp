@@ -70,7 +70,8 @@ bool offered(const fi_info& asked) {
 }
 
 void describe(fi_info& info, const fi_info* hints) {
-  // A program that asks for nothing gets all. FI_DIRECTED_RECV changes what a receive means: only who asks gets it.
+  // A program that asks for nothing gets all. FI_DIRECTED_RECV changes what a receive means: only who asks
+  // gets it.
   info.caps =
       hints != nullptr && hints->caps != 0 ? hints->caps | (modifiers & ~FI_DIRECTED_RECV) : capabilities;
   info.addr_format = FI_FORMAT_UNSPEC;

@@ -1,6 +1,6 @@
-// The functions of the libfabric that loaded this provider. A process may hold several versions of libfabric, and
-// each version keeps older layouts of its structures under the same names: the provider must call the very library
-// that called it, and there the newest functions.
+// The functions of the libfabric that loaded this provider. A process may hold several versions of libfabric,
+// and each version keeps older layouts of its structures under the same names: the provider must call the
+// very library that called it, and there the newest functions.
 #pragma once
 
 #include <rdma/fabric.h>

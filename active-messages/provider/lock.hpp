@@ -1,5 +1,5 @@
-// One lock for all objects of a domain. It costs nothing where the program promised to use a domain from one thread at
-// a time.
+// One lock for all objects of a domain. It costs nothing where the program promised to use a domain from one
+// thread at a time.
 #pragma once
 
 #include <mutex>

@@ -1,5 +1,5 @@
-// Receives that wait for messages, and messages that wait for receives, of one queue (tagged or plain). Both are
-// matched in order: libfabric's FI_ORDER_SAS and what MPI asks for.
+// Receives that wait for messages, and messages that wait for receives, of one queue (tagged or plain). Both
+// are matched in order: libfabric's FI_ORDER_SAS and what MPI asks for.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Memory that peers may read and write, under keys that the program chose. Offsets count from the beginning of the
-// registered memory (libfabric's mr_mode 0).
+// Memory that peers may read and write, under keys that the program chose. Offsets count from the beginning
+// of the registered memory (libfabric's mr_mode 0).
 #pragma once
 
 #include <rdma/fi_domain.h>

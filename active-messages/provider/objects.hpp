@@ -1,5 +1,5 @@
-// How the objects of this provider stand behind the C structures of libfabric: each derives from its structure, whose
-// first member is the `fid` that libfabric passes around.
+// How the objects of this provider stand behind the C structures of libfabric: each derives from its
+// structure, whose first member is the `fid` that libfabric passes around.
 #pragma once
 
 #include <rdma/fabric.h>

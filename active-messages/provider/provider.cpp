@@ -53,8 +53,9 @@ fi_provider provider{.version = provider_version,
 extern "C" __attribute__((visibility("default"))) fi_provider* fi_prov_ini() {
   using namespace scope::provider;
   if (!find_library(__builtin_return_address(0))) return nullptr;
-  // libfabric passes over a provider that knows a version older than the program asks for. New versions append to
-  // structures, and those that are new here come from the library itself: its own version is the right one to tell.
+  // libfabric passes over a provider that knows a version older than the program asks for. New versions
+  // append to structures, and those that are new here come from the library itself: its own version is the
+  // right one to tell.
   provider.fi_version = library().version;
   return &provider;
 }

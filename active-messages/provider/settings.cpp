@@ -39,8 +39,8 @@ std::uint64_t half(std::string_view text, std::uint64_t seed) {
   return hash * 0x9e3779b97f4a7c15;
 }
 
-// What all processes of a job share and other jobs do not. Open MPI draws a random number for this purpose; the other
-// names are unique, but no secret.
+// What all processes of a job share and other jobs do not. Open MPI draws a random number for this purpose;
+// the other names are unique, but no secret.
 std::string of_the_launcher() {
   for (const char* name : {"OMPI_MCA_orte_precondition_transports", "PMIX_NAMESPACE", "SLURM_JOB_ID",
                            "PMI_JOBID", "PBS_JOBID", "LSB_JOBID"})

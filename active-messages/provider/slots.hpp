@@ -1,5 +1,5 @@
-// Objects that are known to other processes by a number. A number that is not given any more, or never was, is found
-// out: what arrives from outside is not trusted.
+// Objects that are known to other processes by a number. A number that is not given any more, or never was,
+// is found out: what arrives from outside is not trusted.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Where the processes of one host put messages for an endpoint: a memory file with one ring for each sender. The file
-// has no name in any folder. Its owner keeps it open; senders reach it through /proc/PID/fd, which the kernel opens to
-// this user alone, and it vanishes with its last process however that ends.
+// Where the processes of one host put messages for an endpoint: a memory file with one ring for each sender.
+// The file has no name in any folder. Its owner keeps it open; senders reach it through /proc/PID/fd, which
+// the kernel opens to this user alone, and it vanishes with its last process however that ends.
 #pragma once
 
 #include <sys/types.h>
@@ -17,6 +17,7 @@
 namespace scope::active_messages {
 
 inline constexpr std::uint32_t senders_limit = 1024;
+inline constexpr std::uint64_t window = 256;  // requests that a sender may send before the owner grants more
 
 enum class Reading : std::uint32_t { unknown, allowed, denied };
 

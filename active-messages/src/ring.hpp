@@ -1,5 +1,5 @@
-// A bounded queue of records with one writer and one reader, in memory that two processes share. The reader trusts
-// no length that it reads there: a damaged ring ends its connection and harms nothing else.
+// A bounded queue of records with one writer and one reader, in memory that two processes share. The reader
+// trusts no length that it reads there: a damaged ring ends its connection and harms nothing else.
 #pragma once
 
 #include <atomic>

@@ -21,7 +21,6 @@ constexpr std::uint8_t piece_record = 3;  // of a put: `Piece` as header, its by
 constexpr std::uint8_t end_record = 4;    // of a put in pieces: the message that ends it
 constexpr std::uint8_t read_record = 5;   // a put that the receiver reads from the sender: `Piece` as payload
 
-constexpr std::uint64_t window = 256;                // requests granted ahead
 constexpr std::size_t piece_bytes = 8 * 1024;        // at most this much of a put in one record
 constexpr std::size_t step_bytes = 4 * 1024 * 1024;  // read from a sender in one poll
 constexpr int batch = 64;                            // records of one sender in one poll
