@@ -127,7 +127,16 @@ class Agreement:
     def _ior(self, words: list[str], access: str) -> list[float]:
         with tempfile.TemporaryDirectory(dir=self.asked.storage) as folder:
             summary = Path(self.pair.directory.name) / "ior.json"
-            words = [*words, "-k", "-o", f"{folder}/file", "-O", "summaryFormat=JSON", "-O", f"summaryFile={summary}"]
+            words = [
+                *words,
+                "-k",
+                "-o",
+                f"{folder}/file",
+                "-O",
+                "summaryFormat=JSON",
+                "-O",
+                f"summaryFile={summary}",
+            ]
             if "-a" not in words:
                 words += ["-a", "POSIX"]
             if access == "read":  # the same file in every repetition, as here
@@ -214,7 +223,7 @@ class Agreement:
 
 
 COLLECTIVES = 20
-"""Calls that follow one another between two flushes. IMB-IO reads a file of 40 MiB, and beyond its end without a word."""
+"""Calls that follow one another between two flushes. IMB-IO writes a file of 40 MiB and reads on beyond its end."""
 
 if __name__ == "__main__":
     main()
