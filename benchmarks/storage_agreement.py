@@ -223,7 +223,7 @@ class Agreement:
 
 
 COLLECTIVES = 20
-"""Calls that follow one another between two flushes. IMB-IO writes a file of 40 MiB and reads on beyond its end."""
+"""Calls that follow one another between two flushes. IMB-IO reads beyond the end of its file of 40 MiB."""
 
 if __name__ == "__main__":
     main()

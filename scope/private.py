@@ -60,7 +60,7 @@ def temporary_folder(purpose: str, cleared: Callable[[Path], bool] | None = None
     with ExitStack() as held:
         try:
             folder = Path(tempfile.mkdtemp(prefix=prefix))
-            # A request to stop may come before the end of the context is reached, whose first line is contextlib's.
+            # The end of the context begins in contextlib: a request to stop may come there.
             last = partial(_remove_own, os.getpid(), folder, cleared)
             atexit.register(last)
             try:

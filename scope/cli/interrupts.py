@@ -1,7 +1,7 @@
 """Ctrl-C while the program starts: held back until it can be answered (see bin/scope), and then until imports end.
 
 Inside an import an exception may be swallowed by a callback of the import system, which prints a trace and goes
-on, or be taken for a module that is not there. Where a callback of a library swallows the exception, it comes again.
+on, or be taken for a module that is not there. Where a destructor swallows the exception, it comes again.
 """
 
 from __future__ import annotations

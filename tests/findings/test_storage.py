@@ -153,7 +153,7 @@ def test_a_metadata_storm_names_the_operation(golden_context: Context) -> None:
 
 
 def files(context: Context, slow: Callable[[int, int], bool], hosts: int = 4) -> Context:
-    """Files of 16 ranks on equal hosts; `slow`: whether a rank takes four times as long in a launch, which is 40 ms."""
+    """Files of 16 ranks on equal hosts; `slow`: whether a rank takes 40 ms in a launch instead of 10."""
     spread = cluster(context, hosts, {}, seed=1)
     defaults = declared.catalog().defaults("storage.write")
     cases = []
