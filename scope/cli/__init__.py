@@ -26,6 +26,7 @@ GROUPS = {
         "runs": "list, open and remove runs",
         "pack": "pack a run into one file to send",
         "unpack": "make a folder of a packed run",
+        "anonymize": "copy a run without names of hosts, users, folders and addresses",
         "show": "print the results of a run",
         "report": "write the report of a run as one offline HTML page",
         "compare": "compare two runs case by case",

@@ -49,7 +49,7 @@ def pack(run: Path, output: Path | None = None) -> Path:
     if not any((folder / mark).is_file() for mark in MARKS):
         raise UsageError(f"{run}: no run; must be a folder with one of {', '.join(MARKS)} (scope runs list)")
     target = output or Path(folder.name + SUFFIX)
-    files = sorted(_files(folder))
+    files = sorted(files_of(folder))
     _refuse_large(str(run), len(files), sum(file.lstat().st_size for file in files))
     top = refuse_odd_name("the folder of the run", folder.name)
     try:
@@ -72,7 +72,7 @@ def pack_compactly(run: Path, top: str, opened: BinaryIO) -> None:
     `top`: the name of its folder in the archive. Raises UsageError for a run that is too large, OSError.
     """
     folder = run.resolve()
-    files = [file for file in sorted(_files(folder)) if file.name not in _MADE_FROM_THE_REST]
+    files = [file for file in sorted(files_of(folder)) if file.name not in _MADE_FROM_THE_REST]
     _refuse_large(str(run), len(files), sum(file.lstat().st_size for file in files))
     with lzma.open(opened, "wb", preset=PRESET) as compressed:
         _write_archive(compressed, zipfile.ZIP_STORED, folder, files, top)
@@ -120,7 +120,8 @@ def _write_archive(opened: IO[bytes], method: int, folder: Path, files: list[Pat
             archive.write(file, f"{top}/{file.relative_to(folder).as_posix()}")
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def files_of(folder: Path) -> Iterator[Path]:
+    """Yield the files of a run; links and what is no file are left out."""
     for parent, _, names in os.walk(folder):
         for name in names:
             file = Path(parent, name)
