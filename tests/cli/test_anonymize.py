@@ -25,13 +25,13 @@ def telling(golden_copy: Path) -> Path:
             file.write_text(file.read_text().replace('"node1"', '"pluto17.cluster.example"'))
     machine = json.loads((golden_copy / "machine.json").read_text())
     machine["hosts"][0]["links"][0]["addresses"] = ["10.1.2.3", "fe80::1234", "127.0.0.1"]
-    machine["environment"] = {"SCOPE_CACHE": "/home/ada/cache", "NOTE": "ada@cluster.example 0c:42:a1:00:11:22"}
+    machine["environment"] = {"SCOPE_CACHE": "/users/ada/cache", "NOTE": "ada@cluster.example 0c:42:a1:00:11:22"}
     (golden_copy / "machine.json").write_text(json.dumps(machine))
     run = json.loads((golden_copy / "run.json").read_text())
     run["command"] = ["scope", "run", "--output", "/scratch/ada/weather/run", "--hosts", "pluto17:2"]
     (golden_copy / "run.json").write_text(json.dumps(run))
     (golden_copy / "launches" / "0001-1").mkdir(parents=True, exist_ok=True)
-    (golden_copy / "launches" / "0001-1" / "stderr.txt").write_text("pluto17: cannot open /home/ada/weather/x\n")
+    (golden_copy / "launches" / "0001-1" / "stderr.txt").write_text("pluto17: cannot open /users/ada/weather/x\n")
     return golden_copy
 
 
