@@ -1,5 +1,7 @@
 #include "exchange.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -46,6 +48,8 @@ struct Exchange::Remote {
 };
 
 namespace {
+
+constexpr int polls_before_yield = 200;  // longer than a round trip on a wire
 
 template <class Header>
 Bytes bytes_of(const Header& header) {
@@ -484,7 +488,10 @@ Outcome Exchange::attempt(const Waiting& waiting) {
 }
 
 void Exchange::progress() {
-  endpoint_.poll();
+  if (endpoint_.poll() > 0 || !waiting_.empty())
+    fruitless_polls_ = 0;
+  else if (++fruitless_polls_ > polls_before_yield)
+    sched_yield();  // not every MPI does so, and the peer may wait for this processor
   // Each once: a peer without room does not hold up the others.
   for (std::size_t left = waiting_.size(); left > 0; --left) {
     const Waiting next = waiting_.front();

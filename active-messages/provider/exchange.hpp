@@ -170,6 +170,7 @@ class Exchange {
   Slots<Landing> landings_;
   std::deque<Waiting> waiting_;
   bool in_handler_ = false;
+  int fruitless_polls_ = 0;
   active_messages::Endpoint endpoint_;  // last: it ends first, and its end runs completions
 };
 
