@@ -82,6 +82,32 @@ class Choice:
     """The newest."""
 
 
+@dataclass(frozen=True)
+class Point:
+    """The figure of one run."""
+
+    run: str
+    """Its id."""
+    started_unix_s: float
+    median: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Course:
+    """A figure in the course of time."""
+
+    benchmark: str
+    metric: str
+    label: str
+    unit: str
+    better: str
+    origin: str
+    points: list[Point]
+    """Oldest first."""
+
+
 class Index:
     """An open index."""
 
@@ -171,6 +197,27 @@ class Index:
         )
         names = list(Figure.model_fields)
         return [Figure.model_validate(dict(zip(names, row, strict=True))) for row in rows]
+
+    def courses(self, choice: Choice) -> list[Course]:
+        """Return the figures of the chosen runs, case by case, oldest first; of a benchmark only its cases."""
+        conditions, values = _conditions(choice)
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        limit = -1 if choice.most is None else choice.most
+        of = "AND (cases.benchmark GLOB ? OR cases.benchmark GLOB ? || '.*')" if choice.benchmark else ""
+        rows = self._connection.execute(
+            f"WITH chosen AS (SELECT number, id, started_unix_s FROM runs {where}"
+            " ORDER BY started_unix_s DESC, number DESC LIMIT ?)"
+            " SELECT cases.number, cases.benchmark, cases.metric, cases.label, cases.unit, cases.better,"
+            " cases.origin, chosen.id, chosen.started_unix_s, figures.median, figures.low, figures.high"
+            ' FROM chosen JOIN figures ON figures.run = chosen.number JOIN cases ON cases.number = figures."case"'
+            f" WHERE 1 {of} ORDER BY cases.benchmark, cases.number, chosen.started_unix_s, chosen.number",
+            [*values, limit, *([choice.benchmark] * 2 if choice.benchmark else [])],
+        )
+        courses: dict[int, Course] = {}
+        for number, benchmark, metric, label, unit, better, origin, run, started, median, low, high in rows:
+            course = courses.setdefault(number, Course(benchmark, metric, label, unit, better, origin, []))
+            course.points.append(Point(run, started, median, low, high))
+        return list(courses.values())
 
     def cluster_of(self, fingerprint: str) -> str | None:
         """Return the name that the newest run of these machines has; None where there is none."""

@@ -1,0 +1,131 @@
+"""The history of a cluster: injected changes are found where they are, with what changed there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scope.cli import answer
+from scope.engine.history import differences, history
+from scope.engine.repository import Repository
+from scope.errors import UsageError
+from scope.statistics.change_points import LEVEL, change_points, fewest_runs
+
+RUNS = 24
+CHANGED = 15
+
+
+def noisy(seed: int, number: int) -> Any:
+    return np.exp(np.random.default_rng(seed).normal(0, 0.03, number))
+
+
+@pytest.fixture(scope="module")
+def kept(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """Nightly runs: with a new kernel ping-pongs take 20 % longer, and nothing else changes."""
+    folder = tmp_path_factory.mktemp("nightly")
+    repository = Repository(folder / "kept", make=True)
+    summaries = json.loads((golden_run / "statistics.json").read_text())
+    results = {one["label"]: one for one in summaries["summaries"] if one["primary"] and one["valid"]}
+    latency = [one for one in results.values() if one["benchmark"] == "mpi.latency"]
+    barrier = [one for one in results.values() if one["benchmark"] == "mpi.barrier"]
+    record = json.loads((golden_run / "run.json").read_text())
+    machine = json.loads((golden_run / "machine.json").read_text())
+    for number in range(RUNS):
+        run = folder / f"night{number}"
+        run.mkdir()
+        late = number >= CHANGED
+        noise = noisy(number, 40)
+        chosen = []
+        for position, one in enumerate([*latency[:6], *barrier[:4]]):
+            worse = 1.2 if one["better"] == "lower" else 1 / 1.2
+            factor = noise[position] * (worse if late and one["benchmark"] == "mpi.latency" else 1.0)
+            chosen.append({**one, "median": one["median"] * factor})
+        (run / "statistics.json").write_text(json.dumps({**summaries, "summaries": chosen}))
+        hosts = [{**machine["hosts"][0], "kernel": "6.1.90" if late else "6.1.0", "load": float(number)}]
+        (run / "machine.json").write_text(json.dumps({**machine, "hosts": hosts}))
+        started = record["started_unix_s"] + 86400 * number
+        (run / "run.json").write_text(json.dumps({**record, "name": run.name, "started_unix_s": started}))
+        (run / "samples.jsonl").write_text(f"{number}\n")
+        repository.add([run], cluster="giza")
+    return repository
+
+
+def test_a_change_is_found_with_what_changed_there(kept: Repository) -> None:
+    found = history(kept, None, [])
+    assert (found.cluster, found.runs) == ("giza", RUNS)
+    (event,) = found.events
+    assert kept.named(event.after).name == f"night{CHANGED}"
+    assert kept.named(event.before).name == f"night{CHANGED - 1}"
+    assert {change.course.benchmark for change in event.changes} == {"mpi.latency"}
+    assert len(event.changes) == 6
+    assert event.differences == ["node1: kernel: 6.1.0 -> 6.1.90"]
+    assert found.worst_regression() == pytest.approx(0.2, abs=0.05)
+    assert found.false_alarms == pytest.approx(10 * LEVEL)
+
+
+def test_a_choice_of_benchmarks_and_runs(kept: Repository) -> None:
+    assert history(kept, "giza", ["mpi.barrier"]).events == []
+    assert history(kept, "giza", ["mpi.latency"], most=RUNS - CHANGED).events == []
+    with pytest.raises(UsageError, match="no figures of node of the cluster giza"):
+        history(kept, "giza", ["node"])
+    with pytest.raises(UsageError, match="no figures of the cluster memphis"):
+        history(kept, "memphis", [])
+
+
+def test_the_command_says_so_and_ends_with_1(kept: Repository, capsys: pytest.CaptureFixture[str]) -> None:
+    place = ["--in", str(kept.folder.path)]
+    assert answer(["history", "--fail-on-regression", "10", *place]) == 1
+    printed = capsys.readouterr().out
+    assert "6 worse, 0 better" in printed
+    assert "kernel: 6.1.0 -> 6.1.90" in printed
+    assert "False alarms to expect among 10 figures" in printed
+    assert answer(["history", "mpi.barrier", "--fail-on-regression", "0", *place]) == 0
+    assert "No figure changed its level" in capsys.readouterr().out
+    assert answer(["history", "--most", "4", *place]) == 0
+    assert f"from {fewest_runs()} runs on" in capsys.readouterr().out
+    assert answer(["history", "--json", *place]) == 0
+    assert json.loads(capsys.readouterr().out)["events"][0]["differences"] == ["node1: kernel: 6.1.0 -> 6.1.90"]
+
+
+def test_few_series_without_a_change_are_said_to_have_one() -> None:
+    series = 3000
+    alarms = sum(bool(change_points(noisy(1000 + number, 30).tolist())) for number in range(series))
+    assert alarms <= 10, "of 3 to expect; a Poisson variable exceeds 10 once in 3000 times"
+
+
+@pytest.mark.parametrize("change", [lambda x: x**3, lambda x: 5 + 100 * x, lambda x: 1 / x])
+def test_the_place_depends_on_the_order_alone(change: Callable[[float], float]) -> None:
+    values = noisy(7, 40) * np.repeat([1.0, 1.5, 0.8], [12, 16, 12])
+    places = [one.first_after for one in change_points(values.tolist())]
+    assert places == [12, 28]
+    assert [one.first_after for one in change_points([change(value) for value in values])] == places
+
+
+def test_changes_of_less_than_2_percent_are_none() -> None:
+    values = np.repeat([1.0, 1.015], 20) * (1 + 1e-4 * noisy(3, 40))
+    assert change_points(values.tolist()) == []
+    assert change_points((values * np.repeat([1.0, 1.01], 20)).tolist()) != []
+
+
+def test_constant_and_short_series_have_no_change() -> None:
+    assert change_points([1.0] * 50) == []
+    assert change_points([1.0, 2.0] * (fewest_runs() // 2 - 1)) == []
+    assert change_points([]) == []
+
+
+def test_differences_of_machines() -> None:
+    one = {
+        "hosts": [{"name": "a", "kernel": "1", "load": 3.0, "caches": [{"level": 1, "size_bytes": 5}]}],
+        "lab": None,
+    }
+    other = {
+        "hosts": [{"name": "a", "kernel": "2", "load": 1.0, "caches": [{"level": 1, "size_bytes": 6}]}],
+        "lab": None,
+    }
+    assert differences(one, one) == []
+    assert differences(one, other) == ["a: kernel: 1 -> 2", "a: caches 0 size bytes: 5 -> 6"]
