@@ -400,17 +400,25 @@ double Model::flops(const Resolution& resolution, int levels) {
 }
 
 std::int64_t Model::bytes(const Decomposition& decomposition, int levels) {
-  const Resolution& resolution = decomposition.resolution();
+  return bytes_of(
+      decomposition.resolution(),
+      2 * static_cast<std::int64_t>(decomposition.pairs().size()) * decomposition.longitudes().size(),
+      levels);
+}
+
+std::int64_t Model::bytes_alone(const Resolution& resolution, int levels) {
+  return bytes_of(resolution, static_cast<std::int64_t>(resolution.latitudes) * resolution.longitudes,
+                  levels);
+}
+
+std::int64_t Model::bytes_of(const Resolution& resolution, std::int64_t points, int levels) {
   const std::int64_t coefficients =
       (resolution.truncation + 1) * (resolution.truncation + 4) / 2 + resolution.truncation;
-  const std::int64_t own_points =
-      2 * static_cast<std::int64_t>(decomposition.pairs().size()) * decomposition.longitudes().size();
-  // Two grids, and as much again in messages of both transforms; Fourier coefficients are two thirds of a
-  // grid.
-  const std::int64_t of_grid = own_points * (4 * (read_fields + written_fields) * levels + 3);
+  // Both grids, and as much again in messages of both transforms; Fourier coefficients are two thirds of a grid.
+  const std::int64_t of_grid = points * (4 * (read_fields + written_fields) * levels + 3);
   const std::int64_t of_spectrum = coefficients * (12 + 4 * (read_fields + written_fields)) * levels;
-  return static_cast<std::int64_t>(sizeof(double)) *
-         (of_grid + of_spectrum + coefficients * resolution.pairs() + 9 * coefficients);
+  const std::int64_t of_tables = coefficients * (resolution.pairs() + 9);
+  return static_cast<std::int64_t>(sizeof(double)) * (of_grid + of_spectrum + of_tables);
 }
 
 }  // namespace scope::shallow_water

@@ -58,8 +58,9 @@ class Model {
 
   // Floating point operations of a step, of all processes together, where no work is done twice.
   static double flops(const Resolution& resolution, int levels);
-  // Bytes that a process allocates.
+  // The most bytes that this process allocates, or a single one.
   static std::int64_t bytes(const Decomposition& decomposition, int levels);
+  static std::int64_t bytes_alone(const Resolution& resolution, int levels);
 
  private:
   static constexpr int read_fields = 4;     // zeta, Phi, U, V
@@ -81,6 +82,7 @@ class Model {
     double damping_of_depth;  // diffusion's, per s
   };
 
+  static std::int64_t bytes_of(const Resolution& resolution, std::int64_t points, int levels);
   void make_harmonics();
   void make_grid();
   void read_grid();
