@@ -1,4 +1,4 @@
-"""How near does the shallow water model come to what its parts could run at, and what is lost on several cores?
+"""How near the shallow water model comes to the rates of its parts, and what it loses on several cores.
 
 The bound of a step adds three times: of the Fourier transforms, by pocketfft (scipy.fft) on as many real lines; of
 the Legendre transforms, at the rate of node.matrix_multiply or, where that takes longer, of one reading of the

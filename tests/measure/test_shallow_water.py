@@ -4,10 +4,12 @@ and two runs against a plain program in NumPy."""
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import pytest
 
-from tests.measure.conftest import Measure
+from scope.machine.machine import NativeBuild
+from tests.measure.conftest import Measure, start
 from tests.measure.plain_shallow_water import changes
 
 NAME = "application.shallow_water"
@@ -64,6 +66,14 @@ def test_grids_that_do_not_divide_the_problem_are_refused_in_one_line(measure: M
     assert [case.status for case in ended.cases] == ["unavailable"] * len(lines)
     for case, reason in zip(ended.cases, lines.values(), strict=True):
         assert reason in case.reason
+
+
+def test_as_a_program_of_its_own_it_says_what_it_did(embedded_build: NativeBuild) -> None:
+    program = str(Path(embedded_build.program).with_name("shallow_water"))
+    assert start(program, embedded_build.mpi, 2, ["--steps", "2", "--exchange", "nonblocking"])[0] == 0
+    code, errors = start(program, embedded_build.mpi, 1, ["--resolution", "T9"])
+    assert code == 2
+    assert "shallow_water: T9: not understood" in errors
 
 
 def test_integrals_change_as_in_a_plain_program(measure: Measure) -> None:

@@ -145,28 +145,15 @@ void Model::start() {
     }
   }
   write_grid();
-  const std::ptrdiff_t width = 2 * written_fields * static_cast<std::ptrdiff_t>(levels_);
   for (std::size_t k = 0; k < harmonics_.size(); ++k) {
-    const Harmonic& h = harmonics_[k];
-    const double* const here = spectral_written_.data() + (k + 1) * width;
-    double* state = now_.data() + k * state_width();
-    if (h.n > decomposition_.resolution().truncation) {
-      std::fill_n(state, state_width(), 0.0);
-      continue;
-    }
-    const auto field = [&](int number, int part) {
-      return (static_cast<std::ptrdiff_t>(part) * written_fields + number) * levels_;
-    };
-    const auto flux = [&](double sign, int x, int y, int part, int level) {
-      const double turn = (part == 0 ? h.m : -h.m) * sign;
-      return turn * here[field(x, 1 - part) + level] + h.flux_down * (here - width)[field(y, part) + level] -
-             h.flux_up * (here + width)[field(y, part) + level];
-    };
+    const Written fields = written(k);
+    double* const state = now_.data() + k * state_width();
+    const bool kept = harmonics_[k].n <= decomposition_.resolution().truncation;
     for (const int part : {0, 1}) {
       for (int level = 0; level < levels_; ++level) {
-        state[(2 * vorticity + part) * levels_ + level] = flux(1, 1, 2, part, level);
-        state[(2 * divergence + part) * levels_ + level] = flux(-1, 2, 1, part, level);
-        state[(2 * depth + part) * levels_ + level] = here[field(0, part) + level];
+        state[(2 * vorticity + part) * levels_ + level] = kept ? fields.flux(1, 1, 2, part, level) : 0;
+        state[(2 * divergence + part) * levels_ + level] = kept ? fields.flux(-1, 2, 1, part, level) : 0;
+        state[(2 * depth + part) * levels_ + level] = kept ? fields.field(0, part, level) : 0;
       }
     }
   }
@@ -295,29 +282,20 @@ void Model::forced_products() {
 // Quart. J. Roy. Meteor. Soc. 101, 637-655; Hack & Jakob 1992, section 5.c): the terms of gravity waves,
 // Laplace(Phi) and mean delta, are means of before and after.
 void Model::advance(double span_s, bool first) {
-  const std::ptrdiff_t width = 2 * written_fields * static_cast<std::ptrdiff_t>(levels_);
   const bool advects = test_case_.only_advects();
   const double two = 2 * span_s;
   for (std::size_t k = 0; k < harmonics_.size(); ++k) {
     const Harmonic& h = harmonics_[k];
     if (h.n > decomposition_.resolution().truncation) continue;
-    const double* const here = spectral_written_.data() + (k + 1) * width;
-    const double* const above = here + width;
-    const double* const below = here - width;
+    const Written fields = written(k);
     double* const now = now_.data() + k * state_width();
     double* const before = before_.data() + k * state_width();
     const double implicit = 1 / (1 + square(span_s) * h.laplacian * mean_);
     const double kept_wind = 1 / (1 + two * h.damping_of_wind);
     const double kept_depth = 1 / (1 + two * h.damping_of_depth);
     for (const int part : {0, 1}) {
-      const std::ptrdiff_t e = static_cast<std::ptrdiff_t>(part) * written_fields * levels_;
-      const std::ptrdiff_t other = static_cast<std::ptrdiff_t>(1 - part) * written_fields * levels_;
-      const double turn = part == 0 ? h.m : -h.m;
       for (int level = 0; level < levels_; ++level) {
-        const auto flux = [&](double sign, int x, int y) {
-          return sign * turn * here[other + x * levels_ + level] +
-                 h.flux_down * below[e + y * levels_ + level] - h.flux_up * above[e + y * levels_ + level];
-        };
+        const auto flux = [&](double sign, int x, int y) { return fields.flux(sign, x, y, part, level); };
         const std::ptrdiff_t zeta = (2 * vorticity + part) * levels_ + level;
         const std::ptrdiff_t delta = (2 * divergence + part) * levels_ + level;
         const std::ptrdiff_t phi = (2 * depth + part) * levels_ + level;
@@ -327,7 +305,7 @@ void Model::advance(double span_s, bool first) {
         if (!advects) {
           zeta_after += two * flux(1, 1, 2);
           const double explicit_delta =
-              before[delta] + two * (flux(-1, 2, 1) + h.laplacian * here[e + level]);
+              before[delta] + two * (flux(-1, 2, 1) + h.laplacian * fields.field(0, part, level));
           delta_after =
               implicit * (explicit_delta +
                           span_s * h.laplacian * (before[phi] + phi_after - span_s * mean_ * before[delta]));
@@ -414,7 +392,8 @@ std::int64_t Model::bytes_alone(const Resolution& resolution, int levels) {
 std::int64_t Model::bytes_of(const Resolution& resolution, std::int64_t points, int levels) {
   const std::int64_t coefficients =
       (resolution.truncation + 1) * (resolution.truncation + 4) / 2 + resolution.truncation;
-  // Both grids, and as much again in messages of both transforms; Fourier coefficients are two thirds of a grid.
+  // Both grids, and as much again in messages of both transforms; Fourier coefficients are two thirds of a
+  // grid.
   const std::int64_t of_grid = points * (4 * (read_fields + written_fields) * levels + 3);
   const std::int64_t of_spectrum = coefficients * (12 + 4 * (read_fields + written_fields)) * levels;
   const std::int64_t of_tables = coefficients * (resolution.pairs() + 9);

@@ -82,6 +82,34 @@ class Model {
     double damping_of_depth;  // diffusion's, per s
   };
 
+  // The spectral coefficients of the written fields in one harmonic.
+  struct Written {
+    const Harmonic& harmonic;
+    const double* here;
+    std::ptrdiff_t width;  // to the next degree
+    int levels;
+
+    // `part`: 0 the real, 1 the imaginary one.
+    double field(int number, int part, int level) const { return here[place(number, part, level)]; }
+    // T(sign X, Y) of two fields.
+    double flux(double sign, int x, int y, int part, int level) const {
+      const double turn = part == 0 ? harmonic.m : -harmonic.m;  // -i m times the other part
+      const std::ptrdiff_t of_y = place(y, part, level);
+      return sign * turn * field(x, 1 - part, level) + harmonic.flux_down * here[of_y - width] -
+             harmonic.flux_up * here[of_y + width];
+    }
+
+   private:
+    std::ptrdiff_t place(int number, int part, int level) const {
+      return (static_cast<std::ptrdiff_t>(part) * written_fields + number) * levels + level;
+    }
+  };
+  Written written(std::size_t harmonic) const {
+    const std::ptrdiff_t width = 2 * written_fields * static_cast<std::ptrdiff_t>(levels_);
+    return {harmonics_[harmonic],
+            spectral_written_.data() + (static_cast<std::ptrdiff_t>(harmonic) + 1) * width, width, levels_};
+  }
+
   static std::int64_t bytes_of(const Resolution& resolution, std::int64_t points, int levels);
   void make_harmonics();
   void make_grid();
