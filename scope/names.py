@@ -33,9 +33,15 @@ def printable(text: str) -> str:
     return text
 
 
+LONGEST = 4096
+"""Characters of a path on Linux; what takes time by the square of its length, such as a pattern, stays fast."""
+
+
 def _not_empty(text: str) -> str:
     if not text:
         raise ValueError("must not be empty")
+    if len(text) > LONGEST:
+        raise ValueError(f"has {len(text)} characters; must have at most {LONGEST}")
     return text
 
 

@@ -5,6 +5,7 @@ docs/method/security.md says which folders these are, and what other users could
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import os
 import shutil
@@ -14,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
@@ -58,6 +60,9 @@ def temporary_folder(purpose: str, cleared: Callable[[Path], bool] | None = None
     with ExitStack() as held:
         try:
             folder = Path(tempfile.mkdtemp(prefix=prefix))
+            # The end of the context begins in contextlib: a request to stop may come there.
+            last = partial(_remove_own, os.getpid(), folder, cleared)
+            atexit.register(last)
             try:
                 held.enter_context(_held(folder))
                 with suppress(OSError):  # a full disk
@@ -70,6 +75,7 @@ def temporary_folder(purpose: str, cleared: Callable[[Path], bool] | None = None
                     signal.pthread_sigmask(signal.SIG_BLOCK, REQUESTS_TO_STOP)
                 finally:
                     _remove(folder, cleared)
+                    atexit.unregister(last)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -145,6 +151,12 @@ def _remove(folder: Path, cleared: Callable[[Path], bool] | None) -> None:
         with suppress(OSError):  # `rmtree` opens folders, which a process with too many open files cannot
             (folder / HELD).unlink(missing_ok=True)
             folder.rmdir()
+
+
+def _remove_own(maker: int, folder: Path, cleared: Callable[[Path], bool] | None) -> None:
+    """Remove a folder at the end of the process that made it, not at that of a copy of it."""
+    if os.getpid() == maker:
+        _remove(folder, cleared)
 
 
 def _is_leftover(folder: Path) -> bool:

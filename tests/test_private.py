@@ -185,6 +185,36 @@ def test_an_interrupt_in_the_last_moment_leaves_no_temporary_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+INTERRUPTED_BEFORE_THE_END = """
+import contextlib
+import sys
+from scope import private
+
+def interrupted(manager, *ended):
+    sys.kept = manager  # as a traceback keeps it
+    raise KeyboardInterrupt
+
+contextlib._GeneratorContextManager.__exit__ = interrupted
+with private.temporary_folder("launch") as folder:
+    print(folder, folder.exists())
+"""
+
+
+def test_an_interrupt_before_the_end_of_the_context_leaves_no_temporary_folder(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_BEFORE_THE_END],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "KeyboardInterrupt" in ended.stderr
+    assert ended.stdout.strip().endswith("True")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_process_with_too_many_open_files_leaves_no_temporary_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

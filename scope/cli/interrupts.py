@@ -1,7 +1,7 @@
 """Ctrl-C while the program starts: held back until it can be answered (see bin/scope), and then until imports end.
 
 Inside an import an exception may be swallowed by a callback of the import system, which prints a trace and goes
-on, or be taken for a module that is not there.
+on, or be taken for a module that is not there. Where a destructor swallows the exception, it comes again.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import _thread
 import os
 import signal
+import sys
 import time
 from types import FrameType
 
@@ -22,6 +23,7 @@ def install() -> None:
     """Answer Ctrl-C from now on; a command that ignores it goes on ignoring it."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _interrupt)
+    sys.unraisablehook = _swallowed
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
@@ -43,6 +45,14 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
         _came = True
         raise KeyboardInterrupt
     _thread.start_new_thread(_again, (number,))  # `threading` would have to be imported
+
+
+def _swallowed(exception: sys.UnraisableHookArgs) -> None:
+    """Ask again where Ctrl-C came into a callback that can raise nothing, such as a destructor."""
+    if issubclass(exception.exc_type, KeyboardInterrupt):
+        _thread.start_new_thread(_again, (signal.SIGINT,))
+    else:
+        sys.__unraisablehook__(exception)
 
 
 def _again(number: int) -> None:

@@ -86,3 +86,34 @@ def test_what_a_library_makes_of_an_interrupt_is_no_defect() -> None:
         env={"PYTHONPATH": str(Path(__file__).parents[2])},
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+IN_A_DESTRUCTOR = """
+import os, signal, sys, time
+from scope import cli
+from scope.cli import interrupts
+interrupts.install()
+class Library:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            pass
+def command(*_, **__):
+    library = Library()
+    del library
+    while True:
+        time.sleep(0.01)
+cli.application = lambda name: command
+sys.exit(cli.answer(["doctor"]))
+"""
+
+
+def test_an_interrupt_in_a_destructor_comes_again() -> None:
+    done = subprocess.run(
+        ["env", "--default-signal=INT", sys.executable, "-c", IN_A_DESTRUCTOR],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -21,7 +21,7 @@ from tests.models.curves import noisy, summary
 LAUNCHES = range(1, 7)
 KINDS = (
     *("saturated", "uneven_clients", "cache_answered", "small_transfers", "unaligned_transfers"),
-    *("shared_file", "collective_buffering", "fsync_not_honoured", "metadata_storm"),
+    *("uneven_launches", "shared_file", "collective_buffering", "fsync_not_honoured", "metadata_storm"),
 )
 
 
@@ -153,14 +153,14 @@ def test_a_metadata_storm_names_the_operation(golden_context: Context) -> None:
 
 
 def files(context: Context, slow: Callable[[int, int], bool], hosts: int = 4) -> Context:
-    """Files of 16 ranks on equal hosts; `slow`: whether a rank takes four times as long in a launch."""
+    """Files of 16 ranks on equal hosts; `slow`: whether a rank takes 40 ms in a launch instead of 10."""
     spread = cluster(context, hosts, {}, seed=1)
     defaults = declared.catalog().defaults("storage.write")
     cases = []
     for one in spread.samples.cases:
         times = one.times[0]
         factors = [4.0 if slow(one.launch, rank) else 1.0 for rank in times.ranks_kept.tolist()]
-        elapsed = np.median(times.elapsed_s) * np.array(factors)[:, None] * np.ones_like(times.elapsed_s)
+        elapsed = 0.01 * np.array(factors)[:, None] * np.ones_like(times.elapsed_s)
         case = Case.of(context.catalog, "storage.write", {**defaults, "file": "per_process"}, one.case.batch)
         cases.append(replace(one, case=case, times=[replace(times, elapsed_s=elapsed)]))
     case = cases[0].case
@@ -184,6 +184,13 @@ def test_a_slow_client_is_named(golden_context: Context) -> None:
 def test_files_on_a_slow_server(golden_context: Context) -> None:
     context = files(golden_context, lambda launch, rank: rank % 5 == launch % 5)
     checked(run_kinds()["uneven_clients"](context), "slow-storage-server", "slow server")
+
+
+def test_launches_whose_files_lie_on_a_slow_server(golden_context: Context) -> None:
+    context = files(golden_context, lambda launch, _rank: launch < 10)
+    one = checked(run_kinds()["uneven_launches"](context), "storage-launches-differ", "slowest launch")
+    assert one.lost == pytest.approx(0.75)
+    assert run_kinds()["uneven_launches"](files(golden_context, lambda _launch, rank: rank == 0)) == []
 
 
 @pytest.mark.parametrize("share", [0, 12])

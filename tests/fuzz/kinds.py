@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 
+from tests import declared
 from tests.fuzz import commands, damage, faults, inputs, tables
 from tests.fuzz.inputs import Generator, Verdict
 
@@ -28,6 +29,7 @@ def tried(kind: str, seed: int, number: int) -> Verdict | None:
 def prepare() -> None:
     """Load everything and make the run that inputs are copied from, before the first input."""
     inputs.load()
+    declared.catalog()  # kept, as what children make is not
     gc.freeze()  # forked children would copy every page whose objects their collectors look at
     damage.right_rows()
     for write in (damage.write_profiles, damage.write_campaign):

@@ -80,6 +80,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ("ranks = [2, -1]", ["ranks[1] = -1", "greater than or equal to 1"]),
         ("mpi = ''", ['mpi = ""', "must not be empty"]),
         ("only = ['']", ['only[0] = ""', "must not be empty"]),
+        (f"only = ['{'[' * 20_000}']", ['only[0] = "[[', "at most 4096"]),
         ('[launcher]\nhosts = ["a", "b\\nc"]', ["launcher.hosts[1]", "no line breaks"]),
         ('[launcher]\narguments = ["a\\u0000"]', ["launcher.arguments[0]", "U+0000"]),
         ("[[case]]\nbenchmark = 3", ["case[0].benchmark = 3", "must be a valid string"]),

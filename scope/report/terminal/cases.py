@@ -56,7 +56,7 @@ def _of_benchmark(group: list[Summary], contents: Contents, blocks: bool) -> Ite
         differing = [label(catalog, one.benchmark, name, chosen[name]) for name in names if name in chosen]
         words = same if alone else ", ".join(differing)
         figure = f"{units.interval(one.median, one.ci_low, one.ci_high, one.unit)} {mark(one)}".rstrip()
-        line = Text(f"  {words:<{_LABEL_COLUMNS}}{figure:<{_FIGURE_COLUMNS}}")
+        line = Text(f"  {words:<{_LABEL_COLUMNS - 2}}  {figure:<{_FIGURE_COLUMNS}}")
         if not alone:
             line.append(bar((one.median or 0.0) / largest, _BAR_COLUMNS, blocks), style="cyan")
         line.rstrip()
