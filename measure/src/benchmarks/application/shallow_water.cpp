@@ -133,6 +133,7 @@ class ShallowWater final : public Benchmark {
  private:
   void observe(Repetition& repetition) {
     repetition.observe("flops_per_step", Model::flops(decomposition_.resolution(), levels_));
+    repetition.observe("memory_bytes", static_cast<double>(Model::bytes(decomposition_, levels_)));
     repetition.observe("exchange_messages", static_cast<double>(exchange_.messages()));
     repetition.observe("exchange_bytes", static_cast<double>(exchange_.bytes()));
     std::int64_t sums[2] = {exchange_.messages(), exchange_.bytes()};
@@ -258,7 +259,7 @@ const Registration registration{{
               "triangular truncation: T21 64 x 32 points, T42 128 x 64, T63 192 x 96, T85 256 x 128, T106 "
               "320 x 160, T170 512 x 256")
              .worded("T42,T21,T63,T85,T106,T170"),
-         size("levels", "", 1, 1, 1000, "layers that are independent of one another"),
+         problem("levels", "", 1, 1, 1000, "layers that are independent of one another"),
          problem("steps", "", 24, 1, 1'000'000, "time steps; at T42 of 20 minutes").worded("{} steps"),
          problem(
              "case", "zonal,bell,compact,low,mountain,wave",
@@ -268,9 +269,11 @@ const Registration registration{{
                  ",advected bell,zonal flow in a band,moving low,flow over a mountain,Rossby-Haurwitz wave"),
          parallel("fft", "transposition,distributed",
                   "whole lines for each process, or transforms of lines that processes share")
+             .labelled("FFT")
              .worded(",distributed FFT"),
          parallel("legendre", "transposition,allreduce,ring",
                   "whole meridians for each process, or sums over the processes, at once or round a ring")
+             .labelled("Legendre transform")
              .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
          parallel("exchange", "blocking,nonblocking",
                   "messages after, or during, the computation of their contents")
@@ -280,6 +283,7 @@ const Registration registration{{
     .metrics = with_phases(
         {seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
          count("flops_per_step", "flop"), count("exchange_messages"), count("exchange_bytes", "B"),
+         condition("memory_bytes", "B", Better::lower).labelled("memory per process"),
          condition("height_error", "1", Better::lower), condition("wind_error", "1", Better::lower),
          condition("mass_change", "1", Better::lower), condition("energy_change", "1", Better::lower),
          condition("enstrophy_change", "1", Better::lower)}),
