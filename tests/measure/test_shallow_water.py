@@ -54,14 +54,23 @@ def test_an_altered_coefficient_fails_its_case(fault: str, rank: int, measure: M
     assert all(f"rank {rank} on " in case.reason and "on one process" in case.reason for case in ended.cases)
 
 
-def test_grids_that_do_not_divide_the_problem_are_refused_in_one_line(measure: Measure) -> None:
+def test_shares_may_differ(measure: Measure) -> None:
+    problem = "resolution=T21 levels=2 case=wave steps=3"
+    plan = [f"{NAME} {problem} legendre={legendre}" for legendre in ("transposition", "allreduce", "ring")]
+    for ranks, rows in ((3, (1, 3)), (6, (2, 3))):
+        ended = measure(ranks, [f"{line} grid_rows={count}" for line, count in product(plan, rows)])
+        assert ended.code == 0, ended.errors
+        assert [case.reason for case in ended.cases if case.status != "ok"] == []
+
+
+def test_grids_that_do_not_fit_are_refused_in_one_line(measure: Measure) -> None:
     lines = {
-        "resolution=T21 grid_rows=4": "grid_rows=4: must divide 3 processes",
-        "resolution=T21 grid_rows=3": "the 16 pairs of latitudes of T21 must be divisible by the 3 grid rows",
-        "resolution=T21 grid_rows=1": "1 x 3 processes: the 64 longitudes of T21 must be divisible by the 3",
-        "resolution=T63 grid_rows=1 fft=distributed": "the grid columns must be a power of two",
+        "grid_rows=4": "grid_rows=4: must divide 18 processes",
+        "grid_rows=18": "18 x 1 processes: T21 has 16 pairs of latitudes: too few to share among 18 processes",
+        "grid_rows=1": "the 16 pairs of latitudes of a grid row are too few for 18 grid columns",
+        "grid_rows=6 fft=distributed": "the grid columns must be a power of two that divides the 64 longitudes",
     }
-    ended = measure(3, [f"{NAME} {line}" for line in lines])
+    ended = measure(18, [f"{NAME} resolution=T21 {line}" for line in lines])
     assert ended.code == 0, ended.errors
     assert [case.status for case in ended.cases] == ["unavailable"] * len(lines)
     for case, reason in zip(ended.cases, lines.values(), strict=True):

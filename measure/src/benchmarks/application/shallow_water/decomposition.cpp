@@ -40,7 +40,7 @@ Decomposition::Decomposition(const Resolution& resolution, const Communicator& w
       grid_(world, rows),
       row_(world, grid_.row(), grid_.column()),
       column_(world, grid_.column(), grid_.row()) {
-  refuse_what_does_not_divide();
+  refuse_what_does_not_fit();
   for (int column = 0; column < grid_.columns(); ++column) {
     std::vector<std::vector<int>> blocks(grid_.rows());
     int position = 0;
@@ -82,30 +82,29 @@ int Decomposition::residue(int column) const {
   return reversed;
 }
 
-void Decomposition::refuse_what_does_not_divide() const {
+void Decomposition::refuse_what_does_not_fit() const {
   const int rows = grid_.rows();
   const int columns = grid_.columns();
-  const std::string grid = sentence({rows, " x ", columns, " processes: "});
-  const std::string name = resolution_.name;
-  if (resolution_.pairs() % rows != 0) {
-    throw Unavailable(sentence({grid, "the ", resolution_.pairs(), " pairs of latitudes of ", name,
-                                " must be divisible by the ", rows, " grid rows"}));
-  }
-  if (resolution_.longitudes % columns != 0) {
-    throw Unavailable(sentence({grid, "the ", resolution_.longitudes, " longitudes of ", name,
-                                " must be divisible by the ", columns, " grid columns"}));
-  }
-  const int blocks = methods_.legendre == LegendreMethod::allreduce ? columns : rows * columns;
-  if (blocks > resolution_.truncation + 1) {
-    throw Unavailable(sentence(
-        {grid, "only ", resolution_.truncation + 1, " wave numbers of ", name, " can be distributed"}));
-  }
-  if (methods_.fourier == FourierMethod::distributed && !std::has_single_bit(static_cast<unsigned>(columns)))
-    throw Unavailable(sentence({grid, "fft=distributed: the grid columns must be a power of two"}));
-  if (methods_.fourier == FourierMethod::transposition && resolution_.pairs() / rows % columns != 0) {
-    throw Unavailable(
-        sentence({grid, "fft=transposition: the ", resolution_.pairs() / rows,
-                  " pairs of latitudes of a grid row must be divisible by the ", columns, " grid columns"}));
+  const auto refuse = [&](std::initializer_list<Word> reason) {
+    throw Unavailable(sentence({rows, " x ", columns, " processes: ", sentence(reason)}));
+  };
+  const auto share = [&](int items, const char* what, int processes) {
+    if (items < processes)
+      refuse({resolution_.name, " has ", items, " ", what, ": too few to share among ", processes,
+              " processes"});
+  };
+  share(resolution_.pairs(), "pairs of latitudes", rows);
+  share(resolution_.longitudes, "longitudes", columns);
+  share(resolution_.truncation + 1, "wave numbers",
+        methods_.legendre == LegendreMethod::allreduce ? columns : rows * columns);
+  if (methods_.fourier == FourierMethod::transposition) {
+    const int pairs = resolution_.pairs() / rows;  // at least
+    if (pairs < columns)
+      refuse({"fft=transposition: the ", pairs, " pairs of latitudes of a grid row are too few for ", columns,
+              " grid columns"});
+  } else if (!std::has_single_bit(static_cast<unsigned>(columns)) || resolution_.longitudes % columns != 0) {
+    refuse({"fft=distributed: the grid columns must be a power of two that divides the ",
+            resolution_.longitudes, " longitudes"});
   }
 }
 

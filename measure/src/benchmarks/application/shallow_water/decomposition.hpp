@@ -83,7 +83,7 @@ class Decomposition {
   int mirrored_column() const;
 
  private:
-  void refuse_what_does_not_divide() const;
+  void refuse_what_does_not_fit() const;
   // The wave numbers of a column are m = residue, residue + columns, ...
   int residue(int column) const;
 
