@@ -201,6 +201,14 @@ void integrals_are_conserved(const Communicator& world) {
   }
 }
 
+// As in the specification, which has them beside PSTSWM's 4 and 153 million.
+void work_is_counted() {
+  CHECK(std::abs(Model::flops(resolution_named("T42"), 1) / 2.41e6 - 1) < 0.005);
+  CHECK(std::abs(Model::flops(resolution_named("T85"), 1) / 14.40e6 - 1) < 0.005);
+  CHECK(std::abs(Model::flops(resolution_named("T170"), 1) / 93.80e6 - 1) < 0.005);
+  CHECK(Model::flops(t42, 16) == 16 * Model::flops(t42, 1));
+}
+
 // Case 6: without divergence the wave would move by (r (3 + r) omega - 2 Omega)/((1 + r) (2 + r)), Haurwitz
 // 1940, J. Mar. Res. 3, 254-267; gravity slows it down a little.
 void the_wave_moves_as_fast_as_theory_says(const Communicator& world) {
@@ -235,5 +243,6 @@ int main(int argc, char** argv) {
   errors_converge(world);
   integrals_are_conserved(world);
   the_wave_moves_as_fast_as_theory_says(world);
+  work_is_counted();
   return scope::testing::failures;
 }

@@ -12,7 +12,6 @@
 #include <optional>
 
 #include "benchmark.hpp"
-#include "benchmarks/algorithm/grid_rows.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
 #include "benchmarks/application/npb/variant.hpp"
 #include "benchmarks/application/shallow_water/model.hpp"
@@ -278,7 +277,10 @@ const Registration registration{{
          parallel("exchange", "blocking,nonblocking",
                   "messages after, or during, the computation of their contents")
              .worded(",non-blocking"),
-         npb::vector_variant(), grid_rows()},
+         npb::vector_variant(),
+         parallel("grid_rows", "ranks", 0, 0, 1'000'000,
+                  "rows of the process grid, bands of latitudes; 0: as many as possible")
+             .worded("{} grid rows")},
     .definition = Definition::max_rank,
     .metrics = with_phases(
         {seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),

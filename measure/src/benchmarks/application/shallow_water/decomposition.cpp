@@ -14,6 +14,14 @@ Range part(int items, int parts, int number) {
   return {static_cast<int>(partition.begin(number)), static_cast<int>(partition.end(number))};
 }
 
+// The most rows that latitudes allow: processes of a column exchange Fourier coefficients only, those of a row the
+// grid as well.
+std::int64_t most_rows(const Resolution& resolution, int processes) {
+  int rows = std::min(processes, resolution.pairs());
+  while (processes % rows != 0) --rows;
+  return rows;
+}
+
 // The block of the item in this position, of items that are dealt to and fro.
 int dealt_to(int position, int blocks) {
   const int place = position % (2 * blocks);
@@ -37,7 +45,7 @@ Decomposition::Decomposition(const Resolution& resolution, const Communicator& w
     : resolution_(resolution),
       methods_(methods),
       world_(world),
-      grid_(world, rows),
+      grid_(world, rows > 0 ? rows : most_rows(resolution, world.size())),
       row_(world, grid_.row(), grid_.column()),
       column_(world, grid_.column(), grid_.row()) {
   refuse_what_does_not_fit();

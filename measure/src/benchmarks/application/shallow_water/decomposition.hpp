@@ -44,7 +44,7 @@ class Line {
 // A row of the grid has the same pairs of latitudes, a column the same longitudes and wave numbers.
 class Decomposition {
  public:
-  // `rows`: of the process grid; 0: the squarest. Throws Unavailable where the processes cannot share the
+  // `rows`: of the process grid; 0: as many as possible. Throws Unavailable where the processes cannot share the
   // problem.
   Decomposition(const Resolution& resolution, const Communicator& world, std::int64_t rows,
                 const Methods& methods);
