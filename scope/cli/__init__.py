@@ -26,9 +26,11 @@ GROUPS = {
         "runs": "list, open and remove runs",
         "pack": "pack a run into one file to send",
         "unpack": "make a folder of a packed run",
+        "anonymize": "copy a run without names of hosts, users, folders and addresses",
         "show": "print the results of a run",
         "report": "write the report of a run as one offline HTML page",
         "compare": "compare two runs case by case",
+        "repository": "keep runs: add, list, note, verify, exchange (short: repo)",
         "predict": "predict an algorithm on more processes, with the measured error of such predictions",
         "analyze": "derive statistics, models, findings and report of a run again, without MPI",
     },
@@ -54,7 +56,9 @@ GROUPS = {
 }
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
-BARE = {"runs": ["list"], "cache": ["list"]}
+ALIASES = {"repo": "repository"}
+"""Short names of commands."""
+BARE = {"runs": ["list"], "cache": ["list"], "repository": ["list"]}
 """The arguments of a command without any, where that is no question for help."""
 
 EXAMPLES = """\
@@ -171,6 +175,7 @@ def split_lab(arguments: list[str]) -> tuple[str | None, list[str]]:
 
 def dispatch(name: str, arguments: list[str]) -> int:
     """Run one command and return its exit code; an error is one line, never a traceback."""
+    name = ALIASES.get(name, name)
     if name not in COMMANDS:
         import difflib
 

@@ -27,6 +27,7 @@ from scope.cli.options import (
 
 if TYPE_CHECKING:
     from scope.engine.options import RunOptions
+    from scope.engine.run import Outcome
     from scope.engine.submission import Script
     from scope.launch.jobs.host_jobs import QueuePolicy
 
@@ -235,6 +236,7 @@ def command(
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Resume this run, which keeps all its settings.")
     ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the run in the repository, too.")] = False,
 ) -> None:
     """Measure this machine or cluster, explain the findings, and write a report.
 
@@ -300,24 +302,33 @@ def command(
     if dry_run and not submit:
         raise UsageError("--dry-run: must be given with --submit")
     if each_host or pairs:
-        if submit or resume or (each_host and pairs):
-            raise UsageError("--each-host, --pairs, --submit, --resume: must not be combined")
+        if submit or resume or keep or (each_host and pairs):
+            raise UsageError("--each-host, --pairs, --submit, --resume, --keep: must not be combined")
         _on_hosts(pairs, options, _policy(max_jobs, nice, max_wait))
         return
     if resume is not None:
         refuse_settings(resume, options.given(with_job=not submit))
     if submit:
-        _submit(options, resume, dry_run)
+        _submit(options, resume, dry_run, keep)
         return
     from scope.cli.output import resumable
     from scope.cli.progress import run_progress
 
     with resumable("scope run"):
         outcome = runs.run(options, run_progress) if resume is None else runs.resume(resume, limits, run_progress)
+    _end(outcome, keep)
+
+
+def _end(outcome: Outcome, keep: bool) -> None:
+    """Keep a run that has ended, if that was asked for, and show it."""
+    if keep:
+        from scope.engine.repository import Repository
+
+        Repository(make=True).add([outcome.directory.path])
     _show(outcome.directory.path, outcome.well)
 
 
-def _submit(options: RunOptions, resume: Path | None, dry_run: bool) -> None:
+def _submit(options: RunOptions, resume: Path | None, dry_run: bool, keep: bool) -> None:
     from scope.cli.output import resumable
     from scope.cli.progress import run_progress
     from scope.engine import submission
@@ -335,7 +346,7 @@ def _submit(options: RunOptions, resume: Path | None, dry_run: bool) -> None:
             if resume is None
             else submission.resubmit(resume, options.job, options.case_limit_s, run_progress)
         )
-    _show(outcome.directory.path, outcome.well)
+    _end(outcome, keep)
 
 
 def _print_script(script: Script) -> None:

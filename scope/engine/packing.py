@@ -1,10 +1,12 @@
-"""A run as one file to send, and back: a zip archive with the one folder of the run.
+"""A run as one file to send or to keep, and back: a zip archive with the one folder of the run.
 
+What is kept is compact: the archive is compressed as a whole (xz), and leaves out what is made from the rest.
 An archive may come from anyone: docs/method/security.md says what is refused.
 """
 
 from __future__ import annotations
 
+import lzma
 import os
 import shutil
 import stat
@@ -14,17 +16,25 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import IO, BinaryIO
 
 from scope.engine.kept_runs import MARKS
 from scope.errors import ScopeError, UsageError
 from scope.names import printable, refuse_odd_name
 from scope.private import UNPACKED, temporary_folder
+from scope.rundirectory import RunDirectory
 
 SUFFIX = ".zip"
+COMPACT = ".zip.xz"
+PRESET = 1
+"""Of xz: a baseline shrinks to a tenth in a second; with 6 in fifteen seconds, and hardly further."""
+MOST_MEMORY_BYTES = 1 << 27
+"""That a reader of xz may take."""
 MOST_FILES = 100_000
 MOST_BYTES = 16 * 1024**3
 LONGEST_PATH = 1000
 _LEFT_OUT = {".lock", UNPACKED}
+_MADE_FROM_THE_REST = {RunDirectory(Path()).report.name, RunDirectory(Path()).journal.name}
 _TYPES = {0, stat.S_IFREG, stat.S_IFDIR}
 """Types of entries, as Unix spells them; other systems write 0."""
 
@@ -39,15 +49,13 @@ def pack(run: Path, output: Path | None = None) -> Path:
     if not any((folder / mark).is_file() for mark in MARKS):
         raise UsageError(f"{run}: no run; must be a folder with one of {', '.join(MARKS)} (scope runs list)")
     target = output or Path(folder.name + SUFFIX)
-    files = sorted(_files(folder))
+    files = sorted(files_of(folder))
     _refuse_large(str(run), len(files), sum(file.lstat().st_size for file in files))
     top = refuse_odd_name("the folder of the run", folder.name)
     try:
         with target.open("xb") as opened:
             try:
-                with zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
-                    for file in files:
-                        archive.write(file, f"{top}/{file.relative_to(folder).as_posix()}")
+                _write_archive(opened, zipfile.ZIP_DEFLATED, folder, files, top)
             except BaseException:  # also an interrupt
                 target.unlink(missing_ok=True)
                 raise
@@ -56,6 +64,18 @@ def pack(run: Path, output: Path | None = None) -> Path:
     except OSError as error:
         raise ScopeError(f"{error.filename or target}: cannot be packed: {error.strerror or error}") from error
     return target
+
+
+def pack_compactly(run: Path, top: str, opened: BinaryIO) -> None:
+    """Write a run to an open file, compressed as a whole, without what can be made from the rest.
+
+    `top`: the name of its folder in the archive. Raises UsageError for a run that is too large, OSError.
+    """
+    folder = run.resolve()
+    files = [file for file in sorted(files_of(folder)) if file.name not in _MADE_FROM_THE_REST]
+    _refuse_large(str(run), len(files), sum(file.lstat().st_size for file in files))
+    with lzma.open(opened, "wb", preset=PRESET) as compressed:
+        _write_archive(compressed, zipfile.ZIP_STORED, folder, files, top)
 
 
 def unpack(file: Path, parent: Path) -> Path:
@@ -71,7 +91,7 @@ def unpack(file: Path, parent: Path) -> Path:
     except OSError as error:
         raise ScopeError(f"{parent}: cannot be written: {error.strerror}") from error
     try:
-        made = _extracted(file, beside)
+        made = _unpacked(file, beside)
         target = parent / made.name
         if target.exists() or target.is_symlink():
             raise UsageError(f"{target}: exists; --in chooses another folder")
@@ -91,10 +111,17 @@ def opened(run: Path) -> Iterator[Path]:
         yield run
         return
     with temporary_folder("packed") as folder:
-        yield _extracted(run, folder)
+        yield _unpacked(run, folder)
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _write_archive(opened: IO[bytes], method: int, folder: Path, files: list[Path], top: str) -> None:
+    with zipfile.ZipFile(opened, "w", method, strict_timestamps=False) as archive:
+        for file in files:
+            archive.write(file, f"{top}/{file.relative_to(folder).as_posix()}")
+
+
+def files_of(folder: Path) -> Iterator[Path]:
+    """Yield the files of a run; links and what is no file are left out."""
     for parent, _, names in os.walk(folder):
         for name in names:
             file = Path(parent, name)
@@ -102,12 +129,41 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield file
 
 
-def _extracted(file: Path, parent: Path) -> Path:
-    """Write the files of an archive below an empty folder; return the folder of the run in it."""
+def _unpacked(file: Path, parent: Path) -> Path:
+    """Unpack a file below an empty folder; return the folder of the run."""
     if file.exists() and not file.is_file():  # some devices have no end
         raise UsageError(f"{file}: no packed run: must be a file")
+    inside = parent / "inside"
+    inside.mkdir()
+    if not file.name.endswith(COMPACT):
+        return _extracted(file, file, inside)
+    archive = _expanded(file, parent / "archive.zip")
+    made = _extracted(file, archive, inside)
+    archive.unlink()
+    return made
+
+
+def _expanded(file: Path, archive: Path) -> Path:
+    """Write the archive of a compact file and return its path."""
     try:
-        with zipfile.ZipFile(file) as archive:
+        with file.open("rb") as packed, archive.open("xb") as written:
+            reader = lzma.LZMADecompressor(memlimit=MOST_MEMORY_BYTES)
+            while not reader.eof:
+                more = packed.read(1 << 20) if reader.needs_input else b""
+                if reader.needs_input and not more:
+                    raise UsageError(f"{file}: no packed run: it ends too early")
+                written.write(reader.decompress(more, max_length=1 << 22))
+                if written.tell() > MOST_BYTES:
+                    raise UsageError(f"{file}: must be at most {MOST_BYTES / 1e9:.1f} GB when it is unpacked")
+    except lzma.LZMAError as error:
+        raise UsageError(f"{file}: no packed run: {error}") from error
+    return archive
+
+
+def _extracted(file: Path, archive_file: Path, parent: Path) -> Path:
+    """Write the files of the archive of a packed run below an empty folder; return the folder of the run in it."""
+    try:
+        with zipfile.ZipFile(archive_file) as archive:
             entries = archive.infolist()
             _refuse_large(str(file), len(entries), sum(entry.file_size for entry in entries))
             tops = {_checked(file, entry).parts[0] for entry in entries}

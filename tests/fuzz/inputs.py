@@ -6,6 +6,7 @@ ends where it would start a program or join a network, so that hostile options a
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import importlib
 import os
@@ -188,11 +189,13 @@ def _run(words: list[str], kind: Kind) -> None:
             stream = None
         setattr(sys, name, stream)
     stand_in_for_the_cluster()
+    atexit._clear()  # what the first process would do at its end
     sys.addaudithook(_end_at_programs)
     try:
         scope.cli.main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
+    atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()

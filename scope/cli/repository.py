@@ -1,0 +1,292 @@
+"""`scope repository`: runs that are kept; add, find, note, check and exchange them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scope.cli.options import Json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scope.engine.repository import Problem
+    from scope.repository.entry import Entry, Figure
+
+Place = Annotated[
+    Path | None,
+    typer.Option("--in", metavar="DIR", help="The repository; default: $SCOPE_REPOSITORY, else among your data."),
+]
+Ids = Annotated[list[str], typer.Argument(metavar="RUN...", help="First digits of ids, or latest.")]
+Id = Annotated[str, typer.Argument(metavar="RUN", help="First digits of an id, or latest.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be repeated.")]
+Cluster = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the cluster.")]
+
+
+def add(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories, or packed runs.")],
+    tag: Tags = None,
+    note: Annotated[str, typer.Option(metavar="TEXT", help="A note on the runs.")] = "",
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the cluster; default: that of earlier runs of these machines."),
+    ] = None,
+    folder: Place = None,
+) -> None:
+    """Keep runs, each as one compact file; a run that is kept already gets the tags and the note."""
+    from scope.engine.repository import Repository
+
+    repository = Repository(folder, make=True)
+    for one, new in repository.add(runs, tag or [], note, cluster):
+        size = f", {_bytes(one.size_bytes)}" if new else ", kept already"
+        typer.echo(f"{one.id}  {one.name} of {one.notes.cluster}{size}")
+
+
+def list_runs(
+    cluster: Cluster = None,
+    tag: Tags = None,
+    name: Annotated[str, typer.Option(metavar="PATTERN", help="Name of the runs.")] = "",
+    benchmark: Annotated[str, typer.Option(metavar="PATTERN", help="Runs that measured it.")] = "",
+    since: Annotated[str | None, typer.Option(metavar="DATE", help="Not before, for example 2026-03-01.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="DATE", help="Before this date.")] = None,
+    most: Annotated[int, typer.Option("--most", metavar="N", min=1, help="The newest N.")] = 50,
+    folder: Place = None,
+    json: Json = False,
+) -> None:
+    """List runs, newest first."""
+    from scope.cli.output import print_json
+    from scope.engine.repository import Repository
+    from scope.repository.index import Choice, as_json
+
+    choice = Choice(
+        cluster=cluster or "",
+        name=name,
+        tags=tag or [],
+        benchmark=benchmark,
+        since_unix_s=_day("--since", since),
+        until_unix_s=_day("--until", until),
+        most=most,
+    )
+    found = Repository(folder).chosen(choice)
+    if json:
+        print_json([as_json(one) for one in found])
+    else:
+        _print(found)
+
+
+def show(run: Id, folder: Place = None, json: Json = False) -> None:
+    """Print a run and its figures as the index knows them."""
+    from scope.cli.output import grid, print_json
+    from scope.cli.streams import one_line
+    from scope.engine.repository import Repository
+    from scope.report.terminal.console import console
+    from scope.repository.index import as_json
+    from scope.units import interval, named
+
+    one, figures = Repository(folder).with_figures(run)
+    if json:
+        print_json({**as_json(one), "figures": [each.model_dump() for each in figures]})
+        return
+    rows = [
+        ["run", one.id],
+        ["name", one.name],
+        ["command", one.command],
+        ["cluster", f"{one.notes.cluster} (machines {one.fingerprint})"],
+        ["hosts", _hosts(one.hosts)],
+        ["processor", one.processor],
+        ["kernel", one.kernel],
+        ["mpi", one.mpi],
+        ["started", _time(one.started_unix_s)],
+        ["status", one.status],
+        ["tags", ", ".join(one.notes.tags)],
+        ["note", one.notes.note],
+        ["added", f"{_time(one.notes.added_unix_s)} by {one.notes.added_by}"],
+        ["file", f"{_bytes(one.size_bytes)}"],
+    ]
+    console().print(grid(["", ""], [[name, one_line(value)] for name, value in rows if value]))
+    table = [
+        [named(each.metric), one_line(each.label), interval(each.median, each.low, each.high, each.unit)]
+        for each in _first_of_each_case(figures)
+    ]
+    console().print(grid(["figure", "case", "median [95 % interval]"], table))
+
+
+def note(
+    run: Id,
+    tag: Tags = None,
+    untag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="Remove a tag.")] = None,
+    text: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="The note on the run.")] = None,
+    cluster: Cluster = None,
+    folder: Place = None,
+) -> None:
+    """Change tags, note and cluster of a run."""
+    from scope.engine.repository import Repository
+
+    _print([Repository(folder).note(run, tag or [], untag or [], text, cluster)])
+
+
+def unpack(
+    run: Id,
+    target: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder for the run.")] = Path("runs"),
+    folder: Place = None,
+) -> None:
+    """Make a folder of a run again, below runs/."""
+    from scope.engine import packing
+    from scope.engine.repository import Repository
+
+    typer.echo(str(packing.unpack(Repository(folder).file(run), target)))
+
+
+def path(run: Id, folder: Place = None) -> None:
+    """Print the file of a run, which show, report, compare and predict read as it is."""
+    from scope.engine.repository import Repository
+
+    typer.echo(str(Repository(folder).file(run)))
+
+
+def remove(
+    runs: Ids, folder: Place = None, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+) -> None:
+    """Remove runs and the notes on them from the repository."""
+    from scope.engine.repository import Repository
+    from scope.errors import UsageError
+
+    repository = Repository(folder)
+    _print([repository.named(run) for run in runs])
+    if not yes:
+        try:
+            typer.confirm(f"Remove {_count(len(runs))}?", abort=True)
+        except typer.Abort as error:
+            raise UsageError("nothing was removed; --yes removes without asking") from error
+    repository.remove(runs)
+
+
+def verify(folder: Place = None) -> None:
+    """Compare all files with their checksums, and the index with the files; exit code 1 where one is wrong."""
+    from scope.engine.repository import Repository
+
+    repository = Repository(folder)
+    _end(repository.verify(), f"{_count(len(repository.folder.ids()))}: all files are as they were added")
+
+
+def rebuild(folder: Place = None) -> None:
+    """Make the index anew from the files; damaged ones are named and left out."""
+    from scope.engine.repository import Repository
+
+    repository = Repository(folder)
+    _end(repository.rebuild(), f"{_count(len(repository.folder.ids()))} in the index")
+
+
+def push(
+    target: Annotated[str, typer.Argument(metavar="PATH", help="A folder, or HOST:FOLDER by rsync.")],
+    folder: Place = None,
+) -> None:
+    """Copy the runs that another repository lacks to it."""
+    from scope.engine.repository import Repository
+
+    copied = Repository(folder).push(target)
+    typer.echo(f"{_count(copied)} copied" if copied else "nothing more to copy")
+
+
+def pull(
+    source: Annotated[
+        str, typer.Argument(metavar="PATH", help="A repository: a folder, or HOST:FOLDER by rsync.")
+    ],
+    folder: Place = None,
+) -> None:
+    """Copy the runs that are missing here from another repository."""
+    from scope.engine.repository import Repository
+
+    copied, problems = Repository(folder, make=True).pull(source)
+    _end(problems, f"{_count(copied)} copied" if copied else "nothing more to copy")
+
+
+COMMANDS = {
+    "add": add,
+    "list": list_runs,
+    "show": show,
+    "note": note,
+    "path": path,
+    "unpack": unpack,
+    "remove": remove,
+    "verify": verify,
+    "rebuild": rebuild,
+    "push": push,
+    "pull": pull,
+}
+
+
+def _end(problems: Sequence[Problem], well: str) -> None:
+    from scope.cli.streams import one_line
+
+    for problem in problems:
+        typer.echo(f"{problem.id}: {one_line(problem.what)}", err=True)
+    if problems:
+        raise typer.Exit(1)
+    typer.echo(well)
+
+
+def _first_of_each_case(figures: Sequence[Figure]) -> list[Figure]:
+    """Return one figure of each case: the first metric that its benchmark declares."""
+    first: dict[tuple[str, str], Figure] = {}
+    for one in figures:
+        first.setdefault((one.label, one.origin), one)
+    return list(first.values())
+
+
+def _print(runs: Sequence[Entry]) -> None:
+    from scope.cli.output import grid
+    from scope.cli.streams import one_line
+    from scope.report.terminal.console import console
+
+    rows = [
+        [
+            one.id[:8],
+            _time(one.started_unix_s),
+            one_line(one.notes.cluster),
+            one_line(one.name)[:40],
+            _hosts(one.hosts),
+            one_line(one.mpi),
+            one.status,
+            ", ".join(one.notes.tags),
+            one_line(one.notes.note)[:40],
+        ]
+        for one in runs
+    ]
+    console().print(grid(["run", "started", "cluster", "name", "hosts", "mpi", "status", "tags", "note"], rows))
+
+
+def _hosts(hosts: Sequence[str]) -> str:
+    from scope.cli.streams import one_line
+
+    return one_line(", ".join(hosts[:3]) + (f" and {len(hosts) - 3} more" if len(hosts) > 3 else ""))
+
+
+def _time(unix_s: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(unix_s))
+
+
+def _day(option: str, text: str | None) -> float | None:
+    from datetime import datetime
+
+    from scope.errors import UsageError
+
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: must be a date, such as 2026-03-01 or 2026-03-01T12:00") from error
+
+
+def _count(number: int) -> str:
+    return f"{number} run{'' if number == 1 else 's'}"
+
+
+def _bytes(size: int) -> str:
+    from scope.units import quantity
+
+    return quantity(size, "B")

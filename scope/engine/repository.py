@@ -1,0 +1,321 @@
+"""Keep runs in a repository, find them again, and exchange them with another repository.
+
+What reads a run is loaded when a run is read: to list runs the index is enough.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from scope.errors import ScopeError, UsageError
+from scope.names import printable
+from scope.repository import index as indexing
+from scope.repository.entry import Entry, Figure, Notes, cluster_name, entry, figures, fingerprint, identity
+from scope.repository.folder import RUNS, Folder, put
+from scope.repository.index import Index
+from scope.rundirectory import RunDirectory
+
+VARIABLE = "SCOPE_REPOSITORY"
+SHORTEST_ID = 4
+REMOTE = r"[A-Za-z0-9._@-]+:.+"
+"""A folder on another host, as rsync spells it."""
+COPY_LIMIT_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a kept run."""
+
+    id: str
+    what: str
+
+
+def default() -> Path:
+    """Return the folder of the user's repository: $SCOPE_REPOSITORY, else among the user's data."""
+    asked = os.environ.get(VARIABLE)
+    if asked:
+        return Path(asked)
+    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(data) / "scope" / "repository"
+
+
+class Repository:
+    """A repository that exists, or is made; its index is made anew where it is missing or outdated."""
+
+    def __init__(self, path: Path | None = None, make: bool = False) -> None:
+        self.folder = Folder((path or default()).expanduser().absolute())
+        if make:
+            self.folder.make()
+        self.folder.require()
+
+    def add(
+        self, runs: Sequence[Path], tags: Sequence[str] = (), note: str = "", cluster: str | None = None
+    ) -> list[tuple[Entry, bool]]:
+        """Keep runs, folders or packed ones; return their entries, and whether each is new.
+
+        A run that is kept already only gets the tags, the note and the cluster. Raises UsageError for what is no
+        run, and for a run that has not ended.
+        """
+        return [self._add(run, tags, note, cluster) for run in runs]
+
+    def _add(self, run: Path, tags: Sequence[str], note: str, cluster: str | None) -> tuple[Entry, bool]:
+        from scope.engine import packing
+        from scope.engine.results import Run
+
+        with packing.opened(run) as folder, self.index() as index:
+            found = Run(folder)
+            if found.record.status == "running":
+                raise UsageError(f"{run}: has not ended; a run is kept when it has")
+            name = identity(RunDirectory(folder))
+            known = index.begins_with(name)
+            if known:
+                return self._noted(index, known[0], tags, (), note or None, cluster), False
+            made = figures(found.statistics)
+            digest = self.folder.place(name, lambda file: packing.pack_compactly(folder, name, file))
+            notes = Notes(
+                sha256=digest,
+                added_unix_s=time.time(),
+                added_by=_user(),
+                cluster=cluster or index.cluster_of(fingerprint(found.machine)) or cluster_name(found.machine),
+                tags=list(dict.fromkeys(tags)),
+                note=note,
+            )
+            self.folder.write_notes(name, notes)
+            kept = entry(name, found.record, found.machine, self.folder.run(name).stat().st_size, notes)
+            index.put(kept, made)
+        return kept, True
+
+    def chosen(self, choice: indexing.Choice) -> list[Entry]:
+        """Return the chosen runs, newest first."""
+        with self.index() as index:
+            return index.chosen(choice)
+
+    def named(self, name: str) -> Entry:
+        """Return the run whose id begins with a name, or the newest for `latest`; UsageError otherwise."""
+        with self.index() as index:
+            return self._named(index, name)
+
+    def file(self, name: str) -> Path:
+        """Return the file of a run, whose checksum is right; UsageError otherwise."""
+        one = self.named(name)
+        if problem := self.folder.problem(one.id):
+            raise UsageError(f"{one.id}: {problem}")
+        return self.folder.run(one.id)
+
+    def with_figures(self, name: str) -> tuple[Entry, list[Figure]]:
+        """Return a run and its figures."""
+        with self.index() as index:
+            found = self._named(index, name)
+            return found, index.figures(found.id)
+
+    def note(
+        self,
+        name: str,
+        tags: Sequence[str] = (),
+        untag: Sequence[str] = (),
+        note: str | None = None,
+        cluster: str | None = None,
+    ) -> Entry:
+        """Change the notes on a run; None leaves what is there."""
+        with self.index() as index:
+            return self._noted(index, self._named(index, name), tags, untag, note, cluster)
+
+    def remove(self, names: Sequence[str]) -> list[Entry]:
+        """Remove runs and the notes on them."""
+        with self.index() as index:
+            found = [self._named(index, name) for name in names]
+            for one in found:
+                self.folder.remove(one.id)
+                index.remove(one.id)
+        return found
+
+    def verify(self) -> list[Problem]:
+        """Compare all files with their checksums, and the index with the files; return what is wrong."""
+        files = self.folder.ids()
+        found = [Problem(name, what) for name in sorted(files) if (what := self.folder.problem(name))]
+        with self.index() as index:
+            indexed = index.ids()
+        for names, what in ((files - indexed, "is not in the index"), (indexed - files, "its file is missing")):
+            found += [Problem(name, f"{what}; scope repository rebuild") for name in sorted(names)]
+        return found
+
+    def rebuild(self) -> list[Problem]:
+        """Make the index anew from the files; return the damaged runs, which it does not have."""
+        with self.folder.locked(alone=True):
+            return self._rebuild()
+
+    def _rebuild(self) -> list[Problem]:
+        handle, temporary = tempfile.mkstemp(prefix=".index-", dir=self.folder.path)
+        os.close(handle)
+        try:
+            problems: list[Problem] = []
+            with indexing.made(Path(temporary)) as index:
+                index.put_all(self._readable(self.folder.ids(), problems))
+            put(Path(temporary), self.folder.index)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+        return problems
+
+    def push(self, target: str) -> int:
+        """Copy the runs that another repository lacks to it, a folder or HOST:FOLDER; return their number.
+
+        Of a remote one the number is not known and 0; its index is made by the next command there.
+        """
+        if _is_remote(target):
+            _rsync(f"{self.folder.path}/", target, "--exclude=index.sqlite*", "--exclude=.*")
+            return 0
+        other = Repository(Path(target), make=True)
+        missing = self.folder.ids() - other.folder.ids()
+        for name in sorted(missing):
+            self.folder.copy(name, other.folder)
+        other._take_in(missing)
+        return len(missing)
+
+    def pull(self, source: str) -> tuple[int, list[Problem]]:
+        """Copy the runs that are missing here from another repository.
+
+        Returns their number, and the damaged ones.
+        """
+        before = self.folder.ids()
+        if _is_remote(source):
+            _rsync(f"{source}/{RUNS}/", str(self.folder.path / RUNS), "--exclude=.*")
+        else:
+            other = Repository(Path(source))
+            for name in sorted(other.folder.ids() - before):
+                other.folder.copy(name, self.folder)
+        missing = self.folder.ids() - before
+        return len(missing), self._take_in(missing)
+
+    @contextmanager
+    def index(self) -> Iterator[Index]:
+        """Yield the index, made anew where it is missing, no database, or of another version."""
+        with self.folder.locked():
+            whole = self._has_index()
+        if not whole:
+            with self.folder.locked(alone=True):
+                if not self._has_index():  # others may have made it meanwhile
+                    self._rebuild()
+        with self.folder.locked(), indexing.opened(self.folder.index) as index:
+            if index is None:
+                raise ScopeError(f"{self.folder.index}: is damaged; scope repository rebuild makes it anew")
+            yield index
+
+    def _has_index(self) -> bool:
+        if not self.folder.index.exists():
+            return False
+        with indexing.opened(self.folder.index) as index:
+            return index is not None
+
+    def _take_in(self, names: set[str]) -> list[Problem]:
+        """Put runs whose files have come into the index; return those that are damaged."""
+        problems: list[Problem] = []
+        with self.index() as index:
+            for found in self._readable(names, problems):
+                index.put(*found)
+        return problems
+
+    def _readable(self, names: set[str], problems: list[Problem]) -> Iterator[tuple[Entry, list[Figure]]]:
+        """Yield the runs of these ids with their figures, and add those that are damaged to the problems."""
+        for name in sorted(names):
+            what = self.folder.problem(name)
+            if not what:
+                try:
+                    yield self._read(name)
+                    continue
+                except ScopeError as error:
+                    what = str(error)
+            problems.append(Problem(name, what))
+
+    def _read(self, name: str) -> tuple[Entry, list[Figure]]:
+        from scope.engine import packing
+        from scope.engine.results import Run
+
+        file = self.folder.run(name)
+        with packing.opened(file) as folder:
+            found = Run(folder)
+            if identity(RunDirectory(folder)) != name:
+                raise UsageError(f"{file}: holds another run than its name says")
+            kept = entry(name, found.record, found.machine, file.stat().st_size, self.folder.notes(name))
+            return kept, figures(found.statistics)
+
+    def _named(self, index: Index, name: str) -> Entry:
+        if name == "latest":
+            found = index.chosen(indexing.Choice(most=1))
+        elif re.fullmatch(rf"[0-9a-f]{{{SHORTEST_ID},16}}", name):
+            found = index.begins_with(name)
+        else:
+            raise UsageError(f"RUN = {name}: must be `latest` or the first {SHORTEST_ID} to 16 digits of an id")
+        if len(found) != 1:
+            what = "no such run" if not found else "several runs begin with it"
+            raise UsageError(f"RUN = {name}: {what} (scope repository list)")
+        return found[0]
+
+    def _noted(
+        self,
+        index: Index,
+        one: Entry,
+        tags: Sequence[str],
+        untag: Sequence[str],
+        note: str | None,
+        cluster: str | None,
+    ) -> Entry:
+        notes = self.folder.notes(one.id)
+        changed = Notes(
+            **{
+                **notes.model_dump(),
+                "tags": [tag for tag in dict.fromkeys([*notes.tags, *tags]) if tag not in untag],
+                "note": notes.note if note is None else note,
+                "cluster": cluster or notes.cluster,
+            }
+        )
+        if changed != notes:
+            self.folder.write_notes(one.id, changed)
+        noted = one.model_copy(update={"notes": changed})
+        index.note(noted)
+        return noted
+
+
+def _user() -> str:
+    try:
+        return printable(getpass.getuser())
+    except (KeyError, OSError, ValueError):
+        return str(os.getuid())
+
+
+def _is_remote(place: str) -> bool:
+    return re.fullmatch(REMOTE, place) is not None and not Path(place).exists()
+
+
+def _rsync(source: str, target: str, *options: str) -> None:
+    """Copy what is missing with rsync, which asks ssh; ScopeError with its last line where it fails."""
+    command = [
+        "rsync",
+        "--recursive",
+        "--times",
+        "--ignore-existing",
+        "--protect-args",
+        *options,
+        "--",
+        source,
+        target,
+    ]
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=COPY_LIMIT_S, check=False
+        )
+    except FileNotFoundError as error:
+        raise ScopeError("rsync: not installed; push and pull to another host need it") from error
+    except subprocess.TimeoutExpired as error:
+        raise ScopeError(f"rsync: did not end within {COPY_LIMIT_S:g} s") from error
+    if ended.returncode != 0:
+        said = ended.stderr.strip().splitlines() or ["failed"]
+        raise ScopeError(f"rsync: {said[-1]}")
