@@ -3,11 +3,14 @@ and two runs against a plain program in NumPy."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
+from math import log2
 from pathlib import Path
 
 import pytest
 
+from scope.catalog.benchmark import Value
 from scope.machine.machine import NativeBuild
 from tests.measure.conftest import Measure, start
 from tests.measure.plain_shallow_water import changes
@@ -23,6 +26,21 @@ COEFFICIENTS = 23 * 24 // 2 - 1
 """Of T21: degrees up to 22 of orders up to 21."""
 
 
+def messages_of_step(parameters: Mapping[str, Value], ranks: int) -> int:
+    """Return what the specification says that the busiest process sends in a step."""
+    rows = int(parameters["grid_rows"])
+    columns = ranks // rows
+    nonblocking = parameters["exchange"] == "nonblocking"
+    if parameters["fft"] == "transposition":
+        along_row = 4 * (columns - 1)
+    else:
+        halves = 2 if nonblocking else 1
+        along_row = 2 * halves * round(log2(columns)) + (2 if columns > 2 else 0)
+    if parameters["legendre"] == "allreduce":
+        return along_row + round(log2(rows)) * (rows if nonblocking else 1)
+    return along_row + 2 * (rows - 1)
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_every_coefficient_is_that_of_one_process_by_every_method(ranks: int, measure: Measure) -> None:
     problem = "resolution=T21 levels=2 case=wave steps=3"
@@ -34,6 +52,8 @@ def test_every_coefficient_is_that_of_one_process_by_every_method(ranks: int, me
     for case in ended.cases:
         assert case.verification is not None
         assert case.verification.checks >= 2 * 6 * COEFFICIENTS
+        busiest = max(max(each) for each in case.series[0].observed["exchange_messages"])
+        assert busiest == 3 * messages_of_step(case.parameters, ranks)
 
 
 def test_all_cases_keep_their_bounds_with_all_radices(measure: Measure) -> None:
