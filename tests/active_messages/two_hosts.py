@@ -77,8 +77,9 @@ class TwoHosts:
     ) -> tuple[Ended, Ended]:
         """Let host 1 ask and host 0 answer; return how both ended.
 
-        `other`: another action than `answer` for the first (`answering`); a `key` or `second_wire` with which the second differs; `patience_s` until silence is death;
-        `kill_first_after_s`, counted from the moment when both know each other.
+        `other`: another action than `answer` for the first (`answering`); a `key` or `second_wire` with which the
+        second differs; `patience_s` until silence is death; `kill_first_after_s`, counted from the moment when
+        both know each other.
         """
         flow = "on" if flow_control else "off"
         key = secrets.token_hex(16)
