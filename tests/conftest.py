@@ -10,7 +10,8 @@ from xdist.scheduler import LoadScopeScheduling
 from tests import golden_run as golden
 
 ON_THE_MACHINE = {
-    *("campaign", "cli", "collectives", "lab", "launch", "monitor", "outside", "schemas", "topology"),
+    *("active_messages", "campaign", "cli", "collectives", "lab"),
+    *("launch", "monitor", "outside", "schemas", "topology"),
 }
 """Folders of tests that start runs, hosts and labs, some with time limits: one worker takes them all in turn.
 
@@ -21,7 +22,7 @@ ONE_RUN = {"tune"}
 
 
 COMPILES_OR_RUNS = {
-    *("build", "cli", "collectives", "lab", "measure", "monitor", "outside", "schemas", "tune"),
+    *("active_messages", "build", "cli", "collectives", "lab", "measure", "monitor", "outside", "schemas", "tune"),
     *("test_tutorial", "test_real_faults", "test_browser", "test_accessibility", "test_leftovers", "test_large"),
 }
 """Folders and files whose tests compile, start commands, ranks, hosts or a browser."""

@@ -11,6 +11,8 @@ from scope.errors import UsageError
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.rundirectory import expanded, read_json, write_json
 
+PROGRAMS = "programs"
+"""Applications as programs of their own, beside it; `programs()` names them."""
 PROGRAM = "scope-measure"
 EXTRA_BENCHMARKS = "SCOPE_EXTRA_BENCHMARKS"
 """The environment variable that names a folder of further benchmarks, compiled beside those of Scope."""
@@ -57,6 +59,11 @@ def source_directory() -> Path:
     return cmake.sources_of("measure", PROGRAM)
 
 
+def programs() -> list[str]:
+    """Return the names of the applications that stand beside the native program as programs of their own."""
+    return sorted(path.stem for path in (source_directory() / "src" / PROGRAMS).glob("*.cpp"))
+
+
 def extra_benchmarks() -> Path | None:
     """Return the folder that $SCOPE_EXTRA_BENCHMARKS names; UsageError where it holds no source."""
     asked = os.environ.get(EXTRA_BENCHMARKS)
@@ -86,7 +93,7 @@ def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
         name=PROGRAM,
         sources=sources,
         mpi=mpi,
-        targets=(PROGRAM,),
+        targets=(PROGRAM, PROGRAMS),
         further_sources=(extra,) if extra else (),
         facts=(
             *facts,

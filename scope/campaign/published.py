@@ -70,10 +70,13 @@ def _row(figure: StudyFigure, study: StudyOf, found: Mapping[str, Done]) -> Row:
     )
 
 
-def _why(figure: StudyFigure, one: Done | None) -> str:
+def _why(figure: StudyFigure, one: Done) -> str:
     if figure.quantity == "serial_share":
         return "Amdahl's law needs three numbers of processes that are not oversubscribed"
-    return "; ".join(one.analysis.not_compared) if one else ""
+    if figure.group:
+        found = one.analysis.clusters
+        return f"groups of runs: {len(found.groups)}" if found else "; ".join(one.analysis.absent)
+    return "; ".join(one.analysis.not_compared)
 
 
 def _value(figure: StudyFigure, one: Done | None, ranks: int) -> float | None:
@@ -83,6 +86,8 @@ def _value(figure: StudyFigure, one: Done | None, ranks: int) -> float | None:
     if figure.quantity == "serial_share":
         laws = [each.law for each in one.analysis.speedups if each.law]
         return laws[0].serial_share.value if laws else None
+    if figure.group:
+        return _of_group(figure, one)
     if figure.quantity in ("slowdown", "by_computation", "by_communication", "inflation"):
         for each in one.analysis.comparisons:
             if each.fixed == figure.fixed:
@@ -91,6 +96,15 @@ def _value(figure: StudyFigure, one: Done | None, ranks: int) -> float | None:
     runs = [record for record in well(one.records) if record.ranks == ranks]
     values = _of_routine(figure, runs) if figure.routine else _of_runs(figure, runs)
     return float(np.median(values)) if len(values) else None
+
+
+def _of_group(figure: StudyFigure, one: Done) -> float | None:
+    """Return the share of the runs in a group, or the mean of a feature there; None without such a group."""
+    found = one.analysis.clusters
+    if found is None or figure.group > len(found.groups):
+        return None
+    group = found.groups[figure.group - 1]
+    return group.runs / found.runs if figure.quantity == "group_share" else group.mean.get(figure.feature)
 
 
 def _of_runs(figure: StudyFigure, runs: Sequence[RunRecord]) -> Sequence[float]:
@@ -102,6 +116,7 @@ def _of_runs(figure: StudyFigure, runs: Sequence[RunRecord]) -> Sequence[float]:
         "ratio": wall / cpu,
         "mpi": mpi,
         "mpi_share": mpi / wall,
+        "compute": numbers(runs, "compute_s"),
     }
     return [float(value) for value in values[figure.quantity]]
 

@@ -84,6 +84,8 @@ def _words(
         "ranks": scale.ranks if networks[0].lab else _with_processors(scale.ranks),
         "transport": [network.transport for network in networks],
         "mpi": mpi.compiler,
+        "parameters": scale.parameters,
+        **({"per": scale.per} if scale.per else {}),
     }
     file = folder / f"{place}.toml"
     write_text(file, tomli_w.dumps(asked))

@@ -312,8 +312,8 @@ def _conditions(choice: Choice) -> tuple[list[str], list[str | float]]:
             values.append(value)
     if choice.benchmark:
         conditions.append(
-            'EXISTS (SELECT 1 FROM cases JOIN figures ON figures."case" = cases.number'
-            " WHERE figures.run = runs.number AND (cases.benchmark GLOB ? OR cases.benchmark GLOB ? || '.*'))"
+            'EXISTS (SELECT 1 FROM figures WHERE figures.run = runs.number AND figures."case" IN'
+            " (SELECT number FROM cases WHERE benchmark GLOB ? OR benchmark GLOB ? || '.*'))"
         )
         values += [choice.benchmark, choice.benchmark]
     return conditions, values

@@ -71,6 +71,15 @@ def test_a_killed_peer_is_named(hosts: TwoHosts) -> None:
     assert " port " in asks.errors
 
 
+@pytest.mark.parametrize(("answering", "survives"), [("late", True), ("absent", False)])
+def test_a_progress_thread_keeps_a_computing_process_alive(
+    hosts: TwoHosts, answering: str, survives: bool
+) -> None:
+    # The first makes no call for three seconds; the other waits for one.
+    _, asks = hosts.exchange("latency", 8, 1, "packet", answering=answering, patience_s=1)
+    assert (asks.code == 0) == survives, asks.errors
+
+
 def test_missing_rights_are_named_with_their_remedy(hosts: TwoHosts) -> None:
     without = hosts.alone("eth0", "packet", "setpriv", "--bounding-set=-net_raw")
     assert without.code == 2

@@ -77,13 +77,17 @@ class TwoHosts:
     ) -> tuple[Ended, Ended]:
         """Let host 1 ask and host 0 answer; return how both ended.
 
-        `other`: a `key` or `second_wire` with which the second differs; `patience_s` until silence is death;
-        `kill_first_after_s`, counted from the moment when both know each other.
+        `other`: another action than `answer` for the first (`answering`); a `key` or `second_wire` with which the
+        second differs; `patience_s` until silence is death; `kill_first_after_s`, counted from the moment when
+        both know each other.
         """
         flow = "on" if flow_control else "off"
         key = secrets.token_hex(16)
         patience = ["env", f"SCOPE_EXCHANGE_PATIENCE_S={other.get('patience_s', 10)}"]
-        words = [[wire, flow, "answer"], [other.get("second_wire", wire), flow, action, str(size), str(count)]]
+        words = [
+            [wire, flow, other.get("answering", "answer")],
+            [other.get("second_wire", wire), flow, action, str(size), str(count)],
+        ]
         with ExitStack() as stack:
             both = [
                 stack.enter_context(

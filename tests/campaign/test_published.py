@@ -45,7 +45,7 @@ def rows(name: str, run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, 
 
 
 def test_studies_are_whole() -> None:
-    assert STUDIES == ["gamma-table1", "netfinity-lu", "netfinity-placement"]
+    assert STUDIES == ["gamma-table1", "netfinity-lu", "netfinity-placement", "netfinity-pstswm"]
     for name in STUDIES:
         published = load(name).study
         assert published is not None
@@ -53,7 +53,8 @@ def test_studies_are_whole() -> None:
         networks = {network.name for network in published.network}
         assert {figure.network for figure in published.figure} == networks
         assert {figure.over for figure in published.figure} <= networks | {""}
-        assert published.fitting.repetitions >= 6, "for intervals"
+        varied = any(len(values) > 1 for values in published.fitting.parameters.values())
+        assert published.fitting.repetitions >= 6 or varied, "for intervals, or for groups"
 
 
 def test_the_table_of_wall_clock_and_processor_agrees_with_itself() -> None:
@@ -103,6 +104,31 @@ def test_protocols_of_two_networks(tmp_path: Path, capsys: pytest.CaptureFixture
     assert found["MPI_Recv, Myrinet over Ethernet"]["measured"] == pytest.approx(3.0)
     assert found["mean message of MPI_Recv"]["measured"] == pytest.approx(1000)
     assert found["calls of MPI_Recv by a process"]["measured"] == 200
+
+
+def test_groups_of_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nine points of ten alike, and one far away in every feature."""
+
+    def own(point: Mapping[str, Value], random: np.random.Generator) -> dict[str, float]:
+        scale = (10 if point["levels"] == 4 else 1) * random.normal(1, 0.01)
+        parts = dict.fromkeys(("compute_s", "send_s", "receive_s", "exchange_s", "collective_s"), 0.1 * scale)
+        return figures(scale, scale) | parts | {"communications": 50.0 / scale, "sent_bytes": 1e6 * scale}
+
+    for lab in ("netfinity-myrinet", "netfinity"):
+        points: list[dict[str, Value]] = [
+            {"ranks": ranks, "levels": levels, "steps": steps}
+            for ranks in (4, 8, 16)
+            for levels in (1, 2, 3, 4)
+            for steps in (1, 2, 3)
+        ]
+        campaign(tmp_path / lab, "campaign", study(points, own, repetitions=1))
+    found = rows("netfinity-pstswm", tmp_path, capsys)
+    assert found["share of the runs in group 1, Ethernet"]["measured"] == pytest.approx(0.75)
+    assert found["share of the runs in group 2, Ethernet"]["published"] == pytest.approx(48 / 456, abs=1e-3)
+    assert found["computation in group 1, Myrinet"]["measured"] == pytest.approx(0.1, rel=0.05)
+    assert found["data in group 2, Myrinet"]["measured"] == pytest.approx(1e7, rel=0.05)
+    assert found["communications in group 2, Ethernet"]["measured"] == pytest.approx(5, rel=0.05)
+    assert found["computation, Ethernet over Myrinet"]["measured"] == pytest.approx(1)
 
 
 def test_placements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

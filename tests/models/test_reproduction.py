@@ -33,6 +33,7 @@ def test_there_are_the_experiments() -> None:
         "netfinity-lu",
         "netfinity-nas",
         "netfinity-placement",
+        "netfinity-pstswm",
         "param-linpack",
         "param-nas",
         "scope-appendix-e",

@@ -1,10 +1,10 @@
-"""Small MPI programs of published studies: one source file each, compiled when first used."""
+"""MPI programs of published studies: small ones of a single source, and applications of the native build."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from scope.build import single_source
+from scope.build import native, single_source
 from scope.errors import UsageError
 from scope.machine.machine import MpiInstallation
 
@@ -13,11 +13,13 @@ FOLDER = Path(__file__).parent
 
 def names() -> list[str]:
     """Return the names of all programs."""
-    return sorted(path.stem for path in FOLDER.glob("*.cpp"))
+    return sorted([*(path.stem for path in FOLDER.glob("*.cpp")), *native.programs()])
 
 
 def compiled(name: str, mpi: MpiInstallation) -> Path:
     """Return a program compiled for an MPI; UsageError for an unknown one, ScopeError if it does not compile."""
     if name not in names():
         raise UsageError(f"{name}: no such program; there are {', '.join(names())}")
+    if name in native.programs():
+        return Path(native.build(mpi).program).with_name(name)
     return single_source.compiled(FOLDER / f"{name}.cpp", [mpi.compiler], [mpi.name, mpi.version])

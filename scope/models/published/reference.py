@@ -196,7 +196,10 @@ class StudyScale(Strict):
     """The extent of the counterpart of a published study."""
 
     arguments: str
-    """Of the program."""
+    """Of the program; `{name}` stands for the values of a parameter."""
+    parameters: dict[str, list[int | str]] = {}
+    per: str | None = None
+    """The parameter by which all features are divided before runs are grouped."""
     ranks: list[int]
     repetitions: int = Field(ge=1)
 
@@ -235,6 +238,9 @@ class StudyFigure(Strict):
         "by_computation",
         "by_communication",
         "inflation",
+        "compute",
+        "group_share",
+        "group_mean",
     ]
     network: str
     """The name of one of the networks."""
@@ -243,6 +249,10 @@ class StudyFigure(Strict):
     ranks: int = 0
     """0: the most that were run."""
     routine: str = ""
+    group: int = 0
+    """Of runs that behave alike, from 1, the largest first."""
+    feature: str = ""
+    """Whose mean in the group is meant."""
     fixed: Literal["processes", "nodes"] = "processes"
     remark: str = ""
 

@@ -1,0 +1,303 @@
+// application.shallow_water: the nonlinear shallow water equations on the rotating sphere by the spectral
+// transform method.
+//
+// Timed: time steps on all ranks; the slowest counts. After PSTSWM (Worley & Foster 1994, Proc. Scalable
+// High-Performance Computing Conf., 207-214), which NetFinity's section 3.2 measures: its problem, its
+// parallel algorithms as parameters. The numerics are those of Hack & Jakob 1992, NCAR/TN-343+STR.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "benchmark.hpp"
+#include "benchmarks/algorithm/phase_metrics.hpp"
+#include "benchmarks/application/npb/variant.hpp"
+#include "benchmarks/application/shallow_water/model.hpp"
+#include "memory/available.hpp"
+#include "text/words.hpp"
+
+namespace scope::shallow_water {
+namespace {
+
+// Operations that a check may spend on repeating a run on one process: about two seconds' worth.
+constexpr double repeated_flops = 4e9;
+// Rounding of a step in a coefficient, relative to the largest one of the field.
+constexpr double rounding_of_step = 1e-13;
+// Memory of Phases per meeting, and of the messages between its processes.
+constexpr std::int64_t bytes_per_meeting = 160;
+
+Methods methods_of(const Parameters& parameters) {
+  const std::string& legendre = parameters.choice("legendre");
+  return {.fourier = parameters.choice("fft") == "distributed" ? FourierMethod::distributed
+                                                               : FourierMethod::transposition,
+          .legendre = legendre == "allreduce" ? LegendreMethod::allreduce
+                      : legendre == "ring"    ? LegendreMethod::ring
+                                              : LegendreMethod::transposition,
+          .nonblocking = parameters.choice("exchange") == "nonblocking"};
+}
+
+// The largest errors against the solution and the largest relative changes of integrals that a run may show:
+// some times what this model does at the coarsest truncation of each kind. Cases without a bound of one kind
+// have `any`.
+struct Bounds {
+  double height;
+  double wind;
+  double energy;
+  double enstrophy;
+};
+
+Bounds bounds_of(const std::string& case_name, int truncation, std::int64_t steps, double days) {
+  constexpr double any = 1e300;
+  const bool coarse = truncation < 42;
+  const double rounding = 1e-12 + 1e-15 * static_cast<double>(steps);
+  const double grown = 1 + days;
+  if (case_name == "zonal") return {rounding, rounding, rounding, rounding};
+  if (case_name == "bell") return {2.0 * grown / truncation, rounding, any, any};
+  if (case_name == "compact") return coarse ? Bounds{1e-5, 1e-3, any, any} : Bounds{1e-8, 1e-6, any, any};
+  if (case_name == "low")
+    return coarse ? Bounds{2e-4 * grown, 5e-2 * grown, any, any}
+                  : Bounds{5e-6 * grown, 1e-3 * grown, any, any};
+  if (case_name == "mountain") return {any, any, 2e-5 * grown, 3e-4 * grown};
+  return {any, any, 3e-4 * grown, 3e-3 * grown};
+}
+
+class ShallowWater final : public Benchmark {
+ public:
+  ShallowWater(const Parameters& parameters, const Communicator& communicator)
+      : communicator_(communicator),
+        case_name_(parameters.choice("case")),
+        test_case_(TestCase::named(case_name_)),
+        levels_(static_cast<int>(parameters.integer("levels"))),
+        steps_(parameters.integer("steps")),
+        width_(npb::width_of(parameters, communicator)),
+        decomposition_(resolution_named(parameters.choice("resolution")), communicator,
+                       parameters.integer("grid_rows"), methods_of(parameters)),
+        exchange_(decomposition_.methods().nonblocking) {
+    const std::int64_t most_meetings =
+        steps_ * 8 * (2 + decomposition_.row().size() + decomposition_.column().size());
+    const Resolution& resolution = decomposition_.resolution();
+    // The model and one for a check, and another one that repeats a level by itself.
+    require_memory(2 * Model::bytes(decomposition_, levels_) + Model::bytes_alone(resolution, 1) +
+                       most_meetings * bytes_per_meeting,
+                   communicator);
+    model_.emplace(decomposition_, *test_case_, levels_, width_, exchange_);
+    // How often the processes of a step meet shows in one.
+    exchange_.begin(nullptr);
+    model_->start();
+    started_ = model_->diagnose();
+    exchange_.begin(nullptr);
+    model_->step();
+    meetings_ = exchange_.meetings() * static_cast<std::size_t>(steps_);
+  }
+
+  Work work() const override {
+    return {.bytes = static_cast<double>(everyones_bytes_),
+            .flops = Model::flops(decomposition_.resolution(), levels_) * static_cast<double>(steps_),
+            .messages = static_cast<double>(everyones_messages_),
+            .steps = static_cast<double>(steps_)};
+  }
+
+  void run(Repetition& repetition) override {
+    model_->start();
+    std::optional<Phases> phases;
+    repetition.time([&] {
+      phases.emplace(repetition, meetings_);
+      exchange_.begin(&*phases);
+      for (std::int64_t step = 0; step < steps_; ++step) model_->step();
+      phases->leave();
+    });
+    phases->observe(repetition, communicator_);
+    observe(repetition);
+  }
+
+  // Every rank compares every spectral coefficient that it has, in all levels, with that of the same run on
+  // one process; errors and integrals are held against bounds.
+  Check verify(std::uint64_t /*seed*/) override {
+    exchange_.begin(nullptr);
+    const std::string outside = problem_of(model_->diagnose());
+    Check check{static_cast<std::int64_t>(model_->state().size()), ""};
+    check.problem = repeated_problem();
+    // A wrong coefficient says more than what follows from it everywhere.
+    int wrong = check.problem.empty() ? 0 : 1;
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, communicator_.handle());
+    if (wrong == 0) check.problem = outside;
+    return check;
+  }
+
+  std::span<std::byte> received() override { return std::as_writable_bytes(std::span(model_->state())); }
+  bool loops() const override { return false; }
+
+ private:
+  void observe(Repetition& repetition) {
+    repetition.observe("flops_per_step", Model::flops(decomposition_.resolution(), levels_));
+    repetition.observe("memory_bytes", static_cast<double>(Model::bytes(decomposition_, levels_)));
+    repetition.observe("exchange_messages", static_cast<double>(exchange_.messages()));
+    repetition.observe("exchange_bytes", static_cast<double>(exchange_.bytes()));
+    std::int64_t sums[2] = {exchange_.messages(), exchange_.bytes()};
+    MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, communicator_.handle());
+    everyones_messages_ = sums[0];
+    everyones_bytes_ = sums[1];
+    exchange_.begin(nullptr);
+    const Diagnosis found = model_->diagnose();
+    repetition.observe("height_error", found.height_error);
+    repetition.observe("wind_error", found.wind_error);
+    repetition.observe("mass_change", change(found.mass, started_.mass));
+    repetition.observe("energy_change", change(found.energy, started_.energy));
+    repetition.observe("enstrophy_change", change(found.enstrophy, started_.enstrophy));
+  }
+
+  static double change(double after, double before) {
+    return before != 0 ? std::abs(after - before) / std::abs(before) : 0;
+  }
+
+  std::string problem_of(const Diagnosis& found) const {
+    const Bounds bounds =
+        bounds_of(case_name_, decomposition_.resolution().truncation, steps_, model_->time_s() / day_s);
+    std::string problem;
+    const auto hold = [&](const char* what, double value, double bound) {
+      if (value <= bound || !problem.empty()) return;
+      char text[160];
+      std::snprintf(text, sizeof text, "%s of case=%s after %.2f days is %.3e: must be at most %.1e", what,
+                    case_name_.c_str(), model_->time_s() / day_s, value, bound);
+      problem = text;
+    };
+    hold("the relative error of the geopotential", found.height_error, bounds.height);
+    hold("the relative error of the wind", found.wind_error, bounds.wind);
+    hold("the relative change of the mass", change(found.mass, started_.mass), 1e-12);
+    hold("the relative change of the energy", change(found.energy, started_.energy), bounds.energy);
+    hold("the relative change of the enstrophy", change(found.enstrophy, started_.enstrophy),
+         bounds.enstrophy);
+    return problem;
+  }
+
+  // Compares the whole run or, where that takes too long, the same number of first steps of another one.
+  std::string repeated_problem() {
+    const double possible = repeated_flops / Model::flops(decomposition_.resolution(), 1);
+    const std::int64_t steps =
+        std::min(steps_, std::max<std::int64_t>(1, static_cast<std::int64_t>(possible)));
+    if (!repeated_) repeated_ = alone(steps);
+    if (steps == steps_) return difference(*model_, steps);
+    Model again(decomposition_, *test_case_, levels_, width_, exchange_);
+    advance(again, steps);
+    return difference(again, steps);
+  }
+
+  static void advance(Model& model, std::int64_t steps) {
+    model.start();
+    for (std::int64_t step = 0; step < steps; ++step) model.step();
+  }
+
+  // The state of one level after so many steps of one process.
+  std::vector<double> alone(std::int64_t steps) const {
+    const Communicator self = Communicator::split(communicator_, communicator_.rank(), 0);
+    const Decomposition whole(decomposition_.resolution(), self, 1, {});
+    Exchange none(false);
+    Model model(whole, *test_case_, 1, width_, none);
+    advance(model, steps);
+    return model.state();
+  }
+
+  std::string difference(const Model& model, std::int64_t steps) const {
+    constexpr const char* names[] = {"vorticity", "divergence", "geopotential"};
+    constexpr int parts = 6;  // real and imaginary parts of three fields
+    std::array<double, 3> scales{};
+    for (std::size_t i = 0; i < repeated_->size(); ++i)
+      scales[i % parts / 2] = std::max(scales[i % parts / 2], std::abs((*repeated_)[i]));
+    // A divergence of 0 is what is left of terms as large as those of the vorticity.
+    scales[1] = std::max(scales[0], scales[1]);
+    const double allowed = rounding_of_step * static_cast<double>(10 + steps);
+    const int degrees = decomposition_.resolution().truncation + 2;
+    const auto& state = model.state();
+    std::size_t at = 0;
+    for (const int m : model.own_wavenumbers()) {
+      const std::ptrdiff_t first = m * degrees - m * (m - 1) / 2;  // of the coefficients before those of m
+      for (int n = m; n < degrees; ++n) {
+        for (int part = 0; part < parts; ++part) {
+          const double right = (*repeated_)[(first + n - m) * parts + part];
+          for (int level = 0; level < levels_; ++level, ++at) {
+            const double error = std::abs(state[at] - right) / scales[part / 2];
+            if (error <= allowed) continue;
+            char text[200];
+            std::snprintf(text, sizeof text,
+                          "%s of m=%d, n=%d in level %d is %.15e after %lld steps, and %.15e on one process",
+                          names[part / 2], m, n, level, state[at], static_cast<long long>(steps), right);
+            return text;
+          }
+        }
+      }
+    }
+    return "";
+  }
+
+  const Communicator& communicator_;
+  std::string case_name_;
+  std::unique_ptr<TestCase> test_case_;
+  int levels_;
+  std::int64_t steps_;
+  npb::Width width_;
+  Decomposition decomposition_;
+  Exchange exchange_;
+  std::optional<Model> model_;
+  Diagnosis started_{};
+  std::optional<std::vector<double>> repeated_;
+  std::size_t meetings_ = 0;
+  std::int64_t everyones_messages_ = 0;
+  std::int64_t everyones_bytes_ = 0;
+};
+
+const Registration registration{{
+    .name = "application.shallow_water",
+    .title = "shallow water on the sphere",
+    .summary = "shallow water equations on the rotating sphere by the spectral transform method: time per "
+               "step and phases",
+    .rungs = {communication(), arithmetic()},
+    .parameters =
+        {size("resolution", "T42,T21,T63,T85,T106,T170",
+              "triangular truncation: T21 64 x 32 points, T42 128 x 64, T63 192 x 96, T85 256 x 128, T106 "
+              "320 x 160, T170 512 x 256")
+             .worded("T42,T21,T63,T85,T106,T170"),
+         problem("levels", "", 1, 1, 1000, "layers that are independent of one another"),
+         problem("steps", "", 24, 1, 1'000'000, "time steps; at T42 of 20 minutes").worded("{} steps"),
+         problem(
+             "case", "zonal,bell,compact,low,mountain,wave",
+             "case 2, 1, 3, 4, 5 or 6 of the standard test set: steady zonal flow, a bell in given winds, "
+             "zonal flow in a band, a low that forces move, flow over a mountain, a Rossby-Haurwitz wave")
+             .worded(
+                 ",advected bell,zonal flow in a band,moving low,flow over a mountain,Rossby-Haurwitz wave"),
+         parallel("fft", "transposition,distributed",
+                  "whole lines for each process, or transforms of lines that processes share")
+             .labelled("FFT")
+             .worded(",distributed FFT"),
+         parallel("legendre", "transposition,allreduce,ring",
+                  "whole meridians for each process, or sums over the processes, at once or round a ring")
+             .labelled("Legendre transform")
+             .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
+         parallel("exchange", "blocking,nonblocking",
+                  "messages after, or during, the computation of their contents")
+             .worded(",non-blocking"),
+         npb::vector_variant(),
+         parallel("grid_rows", "ranks", 0, 0, 1'000'000,
+                  "rows of the process grid, bands of latitudes; 0: as many as possible")
+             .worded("{} grid rows")},
+    .definition = Definition::max_rank,
+    .metrics = with_phases(
+        {seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
+         count("flops_per_step", "flop"), count("exchange_messages"), count("exchange_bytes", "B"),
+         condition("memory_bytes", "B", Better::lower).labelled("memory per process"),
+         condition("height_error", "1", Better::lower), condition("wind_error", "1", Better::lower),
+         condition("mass_change", "1", Better::lower), condition("energy_change", "1", Better::lower),
+         condition("enstrophy_change", "1", Better::lower)}),
+    .sweeps =
+        {{"standard", "ranks=1,2,4 resolution=T42 levels=1,16"},
+         {"standard", "ranks=powers resolution=T85 fft=transposition,distributed"},
+         {"advanced", "ranks=powers resolution=T42,T85,T170 levels=1,4,16 variant=plain,tuned"},
+         {"advanced",
+          "ranks=powers resolution=T85 fft=transposition,distributed legendre=transposition,allreduce,ring "
+          "exchange=blocking,nonblocking variant=tuned"}},
+    .make = make<ShallowWater>,
+}};
+
+}  // namespace
+}  // namespace scope::shallow_water

@@ -1,0 +1,100 @@
+// The distribution of latitudes, longitudes and wave numbers over a grid of processes (Worley & Foster 1994).
+#pragma once
+
+#include <vector>
+
+#include "benchmark.hpp"
+#include "benchmarks/application/shallow_water/legendre_transform.hpp"
+#include "benchmarks/application/shallow_water/resolution.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/process_grid.hpp"
+#include "sampling/phases.hpp"
+
+namespace scope::shallow_water {
+
+enum class FourierMethod { transposition, distributed };
+enum class LegendreMethod { transposition, allreduce, ring };
+
+// How the processes exchange data.
+struct Methods {
+  FourierMethod fourier = FourierMethod::transposition;
+  LegendreMethod legendre = LegendreMethod::transposition;
+  bool nonblocking = false;
+};
+
+// The processes of one row or one column of the grid.
+class Line {
+ public:
+  Line(const Communicator& world, int number, int place);
+
+  int size() const { return communicator_.size(); }
+  int place() const { return communicator_.rank(); }
+  MPI_Comm handle() const { return communicator_.handle(); }
+  const Partners& others() const { return others_; }
+  const Partners& at(int place) const { return partners_[place]; }
+  int after() const { return (place() + 1) % size(); }
+  int before() const { return (place() + size() - 1) % size(); }
+
+ private:
+  Communicator communicator_;
+  std::vector<Partners> partners_;
+  Partners others_ = Partners::none();
+};
+
+// A row of the grid has the same pairs of latitudes, a column the same longitudes and wave numbers.
+class Decomposition {
+ public:
+  // `rows`: of the process grid; 0: as many as possible. Throws Unavailable where the processes cannot share the
+  // problem.
+  Decomposition(const Resolution& resolution, const Communicator& world, std::int64_t rows,
+                const Methods& methods);
+
+  const Resolution& resolution() const { return resolution_; }
+  const Methods& methods() const { return methods_; }
+  const Communicator& world() const { return world_; }
+  // The row, along longitudes, and the column, along latitudes, of this process.
+  const Line& row() const { return row_; }
+  const Line& column() const { return column_; }
+
+  // Pairs of latitudes of a row of the grid, counted from the poles.
+  Range pairs(int row) const;
+  Range pairs() const { return pairs(column_.place()); }
+  // The share of these that one process of the row transforms after a transposition, counted from the first
+  // of them.
+  Range transposed_pairs(int column) const;
+  // Longitudes of a column of the grid.
+  Range longitudes(int column) const;
+  Range longitudes() const { return longitudes(row_.place()); }
+
+  // The wave numbers of a column of the grid, in one block after another for its processes. They are dealt
+  // out like cards, so that all have as many degrees n, within one round, although a larger m has fewer.
+  const std::vector<int>& wavenumbers(int column) const { return wavenumbers_[column]; }
+  const std::vector<int>& wavenumbers() const { return wavenumbers(row_.place()); }
+  // The indices, in these, of one process's block.
+  Range block(int row) const { return blocks_[row]; }
+  Range all_wavenumbers() const { return {0, static_cast<int>(wavenumbers().size())}; }
+  // The indices of the wave numbers whose spectral coefficients this process has and advances: its block, or
+  // the whole column's where sums arrive at all.
+  Range own_wavenumbers() const {
+    return methods_.legendre == LegendreMethod::allreduce ? all_wavenumbers() : block(column_.place());
+  }
+
+  // The column with the wave numbers -m of those of this one.
+  int mirrored_column() const;
+
+ private:
+  void refuse_what_does_not_fit() const;
+  // The wave numbers of a column are m = residue, residue + columns, ...
+  int residue(int column) const;
+
+  Resolution resolution_;
+  Methods methods_;
+  const Communicator& world_;
+  ProcessGrid grid_;
+  Line row_;
+  Line column_;
+  std::vector<std::vector<int>> wavenumbers_;  // by column
+  std::vector<Range> blocks_;                  // of this column's, by row
+};
+
+}  // namespace scope::shallow_water

@@ -1,0 +1,48 @@
+// Complex Fourier transforms of many lines side by side, with 2, 3, 4 and 5 as radices.
+//
+// Two real lines are one complex one: here a latitude and its mirror image in the other hemisphere, which the
+// Legendre transform combines anyway. So no transform of real data is needed.
+#pragma once
+
+#include <vector>
+
+#include "benchmarks/application/npb/vectors.hpp"
+
+namespace scope::shallow_water {
+
+// A line has `points` elements of 2 `lines` doubles: the real parts of all lines, then their imaginary parts.
+class FourierTransform {
+ public:
+  // Throws std::invalid_argument where `points` has another prime factor than 2, 3 and 5.
+  FourierTransform(int points, int lines, npb::Width width);
+
+  // X_k = sum over i of x_i exp(-2 pi i k i / points), k = 0 ... points-1, not scaled. The result is
+  // overwritten by the next transform.
+  const double* forward(const double* from) { return transform(from, 0, lines_); }
+  // The same with exp(+2 pi i k i / points).
+  const double* backward(const double* from) { return transform(from, lines_, 0); }
+
+  int points() const { return points_; }
+  // Floating point operations of one transform of all lines.
+  double flops() const { return flops_; }
+
+ private:
+  struct Root {
+    double re;
+    double im;
+  };
+
+  // Exchanging real and imaginary parts, `re` and `im` elements into each point, reverses the direction.
+  const double* transform(const double* from, int re, int im);
+
+  int points_;
+  int lines_;
+  npb::Width width_;
+  std::vector<int> radices_;
+  std::vector<Root> roots_;  // exp(-2 pi i k / points)
+  std::vector<double> one_;
+  std::vector<double> other_;
+  double flops_ = 0;
+};
+
+}  // namespace scope::shallow_water

@@ -1,0 +1,207 @@
+#include "benchmarks/application/shallow_water/latitude_transform.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace scope::shallow_water {
+
+LatitudeTransform::LatitudeTransform(const Decomposition& decomposition, const LegendreTransform& table,
+                                     int values, Exchange& exchange)
+    : decomposition_(decomposition),
+      table_(table),
+      exchange_(exchange),
+      width_(2 * values),
+      pairs_(decomposition.pairs()) {
+  const Line& column = decomposition_.column();
+  if (column.size() == 1) return;
+  const LegendreMethod method = decomposition_.methods().legendre;
+  if (method == LegendreMethod::transposition) {
+    std::vector<std::ptrdiff_t> blocks;
+    std::vector<std::ptrdiff_t> own_block;
+    for (int row = 0; row < column.size(); ++row) {
+      blocks.push_back(LegendreTransform::fourier_size(decomposition_.block(row), pairs_, width_));
+      own_block.push_back(LegendreTransform::fourier_size(decomposition_.block(column.place()),
+                                                          decomposition_.pairs(row), width_));
+    }
+    to_latitudes_.emplace(column, blocks, own_block);
+    from_latitudes_.emplace(column, own_block, blocks);
+    on_all_latitudes_.resize(to_latitudes_->received_size());
+  } else if (method == LegendreMethod::ring) {
+    std::ptrdiff_t most = 0;
+    for (int row = 0; row < column.size(); ++row) most = std::max(most, spectral_size(row));
+    travelling_.resize(most);
+    arriving_.resize(most);
+    share_.resize(most);
+  }
+}
+
+std::vector<int> LatitudeTransform::tabulated_wavenumbers(const Decomposition& decomposition) {
+  const auto& all = decomposition.wavenumbers();
+  if (decomposition.methods().legendre != LegendreMethod::transposition) return all;
+  const Range own = decomposition.own_wavenumbers();
+  return {all.begin() + own.begin, all.begin() + own.end};
+}
+
+Range LatitudeTransform::tabulated_pairs(const Decomposition& decomposition) {
+  if (decomposition.methods().legendre != LegendreMethod::transposition) return decomposition.pairs();
+  return {0, decomposition.resolution().pairs()};
+}
+
+double LatitudeTransform::flops(const Resolution& resolution, int values) {
+  const double coefficients = 0.5 * (resolution.truncation + 1) * (resolution.truncation + 4);
+  return 2 * coefficients * resolution.pairs() * 2 * values;
+}
+
+std::ptrdiff_t LatitudeTransform::spectral_size(int block) const {
+  return table_.spectral_size(decomposition_.block(block), width_);
+}
+
+const double* LatitudeTransform::fourier_of(const double* fourier, int block) const {
+  return fourier + LegendreTransform::fourier_size({0, decomposition_.block(block).begin}, pairs_, width_);
+}
+
+void LatitudeTransform::analyse(const double* fourier, double* spectral) {
+  if (decomposition_.column().size() == 1) {
+    const Range all = decomposition_.all_wavenumbers();
+    std::fill_n(spectral, table_.spectral_size(all, width_), 0.0);
+    return table_.analyse(all, pairs_, fourier, spectral, width_);
+  }
+  switch (decomposition_.methods().legendre) {
+    case LegendreMethod::transposition:
+      return analyse_transposed(fourier, spectral);
+    case LegendreMethod::allreduce:
+      return analyse_at_once(fourier, spectral);
+    case LegendreMethod::ring:
+      return analyse_round_ring(fourier, spectral);
+  }
+}
+
+void LatitudeTransform::synthesise(const double* spectral, double* fourier) {
+  const LegendreMethod method = decomposition_.methods().legendre;
+  if (decomposition_.column().size() == 1 || method == LegendreMethod::allreduce)
+    return table_.synthesise(decomposition_.all_wavenumbers(), pairs_, spectral, fourier, width_);
+  if (method == LegendreMethod::transposition) return synthesise_transposed(spectral, fourier);
+  synthesise_round_ring(spectral, fourier);
+}
+
+void LatitudeTransform::analyse_transposed(const double* fourier, double* spectral) {
+  const Range own{0, static_cast<int>(table_.wavenumbers().size())};
+  std::fill_n(spectral, table_.spectral_size(own, width_), 0.0);
+  to_latitudes_->run(
+      exchange_, fourier, on_all_latitudes_.data(), [](int) {},
+      [&](int row, const double* slab) {
+        table_.analyse(own, decomposition_.pairs(row), slab, spectral, width_);
+      });
+}
+
+void LatitudeTransform::synthesise_transposed(const double* spectral, double* fourier) {
+  const Range own{0, static_cast<int>(table_.wavenumbers().size())};
+  const int here = decomposition_.column().place();
+  double* const sent = on_all_latitudes_.data();
+  from_latitudes_->run(
+      exchange_, sent, fourier,
+      [&](int row) {
+        table_.synthesise(own, decomposition_.pairs(row), spectral, sent + from_latitudes_->sent_begin(row),
+                          width_);
+      },
+      [&](int row, const double* slab) {
+        if (row != here) return;  // all others have arrived in their place
+        std::copy_n(slab, LegendreTransform::fourier_size(own, pairs_, width_),
+                    fourier + from_latitudes_->received_begin(row));
+      });
+}
+
+void LatitudeTransform::analyse_at_once(const double* fourier, double* spectral) {
+  const Line& column = decomposition_.column();
+  const Range all = decomposition_.all_wavenumbers();
+  std::fill_n(spectral, table_.spectral_size(all, width_), 0.0);
+  if (!exchange_.nonblocking()) {
+    table_.analyse(all, pairs_, fourier, spectral, width_);
+    return exchange_.sum(column, spectral, table_.spectral_size(all, width_));
+  }
+  // The sums of each block are on their way while the next is computed.
+  std::vector<MPI_Request> requests(column.size());
+  double* to = spectral;
+  for (int block = 0; block < column.size(); ++block) {
+    table_.analyse(decomposition_.block(block), pairs_, fourier_of(fourier, block), to, width_);
+    exchange_.start_sum(column, to, spectral_size(block), &requests[block]);
+    to += spectral_size(block);
+  }
+  exchange_.offer();
+  exchange_.meet(column.others());
+  MPI_Waitall(column.size(), requests.data(), MPI_STATUSES_IGNORE);
+  exchange_.compute();
+}
+
+// The sums of a block pass all processes and end where its coefficients belong; each process adds its share.
+void LatitudeTransform::analyse_round_ring(const double* fourier, double* spectral) {
+  const Line& column = decomposition_.column();
+  const int size = column.size();
+  const auto block_at = [&](int step) { return (column.place() + 2 * size - 1 - step) % size; };
+  const auto contribute = [&](int block, double* to) {
+    std::fill_n(to, spectral_size(block), 0.0);
+    table_.analyse(decomposition_.block(block), pairs_, fourier_of(fourier, block), to, width_);
+  };
+  contribute(block_at(0), travelling_.data());
+  for (int step = 1; step < size; ++step) {
+    const int block = block_at(step);
+    const std::ptrdiff_t gone = spectral_size(block_at(step - 1));
+    const std::ptrdiff_t coming = spectral_size(block);
+    if (exchange_.nonblocking()) {
+      MPI_Request requests[2];
+      exchange_.communicate();
+      Exchange::start_receive(column, arriving_.data(), coming, column.before(), &requests[0]);
+      exchange_.start_send(column, travelling_.data(), gone, column.after(), &requests[1]);
+      exchange_.offer();
+      contribute(block, share_.data());
+      exchange_.meet(column.at(column.before()));
+      MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+      exchange_.compute();
+    } else {
+      exchange_.swap(column, travelling_.data(), gone, column.after(), arriving_.data(), coming,
+                     column.before());
+      contribute(block, share_.data());
+    }
+    double* const sums = step + 1 < size ? travelling_.data() : spectral;
+    std::transform(arriving_.data(), arriving_.data() + coming, share_.data(), sums, std::plus<>());
+  }
+}
+
+// The coefficients of all blocks pass all processes, which evaluate them on their latitudes.
+void LatitudeTransform::synthesise_round_ring(const double* spectral, double* fourier) {
+  const Line& column = decomposition_.column();
+  const int size = column.size();
+  const auto block_at = [&](int step) { return (column.place() + size - step) % size; };
+  const auto evaluate = [&](int block, const double* from) {
+    double* const to = const_cast<double*>(fourier_of(fourier, block));
+    table_.synthesise(decomposition_.block(block), pairs_, from, to, width_);
+  };
+  std::copy_n(spectral, spectral_size(block_at(0)), travelling_.data());
+  for (int step = 0; step < size; ++step) {
+    const int block = block_at(step);
+    if (step + 1 == size) {
+      evaluate(block, travelling_.data());
+      break;
+    }
+    const std::ptrdiff_t gone = spectral_size(block);
+    const std::ptrdiff_t coming = spectral_size(block_at(step + 1));
+    if (exchange_.nonblocking()) {
+      MPI_Request requests[2];
+      exchange_.communicate();
+      Exchange::start_receive(column, arriving_.data(), coming, column.before(), &requests[0]);
+      exchange_.start_send(column, travelling_.data(), gone, column.after(), &requests[1]);
+      exchange_.offer();
+      evaluate(block, travelling_.data());
+      exchange_.meet(column.at(column.before()));
+      MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+      exchange_.compute();
+    } else {
+      evaluate(block, travelling_.data());
+      exchange_.swap(column, travelling_.data(), gone, column.after(), arriving_.data(), coming,
+                     column.before());
+    }
+    std::swap(travelling_, arriving_);
+  }
+}
+
+}  // namespace scope::shallow_water

@@ -1,0 +1,385 @@
+#include "benchmarks/application/shallow_water/longitude_transform.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace scope::shallow_water {
+namespace {
+
+// Of split and join, for one value of a pair of latitudes: four sums of both transforms and four of both
+// hemispheres, of split also four multiplications.
+constexpr double flops_of_split = 12;
+
+void copy(const double* from, std::ptrdiff_t size, double* to) {
+  std::copy(from, from + size, to);
+}
+
+constexpr auto nothing = [](auto...) {};
+
+}  // namespace
+
+LongitudeTransform::LongitudeTransform(const Decomposition& decomposition, const Quadrature& quadrature,
+                                       int values, npb::Width width, Exchange& exchange)
+    : decomposition_(decomposition),
+      quadrature_(quadrature),
+      exchange_(exchange),
+      width_(width),
+      values_(values),
+      pairs_(decomposition.pairs()),
+      longitudes_(decomposition.longitudes()),
+      transform_(
+          decomposition.row().size() == 1 || decomposition.methods().fourier == FourierMethod::transposition
+              ? decomposition.resolution().longitudes
+              : longitudes_.size(),
+          values, width) {
+  const Line& row = decomposition_.row();
+  if (row.size() == 1) return;
+  const auto own_wavenumbers = static_cast<std::ptrdiff_t>(decomposition_.wavenumbers().size());
+  if (decomposition_.methods().fourier == FourierMethod::distributed) {
+    const auto theirs =
+        static_cast<std::ptrdiff_t>(decomposition_.wavenumbers(decomposition_.mirrored_column()).size());
+    const std::ptrdiff_t most = std::max(own_wavenumbers, theirs) * pairs_.size() * element();
+    for (auto* buffer : {&positive_, &negative_, &mirrored_}) buffer->resize(most);
+    received_.resize(pairs_.size() * longitudes_.size() * element());
+    line_.resize(longitudes_.size() * element());
+    return;
+  }
+  const std::ptrdiff_t own_pairs = decomposition_.transposed_pairs(row.place()).size();
+  std::vector<std::ptrdiff_t> parts_of_lines;
+  std::vector<std::ptrdiff_t> own_lines;
+  std::vector<std::ptrdiff_t> own_coefficients;
+  std::vector<std::ptrdiff_t> theirs_of_coefficients;
+  for (int column = 0; column < row.size(); ++column) {
+    const std::ptrdiff_t their_pairs = decomposition_.transposed_pairs(column).size();
+    const auto their_wavenumbers = static_cast<std::ptrdiff_t>(decomposition_.wavenumbers(column).size());
+    parts_of_lines.push_back(their_pairs * longitudes_.size() * element());
+    own_lines.push_back(own_pairs * decomposition_.longitudes(column).size() * element());
+    theirs_of_coefficients.push_back(2 * their_wavenumbers * own_pairs * element());
+    own_coefficients.push_back(2 * own_wavenumbers * their_pairs * element());
+  }
+  lines_out_.emplace(row, parts_of_lines, own_lines);
+  lines_in_.emplace(row, own_lines, parts_of_lines);
+  coefficients_out_.emplace(row, theirs_of_coefficients, own_coefficients);
+  coefficients_in_.emplace(row, own_coefficients, theirs_of_coefficients);
+  lines_.resize(lines_out_->received_size());
+  line_.resize(decomposition_.resolution().longitudes * element());
+  packed_.resize(coefficients_out_->sent_size());
+  received_.resize(coefficients_out_->received_size());
+}
+
+double LongitudeTransform::flops(const Resolution& resolution, int values) {
+  const FourierTransform whole(resolution.longitudes, values, npb::Width::bits_128);
+  return resolution.pairs() * (whole.flops() + flops_of_split * values * (resolution.truncation + 1));
+}
+
+void LongitudeTransform::analyse(double* grid, double* fourier) {
+  const bool distributed = decomposition_.methods().fourier == FourierMethod::distributed;
+  if (distributed && decomposition_.row().size() > 1) return analyse_distributed(grid, fourier);
+  analyse_transposed(grid, fourier);
+}
+
+void LongitudeTransform::synthesise(const double* fourier, double* grid) {
+  const bool distributed = decomposition_.methods().fourier == FourierMethod::distributed;
+  if (distributed && decomposition_.row().size() > 1) return synthesise_distributed(fourier, grid);
+  synthesise_transposed(fourier, grid);
+}
+
+double LongitudeTransform::weight(int pair) const {
+  return quadrature_.weights[pairs_.begin + pair] / decomposition_.resolution().longitudes;
+}
+
+template <int lanes>
+SCOPE_INLINE inline void LongitudeTransform::split(const double* positive, const double* negative,
+                                                   double weight, double* even, double* odd) const {
+  npb::in_runs<lanes>(0, values_, [&](auto run, int at) SCOPE_INLINE {
+    using Real = typename decltype(run)::Real;
+    const double half = weight / 2;
+    const Real a_re = npb::load<Real>(positive + at);
+    const Real a_im = npb::load<Real>(positive + values_ + at);
+    const Real b_re = npb::load<Real>(negative + at);
+    const Real b_im = npb::load<Real>(negative + values_ + at);
+    const Real north_re = half * (a_re + b_re);
+    const Real north_im = half * (a_im - b_im);
+    const Real south_re = half * (a_im + b_im);
+    const Real south_im = half * (b_re - a_re);
+    npb::store(even + at, north_re + south_re);
+    npb::store(even + values_ + at, north_im + south_im);
+    npb::store(odd + at, north_re - south_re);
+    npb::store(odd + values_ + at, north_im - south_im);
+  });
+}
+
+template <int lanes>
+SCOPE_INLINE inline void LongitudeTransform::join(const double* even, const double* odd, double* positive,
+                                                  double* negative) const {
+  npb::in_runs<lanes>(0, values_, [&](auto run, int at) SCOPE_INLINE {
+    using Real = typename decltype(run)::Real;
+    const Real even_re = npb::load<Real>(even + at);
+    const Real even_im = npb::load<Real>(even + values_ + at);
+    const Real odd_re = npb::load<Real>(odd + at);
+    const Real odd_im = npb::load<Real>(odd + values_ + at);
+    const Real north_re = even_re + odd_re;
+    const Real north_im = even_im + odd_im;
+    const Real south_re = even_re - odd_re;
+    const Real south_im = even_im - odd_im;
+    npb::store(negative + at, north_re + south_im);
+    npb::store(negative + values_ + at, south_re - north_im);
+    npb::store(positive + at, north_re - south_im);
+    npb::store(positive + values_ + at, north_im + south_re);
+  });
+}
+
+void LongitudeTransform::analyse_transposed(double* grid, double* fourier) {
+  const Line& row = decomposition_.row();
+  const int points = decomposition_.resolution().longitudes;
+  const bool alone = row.size() == 1;
+  const Range mine = decomposition_.transposed_pairs(row.place());
+  if (!alone) lines_out_->run(exchange_, grid, lines_.data(), nothing, nothing);
+  for (int pair = 0; pair < mine.size(); ++pair) {
+    const double* line = grid + pair * points * element();
+    for (int column = 0; !alone && column < row.size(); ++column) {
+      const Range part = decomposition_.longitudes(column);
+      const double* const slab = column == row.place() ? grid + lines_out_->sent_begin(column)
+                                                       : lines_.data() + lines_out_->received_begin(column);
+      const std::ptrdiff_t size = part.size() * element();
+      copy(slab + pair * size, size, line_.data() + part.begin * element());
+      line = line_.data();
+    }
+    const double* const found = transform_.forward(line);
+    npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+      for (int column = 0; column < row.size(); ++column) {
+        double* to =
+            (alone ? fourier : packed_.data() + coefficients_out_->sent_begin(column)) + pair * element();
+        for (const int m : decomposition_.wavenumbers(column)) {
+          split<lanes>(found + m * element(), found + (points - m) % points * element(),
+                       weight(mine.begin + pair), to, to + mine.size() * element());
+          to += 2 * mine.size() * element();
+        }
+      }
+    });
+  }
+  if (alone) return;
+  coefficients_out_->run(
+      exchange_, packed_.data(), received_.data(), nothing, [&](int column, const double* slab) {
+        const Range theirs = decomposition_.transposed_pairs(column);
+        const std::ptrdiff_t size = theirs.size() * element();
+        for (std::size_t part = 0; part < 2 * decomposition_.wavenumbers().size(); ++part)
+          copy(slab + part * size, size, fourier + (part * pairs_.size() + theirs.begin) * element());
+      });
+}
+
+void LongitudeTransform::synthesise_transposed(const double* fourier, double* grid) {
+  const Line& row = decomposition_.row();
+  const int points = decomposition_.resolution().longitudes;
+  const bool alone = row.size() == 1;
+  const Range mine = decomposition_.transposed_pairs(row.place());
+  if (!alone) {
+    // Each process of the row gets its pairs of latitudes.
+    double* const sent = received_.data();
+    coefficients_in_->run(
+        exchange_, sent, packed_.data(),
+        [&](int column) {
+          const Range theirs = decomposition_.transposed_pairs(column);
+          const std::ptrdiff_t size = theirs.size() * element();
+          double* const slab = sent + coefficients_in_->sent_begin(column);
+          for (std::size_t part = 0; part < 2 * decomposition_.wavenumbers().size(); ++part)
+            copy(fourier + (part * pairs_.size() + theirs.begin) * element(), size, slab + part * size);
+        },
+        nothing);
+  }
+  line_.resize(points * element());
+  for (int pair = 0; pair < mine.size(); ++pair) {
+    std::fill(line_.begin(), line_.end(), 0.0);
+    npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+      for (int column = 0; column < row.size(); ++column) {
+        const double* slab = fourier;
+        if (!alone) {
+          slab = column == row.place() ? received_.data() + coefficients_in_->sent_begin(column)
+                                       : packed_.data() + coefficients_in_->received_begin(column);
+        }
+        const double* even = slab + pair * element();
+        for (const int m : decomposition_.wavenumbers(column)) {
+          join<lanes>(even, even + mine.size() * element(), line_.data() + m * element(),
+                      line_.data() + (points - m) % points * element());
+          even += 2 * mine.size() * element();
+        }
+      }
+    });
+    const double* const found = transform_.backward(line_.data());
+    for (int column = 0; column < row.size(); ++column) {
+      const Range part = decomposition_.longitudes(column);
+      const std::ptrdiff_t size = part.size() * element();
+      double* const to = alone ? grid : lines_.data() + lines_in_->sent_begin(column);
+      copy(found + part.begin * element(), size, to + pair * size);
+    }
+  }
+  if (alone) return;
+  lines_in_->run(exchange_, lines_.data(), grid, nothing, [&](int column, const double* slab) {
+    if (column != row.place()) return;  // all others have arrived in their place
+    copy(slab, mine.size() * longitudes_.size() * element(), grid + lines_in_->received_begin(column));
+  });
+}
+
+void LongitudeTransform::analyse_distributed(double* grid, double* fourier) {
+  const int columns = decomposition_.row().size();
+  const int points = decomposition_.resolution().longitudes;
+  for (int distance = columns / 2; distance >= 1; distance /= 2) butterfly(grid, distance, true);
+  const auto& own = decomposition_.wavenumbers();
+  const auto& theirs = decomposition_.wavenumbers(decomposition_.mirrored_column());
+  for (int pair = 0; pair < pairs_.size(); ++pair) {
+    const double* const found = transform_.forward(grid + pair * longitudes_.size() * element());
+    double* to = positive_.data() + pair * element();
+    for (const int m : own) {
+      copy(found + m / columns * element(), element(), to);
+      to += pairs_.size() * element();
+    }
+    to = negative_.data() + pair * element();
+    for (const int m : theirs) {
+      copy(found + (points - m) % points / columns * element(), element(), to);
+      to += pairs_.size() * element();
+    }
+  }
+  const std::ptrdiff_t each = pairs_.size() * element();
+  const int partner = decomposition_.mirrored_column();
+  const double* negative = negative_.data();
+  if (partner != decomposition_.row().place()) {
+    exchange_.swap(decomposition_.row(), negative_.data(), static_cast<std::ptrdiff_t>(theirs.size()) * each,
+                   partner, mirrored_.data(), static_cast<std::ptrdiff_t>(own.size()) * each, partner);
+    negative = mirrored_.data();
+  } else {
+    exchange_.pass();
+  }
+  npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+    for (std::size_t index = 0; index < own.size(); ++index) {
+      for (int pair = 0; pair < pairs_.size(); ++pair) {
+        const std::ptrdiff_t at = (static_cast<std::ptrdiff_t>(index) * pairs_.size() + pair) * element();
+        double* const even = even_of(fourier, static_cast<int>(index), pair);
+        split<lanes>(positive_.data() + at, negative + at, weight(pair), even, even + to_odd());
+      }
+    }
+  });
+}
+
+void LongitudeTransform::synthesise_distributed(const double* fourier, double* grid) {
+  const int columns = decomposition_.row().size();
+  const int points = decomposition_.resolution().longitudes;
+  const auto& own = decomposition_.wavenumbers();
+  const auto& theirs = decomposition_.wavenumbers(decomposition_.mirrored_column());
+  npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+    for (std::size_t index = 0; index < own.size(); ++index) {
+      for (int pair = 0; pair < pairs_.size(); ++pair) {
+        const std::ptrdiff_t at = (static_cast<std::ptrdiff_t>(index) * pairs_.size() + pair) * element();
+        const double* const even = even_of(fourier, static_cast<int>(index), pair);
+        join<lanes>(even, even + to_odd(), positive_.data() + at, negative_.data() + at);
+      }
+    }
+  });
+  const std::ptrdiff_t each = pairs_.size() * element();
+  const int partner = decomposition_.mirrored_column();
+  const double* negative = negative_.data();
+  if (partner != decomposition_.row().place()) {
+    exchange_.swap(decomposition_.row(), negative_.data(), static_cast<std::ptrdiff_t>(own.size()) * each,
+                   partner, mirrored_.data(), static_cast<std::ptrdiff_t>(theirs.size()) * each, partner);
+    negative = mirrored_.data();
+  } else {
+    exchange_.pass();
+  }
+  for (int pair = 0; pair < pairs_.size(); ++pair) {
+    std::fill(line_.begin(), line_.end(), 0.0);
+    const double* from = negative + pair * element();
+    for (const int m : theirs) {
+      copy(from, element(), line_.data() + (points - m) % points / columns * element());
+      from += each;
+    }
+    // After these: the coefficient of m = 0 is its own mirror image.
+    from = positive_.data() + pair * element();
+    for (const int m : own) {
+      copy(from, element(), line_.data() + m / columns * element());
+      from += each;
+    }
+    const double* const found = transform_.backward(line_.data());
+    copy(found, longitudes_.size() * element(), grid + pair * longitudes_.size() * element());
+  }
+  for (int distance = 1; distance < columns; distance *= 2) butterfly(grid, distance, false);
+}
+
+// Decimation in frequency: of a group of 2 `distance` processes, the first half keeps the sums of both
+// halves' points, the second one the differences times exp(-2 pi i s / n), with s the number of the point in
+// its half and n points in the group. Backwards the same in reverse order.
+void LongitudeTransform::butterfly(double* grid, int distance, bool forward) {
+  const Line& row = decomposition_.row();
+  const int partner = row.place() ^ distance;
+  const std::ptrdiff_t each = longitudes_.size() * element();
+  const int pairs = pairs_.size();
+  if (!forward) turn(grid, distance, false);
+  if (!exchange_.nonblocking()) {
+    exchange_.swap(row, grid, each * pairs, partner, received_.data(), each * pairs, partner);
+    combine(grid, {0, pairs}, distance);
+  } else {
+    // While the second half of the pairs travels, the first one is combined.
+    const Range halves[] = {{0, (pairs + 1) / 2}, {(pairs + 1) / 2, pairs}};
+    MPI_Request requests[2][2];  // of each half: to receive and to send
+    exchange_.communicate();
+    for (int half = 0; half < 2; ++half) {
+      Exchange::start_receive(row, received_.data() + halves[half].begin * each, halves[half].size() * each,
+                              partner, &requests[half][0]);
+    }
+    for (int half = 0; half < 2; ++half) {
+      exchange_.start_send(row, grid + halves[half].begin * each, halves[half].size() * each, partner,
+                           &requests[half][1]);
+    }
+    exchange_.offer();
+    exchange_.meet(row.at(partner));
+    for (int half = 0; half < 2; ++half) {
+      // What is sent must not change before it has left.
+      MPI_Waitall(2, requests[half], MPI_STATUSES_IGNORE);
+      exchange_.compute();
+      combine(grid, halves[half], distance);
+      if (half == 0) exchange_.communicate();
+    }
+  }
+  if (forward) turn(grid, distance, true);
+}
+
+// The sum of own and partner's points in the first half of a group, the partner's minus the own ones in the
+// second.
+void LongitudeTransform::combine(double* grid, Range pairs, int distance) {
+  const double sign = (decomposition_.row().place() & distance) != 0 ? -1 : 1;
+  const std::ptrdiff_t each = longitudes_.size() * element();
+  double* const own = grid + pairs.begin * each;
+  const double* const theirs = received_.data() + pairs.begin * each;
+  npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+    npb::in_runs<lanes>(0, static_cast<int>(pairs.size() * each), [&](auto run, int at) SCOPE_INLINE {
+      using Real = typename decltype(run)::Real;
+      npb::store(own + at, npb::load<Real>(theirs + at) + sign * npb::load<Real>(own + at));
+    });
+  });
+}
+
+// Multiplies the points of the second half of a group by exp(-2 pi i s / n), backwards by its conjugate.
+void LongitudeTransform::turn(double* grid, int distance, bool forward) {
+  const int place = decomposition_.row().place();
+  if ((place & distance) == 0) return;
+  const int own = longitudes_.size();
+  npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+    for (int point = 0; point < own; ++point) {
+      const int number = place % distance * own + point;
+      const double angle = -std::numbers::pi * number / (static_cast<double>(distance) * own);
+      const double re = std::cos(angle);
+      const double im = forward ? std::sin(angle) : -std::sin(angle);
+      for (int pair = 0; pair < pairs_.size(); ++pair) {
+        double* const x = grid + (static_cast<std::ptrdiff_t>(pair) * own + point) * element();
+        npb::in_runs<lanes>(0, values_, [&](auto run, int at) SCOPE_INLINE {
+          using Real = typename decltype(run)::Real;
+          const Real x_re = npb::load<Real>(x + at);
+          const Real x_im = npb::load<Real>(x + values_ + at);
+          npb::store(x + at, re * x_re - im * x_im);
+          npb::store(x + values_ + at, re * x_im + im * x_re);
+        });
+      }
+    }
+  });
+}
+
+}  // namespace scope::shallow_water

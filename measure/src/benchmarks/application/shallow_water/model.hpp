@@ -1,0 +1,157 @@
+// The shallow water equations on the rotating sphere by the spectral transform method, in vorticity and
+// divergence: Hack & Jakob 1992, NCAR/TN-343+STR.
+//
+// Prognostic are the relative vorticity zeta, the divergence delta and the geopotential Phi of the fluid's
+// depth, less its mean, in several levels that are independent of one another. With U = u cos(latitude), V =
+// v cos(latitude), eta = zeta + f, mu = sin(latitude) and T(X, Y) = -1/(a (1 - mu^2)) dX/dlongitude - 1/a
+// dY/dmu:
+//   d zeta/dt  = T(A, B)                                    A = U eta, B = V eta
+//   d delta/dt = T(-B, A) - Laplace(E + Phi)                E = (U^2 + V^2)/(2 (1 - mu^2)) + ground
+//   d Phi/dt   = T(C, D) - mean delta                       C = U Phi, D = V Phi
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "benchmarks/application/shallow_water/decomposition.hpp"
+#include "benchmarks/application/shallow_water/exchange.hpp"
+#include "benchmarks/application/shallow_water/latitude_transform.hpp"
+#include "benchmarks/application/shallow_water/legendre_transform.hpp"
+#include "benchmarks/application/shallow_water/longitude_transform.hpp"
+#include "benchmarks/application/shallow_water/quadrature.hpp"
+#include "benchmarks/application/shallow_water/test_case.hpp"
+
+namespace scope::shallow_water {
+
+// Of the first level: errors against the solution of the test case, where one is known, and integrals over
+// the sphere.
+struct Diagnosis {
+  double height_error;  // root mean square of the geopotential's error over that of the geopotential
+  double wind_error;
+  double mass;
+  double energy;
+  double enstrophy;  // potential
+};
+
+class Model {
+ public:
+  Model(const Decomposition& decomposition, const TestCase& test_case, int levels, npb::Width width,
+        Exchange& exchange);
+
+  // The state at the beginning. Collective, like all that follows.
+  void start();
+  void step();
+  Diagnosis diagnose();
+
+  double time_s() const { return steps_ * time_step_s_; }
+  double time_step_s() const { return time_step_s_; }
+
+  // zeta, delta and Phi of the own wave numbers, each degree m ... truncation + 1, of which the last is 0:
+  // for each of the fields, the real parts in all levels, then the imaginary parts.
+  std::vector<double>& state() { return now_; }
+  const std::vector<double>& state() const { return now_; }
+  int levels() const { return levels_; }
+  // Doubles of a degree of a wave number in `state`.
+  std::ptrdiff_t state_width() const { return 6 * static_cast<std::ptrdiff_t>(levels_); }
+  // The wave numbers of `state`, in its order.
+  std::vector<int> own_wavenumbers() const;
+
+  // Floating point operations of a step, of all processes together, where no work is done twice.
+  static double flops(const Resolution& resolution, int levels);
+  // The most bytes that this process allocates, or a single one.
+  static std::int64_t bytes(const Decomposition& decomposition, int levels);
+  static std::int64_t bytes_alone(const Resolution& resolution, int levels);
+
+ private:
+  static constexpr int read_fields = 4;     // zeta, Phi, U, V
+  static constexpr int written_fields = 5;  // E, A, B, C, D
+
+  // One own degree n of a wave number m, and its factors.
+  struct Harmonic {
+    int m;
+    int n;
+    double laplacian;  // n (n + 1) / a^2: minus the Laplacian's eigenvalue
+    // Winds: i m, n + 1 and n - 1.
+    double turn;
+    double up;
+    double down;
+    // T.
+    double flux_up;
+    double flux_down;
+    double damping_of_wind;   // diffusion's, per s
+    double damping_of_depth;  // diffusion's, per s
+  };
+
+  // The spectral coefficients of the written fields in one harmonic.
+  struct Written {
+    const Harmonic& harmonic;
+    const double* here;
+    std::ptrdiff_t width;  // to the next degree
+    int levels;
+
+    // `part`: 0 the real, 1 the imaginary one.
+    double field(int number, int part, int level) const { return here[place(number, part, level)]; }
+    // T(sign X, Y) of two fields.
+    double flux(double sign, int x, int y, int part, int level) const {
+      const double turn = part == 0 ? harmonic.m : -harmonic.m;  // -i m times the other part
+      const std::ptrdiff_t of_y = place(y, part, level);
+      return sign * turn * field(x, 1 - part, level) + harmonic.flux_down * here[of_y - width] -
+             harmonic.flux_up * here[of_y + width];
+    }
+
+   private:
+    std::ptrdiff_t place(int number, int part, int level) const {
+      return (static_cast<std::ptrdiff_t>(part) * written_fields + number) * levels + level;
+    }
+  };
+  Written written(std::size_t harmonic) const {
+    const std::ptrdiff_t width = 2 * written_fields * static_cast<std::ptrdiff_t>(levels_);
+    return {harmonics_[harmonic],
+            spectral_written_.data() + (static_cast<std::ptrdiff_t>(harmonic) + 1) * width, width, levels_};
+  }
+
+  static std::int64_t bytes_of(const Resolution& resolution, std::int64_t points, int levels);
+  void make_harmonics();
+  void make_grid();
+  void read_grid();
+  void write_grid();
+  void products();
+  void forced_products();
+  void advance(double span_s, bool first);
+
+  double latitude(int pair, int hemisphere) const;
+  double longitude(int point) const;
+
+  const Decomposition& decomposition_;
+  const TestCase& test_case_;
+  Exchange& exchange_;
+  int levels_;
+  npb::Width width_;
+  Range pairs_;
+  Range longitudes_;
+  double time_step_s_;
+  bool diffuses_;
+  Quadrature quadrature_;
+  LegendreTransform table_;
+  LongitudeTransform longitude_read_;
+  LatitudeTransform latitude_read_;
+  LongitudeTransform longitude_written_;
+  LatitudeTransform latitude_written_;
+  std::vector<Harmonic> harmonics_;
+  double mean_ = 0;  // geopotential
+  std::int64_t steps_ = 0;
+  std::vector<double> now_;
+  std::vector<double> before_;
+  // Spectral coefficients for the transforms, Fourier coefficients and grids.
+  std::vector<double> spectral_read_;
+  std::vector<double> spectral_written_;
+  std::vector<double> fourier_;
+  std::vector<double> read_;
+  std::vector<double> written_;
+  // For each point: f, the ground, and what a forced case adds.
+  std::vector<double> coriolis_;
+  std::vector<double> ground_;
+  std::vector<Sources> sources_;
+};
+
+}  // namespace scope::shallow_water

@@ -1,0 +1,60 @@
+// The standard test set for the shallow water equations on the sphere: Williamson, Drake, Hack, Jakob &
+// Swarztrauber 1992, J. Comput. Phys. 102, 211-224, section 3. Case 7 begins with observed winds and heights,
+// which are not ours to distribute, so that it is left out.
+#pragma once
+
+#include <memory>
+#include <numbers>
+#include <string_view>
+
+namespace scope::shallow_water {
+
+namespace earth {
+constexpr double radius = 6.37122e6;   // m
+constexpr double rotation = 7.292e-5;  // 1/s
+constexpr double gravity = 9.80616;    // m/s^2
+}  // namespace earth
+
+constexpr double day_s = 86400;
+
+struct Flow {
+  double u;             // eastward, m/s
+  double v;             // northward, m/s
+  double geopotential;  // gravity times depth of the fluid, m^2/s^2
+};
+
+// What a forced case adds to the terms of the equations in a point (see `Model`): with forces F_u and F_v, E
+// + energy, A - F_v cos(latitude) and B + F_u cos(latitude), all but a gradient that `energy` has; C and D as
+// if by a divergence.
+struct Sources {
+  double energy;
+  double a;
+  double b;
+  double c;
+  double d;
+};
+
+class TestCase {
+ public:
+  // Of the declared name: zonal, bell, ... Throws std::out_of_range for another one.
+  static std::unique_ptr<TestCase> named(std::string_view name);
+
+  virtual ~TestCase() = default;
+
+  // The solution, or the initial state where none is known, t seconds after the beginning. Angles in radians.
+  virtual Flow flow(double longitude, double latitude, double t_s) const = 0;
+  virtual bool has_solution() const { return true; }
+
+  virtual double coriolis(double longitude, double latitude) const;
+  // Gravity times the height of the ground.
+  virtual double ground(double /*longitude*/, double /*latitude*/) const { return 0; }
+  // The winds stay as they are; only the depth is advected.
+  virtual bool only_advects() const { return false; }
+
+  virtual bool forced() const { return false; }
+  // In `count` points of a latitude from one longitude on; `mean` is subtracted from the geopotential.
+  virtual void sources(double /*latitude*/, double /*first_longitude*/, double /*spacing*/, int /*count*/,
+                       double /*t_s*/, double /*mean*/, Sources* /*to*/) const {}
+};
+
+}  // namespace scope::shallow_water
