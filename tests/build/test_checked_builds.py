@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from scope.build import cmake, native, registry
+from scope.launch.launch_environment import launch_environment
+from scope.launch.launcher import MpiProgram, Site
+from scope.launch.site import start_command
 from scope.machine.machine import MpiInstallation
 from tests.measure.conftest import start
 
@@ -42,13 +45,16 @@ def built_and_tested(mpi: MpiInstallation, directory: Path, build_type: str, tar
     )
     build = [program, "--build", str(directory), "--target", *targets]
     subprocess.run(build, check=True, capture_output=True, timeout=900)
-    ended = subprocess.run(
-        [cmake.tool("ctest"), "--test-dir", str(directory), "--output-on-failure"],
-        env={"ASAN_OPTIONS": "detect_leaks=0"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    # Some tests start MPI, each as a single process.
+    alone = start_command(MpiProgram("", (), 1), Site(mpi, mpi.launcher))
+    with launch_environment({**alone.environment, "ASAN_OPTIONS": "detect_leaks=0"}) as variables:
+        ended = subprocess.run(
+            [cmake.tool("ctest"), "--test-dir", str(directory), "--output-on-failure"],
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
     assert ended.returncode == 0, ended.stdout
     assert "100% tests passed" in ended.stdout
     return directory

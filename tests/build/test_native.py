@@ -26,6 +26,7 @@ CMAKE = """cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES CXX)
 add_executable(scope-measure main.cpp)
 install(TARGETS scope-measure DESTINATION .)
+add_custom_target(programs)
 """
 
 STARTS_MPI = """#include <mpi.h>
