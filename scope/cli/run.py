@@ -324,7 +324,8 @@ def _end(outcome: Outcome, keep: bool) -> None:
     if keep:
         from scope.engine.repository import Repository
 
-        Repository(make=True).add([outcome.directory.path])
+        ((one, _),) = Repository(make=True).add([outcome.directory.path])
+        typer.echo(f"kept as {one.id[:8]} of {one.notes.cluster} (scope repository show {one.id[:8]})", err=True)
     _show(outcome.directory.path, outcome.well)
 
 

@@ -51,7 +51,7 @@ INTRODUCTIONS = {
     "mpi": "The MPI library: point-to-point communication first, then collectives.",
     "operation": "Communication with everything that a program does around it: buffers, first touch, packing.",
     "algorithm": "Parallel algorithms and their phases.",
-    "application": "Kernels of real applications.",
+    "application": "Real applications, and kernels of them.",
     "storage": "File systems that all hosts share.",
 }
 """Introductions to the levels."""

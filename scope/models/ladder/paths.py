@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scope.machine.machine import Link, Machine
-from scope.plan.case import Case
+from scope.plan.case import Case, transport_words
 from scope.plan.placement import Placement
 from scope.samples.records import LaunchRecord
 
@@ -61,7 +61,9 @@ def paths(machine: Machine, launches: list[LaunchRecord]) -> list[Path]:
 def _path(transport: str, inside: bool, placements: frozenset[Placement], machine: Machine) -> Path:
     if inside and transport == "default":
         return Path("shared memory inside a host", transport, inside, placements, None)
-    name = "TCP" if transport == "tcp" else transport
+    name = transport_words(transport)
+    if inside and transport != "tcp":
+        return Path(f"{name} inside a host", transport, inside, placements, None)
     if inside:
         loopback = next((link for host in machine.hosts for link in host.links if link.kind == "loopback"), None)
         return Path(f"{name} over the loopback", transport, inside, placements, loopback)

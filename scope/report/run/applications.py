@@ -19,7 +19,7 @@ from scope.report.figure import Table
 from scope.statistics.estimate import Estimate
 
 STATIC = ["application", "class", "problem", "iterations", "10^6 operations", "processes"]
-STATIC += ["memory per process", "messages", "sent", "of each message"]
+STATIC += ["memory per process", "messages", "sent", "per message"]
 TIMES = ["application", "processes", "time", "speed-up", "efficiency", "compute", "of a0/p", "communicate", "idle"]
 WORDS = ("application", "class", "problem")
 OVERSUBSCRIBED = " (more processes than processors)"

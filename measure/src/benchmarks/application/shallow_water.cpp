@@ -258,7 +258,7 @@ const Registration registration{{
               "triangular truncation: T21 64 x 32 points, T42 128 x 64, T63 192 x 96, T85 256 x 128, T106 "
               "320 x 160, T170 512 x 256")
              .worded("T42,T21,T63,T85,T106,T170"),
-         problem("levels", "", 1, 1, 1000, "layers that are independent of one another"),
+         problem("levels", "", 1, 1, 1000, "layers that are independent of one another").worded("{} levels"),
          problem("steps", "", 24, 1, 1'000'000, "time steps; at T42 of 20 minutes").worded("{} steps"),
          problem(
              "case", "zonal,bell,compact,low,mountain,wave",
