@@ -106,6 +106,26 @@ def test_phases_are_observed_on_every_rank(measure: Measure) -> None:
     assert all(share == 1 for rank in read.series[0].observed["resident_share"] for share in rank)
 
 
+def test_time_decides_how_much_is_written(measure: Measure) -> None:
+    unbounded, bounded, read = measure(
+        2,
+        [
+            "storage.write file_bytes=1073741824 transfer_bytes=16 sync=none fill_s=1",
+            f"storage.write {SMALL} layout=strided block_bytes=32768 fill_s=1",
+            f"storage.read {SMALL} cache=cached file=per_process fill_s=1",
+        ],
+    ).cases
+    assert unbounded.work is not None
+    assert 0 < unbounded.work.bytes < 2 << 30
+    assert unbounded.work.bytes % 32 == 0
+    for case in (bounded, read):
+        assert case.work is not None
+        assert case.work.bytes == 2 * (200000 // (32768 if case is bounded else 16384)) * (
+            32768 if case is bounded else 16384
+        )
+    assert all(case.verification is not None and case.verification.passed for case in (unbounded, bounded, read))
+
+
 def test_more_data_than_buffers(measure: Measure) -> None:
     """Longer streams than the buffers, which are then written and compared piece by piece."""
     large = "file_bytes=70000000 transfer_bytes=1000000"

@@ -181,6 +181,17 @@ void Folder::require_room(const Communicator& communicator, const Needs& needs) 
   agree(communicator, problem);
 }
 
+std::int64_t Folder::room_of_rank(const Communicator& communicator) const {
+  const auto sharers = one_for_all_ ? communicator.size()
+                                    : std::count(hosts_.begin(), hosts_.end(), hosts_[communicator.rank()]);
+  struct statvfs facts{};
+  agree(communicator, statvfs(path_.c_str(), &facts) == 0 ? "" : path_ + ": " + last_error());
+  const double free = static_cast<double>(facts.f_bavail) * static_cast<double>(facts.f_frsize);
+  auto room = static_cast<std::int64_t>(free / spare / static_cast<double>(sharers));
+  MPI_Allreduce(MPI_IN_PLACE, &room, 1, MPI_INT64_T, MPI_MIN, communicator.handle());
+  return room;
+}
+
 void Folder::require_cache(const Communicator& communicator, const std::string& cache) const {
   const std::string file = path_ + sentence({"/probe-", communicator.rank()});
   std::string problem = cache_problem(file, cache);

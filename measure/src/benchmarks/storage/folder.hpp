@@ -43,6 +43,8 @@ class Folder {
   // The distance to a rank that runs on another host, for as many ranks as possible: from 1 to ranks-1, 0 for a
   // single rank.
   int partner_distance() const { return partner_distance_; }
+  // Bytes that each rank may write so that 5 % stay free. Collective; throws Unavailable where that is not known.
+  std::int64_t room_of_rank(const Communicator& communicator) const;
 
  private:
   void make_on_root(const Communicator& communicator);

@@ -59,19 +59,21 @@ class Transfers final : public Benchmark {
         random_(parameters.choice("order") == "random"),
         stonewall_s_(static_cast<double>(parameters.integer("stonewall_s"))),
         folder_(communicator, {.shared = layout_.shared || cache_ == "other_rank",
-                               .rank_bytes = layout_.rank_bytes,
+                               .rank_bytes = parameters.integer("fill_s") > 0 ? 0 : layout_.rank_bytes,
                                .rank_files = 1,
                                .cache = cache_}),
         content_(folder_.number(), period()),
         slots_(std::max<std::int64_t>(method_.in_flight, buffer_bytes_ / transfer_bytes_)),
         written_(std::min(period() + transfer_bytes_, layout_.rank_bytes)),
-        read_(std::min(slots_, transfers()) * transfer_bytes_),
-        order_(transfers()) {
+        read_(std::min(slots_, transfers()) * transfer_bytes_) {
     const int ranks = communicator.size();
     const bool elsewhere = layout_.shared || folder_.one_for_all();
     partner_ = elsewhere ? (communicator.rank() + folder_.partner_distance()) % ranks : communicator.rank();
     written_.map();
     read_.map();
+    if (const auto seconds = parameters.integer("fill_s"); seconds > 0)
+      fill_for(static_cast<double>(seconds));
+    order_.resize(transfers());
     std::iota(order_.begin(), order_.end(), std::int64_t{0});
     method_.direct = cache_ == "direct";
   }
@@ -229,6 +231,32 @@ class Transfers final : public Benchmark {
                      position);
     }
     return place;
+  }
+
+  // What the fastest rank writes in this time, as far as there is room, is what all ranks write from now on: IOR's
+  // stonewall with wear-out, as IO500 asks for.
+  void fill_for(double seconds) {
+    const int rank = communicator_.rank();
+    const std::int64_t most = std::min(layout_.rank_bytes, folder_.room_of_rank(communicator_));
+    layout_.rank_bytes = std::max(most / layout_.block_bytes, std::int64_t{1}) * layout_.block_bytes;
+    make_contents();
+    auto file = open(method_.plain(), Mode::create, rank);
+    MPI_Barrier(communicator_.handle());
+    const double end = MPI_Wtime() + seconds;
+    std::int64_t done = 0;
+    while (done < layout_.rank_bytes && MPI_Wtime() < end && file->problem().empty()) {
+      file->write(stamped(done), transfer_bytes_, layout_.offset(rank, done));
+      done += transfer_bytes_;
+    }
+    file->close();
+    std::int64_t problems = file->problem().empty() ? 0 : 1;
+    MPI_Allreduce(MPI_IN_PLACE, &problems, 1, MPI_INT64_T, MPI_SUM, communicator_.handle());
+    if (problems > 0)
+      throw Unavailable(file->problem().empty() ? "another rank cannot write" : file->problem());
+    MPI_Allreduce(MPI_IN_PLACE, &done, 1, MPI_INT64_T, MPI_MAX, communicator_.handle());
+    if (!layout_.shared || communicator_.root()) unlink(path(rank).c_str());
+    layout_.rank_bytes = std::min(rounded_up(done, layout_.block_bytes), layout_.rank_bytes);
+    MPI_Barrier(communicator_.handle());
   }
 
   void write_anew() {
@@ -427,6 +455,9 @@ std::vector<Parameter> parameters_of(Operation operation) {
                       : call("cache", "cached,direct", "through the page cache, or bypassing it (O_DIRECT)")
                             .worded(",direct"));
   }
+  own.push_back(call("fill_s", "s", 0, 0, 86400,
+                     "seconds of writing, before anything is timed, that decide how much data each rank has; "
+                     "file_bytes is the most. 0: file_bytes decides"));
   own.push_back(call("stonewall_s", "s", 0, 0, 86400,
                      "the data transferred until then are a figure of their own; 0: none"));
   return together({method_parameters(), own, hint_parameters()});
