@@ -457,7 +457,8 @@ std::vector<Parameter> parameters_of(Operation operation) {
   }
   own.push_back(call("fill_s", "s", 0, 0, 86400,
                      "seconds of writing, before anything is timed, that decide how much data each rank has; "
-                     "file_bytes is the most. 0: file_bytes decides"));
+                     "file_bytes is the most. 0: file_bytes decides")
+                    .worded("filled for {} s"));
   own.push_back(call("stonewall_s", "s", 0, 0, 86400,
                      "the data transferred until then are a figure of their own; 0: none"));
   return together({method_parameters(), own, hint_parameters()});
