@@ -286,7 +286,9 @@ def interrupted_after(seconds: float) -> Fault:
     """Interrupt a forked command after some time, as Ctrl-C does."""
 
     def begin() -> None:
-        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        # The signal of Ctrl-C itself: a command may block it for a moment, and answers it in its own way.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
     return begin
