@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
 
 from scope.profiles.routines import Kind
 from scope.strict import Strict
@@ -182,7 +185,7 @@ class Waits(Strict):
 class Traffic(Strict):
     """Messages, puts and gets by sender and receiver; columns of equal length, only pairs with a message."""
 
-    block: int
+    block: int = Field(ge=1)
     """Successive ranks that share a row and a column: 1 up to 256 processes."""
     sender: list[int]
     receiver: list[int]
@@ -194,6 +197,11 @@ class Traffic(Strict):
     """Time of the receiver in blocking receives from this sender, and in waits for others: waiting included."""
     unreceived: int
     """Messages sent but not received when the profiles ended; negative: received but not sent."""
+
+    @model_validator(mode="after")
+    def _columns_are_alike(self) -> Self:
+        _refuse_unequal(self.sender, self.receiver, self.messages, self.bytes, self.send_s, self.receive_s)
+        return self
 
 
 class Timeline(Strict):
@@ -212,6 +220,15 @@ class Timeline(Strict):
     ranks: list[int]
     """Processes whose own course is kept, spread over all."""
     mpi_share_by_rank: list[list[float]]
+
+    @model_validator(mode="after")
+    def _columns_are_alike(self) -> Self:
+        _refuse_unequal(
+            *(self.mpi_share, self.processor_share, self.system_share, self.sent_bytes, self.resident_bytes),
+            *self.mpi_share_by_rank,
+        )
+        _refuse_unequal(self.ranks, self.mpi_share_by_rank)
+        return self
 
 
 FileLayer = Literal["posix", "stream", "mpi-io", "inside mpi-io"]
@@ -334,6 +351,12 @@ class TraceWindow(Strict):
     """Calls in the window that are left out, of all processes."""
 
 
+def _refuse_unequal(*columns: Sequence[Any]) -> None:
+    lengths = sorted({len(column) for column in columns})
+    if len(lengths) > 1:
+        raise ValueError(f"columns of {lengths[0]} and {lengths[-1]} entries: must be of equal length")
+
+
 class Merged(Strict):
     """`profile.json`."""
 
@@ -404,3 +427,11 @@ class Merged(Strict):
     def unfinished(self) -> list[Process]:
         """The processes that did not reach the end of MPI_Finalize."""
         return [one for one in self.processes if one.state != "finalized"]
+
+    @model_validator(mode="after")
+    def _traffic_is_of_these_ranks(self) -> Self:
+        side = -(-self.ranks // self.traffic.block)
+        places = [*self.traffic.sender, *self.traffic.receiver]
+        if places and not 0 <= min(places) <= max(places) < side:
+            raise ValueError(f"traffic: senders and receivers must be from 0 to {side - 1}")
+        return self

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from scope.errors import ScopeError, UsageError
 from scope.profiles import merged
@@ -233,3 +234,18 @@ def test_a_damaged_file_does_not_hide_the_others(tmp_path: Path) -> None:
 def test_what_routines_are_for(routine: str, expected: str) -> None:
     assert kind(routine) == expected
     assert expected in KINDS
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("messages", [1], "must be of equal length"),
+        ("sender", [0, 1, 2, 9], "must be from 0 to 3"),
+        ("block", 0, "greater than or equal to 1"),
+    ],
+)
+def test_damaged_traffic_is_refused(ring: Merged, key: str, value: object, said: str) -> None:
+    plain = ring.model_dump()
+    plain["traffic"][key] = value
+    with pytest.raises(ValidationError, match=said):
+        Merged.model_validate(plain)
