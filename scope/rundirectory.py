@@ -212,17 +212,21 @@ def write_text(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp keeps others out; results are for everyone whom the umask lets in.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(path)
+        put(Path(temporary), path)
     except BaseException as error:  # also an interrupt
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise ScopeError(f"{path}: cannot be written: {error.strerror or error}") from error
         raise
+
+
+def put(temporary: Path, path: Path) -> None:
+    """Put a new file, from which mkstemp keeps others out, in its place, for everyone whom the umask lets in."""
+    mask = os.umask(0)
+    os.umask(mask)
+    temporary.chmod(0o666 & ~mask)
+    temporary.replace(path)
 
 
 def write_json(path: Path, value: BaseModel | dict[str, Any] | list[Any]) -> None:

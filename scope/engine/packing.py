@@ -22,12 +22,12 @@ from scope.engine.kept_runs import MARKS
 from scope.errors import ScopeError, UsageError
 from scope.names import printable, refuse_odd_name
 from scope.private import UNPACKED, temporary_folder
+from scope.repository.folder import SUFFIX as COMPACT
 from scope.rundirectory import RunDirectory
 
 SUFFIX = ".zip"
-COMPACT = ".zip.xz"
 PRESET = 1
-"""Of xz: a baseline shrinks to a tenth in a second; with 6 in fifteen seconds, and hardly further."""
+"""Of xz: a baseline shrinks to a tenth in a second; with 3 in five, and hardly further."""
 MOST_MEMORY_BYTES = 1 << 27
 """That a reader of xz may take."""
 MOST_FILES = 100_000

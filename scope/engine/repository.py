@@ -20,9 +20,9 @@ from scope.errors import ScopeError, UsageError
 from scope.names import printable
 from scope.repository import index as indexing
 from scope.repository.entry import Entry, Figure, Notes, cluster_name, entry, figures, fingerprint, identity
-from scope.repository.folder import RUNS, Folder, put
+from scope.repository.folder import RUNS, Folder
 from scope.repository.index import Index
-from scope.rundirectory import RunDirectory
+from scope.rundirectory import RunDirectory, put
 
 VARIABLE = "SCOPE_REPOSITORY"
 SHORTEST_ID = 4

@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 from scope.errors import ScopeError, UsageError
 from scope.repository.entry import FORMAT, ID, Notes
-from scope.rundirectory import read_json, refuse_future, write_json
+from scope.rundirectory import put, read_json, refuse_future, write_json
 
 MARK = "repository.json"
 INDEX = "index.sqlite"
@@ -156,11 +156,3 @@ class Folder:
         with self.run(name).open("rb") as source:
             target.place(name, lambda file: shutil.copyfileobj(source, file, 1 << 20))
         target.write_notes(name, self.notes(name))
-
-
-def put(temporary: Path, target: Path) -> None:
-    """Put a private new file in its place, readable for everyone whom the umask lets in."""
-    mask = os.umask(0)
-    os.umask(mask)
-    temporary.chmod(0o666 & ~mask)
-    temporary.replace(target)

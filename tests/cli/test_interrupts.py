@@ -60,6 +60,18 @@ def test_an_import_is_finished_first(tmp_path: Path) -> None:
     assert done.stdout.endswith("True\n")
 
 
+def expect_a_quiet_end(program: str) -> None:
+    """Run a program that interrupts itself: it ends as an interrupted command does, without a word."""
+    done = subprocess.run(
+        ["env", "--default-signal=INT", sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 OF_A_LIBRARY = """
 import os, signal, sys
 from scope import cli
@@ -78,14 +90,7 @@ sys.exit(cli.answer(["doctor"]))
 
 
 def test_what_a_library_makes_of_an_interrupt_is_no_defect() -> None:
-    done = subprocess.run(
-        ["env", "--default-signal=INT", sys.executable, "-c", OF_A_LIBRARY],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={"PYTHONPATH": str(Path(__file__).parents[2])},
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    expect_a_quiet_end(OF_A_LIBRARY)
 
 
 IN_A_DESTRUCTOR = """
@@ -109,11 +114,4 @@ sys.exit(cli.answer(["doctor"]))
 
 
 def test_an_interrupt_in_a_destructor_comes_again() -> None:
-    done = subprocess.run(
-        ["env", "--default-signal=INT", sys.executable, "-c", IN_A_DESTRUCTOR],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={"PYTHONPATH": str(Path(__file__).parents[2])},
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    expect_a_quiet_end(IN_A_DESTRUCTOR)
