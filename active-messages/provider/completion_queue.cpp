@@ -1,13 +1,19 @@
 #include "completion_queue.hpp"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "endpoint.hpp"
 
 namespace scope::provider {
 namespace {
+
+constexpr auto longest_sleep = std::chrono::milliseconds(10);
 
 CompletionQueue& queue_of(fid_cq* queue) {
   return object<CompletionQueue>(queue);
@@ -45,12 +51,17 @@ ssize_t take(CompletionQueue& queue, void* buffer, std::size_t count, fi_addr_t*
 ssize_t read_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* sources) {
   return guarded([&] {
     CompletionQueue& queue = queue_of(id);
-    const Guard guard(queue.domain.lock);
+    bool idle = false;
+    std::unique_lock guard(queue.domain.lock);
     // A full hand is given at once: polling first would only delay it. Reading nothing is how programs make
     // progress.
     if (count == 0 || queue.entries.size() < count)
-      for (Endpoint* endpoint : queue.endpoints) endpoint->progress();
-    return static_cast<int>(take(queue, buffer, count, sources));
+      for (Endpoint* endpoint : queue.endpoints) idle = !endpoint->progress() || idle;
+    const ssize_t taken = take(queue, buffer, count, sources);
+    guard.unlock();
+    // Not every MPI library yields, and the peer may wait for this processor.
+    if (idle && taken == -FI_EAGAIN) sched_yield();
+    return static_cast<int>(taken);
   });
 }
 
@@ -63,8 +74,17 @@ ssize_t read_error(fid_cq* id, fi_cq_err_entry* buffer, std::uint64_t) {
   const Guard guard(queue.domain.lock);
   if (queue.entries.empty() || queue.entries.front().completion.err == 0) return -FI_EAGAIN;
   fi_cq_err_entry error = queue.entries.front().completion;
-  error.err_data = buffer->err_data;  // there never are any
-  error.err_data_size = 0;
+  queue.cause = std::move(queue.causes.front());
+  queue.causes.pop_front();
+  // Into the memory of the caller, or into ours until the next error is read.
+  if (buffer->err_data_size > 0) {
+    error.err_data = buffer->err_data;
+    error.err_data_size = std::min(buffer->err_data_size, queue.cause.size() + 1);
+    std::memcpy(error.err_data, queue.cause.c_str(), error.err_data_size);
+  } else {
+    error.err_data = queue.cause.empty() ? nullptr : queue.cause.data();
+    error.err_data_size = queue.cause.empty() ? 0 : queue.cause.size() + 1;
+  }
   *buffer = error;
   queue.entries.pop_front();
   return 1;
@@ -83,10 +103,14 @@ ssize_t wait_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* source
       return -FI_EAGAIN;
     }
     if (timeout_ms >= 0 && Clock::now() >= end) return -FI_EAGAIN;
-    const Guard guard(queue.domain.lock);
-    // One endpoint can sleep until something arrives; several take turns.
-    for (Endpoint* endpoint : queue.endpoints)
-      endpoint->wait(std::chrono::microseconds(queue.endpoints.size() == 1 ? 10'000 : 100));
+    std::vector<pollfd> arrivals;
+    std::chrono::nanoseconds patience = longest_sleep;
+    {
+      const Guard guard(queue.domain.lock);
+      for (Endpoint* endpoint : queue.endpoints)
+        patience = std::min(patience, endpoint->arrivals(patience, arrivals));
+    }
+    sleep(arrivals, patience);
   }
 }
 
@@ -99,8 +123,8 @@ int signal(fid_cq* id) {
   return 0;
 }
 
-const char* error_text(fid_cq*, int, const void*, char* buffer, std::size_t bytes) {
-  static constexpr char text[] = "no further cause is known";
+const char* error_text(fid_cq*, int error, const void* cause, char* buffer, std::size_t bytes) {
+  const char* text = cause != nullptr ? static_cast<const char*>(cause) : std::strerror(error);
   if (buffer != nullptr && bytes > 0) {
     std::strncpy(buffer, text, bytes);
     buffer[bytes - 1] = '\0';

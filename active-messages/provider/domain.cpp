@@ -4,6 +4,7 @@
 #include "completion_queue.hpp"
 #include "counter.hpp"
 #include "endpoint.hpp"
+#include "settings.hpp"
 
 namespace scope::provider {
 namespace {
@@ -37,7 +38,15 @@ fi_ops_domain openings{.size = sizeof(fi_ops_domain),
 
 int open_domain(fid_fabric*, fi_info* info, fid_domain** result, void* context) {
   return guarded([&] {
-    auto* domain = new Domain(info->domain_attr != nullptr ? info->domain_attr->threading : FI_THREAD_SAFE);
+    Progress progress = Progress::thread;
+    try {
+      progress = progress_setting();
+    } catch (const active_messages::Error&) {
+      // Told when an endpoint is enabled.
+    }
+    const bool alone = info->domain_attr != nullptr && info->domain_attr->threading == FI_THREAD_DOMAIN &&
+                       progress == Progress::calls;
+    auto* domain = new Domain(!alone);
     domain->fid = {FI_CLASS_DOMAIN, context, &domain_functions};
     domain->ops = &openings;
     domain->mr = &memory_functions;

@@ -10,7 +10,7 @@
 namespace scope::provider {
 
 struct Domain : fid_domain {
-  explicit Domain(fi_threading threading) : fid_domain{}, lock(threading != FI_THREAD_DOMAIN) {}
+  explicit Domain(bool several_threads) : fid_domain{}, lock(several_threads) {}
 
   Lock lock;
   MemoryTable memory;

@@ -2,8 +2,12 @@
 
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -12,6 +16,9 @@
 
 namespace scope::provider {
 namespace {
+
+constexpr auto progress_nap = std::chrono::milliseconds(2);
+constexpr auto longest_nap = std::chrono::milliseconds(100);
 
 template <class Object>
 void erase_one(std::vector<Object>& objects, const Object& object) {
@@ -27,6 +34,14 @@ Endpoint::Endpoint(Domain& of, const fi_info& info)
       send_flags(info.tx_attr != nullptr ? info.tx_attr->op_flags : 0),
       receive_flags(info.rx_attr != nullptr ? info.rx_attr->op_flags : 0),
       directed((info.caps & FI_DIRECTED_RECV) != 0) {}
+
+void Endpoint::stop() {
+  if (!thread_.joinable()) return;
+  const std::uint64_t one = 1;
+  while (::write(stop_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+  }
+  thread_.join();
+}
 
 Endpoint::~Endpoint() {
   exchange.reset();  // its last completions still find their queues
@@ -75,13 +90,55 @@ int Endpoint::enable() {
   if (exchange) return 0;
   if (addresses_ == nullptr) return -FI_ENOAV;
   try {
-    exchange.emplace(settings(), domain.memory, *this);
+    const Settings asked = settings();
+    exchange.emplace(asked.transport, domain.memory, *this);
+    if (asked.progress == Progress::thread) {
+      stop_ = active_messages::Descriptor(::eventfd(0, EFD_CLOEXEC));
+      if (!stop_) throw active_messages::Error(std::string("the progress thread has no event: ") + std::strerror(errno));
+      // The signals of the program are handled by its own threads.
+      sigset_t all, before;
+      sigfillset(&all);
+      pthread_sigmask(SIG_SETMASK, &all, &before);
+      thread_ = std::thread([this] { keep_going(); });
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
   } catch (const active_messages::Error& error) {
     std::fprintf(stderr, "libfabric provider scope: %s\n", error.what());
     return -FI_ENODEV;
   }
   for (fi_addr_t index = 0; index < addresses_->addresses.size(); ++index) add_peer(index);
   return 0;
+}
+
+std::chrono::nanoseconds Endpoint::arrivals(std::chrono::nanoseconds at_most, std::vector<pollfd>& waiting) {
+  if (!exchange) return at_most;
+  const active_messages::Arrivals all = exchange->endpoint().arrivals(at_most);
+  for (const int descriptor : all.descriptors) waiting.push_back({descriptor, POLLIN, 0});
+  return all.at_most;
+}
+
+void sleep(std::vector<pollfd>& waiting, std::chrono::nanoseconds at_most) {
+  if (at_most.count() <= 0) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
+  const timespec patience{static_cast<time_t>(seconds.count()), static_cast<long>((at_most - seconds).count())};
+  ::ppoll(waiting.data(), waiting.size(), &patience, nullptr);
+}
+
+// The progress thread. While the program makes progress by itself, the thread only looks now and then whether the
+// program still does.
+void Endpoint::keep_going() {
+  for (std::uint64_t seen = 0;;) {
+    std::vector<pollfd> waiting{{stop_.get(), POLLIN, 0}};
+    std::chrono::nanoseconds nap = progress_nap;
+    const std::uint64_t before = std::exchange(seen, calls_.load(std::memory_order_relaxed));
+    if (before == seen) {
+      const Guard guard(domain.lock);
+      exchange->progress();
+      nap = arrivals(longest_nap, waiting);
+    }
+    sleep(waiting, nap);
+    if (waiting.front().revents != 0) return;
+  }
 }
 
 int Endpoint::name(void* address, std::size_t* bytes) const {
@@ -142,6 +199,7 @@ void Endpoint::tell(CompletionQueue* queue, const Done& done, bool completes) {
   entry.olen = done.excess_bytes;
   entry.err = done.error;
   entry.prov_errno = done.error;
+  if (done.error != 0) queue->causes.push_back(done.cause);
   queue->entries.push_back({entry, index_of(done.source)});
 }
 
@@ -155,6 +213,7 @@ namespace {
 int close_endpoint(fid* id) {
   return guarded([&] {
     auto* endpoint = &object_of<Endpoint, fid_ep>(id);
+    endpoint->stop();  // without the lock, for which the thread may wait
     const Guard guard(endpoint->domain.lock);
     delete endpoint;
     return 0;

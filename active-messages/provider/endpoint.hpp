@@ -2,12 +2,17 @@
 // tells for completion queues and counters.
 #pragma once
 
+#include <poll.h>
 #include <rdma/fi_endpoint.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <thread>
 #include <vector>
 
+#include "../src/descriptor.hpp"
 #include "address_vector.hpp"
 #include "completion_queue.hpp"
 #include "counter.hpp"
@@ -23,6 +28,7 @@ class Endpoint final : public fid_ep, public Listener {
 
   int bind(fid_t object, std::uint64_t flags);
   int enable();
+  void stop();  // the progress thread: before the end
   int name(void* address, std::size_t* bytes) const;
 
   // `index` of the bound address vector; false when the peer cannot be reached.
@@ -30,12 +36,14 @@ class Endpoint final : public fid_ep, public Listener {
   std::optional<Peer> peer_of(fi_addr_t index) const;
   fi_addr_t index_of(Peer peer) const;
 
-  void progress() {
-    if (exchange) exchange->progress();
+  // False when the processor had better be yielded.
+  bool progress() {
+    if (!exchange) return true;
+    calls_.fetch_add(1, std::memory_order_relaxed);
+    return exchange->progress();
   }
-  void wait(std::chrono::microseconds at_most) {
-    if (exchange) exchange->endpoint().wait(at_most);
-  }
+  // Adds to `waiting` what to sleep on without the lock; returns for how long at most.
+  std::chrono::nanoseconds arrivals(std::chrono::nanoseconds at_most, std::vector<pollfd>& waiting);
 
   // Whether an operation with these flags tells its completion queue when it went well.
   bool send_completes(std::uint64_t flags) const { return !selective_sends_ || (flags & FI_COMPLETION); }
@@ -60,6 +68,7 @@ class Endpoint final : public fid_ep, public Listener {
   void accessed(const Done& done, bool completes) override;
   void tell(CompletionQueue* queue, const Done& done, bool completes);
   void count(std::uint64_t kind, bool failed);
+  void keep_going();
 
   AddressVector* addresses_ = nullptr;
   CompletionQueue* sends_ = nullptr;
@@ -68,7 +77,13 @@ class Endpoint final : public fid_ep, public Listener {
   std::vector<CountedBy> counters_;
   std::vector<std::optional<Peer>> peers_;  // by index in the address vector
   std::vector<fi_addr_t> indices_;          // by peer
+
+  std::atomic<std::uint64_t> calls_ = 0;  // of the program, that made progress
+  active_messages::Descriptor stop_;      // an event that ends the thread
+  std::thread thread_;                    // makes progress while the program does not
 };
+
+void sleep(std::vector<pollfd>& waiting, std::chrono::nanoseconds at_most);
 
 inline Endpoint& endpoint_of(fid_ep* endpoint) {
   return *static_cast<Endpoint*>(endpoint);

@@ -1,8 +1,7 @@
 #include "exchange.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -69,7 +68,7 @@ int error_of(Outcome outcome) {
     case Outcome::again:
       return -FI_EAGAIN;
     default:
-      return -FI_EHOSTUNREACH;
+      return -FI_EHOSTDOWN;
   }
 }
 
@@ -86,6 +85,9 @@ Exchange::Exchange(const active_messages::Options& options, const MemoryTable& m
   on<Remote, &Exchange::on_large_write>();
   on<Remote, &Exchange::on_read>();
   on<Answer, &Exchange::on_read_data>();
+  endpoint_.on_death([](void* context, Peer peer,
+                        const std::string& how) { static_cast<Exchange*>(context)->died(peer, how); },
+                     this);
 }
 
 template <class Header, void (Exchange::*member)(Peer, const Header&, Bytes)>
@@ -134,6 +136,10 @@ int Exchange::send(const Send& send) {
                   .flags = FI_SEND | (send.tagged ? FI_TAGGED : FI_MSG),
                   .bytes = send.data.size(),
                   .tag = send.tag};
+  if (gone(send.peer)) {
+    blame(send.peer);
+    return -FI_EHOSTDOWN;
+  }
   const bool whole = fits(send.peer, sizeof envelope, send.data.size());
   if (whole && !send.delivered) {
     const Outcome outcome = endpoint_.send(send.peer, eager, bytes_of(envelope), send.data);
@@ -213,6 +219,10 @@ void Exchange::receive(bool tagged, Receive receive) {
     if (!arrival) break;
     take(receive, arrival->source, arrival->envelope, arrival->whole, arrival->payload);
     if (!receive.shared || receive.shared->left < receive.shared->minimum) return;
+  }
+  if (receive.source != any_peer) {
+    if (gone(receive.source)) return fail(receive, tagged);
+    endpoint_.await(receive.source);
   }
   matching.post(std::move(receive));
 }
@@ -308,7 +318,13 @@ void Exchange::take(Receive receive, Peer source, const Envelope& envelope, bool
                   .source = source,
                   .error = envelope.bytes > room ? FI_ETRUNC : 0,
                   .excess_bytes = envelope.bytes - bytes};
-  if (whole) {
+  if (!whole && gone(source)) {
+    Done failed = done;
+    failed.bytes = 0;
+    failed.error = FI_EHOSTDOWN;
+    failed.cause = blame(source);
+    finish(failed, receive.completes, shared);
+  } else if (whole) {
     if (bytes > 0) std::memcpy(place, payload.data(), bytes);
     if (envelope.operation != 0) answer(source, answer_to_operation, Answer{envelope.operation, 0});
     finish(done, receive.completes, shared);
@@ -384,6 +400,7 @@ void Exchange::complete(std::uint64_t number, int error) {
   if (operation == nullptr) return;
   Done done = operation->done;
   done.error = error;
+  if (error == FI_EHOSTDOWN && gone(operation->peer)) done.cause = blame(operation->peer);
   const bool completes = operation->completes;
   if (operation->region != 0) endpoint_.remove(operation->region);
   operations_.remove(number);
@@ -480,24 +497,67 @@ Outcome Exchange::attempt(const Waiting& waiting) {
       [](void* context, Outcome ended) {
         if (context == nullptr) return;
         const auto* of = static_cast<Operation*>(context);
-        of->exchange->complete(of->number, ended == Outcome::done ? 0 : FI_EHOSTUNREACH);
+        of->exchange->complete(of->number, ended == Outcome::done ? 0 : FI_EHOSTDOWN);
       },
       operation);
-  if (outcome == Outcome::peer_dead && operation != nullptr) complete(waiting.operation, FI_EHOSTUNREACH);
+  if (outcome == Outcome::peer_dead && operation != nullptr) complete(waiting.operation, FI_EHOSTDOWN);
   return outcome;
 }
 
-void Exchange::progress() {
+bool Exchange::progress() {
   if (endpoint_.poll() > 0 || !waiting_.empty())
     fruitless_polls_ = 0;
-  else if (++fruitless_polls_ > polls_before_yield)
-    sched_yield();  // not every MPI does so, and the peer may wait for this processor
+  else
+    ++fruitless_polls_;
   // Each once: a peer without room does not hold up the others.
   for (std::size_t left = waiting_.size(); left > 0; --left) {
     const Waiting next = waiting_.front();
     waiting_.pop_front();
     if (attempt(next) == Outcome::again) waiting_.push_back(next);
   }
+  return fruitless_polls_ <= polls_before_yield;
+}
+
+// ---- The end of a peer ----
+
+// How a peer left, for the completion of an operation. MPI libraries rarely print that: the first time, we do.
+const std::string& Exchange::blame(Peer peer) {
+  Departed& departed = departed_[peer];
+  if (!std::exchange(departed.told, true))
+    std::fprintf(stderr, "libfabric provider scope: %s; operations with this peer fail\n", departed.how.c_str());
+  return departed.how;
+}
+
+void Exchange::fail(const Receive& receive, bool tagged) {
+  listener_.received({.context = receive.context,
+                      .flags = FI_RECV | (tagged ? FI_TAGGED : FI_MSG),
+                      .tag = receive.tag,
+                      .source = receive.source,
+                      .error = FI_EHOSTDOWN,
+                      .cause = blame(receive.source)},
+                     true);
+}
+
+// All that only this peer could have completed fails. Puts to it have failed before.
+void Exchange::died(Peer peer, const std::string& how) {
+  if (departed_.size() <= peer) departed_.resize(peer + 1);
+  departed_[peer].how = endpoint_.name(peer) + " " + how;
+  for (const std::uint64_t number : operations_.numbers([=](const Operation& each) { return each.peer == peer; }))
+    complete(number, FI_EHOSTDOWN);
+  for (const std::uint64_t number :
+       landings_.numbers([=](const Landing& each) { return each.done.source == peer; })) {
+    Landing landing = std::move(*landings_.find(number));
+    landings_.remove(number);
+    endpoint_.remove(landing.region);
+    if (landing.shared) --landing.shared->landing;
+    landing.done.bytes = 0;
+    landing.done.error = FI_EHOSTDOWN;
+    if (landing.access) continue;
+    landing.done.cause = blame(peer);
+    finish(std::move(landing.done), landing.completes, landing.shared.get());
+  }
+  for (Matching* matching : {&tagged_, &plain_})
+    for (const Receive& receive : matching->withdraw(peer)) fail(receive, matching == &tagged_);
 }
 
 }  // namespace scope::provider

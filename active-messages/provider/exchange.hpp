@@ -17,6 +17,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -40,8 +41,9 @@ struct Done {
   std::uint64_t data = 0;
   std::uint64_t tag = 0;
   Peer source = any_peer;
-  int error = 0;                 // FI_ETRUNC, FI_ECANCELED, ...
+  int error = 0;                 // FI_ETRUNC, FI_ECANCELED, FI_EHOSTDOWN, ...
   std::size_t excess_bytes = 0;  // that did not fit
+  std::string cause = {};        // of an error, for a person; may be empty
 };
 
 class Listener {
@@ -98,7 +100,8 @@ class Exchange {
   int receive_claimed(const Receive& receive, bool discard);
   int cancel(const void* context);
 
-  void progress();
+  // False when nothing has happened for so long that the processor had better be yielded.
+  bool progress();
 
  private:
   struct Operation {  // of this endpoint, until its peer has answered
@@ -139,6 +142,10 @@ class Exchange {
   void refuse(const Arrival& arrival);
   void clear(Peer peer, std::uint64_t operation, Region region, std::size_t bytes, std::uint64_t landing);
   void complete(std::uint64_t number, int error);
+  void died(Peer peer, const std::string& how);
+  bool gone(Peer peer) const { return peer < departed_.size() && !departed_[peer].how.empty(); }
+  const std::string& blame(Peer peer);
+  void fail(const Receive& receive, bool tagged);
   template <class Header>
   void answer(Peer peer, active_messages::Handler handler, const Header& header);
   Outcome attempt(const Waiting& waiting);
@@ -169,6 +176,11 @@ class Exchange {
   Slots<Operation> operations_;
   Slots<Landing> landings_;
   std::deque<Waiting> waiting_;
+  struct Departed {
+    std::string how;    // with the peer's name; empty while the peer is there
+    bool told = false;  // to the standard error output
+  };
+  std::vector<Departed> departed_;  // by peer
   bool in_handler_ = false;
   int fruitless_polls_ = 0;
   active_messages::Endpoint endpoint_;  // last: it ends first, and its end runs completions

@@ -36,6 +36,19 @@ const Arrival* Matching::first_for(const Receive& receive) const {
   return found == unexpected_.end() ? nullptr : &*found;
 }
 
+std::vector<Receive> Matching::withdraw(Peer source) {
+  std::vector<Receive> withdrawn;
+  for (auto each = posted_.begin(); each != posted_.end();) {
+    if (each->source == source) {
+      withdrawn.push_back(std::move(*each));
+      each = posted_.erase(each);
+    } else {
+      ++each;
+    }
+  }
+  return withdrawn;
+}
+
 std::optional<Receive> Matching::cancel(const void* context) {
   const auto found = std::ranges::find(posted_, context, &Receive::context);
   if (found == posted_.end()) return std::nullopt;

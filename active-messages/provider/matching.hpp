@@ -73,6 +73,8 @@ class Matching {
   void keep(Arrival arrival) { unexpected_.push_back(std::move(arrival)); }
   void retire(const SharedBuffer& buffer);
   std::optional<Receive> cancel(const void* context);
+  // The receives that only this peer could have satisfied, removed.
+  std::vector<Receive> withdraw(Peer source);
 
  private:
   std::list<Receive> posted_;

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <charconv>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
@@ -14,6 +16,9 @@ namespace {
 
 using active_messages::Error;
 using active_messages::Wire;
+
+// A process that does not answer may be stopped or swapped out: the end of a job is worse than a late answer.
+constexpr auto default_peer_timeout = std::chrono::seconds(30);
 
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);
@@ -29,6 +34,15 @@ Value choice(const char* name, std::string_view value,
     names += (names.empty() ? "" : ", ") + std::string(word);
   }
   throw Error(std::string(name) + "=" + std::string(value) + ": must be one of " + names);
+}
+
+std::uint64_t number(const char* name, std::string_view value, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t result = 0;
+  const auto [end, error] = std::from_chars(value.begin(), value.end(), result);
+  if (error != std::errc() || end != value.end() || result < least || result > most)
+    throw Error(std::string(name) + "=" + std::string(value) + ": must be a whole number from " +
+                std::to_string(least) + " to " + std::to_string(most));
+  return result;
 }
 
 // Two independent halves, so that any text gives a whole key.
@@ -50,7 +64,13 @@ std::string of_the_launcher() {
 
 }  // namespace
 
-active_messages::Options settings() {
+Progress progress_setting() {
+  const auto progress = variable("FI_SCOPE_PROGRESS");
+  if (progress.empty()) return Progress::thread;
+  return choice<Progress>("FI_SCOPE_PROGRESS", progress, {{"thread", Progress::thread}, {"calls", Progress::calls}});
+}
+
+Settings settings() {
   active_messages::Options options;
   options.interface = variable("FI_SCOPE_IFACE");
   options.wire = options.interface.empty() ? Wire::none : Wire::automatic;
@@ -70,7 +90,10 @@ active_messages::Options settings() {
     for (int byte = 0; byte < 8; ++byte)
       options.session_key[8 * i + byte] = static_cast<std::byte>(part >> 8 * byte);
   }
-  return options;
+  options.peer_timeout = default_peer_timeout;
+  if (const auto seconds = variable("FI_SCOPE_PEER_TIMEOUT_S"); !seconds.empty())
+    options.peer_timeout = std::chrono::milliseconds(1000 * number("FI_SCOPE_PEER_TIMEOUT_S", seconds, 1, 86'400));
+  return {options, progress_setting()};
 }
 
 }  // namespace scope::provider

@@ -5,8 +5,16 @@
 
 namespace scope::provider {
 
-// FI_SCOPE_IFACE, FI_SCOPE_WIRE, FI_SCOPE_FLOW_CONTROL, FI_SCOPE_KEY. Throws active_messages::Error with the
-// variable, its value and what is allowed.
-active_messages::Options settings();
+enum class Progress { calls, thread };
+
+// FI_SCOPE_PROGRESS. Throws active_messages::Error with the variable, its value and what is allowed, as settings()
+// does for the others.
+Progress progress_setting();
+
+struct Settings {
+  active_messages::Options transport;  // FI_SCOPE_IFACE, _WIRE, _FLOW_CONTROL, _KEY, _PEER_TIMEOUT_S
+  Progress progress;
+};
+Settings settings();
 
 }  // namespace scope::provider

@@ -43,6 +43,15 @@ class Slots {
 
   std::size_t used() const { return used_; }
 
+  // Of all objects that satisfy a condition.
+  template <class Condition>
+  std::vector<std::uint64_t> numbers(Condition condition) const {
+    std::vector<std::uint64_t> found;
+    for (std::uint32_t index = 0; index < slots_.size(); ++index)
+      if (slots_[index].object && condition(*slots_[index].object)) found.push_back(number(index));
+    return found;
+  }
+
  private:
   struct Slot {
     std::optional<Object> object;

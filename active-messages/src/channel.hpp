@@ -50,8 +50,8 @@ class Sink {
   virtual std::optional<Peer> admit(const Address& address) = 0;
   // Runs the completion.
   virtual void completed(Completion completion, void* context, Outcome outcome) = 0;
-  // No sign of life for Options::peer_timeout, or a farewell. The channel has completed the peer's puts already.
-  virtual void died(Peer peer) = 0;
+  // The channel has completed the peer's puts already. `how`: Death.
+  virtual void died(Peer peer, std::string how) = 0;
 
  protected:
   ~Sink() = default;
@@ -66,6 +66,8 @@ class Channel {
   // Called once per peer, by the endpoint. From inside admit() it is called before admit() returns.
   virtual void add(Peer peer, const Address& address) = 0;  // Error
   virtual std::size_t message_limit() const = 0;            // header and payload together
+  // Endpoint::await(). Nothing to do for a channel that sees deaths without being told.
+  virtual void await(Time /*now*/, Peer /*peer*/) {}
 
   // The endpoint has checked lengths and that the peer is alive. `again` where there is neither grant nor room.
   virtual Outcome send(Time now, Peer peer, Kind kind, const Message& message) = 0;

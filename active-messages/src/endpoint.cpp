@@ -14,11 +14,13 @@
 #include <thread>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "channel.hpp"
 #include "descriptor.hpp"
 #include "identity.hpp"
+#include "inbox.hpp"
 #include "interface.hpp"
 #include "shared_memory.hpp"
 #include "wire_channel.hpp"
@@ -51,6 +53,15 @@ struct Exposed {
   std::size_t bytes;
 };
 
+void sleep(const Arrivals& arrivals) {
+  std::vector<pollfd> waiting;
+  for (const int descriptor : arrivals.descriptors) waiting.push_back({descriptor, POLLIN, 0});
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(arrivals.at_most);
+  const timespec patience{static_cast<time_t>(seconds.count()),
+                          static_cast<long>((arrivals.at_most - seconds).count())};
+  if (arrivals.at_most.count() > 0) ::ppoll(waiting.data(), waiting.size(), &patience, nullptr);
+}
+
 bool same_process(const Address& one, const Address& other) {
   return std::tie(one.ethernet, one.port, one.process) == std::tie(other.ethernet, other.port, other.process);
 }
@@ -68,13 +79,13 @@ struct Endpoint::State final : Sink {
   void completed(Completion completion, void* context, Outcome outcome) override {
     completion(context, outcome);
   }
-  void died(Peer peer) override;
+  void died(Peer peer, std::string how) override;
 
   Peer add(const Address& address);
   Channel& channel_to(const Address& address) const;
   void check(Peer peer, Handler handler, Bytes header, Bytes payload) const;
   void send_replies(Time now);
-  bool sleep(std::chrono::nanoseconds at_most);
+  Arrivals arrivals(std::chrono::nanoseconds at_most);
   void keep_alive();
 
   // Held by calls of the program and by the progress thread; without that thread nobody needs it.
@@ -90,6 +101,9 @@ struct Endpoint::State final : Sink {
   std::deque<Known> peers;
   std::vector<Peer> with_replies;
   std::vector<std::pair<Action, void*>> handlers;
+  Death on_death = nullptr;
+  void* of_death = nullptr;
+  std::vector<std::pair<Peer, std::string>> departed;  // to be told by the next poll()
   std::unordered_map<Region, Exposed> regions;
   Region next_region = 1;
   std::uint64_t refused_calls = 0, unknown_handlers = 0;
@@ -144,7 +158,7 @@ Endpoint::State::~State() {
   const auto idle = [](const Channel* channel) { return channel->idle(); };
   while (!std::all_of(channels.begin(), channels.end(), idle) && Clock::now() < patience) {
     for (Channel* channel : channels) channel->poll(Clock::now(), *this);
-    sleep(std::chrono::microseconds(100));
+    sleep(arrivals(std::chrono::microseconds(100)));
   }
 }
 
@@ -170,9 +184,10 @@ std::optional<Peer> Endpoint::State::admit(const Address& address) {
   return add(address);
 }
 
-void Endpoint::State::died(Peer peer) {
+void Endpoint::State::died(Peer peer, std::string how) {
   peers[peer].alive = false;
   peers[peer].replies.clear();
+  departed.emplace_back(peer, std::move(how));
 }
 
 Peer Endpoint::State::add(const Address& address) {
@@ -220,24 +235,21 @@ void Endpoint::State::send_replies(Time now) {
   with_replies.swap(rest);
 }
 
-// True where something may have arrived.
-bool Endpoint::State::sleep(std::chrono::nanoseconds at_most) {
-  std::vector<pollfd> waiting;
+Arrivals Endpoint::State::arrivals(std::chrono::nanoseconds at_most) {
+  Arrivals all{{}, at_most};
   const Time now = Clock::now();
+  const auto no_later = [&](std::chrono::nanoseconds limit) { all.at_most = std::min(all.at_most, limit); };
   for (Channel* channel : channels) {
-    if (!channel->arm()) return true;
-    if (channel->descriptor() >= 0)
-      waiting.push_back({channel->descriptor(), POLLIN, 0});
-    else
-      at_most = std::min<std::chrono::nanoseconds>(at_most, unpollable_nap);
     const Time due = channel->due();
-    if (due <= now) return true;
-    if (due != Time::max()) at_most = std::min<std::chrono::nanoseconds>(at_most, due - now);
+    if (!channel->arm() || due <= now) {
+      no_later({});
+    } else {
+      if (due != Time::max()) no_later(due - now);
+      if (channel->descriptor() < 0) no_later(unpollable_nap);
+    }
+    if (channel->descriptor() >= 0) all.descriptors.push_back(channel->descriptor());
   }
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
-  const timespec patience{static_cast<time_t>(seconds.count()),
-                          static_cast<long>((at_most - seconds).count())};
-  return ::ppoll(waiting.data(), waiting.size(), &patience, nullptr) > 0;
+  return all;
 }
 
 // The progress thread: what a polling program does anyway, it leaves to the program.
@@ -283,13 +295,25 @@ std::string Endpoint::name(Peer peer) const {
     text += {digits[value >> 4], digits[value & 15]};
   }
   if (address.ethernet == Ethernet{}) text = "this host";
-  return text + " port " + std::to_string(address.port);
+  return text + " port " + std::to_string(address.port) + " process " + std::to_string(process_number(address));
 }
 
 Handler Endpoint::handle(Action action, void* context) {
   const auto held = state_->lock();
   state_->handlers.emplace_back(action, context);
   return static_cast<Handler>(state_->handlers.size() - 1);
+}
+
+void Endpoint::on_death(Death action, void* context) {
+  const auto held = state_->lock();
+  state_->on_death = action;
+  state_->of_death = context;
+}
+
+void Endpoint::await(Peer peer) {
+  const auto held = state_->lock();
+  const Known& known = state_->peers.at(peer);
+  if (known.alive) known.channel->await(Clock::now(), peer);
 }
 
 Outcome Endpoint::send(Peer peer, Handler handler, Bytes header, Bytes payload) {
@@ -356,6 +380,8 @@ int Endpoint::poll() {
   if (!state_->with_replies.empty()) state_->send_replies(now);
   int done = 0;
   for (Channel* channel : state_->channels) done += channel->poll(now, *state_);
+  for (const auto& [peer, how] : std::exchange(state_->departed, {}))
+    if (state_->on_death != nullptr) state_->on_death(state_->of_death, peer, how);
   if (done > 0) state_->fruitless_waits = 0;
   return done;
 }
@@ -366,7 +392,12 @@ void Endpoint::wait(std::chrono::microseconds at_most) {
     ::sched_yield();
     return;
   }
-  state_->sleep(at_most);
+  sleep(state_->arrivals(at_most));
+}
+
+Arrivals Endpoint::arrivals(std::chrono::nanoseconds at_most) {
+  const auto held = state_->lock();
+  return state_->arrivals(at_most);
 }
 
 Statistics Endpoint::statistics() const {

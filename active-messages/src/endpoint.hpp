@@ -11,6 +11,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace scope::active_messages {
 
@@ -54,6 +55,16 @@ using Action = void (*)(void* context, Peer source, Bytes header, Bytes payload)
 // Runs inside poll() at the end of a put: at its source (all bytes acknowledged) or when the peer died.
 using Completion = void (*)(void* context, Outcome outcome);
 
+// Runs inside poll(), once for each peer that died or left, after the completions of its puts. `how` is for a person, behind
+// the peer's name: "gave no sign of life for 10 s". The action may send to other peers.
+using Death = void (*)(void* context, Peer peer, const std::string& how);
+
+// What a sleeping thread watches: see Endpoint::arrivals().
+struct Arrivals {
+  std::vector<int> descriptors;      // readable when something has arrived
+  std::chrono::nanoseconds at_most;  // then poll() must run in any case; 0: at once
+};
+
 struct Statistics {
   std::uint64_t messages_sent, messages_received, frames_sent, frames_received;
   std::uint64_t retransmissions, duplicates, out_of_order, corrupt,
@@ -75,10 +86,13 @@ class Endpoint {
   // The same peer again gives the same index. A message from an address that was not added is accepted after the
   // session key was verified, and adds it.
   Peer add(const Address& address);   // Error
-  std::string name(Peer peer) const;  // for a person: "02:42:ac:11:00:03 port 4"
+  std::string name(Peer peer) const;  // for a person: "02:42:ac:11:00:03 port 4 process 815"
 
   // Before the first poll(); the same order in all processes.
   Handler handle(Action action, void* context);
+  void on_death(Death action, void* context);
+  // Says that something is expected of this peer: from now on silence is death, even if neither side has spoken yet.
+  void await(Peer peer);
 
   // The header (at most header_limit bytes) and the payload together in one message of at most message_limit bytes.
   // Both are copied before the call returns. Messages of one source to one peer arrive in order, exactly once.
@@ -103,6 +117,8 @@ class Endpoint {
   int poll();
   // Blocks until something can be done or the time is over: for processes that share a core.
   void wait(std::chrono::microseconds at_most);
+  // What wait() would sleep on, for a caller who gives a lock back before it sleeps. Valid until the next call.
+  Arrivals arrivals(std::chrono::nanoseconds at_most);
 
   Statistics statistics() const;
 

@@ -262,7 +262,7 @@ class SharedMemory final : public Channel {
     Incoming& in = incoming_[index];
     if (in.ring.damaged() && !in.ended) {
       ++damaged_;
-      end(in, sink);
+      end(in, sink, "wrote what no endpoint writes");
     }
     if (in.granted - in.requests <= window / 2 && sink.open(in.peer)) grant(in);
     return delivered;
@@ -320,7 +320,7 @@ class SharedMemory final : public Channel {
       iovec there{reinterpret_cast<void*>(piece.source + in.read_bytes), part};
       const ssize_t done = process_vm_readv(in.process, &here, 1, &there, 1, 0);
       if (done <= 0) {
-        end(in, sink);  // killed in the middle of its put
+        end(in, sink, "has ended");  // in the middle of its put
         return false;
       }
       in.read_bytes += static_cast<std::size_t>(done);
@@ -344,22 +344,22 @@ class SharedMemory final : public Channel {
     const bool farewell = heard && in->sender->gone.load(std::memory_order_acquire) != 0;
     if (out.inbox && out.inbox->alive() && !farewell) return 0;
     if (heard && in->ring.front()) return 0;  // its last words first
-    return bury(out, sink);
+    return bury(out, sink, farewell ? "has left" : "has ended");
   }
 
-  void end(Incoming& in, Sink& sink) {
+  void end(Incoming& in, Sink& sink, const char* how) {
     in.ended = true;
-    if (!by_peer_[in.peer]->dead) bury(*by_peer_[in.peer], sink);
+    if (!by_peer_[in.peer]->dead) bury(*by_peer_[in.peer], sink, how);
   }
 
-  int bury(Outgoing& out, Sink& sink) {
+  int bury(Outgoing& out, Sink& sink, const char* how) {
     out.dead = true;
     if (out.pieces) out.pending.push_back({0, out.pieces->put.completion, out.pieces->put.context});
     out.pieces.reset();
     const auto lost = std::exchange(out.pending, {});
     unfinished_puts_ -= lost.size();
     for (const Outgoing::Pending& put : lost) sink.completed(put.completion, put.context, Outcome::peer_dead);
-    sink.died(out.peer);
+    sink.died(out.peer, how);
     return static_cast<int>(lost.size());
   }
 

@@ -1,8 +1,10 @@
 #include "wire_channel.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <tuple>
+#include <utility>
 
 namespace scope::active_messages {
 namespace {
@@ -45,6 +47,7 @@ struct WireChannel::Remote {
   Incoming incoming;
   bool spoken = false;  // either side has said something: silence now means something
   bool dead = false, busy = false;
+  bool awaited = false;  // the program waits for it: it is asked before anybody has spoken
 
   Time heard{}, probed{};
   std::uint32_t owed = 0;  // frames that arrived since our last acknowledgement
@@ -90,6 +93,13 @@ void WireChannel::add(Peer peer, const Address& address) {
   share_ = options_.flow_control
                ? std::clamp(wire_->receive_slots() / (2 * remotes_.size()), smallest_share, window)
                : window;
+}
+
+void WireChannel::await(Time now, Peer peer) {
+  Remote& remote = *of_peer_[peer];
+  if (std::exchange(remote.awaited, true) || remote.spoken || remote.dead) return;
+  introduce(now, remote);
+  wire_->flush();
 }
 
 Outcome WireChannel::send(Time now, Peer peer, Kind kind, const Message& message) {
@@ -241,7 +251,7 @@ WireChannel::Remote* WireChannel::source_of(Sink& sink, const Ethernet& source, 
     ++counted_.corrupt;
     return nullptr;
   }
-  if (remote != nullptr && !remote->dead) bury(sink, *remote);
+  if (remote != nullptr && !remote->dead) bury(sink, *remote, "was replaced by another process");
   const std::optional<Peer> peer = sink.admit({source, header.source_port, who.host, who.process});
   if (!peer) {
     ++counted_.foreign;
@@ -299,7 +309,7 @@ void WireChannel::deliver(Sink& sink, Remote& remote, const FrameHeader& header,
       break;
     case FrameKind::farewell:
       acknowledge(sink, remote, false);
-      bury(sink, remote);
+      bury(sink, remote, "has left");
       break;
     default:
       break;
@@ -344,9 +354,15 @@ void WireChannel::watch(Time now, Sink& sink) {
   next_watch_ = now + options_.peer_timeout / 16;
   for (std::size_t index = 0; index < remotes_.size(); ++index) {
     Remote& remote = *remotes_[index];
-    if (!remote.spoken || remote.dead) continue;
+    if (remote.dead) continue;
+    // Its first frame found no room.
+    if (!remote.spoken && remote.awaited) introduce(now, remote);
+    if (!remote.spoken) continue;
     if (now - remote.heard >= options_.peer_timeout) {
-      bury(sink, remote);
+      const auto silence = std::chrono::duration<double>(options_.peer_timeout).count();
+      std::array<char, 64> how;
+      std::snprintf(how.data(), how.size(), "gave no sign of life for %g s", silence);
+      bury(sink, remote, how.data());
     } else if (now - remote.heard >= options_.peer_timeout / 4) {
       acknowledge(sink, remote, true);
     }
@@ -381,7 +397,7 @@ void WireChannel::complete_puts(Remote& remote) {
     finished_.push_back(remote.endings.front().finished);
 }
 
-void WireChannel::bury(Sink& sink, Remote& remote) {
+void WireChannel::bury(Sink& sink, Remote& remote, std::string how) {
   complete_puts(remote);
   for (const auto& ending : remote.endings)
     finished_.push_back({ending.finished.completion, ending.finished.context, Outcome::peer_dead});
@@ -391,7 +407,7 @@ void WireChannel::bury(Sink& sink, Remote& remote) {
   remote.puts.clear();
   remote.outgoing = Outgoing(window, options_.flow_control);
   remote.dead = true;
-  sink.died(remote.peer);
+  sink.died(remote.peer, std::move(how));
 }
 
 bool WireChannel::idle() const {

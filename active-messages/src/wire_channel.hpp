@@ -22,6 +22,7 @@ class WireChannel final : public Channel {
 
   std::string name() const override { return wire_->name(); }
   void add(Peer peer, const Address& address) override;
+  void await(Time now, Peer peer) override;
   std::size_t message_limit() const override { return body_limit_; }
   Outcome send(Time now, Peer peer, Kind kind, const Message& message) override;
   Outcome put(Time now, Peer peer, const Put& put) override;
@@ -55,7 +56,7 @@ class WireChannel final : public Channel {
   void watch(Time now, Sink& sink);
   void push_puts(Time now, Remote& remote);
   void complete_puts(Remote& remote);
-  void bury(Sink& sink, Remote& remote);
+  void bury(Sink& sink, Remote& remote, std::string how);
 
   bool introduce(Time now, Remote& remote);
   bool send_message(Time now, Remote& remote, FrameKind kind, const Message& message, bool ask);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -62,6 +64,42 @@ def test_the_provider_is_what_the_messages_take(
         ended = subprocess.run(command.arguments, env=variables, capture_output=True, text=True, timeout=60)
     assert ended.returncode != 0
     assert "FI_SCOPE_WIRE=bluetooth: must be one of automatic, xdp, packet, none" in ended.stderr
+
+
+@pytest.fixture(scope="module")
+def dying_rank(embedded_build: NativeBuild, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("dying") / "dying_rank"
+    source = Path(__file__).parent / "dying_rank.c"
+    subprocess.run([embedded_build.mpi.compiler, str(source), "-o", str(program)], check=True, timeout=60)
+    return program
+
+
+@pytest.mark.parametrize("waiting", ["receive", "reduce"])
+def test_a_killed_rank_fails_what_waits_for_it(embedded_build: NativeBuild, dying_rank: Path, waiting: str) -> None:
+    # The shell hides the death from mpiexec, which would end the other ranks by itself.
+    hiding = f"{dying_rank} {int(signal.SIGKILL)} {waiting}; code=$?; test $code != 137 || sleep 60; exit $code"
+    job = MpiProgram("/bin/sh", ("-c", hiding), 3, "active-messages", oversubscribed=True)
+    command = start_command(job, site_of(embedded_build.mpi, LauncherSettings(), "the test"))
+    with launch_environment(command.environment) as variables:
+        ended = subprocess.run(command.arguments, env=variables, capture_output=True, text=True, timeout=50)
+    assert ended.returncode != 0
+    assert re.search(r"this host port \d+ process \d+ has ended; operations with this peer fail", ended.stderr)
+
+
+def test_a_silent_host_fails_what_waits_for_it(
+    cluster: Cluster, embedded_build: NativeBuild, dying_rank: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FI_SCOPE_PEER_TIMEOUT_S", "1")
+    job = MpiProgram(str(dying_rank), (str(int(signal.SIGSTOP)), "send"), 2, "active-messages")
+    asked = LauncherSettings(
+        hosts=[FIRST, SECOND], interface="eth0", remote_shell=str(cluster.folder / "agent"), binding="none"
+    )
+    command = start_command(job, site_of(embedded_build.mpi, asked, "the test"))
+    inside = [str(cluster.folder / "enter"), FIRST, *command.arguments]
+    with launch_environment(command.environment) as variables:
+        ended = subprocess.run(inside, env=variables, capture_output=True, text=True, timeout=50)
+    assert ended.returncode != 0
+    assert " gave no sign of life for 1 s; operations with this peer fail" in ended.stderr
 
 
 def test_messages_cross_the_cable_and_not_the_memory(
