@@ -38,15 +38,13 @@ fi_ops_domain openings{.size = sizeof(fi_ops_domain),
 
 int open_domain(fid_fabric*, fi_info* info, fid_domain** result, void* context) {
   return guarded([&] {
-    Progress progress = Progress::thread;
+    bool several_threads = info->domain_attr == nullptr || info->domain_attr->threading != FI_THREAD_DOMAIN;
     try {
-      progress = progress_setting();
+      several_threads = several_threads || settings().has_thread();
     } catch (const active_messages::Error&) {
-      // Told when an endpoint is enabled.
+      // Told when an endpoint is enabled, which fails.
     }
-    const bool alone = info->domain_attr != nullptr && info->domain_attr->threading == FI_THREAD_DOMAIN &&
-                       progress == Progress::calls;
-    auto* domain = new Domain(!alone);
+    auto* domain = new Domain(several_threads);
     domain->fid = {FI_CLASS_DOMAIN, context, &domain_functions};
     domain->ops = &openings;
     domain->mr = &memory_functions;

@@ -19,6 +19,7 @@ namespace {
 
 constexpr auto progress_nap = std::chrono::milliseconds(2);
 constexpr auto longest_nap = std::chrono::milliseconds(100);
+constexpr auto sign_of_life = std::chrono::milliseconds(100);
 
 template <class Object>
 void erase_one(std::vector<Object>& objects, const Object& object) {
@@ -92,14 +93,16 @@ int Endpoint::enable() {
   try {
     const Settings asked = settings();
     exchange.emplace(asked.transport, domain.memory, *this);
-    if (asked.progress == Progress::thread) {
+    if (asked.has_thread()) {
       stop_ = active_messages::Descriptor(::eventfd(0, EFD_CLOEXEC));
       if (!stop_) throw active_messages::Error(std::string("the progress thread has no event: ") + std::strerror(errno));
       // The signals of the program are handled by its own threads.
       sigset_t all, before;
       sigfillset(&all);
       pthread_sigmask(SIG_SETMASK, &all, &before);
-      thread_ = std::thread([this] { keep_going(); });
+      thread_ = std::thread([this, progress = asked.progress] {
+        progress == Progress::thread ? keep_going() : keep_alive();
+      });
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
   } catch (const active_messages::Error& error) {
@@ -122,6 +125,19 @@ void sleep(std::vector<pollfd>& waiting, std::chrono::nanoseconds at_most) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
   const timespec patience{static_cast<time_t>(seconds.count()), static_cast<long>((at_most - seconds).count())};
   ::ppoll(waiting.data(), waiting.size(), &patience, nullptr);
+}
+
+// Without a progress thread: a program that computes for long is not to be taken for dead.
+void Endpoint::keep_alive() {
+  for (std::uint64_t seen = 0;;) {
+    std::vector<pollfd> waiting{{stop_.get(), POLLIN, 0}};
+    sleep(waiting, sign_of_life);
+    if (waiting.front().revents != 0) return;
+    const std::uint64_t before = std::exchange(seen, calls_.load(std::memory_order_relaxed));
+    if (before != seen) continue;
+    const Guard guard(domain.lock);
+    exchange->progress();
+  }
 }
 
 // The progress thread. While the program makes progress by itself, the thread only looks now and then whether the

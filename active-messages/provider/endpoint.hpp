@@ -68,6 +68,7 @@ class Endpoint final : public fid_ep, public Listener {
   void accessed(const Done& done, bool completes) override;
   void tell(CompletionQueue* queue, const Done& done, bool completes);
   void count(std::uint64_t kind, bool failed);
+  void keep_alive();
   void keep_going();
 
   AddressVector* addresses_ = nullptr;
@@ -80,7 +81,7 @@ class Endpoint final : public fid_ep, public Listener {
 
   std::atomic<std::uint64_t> calls_ = 0;  // of the program, that made progress
   active_messages::Descriptor stop_;      // an event that ends the thread
-  std::thread thread_;                    // makes progress while the program does not
+  std::thread thread_;                    // answers, or makes progress, while the program does not
 };
 
 void sleep(std::vector<pollfd>& waiting, std::chrono::nanoseconds at_most);

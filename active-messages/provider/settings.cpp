@@ -64,12 +64,6 @@ std::string of_the_launcher() {
 
 }  // namespace
 
-Progress progress_setting() {
-  const auto progress = variable("FI_SCOPE_PROGRESS");
-  if (progress.empty()) return Progress::thread;
-  return choice<Progress>("FI_SCOPE_PROGRESS", progress, {{"thread", Progress::thread}, {"calls", Progress::calls}});
-}
-
 Settings settings() {
   active_messages::Options options;
   options.interface = variable("FI_SCOPE_IFACE");
@@ -93,7 +87,10 @@ Settings settings() {
   options.peer_timeout = default_peer_timeout;
   if (const auto seconds = variable("FI_SCOPE_PEER_TIMEOUT_S"); !seconds.empty())
     options.peer_timeout = std::chrono::milliseconds(1000 * number("FI_SCOPE_PEER_TIMEOUT_S", seconds, 1, 86'400));
-  return {options, progress_setting()};
+  Progress progress = Progress::calls;
+  if (const auto who = variable("FI_SCOPE_PROGRESS"); !who.empty())
+    progress = choice<Progress>("FI_SCOPE_PROGRESS", who, {{"calls", Progress::calls}, {"thread", Progress::thread}});
+  return {options, progress};
 }
 
 }  // namespace scope::provider

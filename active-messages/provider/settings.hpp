@@ -5,16 +5,20 @@
 
 namespace scope::provider {
 
+// Who makes progress while the program computes. Calls: nobody, but a thread answers now and then that the process
+// lives, where a wire needs that.
 enum class Progress { calls, thread };
-
-// FI_SCOPE_PROGRESS. Throws active_messages::Error with the variable, its value and what is allowed, as settings()
-// does for the others.
-Progress progress_setting();
 
 struct Settings {
   active_messages::Options transport;  // FI_SCOPE_IFACE, _WIRE, _FLOW_CONTROL, _KEY, _PEER_TIMEOUT_S
-  Progress progress;
+  Progress progress;                   // FI_SCOPE_PROGRESS
+
+  bool has_thread() const {
+    return progress == Progress::thread || transport.wire != active_messages::Wire::none;
+  }
 };
+
+// Throws active_messages::Error with the variable, its value and what is allowed.
 Settings settings();
 
 }  // namespace scope::provider
