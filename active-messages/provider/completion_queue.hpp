@@ -24,8 +24,8 @@ struct CompletionQueue : fid_cq {
   Domain& domain;
   fi_cq_format format;
   std::deque<Entry> entries;
-  std::deque<std::string> causes;  // one for each entry that failed
-  std::string cause;               // of the error that was read last: its reader looks at it
+  std::deque<std::string> causes;    // one for each entry that failed
+  std::string cause;                 // of the error that was read last: its reader looks at it
   std::vector<Endpoint*> endpoints;  // one entry per binding
   bool signalled = false;
 };

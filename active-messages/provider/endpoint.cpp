@@ -92,17 +92,18 @@ int Endpoint::enable() {
   if (addresses_ == nullptr) return -FI_ENOAV;
   try {
     const Settings asked = settings();
-    exchange.emplace(asked.transport, domain.memory, *this);
+    exchange.emplace(asked.transport, asked.eager_bytes, domain.memory, *this);
     if (asked.has_thread()) {
       stop_ = active_messages::Descriptor(::eventfd(0, EFD_CLOEXEC));
-      if (!stop_) throw active_messages::Error(std::string("the progress thread has no event: ") + std::strerror(errno));
+      if (!stop_)
+        throw active_messages::Error(std::string("the progress thread has no event: ") +
+                                     std::strerror(errno));
       // The signals of the program are handled by its own threads.
       sigset_t all, before;
       sigfillset(&all);
       pthread_sigmask(SIG_SETMASK, &all, &before);
-      thread_ = std::thread([this, progress = asked.progress] {
-        progress == Progress::thread ? keep_going() : keep_alive();
-      });
+      thread_ = std::thread(
+          [this, progress = asked.progress] { progress == Progress::thread ? keep_going() : keep_alive(); });
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
   } catch (const active_messages::Error& error) {
@@ -123,7 +124,8 @@ std::chrono::nanoseconds Endpoint::arrivals(std::chrono::nanoseconds at_most, st
 void sleep(std::vector<pollfd>& waiting, std::chrono::nanoseconds at_most) {
   if (at_most.count() <= 0) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
-  const timespec patience{static_cast<time_t>(seconds.count()), static_cast<long>((at_most - seconds).count())};
+  const timespec patience{static_cast<time_t>(seconds.count()),
+                          static_cast<long>((at_most - seconds).count())};
   ::ppoll(waiting.data(), waiting.size(), &patience, nullptr);
 }
 

@@ -22,7 +22,13 @@ enum Exchange::Handlers : Handler {
   small_write,
   large_write,
   read_request,
-  read_data
+  read_data,
+  first_part,
+  further_part
+};
+
+struct Exchange::Part {
+  std::uint64_t offset;
 };
 
 struct Exchange::Clearance {
@@ -74,8 +80,9 @@ int error_of(Outcome outcome) {
 
 }  // namespace
 
-Exchange::Exchange(const active_messages::Options& options, const MemoryTable& memory, Listener& listener)
-    : memory_(memory), listener_(listener), endpoint_(options) {
+Exchange::Exchange(const active_messages::Options& options, std::size_t eager_bytes,
+                   const MemoryTable& memory, Listener& listener)
+    : memory_(memory), listener_(listener), eager_bytes_(eager_bytes), endpoint_(options) {
   on<Envelope, &Exchange::on_eager>();
   on<Envelope, &Exchange::on_announcement>();
   on<Clearance, &Exchange::on_clearance>();
@@ -85,6 +92,8 @@ Exchange::Exchange(const active_messages::Options& options, const MemoryTable& m
   on<Remote, &Exchange::on_large_write>();
   on<Remote, &Exchange::on_read>();
   on<Answer, &Exchange::on_read_data>();
+  on<Envelope, &Exchange::on_first_part>();
+  on<Part, &Exchange::on_part>();
   endpoint_.on_death([](void* context, Peer peer,
                         const std::string& how) { static_cast<Exchange*>(context)->died(peer, how); },
                      this);
@@ -121,12 +130,38 @@ int Exchange::start(Operation operation, Handler handler, Header header, Bytes p
   kept.exchange = this;
   kept.number = number;
   header.operation = number;
-  const Outcome outcome = endpoint_.send(peer, handler, bytes_of(header), payload);
+  const Outcome outcome = transmit(peer, handler, bytes_of(header), payload);
   if (outcome != Outcome::done) {
     if (kept.region != 0) endpoint_.remove(kept.region);
     operations_.remove(number);
   }
   return error_of(outcome);
+}
+
+// An eager message in parts leaves as far as there is room; the rest is copied and follows.
+Outcome Exchange::transmit(Peer peer, Handler handler, Bytes header, Bytes payload) {
+  if (handler != first_part) return endpoint_.send(peer, handler, header, payload);
+  const std::size_t first = endpoint_.message_limit(peer) - header.size();
+  const Outcome outcome = endpoint_.send(peer, first_part, header, payload.first(first));
+  if (outcome != Outcome::done) return outcome;
+  const std::size_t sent = first + push(peer, payload.subspan(first), first);
+  if (sent < payload.size()) {
+    const Bytes rest = payload.subspan(sent);
+    leaving_.emplace(peer, Parts{{rest.begin(), rest.end()}, sent});
+  }
+  return Outcome::done;
+}
+
+// Sends parts of a message from `offset` on while there is room; returns how many bytes have left.
+std::size_t Exchange::push(Peer peer, Bytes bytes, std::size_t offset) {
+  const std::size_t room = endpoint_.message_limit(peer) - sizeof(Part);
+  std::size_t sent = 0;
+  while (sent < bytes.size()) {
+    const Bytes part = bytes.subspan(sent, std::min(room, bytes.size() - sent));
+    if (endpoint_.send(peer, further_part, bytes_of(Part{offset + sent}), part) != Outcome::done) break;
+    sent += part.size();
+  }
+  return sent;
 }
 
 int Exchange::send(const Send& send) {
@@ -140,9 +175,12 @@ int Exchange::send(const Send& send) {
     blame(send.peer);
     return -FI_EHOSTDOWN;
   }
-  const bool whole = fits(send.peer, sizeof envelope, send.data.size());
-  if (whole && !send.delivered) {
-    const Outcome outcome = endpoint_.send(send.peer, eager, bytes_of(envelope), send.data);
+  if (!leaving_.empty() && leaving_.contains(send.peer)) return -FI_EAGAIN;  // messages stay in order
+  const bool one = fits(send.peer, sizeof envelope, send.data.size());
+  const bool at_once = one || send.data.size() <= eager_bytes_;
+  const Handler handler = one ? eager : first_part;
+  if (at_once && !send.delivered) {
+    const Outcome outcome = transmit(send.peer, handler, bytes_of(envelope), send.data);
     if (outcome == Outcome::done) listener_.sent(done, send.completes);
     return error_of(outcome);
   }
@@ -155,7 +193,7 @@ int Exchange::send(const Send& send) {
                       .done = done,
                       .completes = send.completes,
                       .copy = {}};
-  if (whole) return start(std::move(operation), eager, envelope, send.data);
+  if (at_once) return start(std::move(operation), handler, envelope, send.data);
   if (send.injected) {
     operation.copy.assign(send.data.begin(), send.data.end());
     operation.source = operation.copy;  // a vector keeps its bytes where they are when it is moved
@@ -284,6 +322,26 @@ int Exchange::cancel(const void* context) {
 
 void Exchange::on_eager(Peer source, const Envelope& envelope, Bytes payload) {
   if (envelope.bytes == payload.size()) arrived(source, envelope, true, payload);
+}
+
+void Exchange::on_first_part(Peer source, const Envelope& envelope, Bytes payload) {
+  if (envelope.bytes > eager_bytes_most || envelope.bytes <= payload.size()) return;
+  Assembly& assembly = assembled_[source];
+  assembly.envelope = envelope;
+  assembly.bytes.reserve(envelope.bytes);
+  assembly.bytes.assign(payload.begin(), payload.end());
+}
+
+void Exchange::on_part(Peer source, const Part& part, Bytes payload) {
+  const auto found = assembled_.find(source);
+  if (found == assembled_.end()) return;
+  auto& [envelope, bytes] = found->second;
+  if (part.offset != bytes.size() || payload.size() > envelope.bytes - bytes.size()) return;
+  bytes.insert(bytes.end(), payload.begin(), payload.end());
+  if (bytes.size() < envelope.bytes) return;
+  arrived(source, envelope, true, bytes);
+  bytes.clear();
+  envelope.bytes = 0;
 }
 
 void Exchange::on_announcement(Peer source, const Envelope& envelope, Bytes) {
@@ -515,6 +573,11 @@ bool Exchange::progress() {
     waiting_.pop_front();
     if (attempt(next) == Outcome::again) waiting_.push_back(next);
   }
+  for (auto each = leaving_.begin(); each != leaving_.end();) {
+    auto& [bytes, offset, sent] = each->second;
+    sent += push(each->first, Bytes(bytes).subspan(sent), offset + sent);
+    each = sent == bytes.size() ? leaving_.erase(each) : std::next(each);
+  }
   return fruitless_polls_ <= polls_before_yield;
 }
 
@@ -524,7 +587,8 @@ bool Exchange::progress() {
 const std::string& Exchange::blame(Peer peer) {
   Departed& departed = departed_[peer];
   if (!std::exchange(departed.told, true))
-    std::fprintf(stderr, "libfabric provider scope: %s; operations with this peer fail\n", departed.how.c_str());
+    std::fprintf(stderr, "libfabric provider scope: %s; operations with this peer fail\n",
+                 departed.how.c_str());
   return departed.how;
 }
 
@@ -541,8 +605,11 @@ void Exchange::fail(const Receive& receive, bool tagged) {
 // All that only this peer could have completed fails. Puts to it have failed before.
 void Exchange::died(Peer peer, const std::string& how) {
   if (departed_.size() <= peer) departed_.resize(peer + 1);
+  leaving_.erase(peer);
+  assembled_.erase(peer);
   departed_[peer].how = endpoint_.name(peer) + " " + how;
-  for (const std::uint64_t number : operations_.numbers([=](const Operation& each) { return each.peer == peer; }))
+  for (const std::uint64_t number :
+       operations_.numbers([=](const Operation& each) { return each.peer == peer; }))
     complete(number, FI_EHOSTDOWN);
   for (const std::uint64_t number :
        landings_.numbers([=](const Landing& each) { return each.done.source == peer; })) {

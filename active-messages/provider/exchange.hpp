@@ -1,7 +1,7 @@
 // The protocol between two endpoints of the provider, above active messages.
 //
-// A small message travels whole (eager). A large one is announced (rendezvous): the receiver matches the
-// announcement with a buffer, exposes the buffer and clears the sender, which puts the bytes there. Remote
+// A small message travels at once (eager), whole or in a few parts, which the receiver puts together before it matches
+// the message. A large one is announced (rendezvous): the receiver matches the announcement with a buffer, exposes the buffer and clears the sender, which puts the bytes there. Remote
 // writes and reads are the same with a key in place of a tag. A call that finds no room returns -FI_EAGAIN
 // and has done nothing; what the protocol itself must send waits in a queue, whose length the operations in
 // flight bound.
@@ -82,9 +82,13 @@ struct Access {
   bool injected;
 };
 
+inline constexpr std::size_t eager_bytes_most = 64 * 1024;
+
 class Exchange {
  public:
-  Exchange(const active_messages::Options& options, const MemoryTable& memory, Listener& listener);
+  // Messages of up to `eager_bytes` are sent at once.
+  Exchange(const active_messages::Options& options, std::size_t eager_bytes, const MemoryTable& memory,
+           Listener& listener);
 
   active_messages::Endpoint& endpoint() { return endpoint_; }
 
@@ -134,6 +138,18 @@ class Exchange {
     std::uint64_t operation;  // that the put completes; 0: none
   };
 
+  // An eager message in parts. The sender keeps those for which there was no room, and refuses further messages to this
+  // peer until they have left; the receiver puts them together. Either has at most eager_bytes_most of each peer.
+  struct Parts {
+    std::vector<std::byte> bytes;
+    std::size_t offset;  // of these bytes in the message
+    std::size_t sent = 0;
+  };
+  struct Assembly {
+    Envelope envelope;
+    std::vector<std::byte> bytes;
+  };
+
   enum Handlers : active_messages::Handler;
 
   void arrived(Peer source, const Envelope& envelope, bool whole, Bytes payload);
@@ -151,11 +167,16 @@ class Exchange {
   Outcome attempt(const Waiting& waiting);
   template <class Header>
   int start(Operation operation, active_messages::Handler handler, Header header, Bytes payload);
+  Outcome transmit(Peer peer, active_messages::Handler handler, Bytes header, Bytes payload);
+  std::size_t push(Peer peer, Bytes bytes, std::size_t offset);
   bool fits(Peer peer, std::size_t header, std::size_t bytes) const;
 
   template <class Header, void (Exchange::*member)(Peer, const Header&, Bytes)>
   void on();
   void on_eager(Peer source, const Envelope& envelope, Bytes payload);
+  void on_first_part(Peer source, const Envelope& envelope, Bytes payload);
+  struct Part;
+  void on_part(Peer source, const Part& part, Bytes payload);
   void on_announcement(Peer source, const Envelope& envelope, Bytes payload);
   struct Clearance;
   void on_clearance(Peer source, const Clearance& clearance, Bytes payload);
@@ -176,6 +197,9 @@ class Exchange {
   Slots<Operation> operations_;
   Slots<Landing> landings_;
   std::deque<Waiting> waiting_;
+  const std::size_t eager_bytes_;
+  std::unordered_map<Peer, Parts> leaving_;
+  std::unordered_map<Peer, Assembly> assembled_;
   struct Departed {
     std::string how;    // with the peer's name; empty while the peer is there
     bool told = false;  // to the standard error output

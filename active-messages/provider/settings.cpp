@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "exchange.hpp"
+
 namespace scope::provider {
 namespace {
 
@@ -19,6 +21,8 @@ using active_messages::Wire;
 
 // A process that does not answer may be stopped or swapped out: the end of a job is worse than a late answer.
 constexpr auto default_peer_timeout = std::chrono::seconds(30);
+
+constexpr std::size_t default_eager_bytes = 16 * 1024;
 
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);
@@ -86,11 +90,16 @@ Settings settings() {
   }
   options.peer_timeout = default_peer_timeout;
   if (const auto seconds = variable("FI_SCOPE_PEER_TIMEOUT_S"); !seconds.empty())
-    options.peer_timeout = std::chrono::milliseconds(1000 * number("FI_SCOPE_PEER_TIMEOUT_S", seconds, 1, 86'400));
+    options.peer_timeout =
+        std::chrono::milliseconds(1000 * number("FI_SCOPE_PEER_TIMEOUT_S", seconds, 1, 86'400));
   Progress progress = Progress::calls;
   if (const auto who = variable("FI_SCOPE_PROGRESS"); !who.empty())
-    progress = choice<Progress>("FI_SCOPE_PROGRESS", who, {{"calls", Progress::calls}, {"thread", Progress::thread}});
-  return {options, progress};
+    progress = choice<Progress>("FI_SCOPE_PROGRESS", who,
+                                {{"calls", Progress::calls}, {"thread", Progress::thread}});
+  std::size_t eager_bytes = default_eager_bytes;
+  if (const auto bytes = variable("FI_SCOPE_EAGER_BYTES"); !bytes.empty())
+    eager_bytes = number("FI_SCOPE_EAGER_BYTES", bytes, 0, eager_bytes_most);
+  return {options, eager_bytes, progress};
 }
 
 }  // namespace scope::provider

@@ -11,6 +11,7 @@ enum class Progress { calls, thread };
 
 struct Settings {
   active_messages::Options transport;  // FI_SCOPE_IFACE, _WIRE, _FLOW_CONTROL, _KEY, _PEER_TIMEOUT_S
+  std::size_t eager_bytes;             // FI_SCOPE_EAGER_BYTES
   Progress progress;                   // FI_SCOPE_PROGRESS
 
   bool has_thread() const {

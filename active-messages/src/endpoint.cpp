@@ -295,7 +295,8 @@ std::string Endpoint::name(Peer peer) const {
     text += {digits[value >> 4], digits[value & 15]};
   }
   if (address.ethernet == Ethernet{}) text = "this host";
-  return text + " port " + std::to_string(address.port) + " process " + std::to_string(process_number(address));
+  return text + " port " + std::to_string(address.port) + " process " +
+         std::to_string(process_number(address));
 }
 
 Handler Endpoint::handle(Action action, void* context) {

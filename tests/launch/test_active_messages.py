@@ -75,7 +75,9 @@ def dying_rank(embedded_build: NativeBuild, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.mark.parametrize("waiting", ["receive", "reduce"])
-def test_a_killed_rank_fails_what_waits_for_it(embedded_build: NativeBuild, dying_rank: Path, waiting: str) -> None:
+def test_a_killed_rank_fails_what_waits_for_it(
+    embedded_build: NativeBuild, dying_rank: Path, waiting: str
+) -> None:
     # The shell hides the death from mpiexec, which would end the other ranks by itself.
     hiding = f"{dying_rank} {int(signal.SIGKILL)} {waiting}; code=$?; test $code != 137 || sleep 60; exit $code"
     job = MpiProgram("/bin/sh", ("-c", hiding), 3, "active-messages", oversubscribed=True)
@@ -116,9 +118,10 @@ def test_messages_cross_the_cable_and_not_the_memory(
         tmp_path,
         embedded_build.mpi,
         *("--hosts", f"{FIRST}:2,{SECOND}:2", "--interface", "eth0", "--ranks-per-host", "2"),
-        *("--case", "mpi.latency ranks=2 placement=node transport=active-messages message_bytes=1,100000"),
+        *("--case", "mpi.latency ranks=2 placement=node transport=active-messages message_bytes=1,9000,100000"),
+        *("--case", "mpi.bandwidth ranks=2 placement=node transport=active-messages message_bytes=9000"),
         *("--case", "mpi.alltoallv ranks=4 transport=active-messages"),
     )
     assert answer.code == 0, answer.errors
     cases = [line for line in samples(tmp_path / "run") if line["record"] == "case"]
-    assert [case["status"] for case in cases] == ["ok"] * 3
+    assert [case["status"] for case in cases] == ["ok"] * 5
