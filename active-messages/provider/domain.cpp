@@ -30,7 +30,7 @@ fi_ops_domain openings{.size = sizeof(fi_ops_domain),
                        .poll_open = unsupported,
                        .stx_ctx = unsupported,
                        .srx_ctx = unsupported,
-                       .query_atomic = unsupported,
+                       .query_atomic = query_atomic,
                        .query_collective = unsupported,
                        .endpoint2 = nullptr};
 

@@ -324,22 +324,6 @@ fi_ops_cm name_functions{.size = sizeof(fi_ops_cm),
                          .shutdown = unsupported,
                          .join = unsupported};
 
-// MPI libraries emulate atomic operations by messages where these say that there are none.
-fi_ops_atomic atomic_functions{.size = sizeof(fi_ops_atomic),
-                               .write = unsupported,
-                               .writev = unsupported,
-                               .writemsg = unsupported,
-                               .inject = unsupported,
-                               .readwrite = unsupported,
-                               .readwritev = unsupported,
-                               .readwritemsg = unsupported,
-                               .compwrite = unsupported,
-                               .compwritev = unsupported,
-                               .compwritemsg = unsupported,
-                               .writevalid = unsupported,
-                               .readwritevalid = unsupported,
-                               .compwritevalid = unsupported};
-
 }  // namespace
 
 int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** result, void* context) {

@@ -96,5 +96,8 @@ int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** result, void* cont
 extern fi_ops_msg message_functions;
 extern fi_ops_tagged tagged_functions;
 extern fi_ops_rma access_functions;
+extern fi_ops_atomic atomic_functions;
+int query_atomic(fid_domain* domain, fi_datatype datatype, fi_op operation, fi_atomic_attr* attributes,
+                 std::uint64_t flags);
 
 }  // namespace scope::provider

@@ -24,7 +24,15 @@ enum Exchange::Handlers : Handler {
   read_request,
   read_data,
   first_part,
-  further_part
+  further_part,
+  atomic_request
+};
+
+struct Exchange::AtomicRequest {
+  std::uint64_t operation, key, offset;
+  std::uint32_t count;
+  std::uint8_t datatype, change;
+  AtomicForm form;
 };
 
 struct Exchange::Part {
@@ -94,6 +102,7 @@ Exchange::Exchange(const active_messages::Options& options, std::size_t eager_by
   on<Answer, &Exchange::on_read_data>();
   on<Envelope, &Exchange::on_first_part>();
   on<Part, &Exchange::on_part>();
+  on<AtomicRequest, &Exchange::on_atomic>();
   endpoint_.on_death([](void* context, Peer peer,
                         const std::string& how) { static_cast<Exchange*>(context)->died(peer, how); },
                      this);
@@ -248,6 +257,35 @@ int Exchange::read(const Access& access) {
                 .completes = access.completes,
                 .copy = {}},
       read_request, remote, {});
+}
+
+int Exchange::atomic(const Atomic& atomic) {
+  const std::size_t bytes = atomic.count * element_bytes(atomic.datatype);
+  const bool fetches = atomic.form != AtomicForm::write;
+  std::array<std::byte, 2 * atomic_bytes_limit> operands{};
+  if (atomic.operand != nullptr) std::memcpy(operands.data(), atomic.operand, bytes);
+  if (atomic.compare != nullptr) std::memcpy(operands.data() + bytes, atomic.compare, bytes);
+  const AtomicRequest request{0,
+                              atomic.key,
+                              atomic.offset,
+                              static_cast<std::uint32_t>(atomic.count),
+                              static_cast<std::uint8_t>(atomic.datatype),
+                              static_cast<std::uint8_t>(atomic.operation),
+                              atomic.form};
+  const std::size_t sent = atomic.form == AtomicForm::compare ? 2 * bytes : bytes;
+  if (!fits(atomic.peer, sizeof request, sent)) return -FI_EMSGSIZE;
+  return start(Operation{.exchange = this,
+                         .number = 0,
+                         .peer = atomic.peer,
+                         .source = {},
+                         .target = fetches ? atomic.result : nullptr,
+                         .region = 0,
+                         .done = {.context = atomic.context,
+                                  .flags = FI_ATOMIC | (fetches ? FI_READ : FI_WRITE),
+                                  .bytes = bytes},
+                         .completes = atomic.completes,
+                         .copy = {}},
+               atomic_request, request, Bytes(operands).first(sent));
 }
 
 void Exchange::receive(bool tagged, Receive receive) {
@@ -462,7 +500,7 @@ void Exchange::complete(std::uint64_t number, int error) {
   const bool completes = operation->completes;
   if (operation->region != 0) endpoint_.remove(operation->region);
   operations_.remove(number);
-  if (done.flags & FI_RMA)
+  if (done.flags & (FI_RMA | FI_ATOMIC))
     listener_.accessed(done, completes);
   else
     listener_.sent(done, completes);
@@ -513,6 +551,27 @@ void Exchange::on_read(Peer source, const Remote& remote, Bytes) {
               .operation = 0};
   std::memcpy(put.header.data(), &head, sizeof head);
   waiting_.push_back(put);
+}
+
+void Exchange::on_atomic(Peer source, const AtomicRequest& request, Bytes payload) {
+  const std::size_t bytes = request.count * element_bytes(request.datatype);
+  const bool compares = request.form == AtomicForm::compare;
+  const bool fetches = request.form != AtomicForm::write;
+  const bool known = request.form <= AtomicForm::compare && bytes <= atomic_bytes_limit &&
+                     payload.size() == (compares ? 2 * bytes : bytes) &&
+                     supported(request.form, request.datatype, request.change);
+  const std::uint64_t access =
+      (fetches ? FI_REMOTE_READ : 0) | (request.change == FI_ATOMIC_READ ? 0 : FI_REMOTE_WRITE);
+  std::byte* place = known ? memory_.find(request.key, request.offset, bytes, access) : nullptr;
+  if (place == nullptr) return answer(source, answer_to_operation, Answer{request.operation, FI_EACCES});
+  std::array<std::byte, atomic_bytes_limit> old;
+  apply(request.datatype, request.change, place, request.count, payload.data(),
+        compares ? payload.data() + bytes : nullptr, old.data());
+  const Answer head{request.operation, 0};
+  if (fetches)
+    endpoint_.reply(source, read_data, bytes_of(head), Bytes(old).first(bytes));
+  else
+    answer(source, answer_to_operation, head);
 }
 
 // Of a small read with its bytes, of a large one after they were put in place.

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "../src/endpoint.hpp"
+#include "atomic_operations.hpp"
 #include "matching.hpp"
 #include "memory.hpp"
 #include "slots.hpp"
@@ -82,6 +83,20 @@ struct Access {
   bool injected;
 };
 
+// What fi_atomic() and its kin ask for. Operands and result hold `count` elements.
+struct Atomic {
+  Peer peer;
+  AtomicForm form;
+  unsigned datatype, operation;
+  std::size_t count;
+  const std::byte* operand;  // nullptr of FI_ATOMIC_READ
+  const std::byte* compare;
+  std::byte* result;
+  std::uint64_t offset, key;
+  void* context;
+  bool completes;
+};
+
 inline constexpr std::size_t eager_bytes_most = 64 * 1024;
 
 class Exchange {
@@ -96,6 +111,7 @@ class Exchange {
   int send(const Send& send);
   int write(const Access& access);
   int read(const Access& access);
+  int atomic(const Atomic& atomic);
 
   void receive(bool tagged, Receive receive);
   // FI_PEEK, with FI_CLAIM and FI_DISCARD: completes with what the receive would take, or with FI_ENOMSG.
@@ -188,6 +204,8 @@ class Exchange {
   void on_write(Peer source, const Remote& remote, Bytes payload);
   void on_large_write(Peer source, const Remote& remote, Bytes payload);
   void on_read(Peer source, const Remote& remote, Bytes payload);
+  struct AtomicRequest;
+  void on_atomic(Peer source, const AtomicRequest& request, Bytes payload);
   void on_read_data(Peer source, const Answer& answer, Bytes payload);
 
   const MemoryTable& memory_;

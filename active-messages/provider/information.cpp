@@ -11,7 +11,7 @@
 namespace scope::provider {
 namespace {
 
-constexpr std::uint64_t primary = FI_MSG | FI_TAGGED | FI_RMA;
+constexpr std::uint64_t primary = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
 constexpr std::uint64_t modifiers = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ |
                                     FI_REMOTE_WRITE | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_SOURCE |
                                     FI_LOCAL_COMM | FI_REMOTE_COMM;
@@ -22,7 +22,8 @@ constexpr std::uint64_t receiving =
 constexpr std::uint64_t send_flags = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
                                      FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE;
 constexpr std::uint64_t receive_flags = FI_COMPLETION | FI_MULTI_RECV;
-constexpr std::uint64_t orders = FI_ORDER_SAS;
+constexpr std::uint64_t orders =
+    FI_ORDER_SAS | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW;
 constexpr std::size_t pieces_limit = 1;  // of one buffer
 
 template <class Bits>

@@ -67,7 +67,8 @@ std::byte* MemoryTable::find(std::uint64_t key, std::uint64_t offset, std::uint6
   const auto found = entries_.find(key);
   if (found == entries_.end()) return nullptr;
   const Entry& entry = found->second;
-  if ((entry.access & access) == 0 || bytes > entry.bytes || offset > entry.bytes - bytes) return nullptr;
+  if ((entry.access & access) != access || bytes > entry.bytes || offset > entry.bytes - bytes)
+    return nullptr;
   return entry.begin + offset;
 }
 

@@ -20,7 +20,7 @@ class MemoryTable {
 
   bool add(std::uint64_t key, const Entry& entry) { return entries_.try_emplace(key, entry).second; }
   void remove(std::uint64_t key) { entries_.erase(key); }
-  // nullptr unless the registered memory allows this access to all these bytes.
+  // nullptr unless the registered memory allows these accesses to all these bytes.
   std::byte* find(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes, std::uint64_t access) const;
 
  private:

@@ -31,10 +31,13 @@ class OpenMpiFamily:
             parameters["mpi_yield_when_idle"] = "1"
         if conditions.provider:
             parameters |= {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": conditions.provider}
-            # For one-sided communication alone, which version 5 leaves to these.
-            parameters["btl"] = f"tcp,self,{'sm' if conditions.major >= 5 else 'vader'}"
+            # One-sided communication: version 5 leaves it to these. The same of version 4 crashes in a compare and
+            # swap below this `pml`; its other components send messages or use the memory of the host.
             if conditions.major >= 5:
+                parameters["btl"] = "ofi,self,sm"
                 parameters["opal_common_ofi_provider_include"] = conditions.provider
+            else:
+                parameters |= {"btl": "self", "osc": "^rdma"}
         elif conditions.tcp:
             parameters |= {"pml": "ob1", "btl": "tcp,self"}
         elif conditions.shared_kernel:

@@ -66,24 +66,39 @@ def test_the_provider_is_what_the_messages_take(
     assert "FI_SCOPE_WIRE=bluetooth: must be one of automatic, xdp, packet, none" in ended.stderr
 
 
+def compiled(mpi: MpiInstallation, source: str, folder: Path) -> str:
+    """Compile a program of this folder."""
+    program = folder / source.removesuffix(".c")
+    command = [mpi.compiler, str(Path(__file__).parent / source), "-o", str(program)]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    return str(program)
+
+
+def run_over(mpi: MpiInstallation, job: MpiProgram, cluster: Cluster | None) -> subprocess.CompletedProcess[str]:
+    """Run a program on this host, or on the two of a cluster."""
+    asked = LauncherSettings()
+    if cluster:
+        agent = str(cluster.folder / "agent")
+        asked = LauncherSettings(hosts=[FIRST, SECOND], interface="eth0", remote_shell=agent, binding="none")
+    command = start_command(job, site_of(mpi, asked, "the test"))
+    inside = [str(cluster.folder / "enter"), FIRST] if cluster else []
+    with launch_environment(command.environment) as variables:
+        return subprocess.run(
+            [*inside, *command.arguments], env=variables, capture_output=True, text=True, timeout=50
+        )
+
+
 @pytest.fixture(scope="module")
-def dying_rank(embedded_build: NativeBuild, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program = tmp_path_factory.mktemp("dying") / "dying_rank"
-    source = Path(__file__).parent / "dying_rank.c"
-    subprocess.run([embedded_build.mpi.compiler, str(source), "-o", str(program)], check=True, timeout=60)
-    return program
+def dying_rank(embedded_build: NativeBuild, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return compiled(embedded_build.mpi, "dying_rank.c", tmp_path_factory.mktemp("dying"))
 
 
 @pytest.mark.parametrize("waiting", ["receive", "reduce"])
-def test_a_killed_rank_fails_what_waits_for_it(
-    embedded_build: NativeBuild, dying_rank: Path, waiting: str
-) -> None:
+def test_a_killed_rank_fails_what_waits_for_it(embedded_build: NativeBuild, dying_rank: str, waiting: str) -> None:
     # The shell hides the death from mpiexec, which would end the other ranks by itself.
     hiding = f"{dying_rank} {int(signal.SIGKILL)} {waiting}; code=$?; test $code != 137 || sleep 60; exit $code"
     job = MpiProgram("/bin/sh", ("-c", hiding), 3, "active-messages", oversubscribed=True)
-    command = start_command(job, site_of(embedded_build.mpi, LauncherSettings(), "the test"))
-    with launch_environment(command.environment) as variables:
-        ended = subprocess.run(command.arguments, env=variables, capture_output=True, text=True, timeout=50)
+    ended = run_over(embedded_build.mpi, job, None)
     assert ended.returncode != 0
     assert re.search(r"this host port \d+ process \d+ has ended; operations with this peer fail", ended.stderr)
 
@@ -92,23 +107,35 @@ def test_a_killed_rank_fails_what_waits_for_it(
 def test_a_silent_host_fails_what_waits_for_it_and_a_busy_one_does_not(
     cluster: Cluster,
     embedded_build: NativeBuild,
-    dying_rank: Path,
+    dying_rank: str,
     monkeypatch: pytest.MonkeyPatch,
     fate: int,
     waiting: str,
 ) -> None:
     monkeypatch.setenv("FI_SCOPE_PEER_TIMEOUT_S", "1")
-    job = MpiProgram(str(dying_rank), (str(int(fate)), waiting), 2, "active-messages")
-    asked = LauncherSettings(
-        hosts=[FIRST, SECOND], interface="eth0", remote_shell=str(cluster.folder / "agent"), binding="none"
-    )
-    command = start_command(job, site_of(embedded_build.mpi, asked, "the test"))
-    inside = [str(cluster.folder / "enter"), FIRST, *command.arguments]
-    with launch_environment(command.environment) as variables:
-        ended = subprocess.run(inside, env=variables, capture_output=True, text=True, timeout=50)
+    job = MpiProgram(dying_rank, (str(int(fate)), waiting), 2, "active-messages")
+    ended = run_over(embedded_build.mpi, job, cluster)
     assert (ended.returncode != 0) == (fate != 0), ended.stderr
     said = " gave no sign of life for 1 s; operations with this peer fail"
     assert (said in ended.stderr) == (fate != 0)
+
+
+def test_ranks_of_one_host_change_memory_atomically(any_trial: Trial, tmp_path: Path) -> None:
+    mpi = any_trial.build.mpi
+    if not has_libfabric(mpi):
+        return  # refused, as the first test says
+    job = MpiProgram(compiled(mpi, "shared_counters.c", tmp_path), (), 3, "active-messages", oversubscribed=True)
+    ended = run_over(mpi, job, None)
+    assert "wrong 0\n" in ended.stdout, ended.stderr
+
+
+def test_ranks_of_two_hosts_change_memory_atomically(
+    cluster: Cluster, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    mpi = embedded_build.mpi
+    job = MpiProgram(compiled(mpi, "shared_counters.c", tmp_path), (), 2, "active-messages")
+    ended = run_over(mpi, job, cluster)
+    assert "wrong 0\n" in ended.stdout, ended.stderr
 
 
 def test_messages_cross_the_cable_and_not_the_memory(
@@ -119,9 +146,13 @@ def test_messages_cross_the_cable_and_not_the_memory(
         embedded_build.mpi,
         *("--hosts", f"{FIRST}:2,{SECOND}:2", "--interface", "eth0", "--ranks-per-host", "2"),
         *("--case", "mpi.latency ranks=2 placement=node transport=active-messages message_bytes=1,9000,100000"),
+        *(
+            "--case",
+            "mpi.one_sided ranks=2 placement=node transport=active-messages operation=accumulate message_bytes=8",
+        ),
         *("--case", "mpi.bandwidth ranks=2 placement=node transport=active-messages message_bytes=9000"),
         *("--case", "mpi.alltoallv ranks=4 transport=active-messages"),
     )
     assert answer.code == 0, answer.errors
     cases = [line for line in samples(tmp_path / "run") if line["record"] == "case"]
-    assert [case["status"] for case in cases] == ["ok"] * 5
+    assert [case["status"] for case in cases] == ["ok"] * 6

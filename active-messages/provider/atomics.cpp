@@ -1,0 +1,188 @@
+// The calls of atomic operations. All forms of a call become one.
+#include <rdma/fi_atomic.h>
+
+#include "atomic_operations.hpp"
+#include "endpoint.hpp"
+#include "information.hpp"
+
+namespace scope::provider {
+namespace {
+
+constexpr std::uint64_t injecting = FI_INJECT;
+
+struct Call {
+  AtomicForm form;
+  const void* operand;
+  const void* compare;
+  void* result;
+  std::size_t count;
+  fi_addr_t to;
+  std::uint64_t offset, key;
+  fi_datatype datatype;
+  fi_op operation;
+  void* context;
+};
+
+ssize_t start(fid_ep* id, const Call& call, std::uint64_t flags, bool silent = false) {
+  return guarded([&] {
+    Endpoint& endpoint = endpoint_of(id);
+    const Guard guard(endpoint.domain.lock);
+    if (!endpoint.exchange) return -FI_EOPBADSTATE;
+    const std::optional<Peer> peer = endpoint.peer_of(call.to);
+    if (!peer) return -FI_EINVAL;
+    if (!supported(call.form, call.datatype, call.operation)) return -FI_EOPNOTSUPP;
+    if (call.count > atomic_bytes_limit / element_bytes(call.datatype)) return -FI_EMSGSIZE;
+    return endpoint.exchange->atomic({.peer = *peer,
+                                      .form = call.form,
+                                      .datatype = call.datatype,
+                                      .operation = call.operation,
+                                      .count = call.count,
+                                      .operand = static_cast<const std::byte*>(call.operand),
+                                      .compare = static_cast<const std::byte*>(call.compare),
+                                      .result = static_cast<std::byte*>(call.result),
+                                      .offset = call.offset,
+                                      .key = call.key,
+                                      .context = call.context,
+                                      .completes = !silent && endpoint.send_completes(flags)});
+  });
+}
+
+std::uint64_t usual(fid_ep* id) {
+  return endpoint_of(id).send_flags;
+}
+
+// The one piece of a vector; an operation that only reads has none.
+bool one_piece(const fi_ioc* pieces, std::size_t count, fi_ioc& piece) {
+  piece = count == 1 ? *pieces : fi_ioc{};
+  return count <= 1;
+}
+
+ssize_t start_pieces(fid_ep* id, Call call, const fi_ioc* operands, std::size_t count,
+                     const fi_ioc* comparands, std::size_t compare_count, const fi_ioc* results,
+                     std::size_t result_count, std::uint64_t flags) {
+  fi_ioc operand, comparand, result;
+  if (!one_piece(operands, count, operand) || !one_piece(comparands, compare_count, comparand) ||
+      !one_piece(results, result_count, result))
+    return -FI_EINVAL;
+  call.operand = operand.addr;
+  call.compare = comparand.addr;
+  call.result = result.addr;
+  call.count = call.form == AtomicForm::write ? operand.count : result.count;
+  if (call.form == AtomicForm::compare && comparand.count != call.count) return -FI_EINVAL;
+  return start(id, call, flags);
+}
+
+ssize_t start_message(fid_ep* id, AtomicForm form, const fi_msg_atomic* message, const fi_ioc* comparands,
+                      std::size_t compare_count, const fi_ioc* results, std::size_t result_count,
+                      std::uint64_t flags) {
+  if (message->rma_iov_count != 1) return -FI_EINVAL;
+  const Call call{form,
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  0,
+                  message->addr,
+                  message->rma_iov->addr,
+                  message->rma_iov->key,
+                  message->datatype,
+                  message->op,
+                  message->context};
+  return start_pieces(id, call, message->msg_iov, message->iov_count, comparands, compare_count, results,
+                      result_count, flags);
+}
+
+template <AtomicForm form>
+int valid(fid_ep*, fi_datatype datatype, fi_op operation, std::size_t* count) {
+  if (!supported(form, datatype, operation)) return -FI_EOPNOTSUPP;
+  *count = atomic_bytes_limit / element_bytes(datatype);
+  return 0;
+}
+
+}  // namespace
+
+fi_ops_atomic atomic_functions{
+    .size = sizeof(fi_ops_atomic),
+    .write = [](fid_ep* id, const void* buffer, std::size_t count, void*, fi_addr_t to, std::uint64_t offset,
+                std::uint64_t key, fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
+      return start(
+          id,
+          {AtomicForm::write, buffer, nullptr, nullptr, count, to, offset, key, datatype, operation, context},
+          usual(id));
+    },
+    .writev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, fi_addr_t to,
+                 std::uint64_t offset, std::uint64_t key, fi_datatype datatype, fi_op operation,
+                 void* context) -> ssize_t {
+      return start_pieces(
+          id,
+          {AtomicForm::write, nullptr, nullptr, nullptr, 0, to, offset, key, datatype, operation, context},
+          pieces, count, nullptr, 0, nullptr, 0, usual(id));
+    },
+    .writemsg = [](fid_ep* id, const fi_msg_atomic* message, std::uint64_t flags) -> ssize_t {
+      return start_message(id, AtomicForm::write, message, nullptr, 0, nullptr, 0, flags);
+    },
+    .inject = [](fid_ep* id, const void* buffer, std::size_t count, fi_addr_t to, std::uint64_t offset,
+                 std::uint64_t key, fi_datatype datatype, fi_op operation) -> ssize_t {
+      return start(
+          id,
+          {AtomicForm::write, buffer, nullptr, nullptr, count, to, offset, key, datatype, operation, nullptr},
+          injecting, true);
+    },
+    .readwrite = [](fid_ep* id, const void* buffer, std::size_t count, void*, void* result, void*,
+                    fi_addr_t to, std::uint64_t offset, std::uint64_t key, fi_datatype datatype,
+                    fi_op operation, void* context) -> ssize_t {
+      return start(
+          id,
+          {AtomicForm::fetch, buffer, nullptr, result, count, to, offset, key, datatype, operation, context},
+          usual(id));
+    },
+    .readwritev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, fi_ioc* results, void**,
+                     std::size_t result_count, fi_addr_t to, std::uint64_t offset, std::uint64_t key,
+                     fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
+      return start_pieces(
+          id,
+          {AtomicForm::fetch, nullptr, nullptr, nullptr, 0, to, offset, key, datatype, operation, context},
+          pieces, count, nullptr, 0, results, result_count, usual(id));
+    },
+    .readwritemsg = [](fid_ep* id, const fi_msg_atomic* message, fi_ioc* results, void**,
+                       std::size_t result_count, std::uint64_t flags) -> ssize_t {
+      return start_message(id, AtomicForm::fetch, message, nullptr, 0, results, result_count, flags);
+    },
+    .compwrite = [](fid_ep* id, const void* buffer, std::size_t count, void*, const void* compare, void*,
+                    void* result, void*, fi_addr_t to, std::uint64_t offset, std::uint64_t key,
+                    fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
+      return start(id,
+                   {AtomicForm::compare, buffer, compare, result, count, to, offset, key, datatype, operation,
+                    context},
+                   usual(id));
+    },
+    .compwritev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, const fi_ioc* comparands,
+                     void**, std::size_t compare_count, fi_ioc* results, void**, std::size_t result_count,
+                     fi_addr_t to, std::uint64_t offset, std::uint64_t key, fi_datatype datatype,
+                     fi_op operation, void* context) -> ssize_t {
+      return start_pieces(
+          id,
+          {AtomicForm::compare, nullptr, nullptr, nullptr, 0, to, offset, key, datatype, operation, context},
+          pieces, count, comparands, compare_count, results, result_count, usual(id));
+    },
+    .compwritemsg = [](fid_ep* id, const fi_msg_atomic* message, const fi_ioc* comparands, void**,
+                       std::size_t compare_count, fi_ioc* results, void**, std::size_t result_count,
+                       std::uint64_t flags) -> ssize_t {
+      return start_message(id, AtomicForm::compare, message, comparands, compare_count, results, result_count,
+                           flags);
+    },
+    .writevalid = valid<AtomicForm::write>,
+    .readwritevalid = valid<AtomicForm::fetch>,
+    .compwritevalid = valid<AtomicForm::compare>};
+
+int query_atomic(fid_domain*, fi_datatype datatype, fi_op operation, fi_atomic_attr* attributes,
+                 std::uint64_t flags) {
+  const AtomicForm form = flags & FI_FETCH_ATOMIC     ? AtomicForm::fetch
+                          : flags & FI_COMPARE_ATOMIC ? AtomicForm::compare
+                                                      : AtomicForm::write;
+  if (!supported(form, datatype, operation)) return -FI_EOPNOTSUPP;
+  attributes->size = element_bytes(datatype);
+  attributes->count = atomic_bytes_limit / attributes->size;
+  return 0;
+}
+
+}  // namespace scope::provider
