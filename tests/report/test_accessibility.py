@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from scope.comparison.compare import compare
+from scope.comparison.compare import compare, read_side
 from scope.comparison.efficiency import efficiencies
 from scope.report.comparison import page as comparison_page
+from scope.report.comparison import side_by_side as side_by_side_page
 from scope.report.run import page as run_page
 from scope.report.topology import page as topology_page
 from tests.campaign import test_page as campaign
+from tests.comparison.test_side_by_side import beside, three
 from tests.report import browser
 from tests.report.test_profile_page import everything
 from tests.topology.test_topology_file import GOOD, from_text
@@ -76,8 +78,9 @@ def audits(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     pages = {
         "run": run_page.render(golden_run),
         "comparison": comparison_page.render(
-            compare(golden_run, golden_run, across_machines=True), efficiencies(golden_run, golden_run)
+            compare(golden_run, golden_run, across_machines=True), efficiencies([golden_run, golden_run])
         ),
+        "side by side": side_by_side(folder),
         "monitored": (monitored / "report.html").read_text(),
         "campaign": campaign.page(campaign.records()),
         "topology": topology_page.render(from_text(folder, GOOD), "topology.toml"),
@@ -96,8 +99,14 @@ def audits(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     return dict(json.loads(html.unescape(answer)) for answer in answers)
 
 
+def side_by_side(folder: Path) -> str:
+    """The page of three runs, with efficiencies."""
+    paths = three(folder)
+    return side_by_side_page.render(beside(paths), [read_side(path) for path in paths], efficiencies(paths))
+
+
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("kind", ["run", "comparison", "monitored", "campaign", "topology"])
+@pytest.mark.parametrize("kind", ["run", "comparison", "side by side", "monitored", "campaign", "topology"])
 def test_no_rule_is_violated(kind: str, width: int, audits: dict[str, list[str]]) -> None:
     assert audits[f"{kind}, {width} px"] == []
 
