@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,11 @@ AXE = Path(__file__).parents[2] / ".node" / "node_modules" / "axe-core" / "axe.m
 """Installed by `.ci/run`, as requirements/package.json says."""
 WIDTHS = (1400, 420)
 
-pytestmark = [
+NEEDS_A_BROWSER_AND_AXE = [
     pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine"),
     pytest.mark.skipif(not AXE.exists(), reason=f"no {AXE.name} (npm, requirements/package.json)"),
 ]
+pytestmark = NEEDS_A_BROWSER_AND_AXE
 
 AUDIT = """<script>
 const settled = () => new Promise((drawn) => {
@@ -85,12 +87,17 @@ def audits(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
         "campaign": campaign.page(campaign.records()),
         "topology": topology_page.render(from_text(folder, GOOD), "topology.toml"),
     }
+    return audited(pages, folder)
+
+
+def audited(pages: Mapping[str, str], folder: Path) -> dict[str, list[str]]:
+    """Return what violates a rule on each page at each width; the pages are written to `folder` by their names."""
     frames = []
     for name, text in pages.items():
-        audited = folder / f"{name}.html"
+        page = folder / f"{name}.html"
         script = f"<script>{AXE.read_text()}</script>" + AUDIT.replace("${NAME}", name)
-        audited.write_text(text.replace("</body>", script))
-        frames += [f'<iframe width="{width}" height="900" src="{audited.as_uri()}"></iframe>' for width in WIDTHS]
+        page.write_text(text.replace("</body>", script))
+        frames += [f'<iframe width="{width}" height="900" src="{page.as_uri()}"></iframe>' for width in WIDTHS]
     together = folder / "all.html"
     together.write_text(LISTEN + "".join(frames) + "</body></html>")
     seen = browser.opened(together, "--window-size=1600,1200", "--virtual-time-budget=60000")
