@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from scope.engine.repository import Repository
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import Machine
 from scope.report.data_sheet import software, system
+from scope.report.figure import Plot
 from scope.report.order import level, level_rank
 from scope.report.site import course as drawing
 from scope.report.site import pages, pieces
@@ -22,7 +23,7 @@ from scope.repository.entry import Entry
 from scope.repository.index import Choice, Course, Point
 from scope.repository.ranking import ranking
 from scope.rundirectory import RunDirectory, read_json, refuse_future, write_json
-from scope.statistics.change_points import ChangePoint, fewest_runs
+from scope.statistics.change_points import fewest_runs
 from scope.strict import Strict
 
 MARK = "site.json"
@@ -58,20 +59,18 @@ def build(repository: Repository, folder: Path, most_reports: int | None, progre
     `most_reports`: of the newest runs; None for all. Raises UsageError for any other folder.
     """
     before = _manifest(folder)
-    with repository.index() as index:
-        entries = index.chosen(Choice())
-        clusters = _clusters(entries)
-        courses = {one.name: index.courses(Choice(cluster=one.name)) for one in clusters}
-    if not entries:
+    site = Site(repository)
+    if not site.entries:
         raise UsageError(f"{repository.folder.path}: has no run; scope repository add keeps one")
     for name in FOLDERS:
         (folder / name).mkdir(parents=True, exist_ok=True)
-    reports = {one.id for one in entries[:most_reports]}
-    made, damaged = _reports(repository, folder, entries, reports, progress)
+    reports = {one.id for one in site.entries[:most_reports]}
+    made, damaged = _reports(repository, folder, site.entries, reports, progress)
     reports -= {line.partition(":")[0] for line in damaged}
     written = {f"reports/{name}.html" for name in reports}
-    for name, text in _files(repository, clusters, courses, entries, reports, progress):
-        _write(folder / name, text)
+    for name in site.names():
+        progress(name)
+        _write(folder / name, site.text(name, reports))
         written.add(name)
     _remove(folder, set(before.files) - written)
     write_json(folder / MARK, Manifest(files=sorted(written)))
@@ -133,66 +132,90 @@ def _report(folder: Path, name: str) -> Path:
     return folder / "reports" / f"{name}.html"
 
 
-def _files(
-    repository: Repository,
-    clusters: Sequence[Cluster],
-    courses: Mapping[str, Sequence[Course]],
-    entries: Sequence[Entry],
-    reports: set[str],
-    progress: Progress,
-) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of every page and piece."""
-    by_case: dict[str, list[tuple[str, Course]]] = {}
-    for name, own in courses.items():
-        for course in sorted(own, key=_layer_by_layer):
-            by_case.setdefault(pieces.case_id(course), []).append((name, course))
-    yield "index.html", pages.index(clusters, len(by_case))
-    yield "ranking.html", pages.ranking()
-    yield "runs.html", pages.runs(len(entries))
-    yield "compare.html", pages.compare(len(entries))
-    yield from _of_runs(courses, entries, reports)
-    yield "data/cases.js", pieces.piece("cases", [pieces.case(each[0][1]) for each in by_case.values()])
-    for name, known in by_case.items():
-        places = ranking([(cluster, course.points[-1]) for cluster, course in known], known[0][1].better)
-        yield _piece(f"ranking-{name}", pieces.standings(known[0][1], places))
-    for number, cluster in enumerate(clusters):
-        progress(f"cluster {number + 1} of {len(clusters)}: {cluster.name}")
-        yield from _of_cluster(repository, cluster, courses[cluster.name], reports)
+class Site:
+    """What the pages of a repository show, read at one time; each file is made when it is asked for."""
 
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        with repository.index() as index:
+            self.entries = index.chosen(Choice())
+            self.clusters = {one.id: one for one in _clusters(self.entries)}
+            courses = {one.id: index.courses(Choice(cluster=one.name)) for one in self.clusters.values()}
+        self._courses = {
+            name: {pieces.case_id(course): course for course in sorted(own, key=_layer_by_layer)}
+            for name, own in courses.items()
+        }
+        """By cluster and case."""
+        self._by_case: dict[str, list[tuple[Cluster, Course]]] = {}
+        self._of_run: dict[str, list[tuple[str, Course, Point]]] = {one.id: [] for one in self.entries}
+        for name, of_cluster in self._courses.items():
+            for case, course in of_cluster.items():
+                self._by_case.setdefault(case, []).append((self.clusters[name], course))
+                for point in course.points:
+                    self._of_run[point.run].append((case, course, point))
+        self._histories: dict[str, History] = {}
 
-def _of_runs(
-    courses: Mapping[str, Sequence[Course]], entries: Sequence[Entry], reports: set[str]
-) -> Iterator[tuple[str, str]]:
-    """Yield the list of runs in pieces, and the figures of each run."""
-    for number, first in enumerate(range(0, len(entries), pieces.RUNS_OF_A_PIECE)):
-        some = entries[first : first + pieces.RUNS_OF_A_PIECE]
-        yield _piece(f"runs-{number}", pieces.runs(some, reports))
-    figures: dict[str, list[object]] = {one.id: [] for one in entries}
-    for own in courses.values():
-        for course in own:
-            for point in course.points:
-                figures[point.run].append(pieces.figure_of_run(course, point))
-    for name, known in figures.items():
-        yield _piece(f"run-{name}", known)
+    def names(self) -> Iterator[str]:
+        """Yield the names of all files, reports excepted."""
+        yield from ("index.html", "ranking.html", "runs.html", "compare.html", "data/cases.js")
+        yield from (f"data/runs-{number}.js" for number in range(pieces.number_of(len(self.entries))))
+        yield from (f"data/run-{one.id}.js" for one in self.entries)
+        yield from (f"data/ranking-{name}.js" for name in self._by_case)
+        for name in self.clusters:
+            yield from (f"clusters/{name}.html", f"data/cases-{name}.js")
+            yield from (f"data/course-{name}-{case}.js" for case in self._courses[name])
 
+    def text(self, name: str, reports: set[str]) -> str:
+        """Return a file by its name; `reports`: the ids of runs with one. KeyError where there is no such file."""
+        number = len(self.entries)
+        whole: dict[str, Callable[[], str]] = {
+            "index.html": lambda: pages.index(list(self.clusters.values()), len(self._by_case)),
+            "ranking.html": pages.ranking,
+            "runs.html": lambda: pages.runs(number),
+            "compare.html": lambda: pages.compare(number),
+        }
+        if name in whole:
+            return whole[name]()
+        if name.startswith("clusters/"):
+            return self._cluster(name.removeprefix("clusters/").removesuffix(".html"), reports)
+        key = name.removeprefix("data/").removesuffix(".js")
+        return pieces.piece(key, self._value(key, reports))
 
-def _of_cluster(
-    repository: Repository, cluster: Cluster, courses: Sequence[Course], reports: set[str]
-) -> Iterator[tuple[str, str]]:
-    """Yield the page of a cluster and the course of each of its figures."""
-    found = of_courses(repository, cluster.name, courses)
-    changes: dict[int, list[ChangePoint]] = {}
-    for event in found.events:
-        for change in event.changes:
-            changes.setdefault(id(change.course), []).append(change.point)
-    yield _piece(
-        f"cases-{cluster.id}", [pieces.case(course) for course in sorted(found.courses, key=_layer_by_layer)]
-    )
-    for course in found.courses:
-        drawn = drawing.plot(course, changes.get(id(course), []), cluster.name)
-        yield _piece(f"course-{cluster.id}-{pieces.case_id(course)}", drawn)
-    sheet = _sheet(repository, cluster)
-    yield f"clusters/{cluster.id}.html", pages.cluster(cluster, sheet, _events(found), reports, fewest_runs())
+    def _value(self, key: str, reports: set[str]) -> object:
+        """Return what a piece of data holds; KeyError where there is none of this name."""
+        kind, _, of = key.partition("-")
+        if key == "cases":
+            return [pieces.case(each[0][1]) for each in self._by_case.values()]
+        if kind == "cases":
+            return [pieces.case(course) for course in self._courses[of].values()]
+        if kind == "runs" and of.isdecimal() and int(of) < pieces.number_of(len(self.entries)):
+            first = int(of) * pieces.RUNS_OF_A_PIECE
+            return pieces.runs(self.entries[first : first + pieces.RUNS_OF_A_PIECE], reports)
+        if kind == "run":
+            return [pieces.figure_of_run(*each) for each in self._of_run[of]]
+        if kind == "ranking":
+            known = self._by_case[of]
+            newest = [(cluster.name, course.points[-1]) for cluster, course in known]
+            return pieces.standings(known[0][1], ranking(newest, known[0][1].better))
+        if kind == "course":
+            cluster, _, case = of.partition("-")
+            return self._course(cluster, case)
+        raise KeyError(key)
+
+    def _course(self, cluster: str, case: str) -> Plot:
+        found, course = self._history(cluster), self._courses[cluster][case]
+        every = [change for event in found.events for change in event.changes]
+        return drawing.plot(course, [one.point for one in every if one.course is course], found.cluster)
+
+    def _cluster(self, name: str, reports: set[str]) -> str:
+        cluster, found = self.clusters[name], self._history(name)
+        return pages.cluster(cluster, _sheet(self._repository, cluster), _events(found), reports, fewest_runs())
+
+    def _history(self, cluster: str) -> History:
+        if cluster not in self._histories:
+            name = self.clusters[cluster].name
+            self._histories[cluster] = of_courses(self._repository, name, list(self._courses[cluster].values()))
+        return self._histories[cluster]
 
 
 def _events(found: History) -> list[ShownEvent]:
@@ -224,7 +247,3 @@ def _sheet(repository: Repository, cluster: Cluster) -> list[tuple[str, str]]:
 
 def _layer_by_layer(course: Course) -> tuple[object, ...]:
     return *level_rank(level(course.benchmark)), course.benchmark
-
-
-def _piece(name: str, value: object) -> tuple[str, str]:
-    return f"data/{name}.js", pieces.piece(name, value)

@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from scope.report.frame import environment
-from scope.report.site.pieces import RUNS_OF_A_PIECE, cluster_id
+from scope.report.site.pieces import cluster_id, number_of
 from scope.repository.entry import Entry
 
 
@@ -81,12 +81,12 @@ def ranking() -> str:
 
 def runs(number: int) -> str:
     """Return the page of all runs, of which there are so many."""
-    return _page("runs", {"pieces": -(-number // RUNS_OF_A_PIECE)})
+    return _page("runs", {"pieces": number_of(number)})
 
 
 def compare(number: int) -> str:
     """Return the page that sets chosen runs side by side."""
-    return _page("compare", {"pieces": -(-number // RUNS_OF_A_PIECE)})
+    return _page("compare", {"pieces": number_of(number)})
 
 
 def _page(name: str, contents: Mapping[str, Any], root: str = "") -> str:

@@ -37,6 +37,11 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:12]
 
 
+def number_of(runs: int) -> int:
+    """Return the number of pieces that hold so many runs."""
+    return -(-runs // RUNS_OF_A_PIECE)
+
+
 def runs(entries: Sequence[Entry], with_report: set[str]) -> list[list[object]]:
     """Return a row for each run.
 
@@ -99,7 +104,7 @@ def shown(course: Course, point: Point) -> str:
     return units.interval(point.median, point.low, point.high, course.unit)
 
 
-def figure_of_run(course: Course, point: Point) -> list[object]:
-    """Return a figure of one run: its case, median, bounds, and the same in words."""
+def figure_of_run(case: str, course: Course, point: Point) -> list[object]:
+    """Return a figure of one run: the id of its case, median, bounds, and the same in words."""
     bounds = [float(f"{value:.6g}") if value is not None else None for value in (point.low, point.high)]
-    return [case_id(course), float(f"{point.median:.6g}"), *bounds, shown(course, point)]
+    return [case, float(f"{point.median:.6g}"), *bounds, shown(course, point)]
