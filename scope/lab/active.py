@@ -9,7 +9,7 @@ from typing import Literal
 
 from scope import units
 from scope.lab.description import Lab
-from scope.machine.machine import EmulatedCluster, EmulatedLink, RelayedLink
+from scope.machine.machine import EmulatedCluster, EmulatedLink, Host, RelayedLink
 from scope.rundirectory import read_json, write_json
 from scope.strict import Strict
 
@@ -103,6 +103,20 @@ class ActiveLab(Strict):
             faults=[fault.words() for fault in self.faults],
             storage=self.description.storage.words() if self.description.storage else "",
         )
+
+    def with_declared_links(self, host: Host) -> Host:
+        """Return the host without the network of launchers, its port at the declared rate."""
+        declared = next((one for one in self.description.hosts() if one.name == host.name), None)
+        if declared is None:
+            return host
+        rate = self.description.group_of(declared.group).port_mbit_per_s * 1e6
+        port = {"kind": "ethernet", "rate_bits_per_s": rate}
+        links = [
+            link.model_copy(update=port) if link.name == INTERFACE else link
+            for link in host.links
+            if link.name != MANAGEMENT
+        ]
+        return host.model_copy(update={"links": links})
 
     def host(self, name: str) -> UpHost | None:
         """Return the host of this name."""

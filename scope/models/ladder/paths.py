@@ -29,11 +29,13 @@ class Path:
     @property
     def memory(self) -> bool:
         """Whether messages go through memory alone."""
-        return self.inside and self.transport == "default"
+        return self.inside and self.transport in ("default", "active-messages")
 
     @property
     def protocols(self) -> tuple[str, ...]:
         """The protocols below the MPI library on this path; the best one counts."""
+        if self.transport == "active-messages":
+            return ("active_messages",)
         return ("shm", "cma") if self.memory else ("tcp",)
 
     def placed(self, case: Case) -> bool:
