@@ -18,11 +18,12 @@ from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
 from scope.names import printable
+from scope.private import home
 from scope.repository import index as indexing
 from scope.repository.entry import Entry, Figure, Notes, cluster_name, entry, figures, fingerprint, identity
 from scope.repository.folder import RUNS, Folder
 from scope.repository.index import Index
-from scope.rundirectory import RunDirectory, put
+from scope.rundirectory import RunDirectory, expanded, put
 
 VARIABLE = "SCOPE_REPOSITORY"
 SHORTEST_ID = 4
@@ -44,7 +45,7 @@ def default() -> Path:
     asked = os.environ.get(VARIABLE)
     if asked:
         return Path(asked)
-    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    data = os.environ.get("XDG_DATA_HOME") or str(home() / ".local" / "share")
     return Path(data) / "scope" / "repository"
 
 
@@ -52,7 +53,7 @@ class Repository:
     """A repository that exists, or is made; its index is made anew where it is missing or outdated."""
 
     def __init__(self, path: Path | None = None, make: bool = False) -> None:
-        self.folder = Folder((path or default()).expanduser().absolute())
+        self.folder = Folder(expanded("repository", str(path or default())).absolute())
         if make:
             self.folder.make()
         self.folder.require()
