@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope import units
-from scope.cli.options import Json
+from scope.cli.options import Json, Transport
 
 if TYPE_CHECKING:
     from scope.lab.description import Lab
@@ -96,11 +96,12 @@ def exec_command(
     name: Name,
     host: Annotated[str, typer.Argument(help="For example hpc1.")],
     words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Run there, in this folder.")],
+    transport: Transport = None,
 ) -> None:
     """Run a command on a host of a lab."""
     from scope.engine import lab
 
-    raise typer.Exit(lab.run_on_host(lab.find(name), host, words))
+    raise typer.Exit(lab.run_on_host(*lab.over_transport(lab.find(name), host, words, transport or "default")))
 
 
 def within(

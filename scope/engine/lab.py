@@ -6,15 +6,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from scope.errors import UsageError
 from scope.lab import description, emulation, faults, fidelity, storage
 from scope.lab.entry import Emulation, signal_command
 from scope.lab.faults import Direction
+from scope.launch import active_messages
+from scope.plan.case import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, over_active_messages
+from scope.profiles.program import recognise
 from scope.rundirectory import write_text
 from scope.topology import topology
 from scope.topology.declared import declared
@@ -111,11 +115,37 @@ def run_scope(name: str, words: Sequence[str], progress: LinkProgress, told: Cal
         return run_on_host(emulated, first, [sys.executable, "-m", "scope", *words])
 
 
-def run_on_host(emulated: Emulation, host: str, words: Sequence[str]) -> int:
-    """Run a command on a host with this terminal, pass requests to stop on to it, and return its exit code."""
+def over_transport(
+    emulated: Emulation, host: str, words: Sequence[str], transport: str
+) -> tuple[Emulation, str, Sequence[str], dict[str, str]]:
+    """Return what `run_on_host` takes so that the MPI messages of a command take a transport.
+
+    Raises UsageError where the command is no launcher of an MPI that can do this.
+    """
+    if transport == "default":
+        return emulated, host, words, {}
+    if not over_active_messages(transport):
+        raise UsageError(
+            f"--transport {transport}: must be one of default, {ACTIVE_MESSAGES}, {WITHOUT_FLOW_CONTROL}"
+        )
+    program = recognise(words, None, emulated.environment, Path.cwd())
+    messages = active_messages.around(program.mpi, transport, emulated.state)
+    told, further = program.monitored({}, messages)
+    return emulated, host, told, {**messages, **further}
+
+
+def run_on_host(
+    emulated: Emulation, host: str, words: Sequence[str], variables: Mapping[str, str] | None = None
+) -> int:
+    """Run a command on a host with this terminal, pass requests to stop on to it, and return its exit code.
+
+    `variables` are set for it besides those of the lab.
+    """
     terminal = os.isatty(0)
     command = subprocess.Popen(
-        emulated.command(words, host), env=emulated.environment, start_new_session=not terminal
+        emulated.command(words, host),
+        env={**emulated.environment, **(variables or {})},
+        start_new_session=not terminal,
     )
 
     def pass_on(number: int, _frame: object) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from scope.engine import lab as labs
 from scope.errors import ScopeError, UsageError
 from scope.lab import emulation, faults, fidelity, folder
 from scope.lab.description import Lab
@@ -350,6 +351,20 @@ def test_a_users_own_launch_crosses_the_wire_and_is_monitored(
     assert (done.returncode, done.stdout) == (0, "read word\n"), done.stderr
     monitored_ring.check_profiles(tmp_path / "run", ["a1", "a2", "b1"])
     assert sent_on_the_wire(small, "b1") - before > monitored_ring.ROUNDS * 4096
+
+
+def test_a_command_in_a_lab_takes_a_transport(
+    small: Emulation,
+    embedded: MpiInstallation,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    variables = [f"{name}={value}" for name, value in monitored_ring.AS_ROOT.items()]
+    ranks = [str(embedded.launcher), "--host", "a1,b1", "-n", "2"]
+    words = ["env", *variables, *ranks, "sh", "-c", "echo $FI_PROVIDER $FI_SCOPE_IFACE"]
+    assert labs.run_on_host(*labs.over_transport(small, "a1", words, "active-messages")) == 0
+    assert capfd.readouterr().out.split() == ["scope", "eth0"] * 2
+    with pytest.raises(UsageError, match="--transport tcp: must be one of default, active-messages, "):
+        labs.over_transport(small, "a1", words, "tcp")
 
 
 def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded: MpiInstallation) -> None:
