@@ -122,6 +122,9 @@ def fault(
     rate: Annotated[float | None, typer.Option(help="Rate of the port or trunk in Mbit/s.")] = None,
     direction: Annotated[str, typer.Option(help="Direction of a slow port: both, in or out.")] = "both",
     loss: Annotated[float | None, typer.Option(help="Share of frames that are lost, 0 to 1.")] = None,
+    duplication: Annotated[float | None, typer.Option(help="Share of frames that arrive twice.")] = None,
+    reordering: Annotated[float | None, typer.Option(help="Share of frames that later ones overtake.")] = None,
+    corruption: Annotated[float | None, typer.Option(help="Share of frames with a wrong bit.")] = None,
     dead: Annotated[bool, typer.Option("--dead", help="Cut the port or trunk.")] = False,
     slow: Annotated[
         float | None, typer.Option(help="Share of the time in which the host's processes are stopped, 0 to 1.")
@@ -141,6 +144,9 @@ def fault(
         rate_mbit_per_s=rate,
         direction=direction,  # type: ignore[arg-type] # checked there
         loss=loss,
+        duplication=duplication,
+        reordering=reordering,
+        corruption=corruption,
         dead=dead,
         slow=slow,
         stop=stop,

@@ -176,7 +176,10 @@ class Disturbance:
     rate_mbit_per_s: float | None = None
     direction: Direction = "both"
     loss: float | None = None
-    """Share of frames."""
+    """Share of frames; so the next three."""
+    duplication: float | None = None
+    reordering: float | None = None
+    corruption: float | None = None
     dead: bool = False
     slow: float | None = None
     """Share of time in which the host's processes are stopped."""
@@ -186,14 +189,23 @@ class Disturbance:
     disk_mb_per_s: float | None = None
     clear: bool = False
 
+    @property
+    def impairment(self) -> tuple[str, float] | None:
+        """The kind of fault of the frames of a link, and their share."""
+        found = ((kind, getattr(self, name)) for kind, name in faults.IMPAIRMENTS.items())
+        return next(((kind, share) for kind, share in found if share is not None), None)
+
     def checked(self) -> Disturbance:
         """Return the disturbance; UsageError for one that is not possible."""
-        amounts = (self.rate_mbit_per_s, self.loss, self.slow, self.disk_mb_per_s)
+        shares = {f"--{name}": getattr(self, name) for name in (*faults.IMPAIRMENTS.values(), "slow")}
+        amounts = (self.rate_mbit_per_s, *shares.values(), self.disk_mb_per_s)
         plain = (self.dead, self.stop, self.server_dead, self.disk_full, self.clear)
         if sum((*(amount is not None for amount in amounts), *plain)) != 1:
-            options = "--rate, --loss, --dead, --slow, --stop, --server-dead, --disk-full, --disk-rate, --clear"
+            options = (
+                f"{', '.join(shares)}, --rate, --dead, --stop, --server-dead, --disk-full, --disk-rate, --clear"
+            )
             raise UsageError(f"scope lab fault: must have one of {options}")
-        for option, share in (("--loss", self.loss), ("--slow", self.slow)):
+        for option, share in shares.items():
             if share is not None and not 0 < share < 1:
                 raise UsageError(f"{option} {share:g}: must be more than 0 and less than 1")
         rate = self.rate_mbit_per_s
@@ -222,16 +234,16 @@ def disturb(name: str, asked: Disturbance) -> Emulation:
     assert asked.trunk is not None
     if asked.rate_mbit_per_s is not None:
         return faults.slow_trunk(emulated, asked.trunk, asked.rate_mbit_per_s)
-    if asked.loss is not None:
-        return faults.lossy_trunk(emulated, asked.trunk, asked.loss)
+    if asked.impairment is not None:
+        return faults.impaired_trunk(emulated, asked.trunk, *asked.impairment)
     return faults.dead_trunk(emulated, asked.trunk)
 
 
 def _disturb_host(emulated: Emulation, host: str, asked: Disturbance) -> Emulation:
     if asked.rate_mbit_per_s is not None:
         return faults.slow_port(emulated, host, asked.rate_mbit_per_s, asked.direction)
-    if asked.loss is not None:
-        return faults.lossy_port(emulated, host, asked.loss)
+    if asked.impairment is not None:
+        return faults.impaired_port(emulated, host, *asked.impairment)
     if asked.dead:
         return faults.dead_port(emulated, host)
     if asked.server_dead:

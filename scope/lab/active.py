@@ -51,7 +51,7 @@ class Fault(Strict):
     where: str
     """A host, or a trunk such as `giza-router`."""
     kind: str
-    """slow, lossy, dead, slow-host, stopped, dead-server, full-disk or slow-disk."""
+    """Of a link: slow, dead or an impairment; else slow-host, stopped, dead-server, full-disk or slow-disk."""
     value: float = 0.0
     """Mbit/s, a share of frames, a share of time, or MB/s of a disk."""
     direction: Literal["both", "in", "out"] = "both"
@@ -64,8 +64,9 @@ class Fault(Strict):
         which = "" if self.direction == "both" else f" {self.direction}"
         amount = {
             "slow": f"{which} ({self.value:g} Mbit/s)",
-            "lossy": f" ({units.percent(self.value, 2)} of frames)",
         }
+        for impairment in ("lossy", "duplicating", "reordering", "corrupting"):
+            amount[impairment] = f" ({units.percent(self.value, 2)} of frames)"
         amount["slow-disk"] = f" ({self.value:g} MB/s)"
         amount["slow-host"] = f" (stopped {units.percent(self.value)} of the time)"
         return f"{self.where} {self.kind}{amount.get(self.kind, '')}"
