@@ -20,7 +20,17 @@ from scope.errors import ScopeError, UsageError
 from scope.names import printable
 from scope.private import home
 from scope.repository import index as indexing
-from scope.repository.entry import Entry, Figure, Notes, cluster_name, entry, figures, fingerprint, identity
+from scope.repository.entry import (
+    Entry,
+    Figure,
+    Notes,
+    cluster_name,
+    entry,
+    figures,
+    fingerprint,
+    identity,
+    refuse_remarks,
+)
 from scope.repository.folder import RUNS, Folder
 from scope.repository.index import Index
 from scope.rundirectory import RunDirectory, expanded, put
@@ -66,6 +76,7 @@ class Repository:
         A run that is kept already only gets the tags, the note and the cluster. Raises UsageError for what is no
         run, and for a run that has not ended.
         """
+        refuse_remarks(tags, note, cluster)
         return [self._add(run, tags, note, cluster) for run in runs]
 
     def _add(self, run: Path, tags: Sequence[str], note: str, cluster: str | None) -> tuple[Entry, bool]:
@@ -127,6 +138,7 @@ class Repository:
         cluster: str | None = None,
     ) -> Entry:
         """Change the notes on a run; None leaves what is there."""
+        refuse_remarks(tags, note, cluster)
         with self.index() as index:
             return self._noted(index, self._named(index, name), tags, untag, note, cluster)
 
