@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 LAB = "gamma"
-LOSSES = (1e-9, 0.0001, 0.001, 0.003, 0.01, 0.03, 0.1)
+LOSSES = (1e-9, 0.0001, 0.001, 0.003, 0.01, 0.03)
 """Shares of frames; the first one is a relay that loses none."""
 WAYS = {
     "TCP": {"protocol": "tcp", "flow": "credits"},

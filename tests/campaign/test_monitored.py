@@ -177,6 +177,7 @@ def test_a_soak_over_active_messages(
     assert ended.code == 0, ended.errors
     (record,) = read(tmp_path / "out" / "runs.jsonl")
     assert (record.transport, record.ranks) == ("active-messages", 2)
+    assert "messages over active messages" in (tmp_path / "out" / "report.html").read_text()
     # A command that starts its own ranks takes them, too: the provider refuses a setting that it does not know.
     monkeypatch.setenv("FI_SCOPE_WIRE", "bluetooth")
     launcher = [mpi.launcher, "-n", "2", "--map-by", ":OVERSUBSCRIBE", "-x", "FI_SCOPE_WIRE"]
