@@ -54,7 +54,8 @@ def _row(figure: StudyFigure, study: StudyOf, found: Mapping[str, Done]) -> Row:
     network = next(each for each in study.network if each.name == figure.network)
     remarks = [figure.remark, f"here: {network.words}"]
     if measured is None:
-        remarks.append("not measured here" + (f": {_why(figure, one)}" if one else ""))
+        why = _why(figure, one) if one else ""
+        remarks.append(f"not measured here: {why}" if why else "not measured here")
     emulated = one is not None and bool(one.head.lab)
     return Row(
         row=figure.words,
@@ -74,7 +75,7 @@ def _row(figure: StudyFigure, study: StudyOf, found: Mapping[str, Done]) -> Row:
 
 def _why(figure: StudyFigure, one: Done) -> str:
     if figure.quantity == "serial_share":
-        return "Amdahl's law needs two numbers of processes"
+        return "Amdahl's law needs two numbers of processes, and the larger one must be faster"
     if figure.group:
         found = one.analysis.clusters
         return f"groups of runs: {len(found.groups)}" if found else "; ".join(one.analysis.absent)
@@ -109,9 +110,9 @@ def _speedup(one: Done, ranks: int) -> float | None:
 
 
 def _share_of_two(one: Done, ranks: int) -> float | None:
-    """Return the serial share of Amdahl's law through two numbers of processes, where no law was fitted."""
+    """Return the serial share of Amdahl's law through two numbers of processes; None where more take longer."""
     speedup = _speedup(one, ranks)
-    return (ranks / speedup - 1) / (ranks - 1) if speedup and ranks > 1 else None
+    return (ranks / speedup - 1) / (ranks - 1) if speedup and speedup >= 1 and ranks > 1 else None
 
 
 def _of_group(figure: StudyFigure, one: Done) -> float | None:
