@@ -123,6 +123,19 @@ class Share(Strict):
     remark: str = ""
 
 
+class MessageFigure(Strict):
+    """A published figure of messages between two processes, or their curve over the length."""
+
+    words: str
+    quantity: Literal["latency", "asymptotic_rate", "asymptotic_share", "curve"]
+    """Of the shortest messages; bit/s of the longest; that over the rate of the link; bit/s of every length."""
+    benchmark: str
+    metric: str = "latency_s"
+    parameters: dict[str, Value] = {}
+    published: float | None = None
+    remark: str = ""
+
+
 class FileCurve(Strict):
     """A published curve of bandwidth over sizes of files and blocks; the text prints none of its points."""
 
@@ -204,6 +217,9 @@ class StudyScale(Strict):
     repetitions: int = Field(ge=1)
 
 
+Transport = Literal["default", "tcp", "active-messages", "active-messages.no-flow-control"]
+
+
 class Network(Strict):
     """Where a study is run."""
 
@@ -213,7 +229,16 @@ class Network(Strict):
     """Its counterpart here."""
     lab: str | None = None
     """The emulated cluster; None: this machine."""
-    transport: Literal["default", "tcp"] = "default"
+    transport: Transport = "default"
+
+
+class Application(Strict):
+    """An application that is installed, as a package of Debian, and started by the MPI that it is linked with."""
+
+    package: str
+    program: str
+    input: str
+    """A file beside the published figures."""
 
 
 class StudyFigure(Strict):
@@ -239,6 +264,7 @@ class StudyFigure(Strict):
         "by_communication",
         "inflation",
         "compute",
+        "speedup",
         "group_share",
         "group_mean",
     ]
@@ -253,6 +279,9 @@ class StudyFigure(Strict):
     """Of runs that behave alike, from 1, the largest first."""
     feature: str = ""
     """Whose mean in the group is meant."""
+    line: str = ""
+    """Of a published table: the line in which the figure stands, and its column."""
+    column: str = ""
     fixed: Literal["processes", "nodes"] = "processes"
     remark: str = ""
 
@@ -262,7 +291,8 @@ class StudyOf(Strict):
 
     kind: Literal["campaign", "placement"]
     program: str
-    """Of those in `scope.campaign.programs`."""
+    """Of those in `scope.campaign.programs`, or the name of the application."""
+    application: Application | None = None
     stands_for: str
     """The differences from the published study, in one sentence."""
     fitting: StudyScale
@@ -289,6 +319,9 @@ class Reference(Strict):
     """The emulated cluster on which it is reproduced; None: any cluster."""
     hosts: list[str] = []
     """Its hosts in the order of the ranks; empty: in their own order."""
+    link_bits_per_s: float = 0.0
+    """Rate of the published network."""
+    message: list[MessageFigure] = []
     payload_bytes: int = 0
     """Of the published broadcasts."""
     broadcast: list[Broadcast] = []
@@ -327,6 +360,11 @@ def load(name: str) -> Reference:
         return Reference.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise ScopeError(f"{path}: {error}") from error
+
+
+def beside(name: str) -> Path:
+    """Return the path of a file beside the published figures."""
+    return directory() / name
 
 
 def directory() -> Path:
