@@ -71,7 +71,8 @@ def measure(pair: Pair, size: int, steps: int, cores: int, launches: int) -> Non
         median = {name: statistics.median(values) for name, values in found[way].items()}
         print(
             f"{size:>6}{median['copy']:>11.1f}{median['bound'] * 1e3:>10.1f}  {way:<36}"
-            f"{median['time'] * 1e3:>9.1f}{median['rate'] / 1e9:>9.2f}{median['share']:>10.2f}{median['efficiency']:>12.2f}",
+            f"{median['time'] * 1e3:>9.1f}{median['rate'] / 1e9:>9.2f}"
+            f"{median['share']:>10.2f}{median['efficiency']:>12.2f}",
             flush=True,
         )
 
