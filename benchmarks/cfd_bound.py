@@ -53,7 +53,7 @@ def measure(pair: Pair, size: int, steps: int, cores: int, launches: int) -> Non
         alone = pair.measured([line for way in WAYS for line in (copy, f"{case} {way}")], 1)
         shared = pair.measured([f"{case} {way}" for way in WAYS], cores)
         for way, stream, one, several in zip(WAYS, alone[::2], alone[1::2], shared, strict=True):
-            byte_s = of_slowest(stream, None) / stream["series"][0]["operations"] / (16 * cells)
+            byte_s = of_slowest(stream, None) / (16 * cells)
             iterations = one["series"][0]["observed"]["iterations"][0][0]
             bound_s = cells * (STEP_BYTES * steps + ITERATION_BYTES * iterations) * byte_s
             time_s = of_slowest(one, None)

@@ -21,8 +21,8 @@ def rows(reference: Reference, summaries: list[Summary]) -> list[Row]:
     """Return each published rate with ours, then for each application and class the ratios of its networks.
 
     Ours is of the published class if that was run, else of the class that was, on the largest number of processes
-    not above the published one; of several cases the fastest. Both networks of a ratio have the same class and number
-    of processes.
+    not above the published one; of several cases the fastest. Both networks of a ratio have the same class and
+    number of processes.
     """
     transports = {network.name: network.transport for network in reference.network}
     ours = {id(rate): _ours(rate, transports[rate.network], summaries) for rate in reference.rate}

@@ -223,6 +223,42 @@ class Cfd final : public Benchmark {
   std::int64_t everyones_bytes_ = 0;
 };
 
+// Blocks are taken as squares, or cubes; processes in the middle have neighbours on both sides.
+std::vector<Step> costs() {
+  struct Cut {
+    Text settings;
+    Text sides;  // on which a block has neighbours
+    Text face;   // cells of a face between blocks
+    Text cells;  // of a block
+  };
+  const std::string depth = "(depth+n*(1-min(depth,1)))";
+  const Cut cuts[] = {
+      {"partition=slabs case=beltrami,taylor_green,cavity", "2", "n^2", kept("n^2*ceil(" + depth + "/p)")},
+      {"partition=slabs case=ethier_steinman", "min(p-1,2)", "n^2", kept("n^2*ceil(" + depth + "/p)")},
+      {"partition=pencils", "2*min(1+floor(p/4),2)", "n^2/sqrt(p)", kept("n^2*" + depth + "/p")},
+      {"partition=blocks", "2*min(1+floor(p/4),2+floor(p/8),3)", "n^2/p^(2/3)", kept("n^2*" + depth + "/p")},
+  };
+  std::vector<Step> steps;
+  for (const Cut& cut : cuts) {
+    const auto times = [&](const char* factor, Text of) { return kept(factor + ("*" + std::string(of))); };
+    const auto settings = [&](const char* exchange) {
+      return kept(std::string(cut.settings) + " exchange=" + exchange);
+    };
+    steps.push_back({"compute", Step::Kind::work, "", cut.cells, "0", "p", false, cut.settings});
+    steps.push_back({"exchange", Step::Kind::messages, "", times("steps", cut.sides), times("24", cut.face),
+                     "p", false, cut.settings});
+    steps.push_back({"exchange", Step::Kind::messages, "", times("steps/2", cut.sides), times("8", cut.face),
+                     "p", false, cut.settings});
+    for (const bool hidden : {false, true}) {
+      steps.push_back({"exchange", Step::Kind::messages, "", times("2*iterations", cut.sides),
+                       times("4", cut.face), "p", hidden, settings(hidden ? "overlapped" : "blocking")});
+    }
+    steps.push_back(
+        {"exchange", Step::Kind::collective, "MPI_Allreduce", "iterations/4", "8", "p", false, cut.settings});
+  }
+  return steps;
+}
+
 const Registration registration{{
     .name = "application.cfd",
     .title = "incompressible flow",
@@ -230,6 +266,7 @@ const Registration registration{{
         "unsteady Navier-Stokes equations in three dimensions by finite differences, pressure iterated to a "
         "criterion: time per step and phases",
     .rungs = {communication(), arithmetic()},
+    .costs = costs(),
     .parameters =
         {size("n", "", 64, 4, 4096, "cells along x and y").labelled("cells per side"),
          problem("depth", "", 0, 0, 4096, "cells along z; 0: as many as along x").labelled("cells in depth"),
