@@ -3,8 +3,9 @@
 usage: python benchmarks/fuzz.py [--inputs N] [--seed S] [--workers W]     exit code 1 where anything is wrong
        python benchmarks/fuzz.py --seed S --only KIND:NUMBER               one of them again
 
-Command lines, files that people write, damaged runs and failing surroundings are tried in forked children; one of
-a hundred is a process of its own, one of a thousand a real run that is killed and resumed.
+Command lines, files that people write and damaged runs are tried one after another in forked children, failing
+surroundings each in a child of its own; one of 500 is a process of its own, one of 5,000 a real run that is killed
+and resumed.
 """
 
 from __future__ import annotations
@@ -27,16 +28,18 @@ from tests.fuzz import kills, kinds
 from tests.fuzz.inputs import Verdict
 
 SHARES = {
-    "command": 0.4,
-    "table": 0.3,
-    "damage": 0.14,
+    "command": 0.45,
+    "table": 0.35,
+    "damage": 0.08,
     "folder": 0.05,
-    "fault": 0.099,
-    "process": 0.01,
-    "kill": 0.001,
+    "fault": 0.0678,
+    "process": 0.002,
+    "kill": 0.0002,
 }
 COMPLAINTS = ("trace", "hang", "silence", "accepted", "silent change", "lost samples", "leftover")
 Tried = tuple[str, int, Verdict | None]
+TOGETHER = 50
+"""Inputs that a worker takes at a time."""
 
 
 def main() -> None:
@@ -58,16 +61,17 @@ def carried_out(asked: argparse.Namespace) -> int:
     kills.prepare()
     if asked.only:
         kind, _, number = asked.only.partition(":")
-        return 1 if told(tried(asked.seed, (kind, int(number))), asked.seed) else 0
+        return 1 if told(tried(asked.seed, kind, int(number)), asked.seed) else 0
     count: Counter[tuple[str, str]] = Counter()
     begin = time.perf_counter()
     # Inputs are tried by processes that fork once for each: what one of them does to itself ends with it.
     with multiprocessing.get_context("fork").Pool(asked.workers) as pool:
-        for one in pool.imap_unordered(partial(tried, asked.seed), chosen(asked.seed, asked.inputs), chunksize=20):
-            count[one[0], "inputs"] += 1
-            if one[2] is not None:
-                count[one[0], one[2].complaint] += 1
-                told(one, asked.seed)
+        for some in pool.imap_unordered(partial(tried_in_turn, asked.seed), together(asked.seed, asked.inputs)):
+            for one in some:
+                count[one[0], "inputs"] += 1
+                if one[2] is not None:
+                    count[one[0], one[2].complaint] += 1
+                    told(one, asked.seed)
     done = sum(number for (_, name), number in count.items() if name == "inputs")
     print(f"{done} of {asked.inputs} inputs, seed {asked.seed}, {time.perf_counter() - begin:.0f} s")
     print(f"{'':8}" + "".join(f"{name:>14}" for name in ("inputs", *COMPLAINTS)))
@@ -76,16 +80,22 @@ def carried_out(asked: argparse.Namespace) -> int:
     return 1 if any(number for (_, name), number in count.items() if name != "inputs") else 0
 
 
-def chosen(seed: int, inputs: int) -> Iterator[tuple[str, int]]:
-    """Yield kind and number of each input."""
+def together(seed: int, inputs: int) -> Iterator[list[tuple[str, int]]]:
+    """Yield kind and number of each input, some at a time."""
     chance = random.Random(seed)
-    for number in range(inputs):
-        yield chance.choices(list(SHARES), list(SHARES.values()))[0], number
+    for first in range(0, inputs, TOGETHER):
+        numbers = range(first, min(first + TOGETHER, inputs))
+        yield list(zip(chance.choices(list(SHARES), list(SHARES.values()), k=len(numbers)), numbers, strict=True))
 
 
-def tried(seed: int, which: tuple[str, int]) -> Tried:
-    """Try one input."""
-    kind, number = which
+def tried_in_turn(seed: int, which: list[tuple[str, int]]) -> list[Tried]:
+    """Try inputs; those that kill a run each alone."""
+    killed = [tried(seed, kind, number) for kind, number in which if kind == "kill"]
+    return [*kinds.tried_in_turn(seed, [one for one in which if one[0] != "kill"]), *killed]
+
+
+def tried(seed: int, kind: str, number: int) -> Tried:
+    """Try one input alone."""
     if kind == "kill":
         return kind, number, kills.killed(random.Random(f"{seed} {kind} {number}"))
     return kind, number, kinds.tried(kind, seed, number)

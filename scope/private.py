@@ -75,9 +75,18 @@ def temporary_folder(purpose: str, cleared: Callable[[Path], bool] | None = None
                     signal.pthread_sigmask(signal.SIG_BLOCK, REQUESTS_TO_STOP)
                 finally:
                     _remove(folder, cleared)
-                    atexit.unregister(last)
+                    if not folder.exists():  # else files that are open now kept it from being removed
+                        atexit.unregister(last)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def home() -> Path:
+    """Return the user's own folder; ScopeError where the environment and the list of users name none."""
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise ScopeError(f"HOME: not set, and user {os.getuid()} has no entry in the list of users") from error
 
 
 def refuse_shared(folder: Path) -> None:

@@ -232,3 +232,30 @@ def test_a_process_with_too_many_open_files_leaves_no_temporary_folder(
         for handle in opened:
             os.close(handle)
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+MANY_OPEN_FILES_AT_THE_END = """
+import contextlib
+import os
+import resource
+from scope import private
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+opened = []
+with private.temporary_folder("launch") as folder:
+    (folder / "storage").touch()
+    with contextlib.suppress(OSError):
+        while True:
+            opened.append(os.open("/dev/null", os.O_RDONLY))
+print(folder.exists())
+for handle in opened:
+    os.close(handle)
+"""
+
+
+def test_a_folder_that_could_not_be_removed_in_time_is_removed_at_the_end_of_its_process(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    words = [sys.executable, "-c", MANY_OPEN_FILES_AT_THE_END]
+    ended = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout == "True\n"
+    assert list(tmp_path.iterdir()) == []

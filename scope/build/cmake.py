@@ -25,7 +25,7 @@ from scope.build import identity
 from scope.build.compiler import system_compiler
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import MpiInstallation
-from scope.private import refuse_foreign_programs
+from scope.private import home, refuse_foreign_programs
 from scope.rundirectory import expanded
 
 BUILD_TYPE = "Baseline"
@@ -134,7 +134,7 @@ def cache_directory() -> Path:
     """Return $SCOPE_CACHE, else `scope` in the user's cache folder."""
     if asked := os.environ.get("SCOPE_CACHE"):
         return expanded("SCOPE_CACHE", asked).absolute()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "scope"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home() / ".cache") / "scope"
 
 
 def private_cache(folder: Path) -> None:

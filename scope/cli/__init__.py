@@ -32,6 +32,7 @@ GROUPS = {
         "compare": "compare two runs case by case",
         "repository": "keep runs: add, list, note, verify, exchange (short: repo)",
         "history": "say where the figures of kept runs changed, and what changed in the machine there",
+        "site": "write the runs of a repository as a folder of web pages",
         "predict": "predict an algorithm on more processes, with the measured error of such predictions",
         "analyze": "derive statistics, models, findings and report of a run again, without MPI",
     },

@@ -1,9 +1,10 @@
-"""`scope compare`: two runs, case by case; or two sides that are measured in turn."""
+"""`scope compare`: two runs or more, case by case; or two sides that are measured in turn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from scope.cli.output import print_json
 if TYPE_CHECKING:
     from scope.comparison.comparison import Comparison
     from scope.comparison.efficiency import Efficiencies
+    from scope.comparison.side_by_side import SideBySide
     from scope.engine.options import RunOptions
 
 
@@ -22,9 +24,9 @@ def command(
     runs: Annotated[
         list[str],
         typer.Argument(
-            metavar="A B",
-            help="Two run directories, before and after; with --measure also experiments (.toml), MPIs, or native "
-            "programs. With --fail-on-regression a PERCENT may follow.",
+            metavar="A B [C]...",
+            help="Run directories: before and after, or any number; with --measure two sides, also experiments "
+            "(.toml), MPIs, or native programs. With --fail-on-regression a PERCENT may follow.",
             show_default=False,
         ),
     ],
@@ -69,6 +71,10 @@ def command(
             help="Show instead the figures of B over those of the unmodified tests in A, which may be B itself.",
         ),
     ] = False,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="The run that three or more are compared with; default: the first."),
+    ] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an offline HTML page.")] = None,
     fail_on_regression: Annotated[
         bool,
@@ -80,15 +86,29 @@ def command(
 ) -> None:
     """Compare run B with run A: the change of each case with its interval, a corrected test, and a verdict.
 
+    Three runs or more stand side by side, each compared with the baseline.
+
     With --measure both sides are measured now, in turn, which is the sharper comparison: what the machine does in
     the meantime meets both alike.
     """
     from scope.comparison.compare import compare
     from scope.errors import UsageError
 
-    paths, percent = _split_percent(runs, fail_on_regression)
+    given, percent = _split_percent(runs, fail_on_regression)
     if not 0 <= threshold < 100:
         raise UsageError(f"--threshold = {threshold:g}: must be a percentage from 0 to less than 100")
+    if len(given) > 2:
+        if measure or confirm or normalized:
+            raise UsageError(f"{len(given)} runs given: --measure, --confirm and --normalized take two")
+        _options(measure, confirm, time, only, output)
+        found = _side_by_side(given, baseline, threshold / 100, across_machines, efficiency, html)
+        _print_side_by_side(*found, every, json)
+        if fail_on_regression and found[0].regressions(percent / 100):
+            raise SystemExit(1)
+        return
+    if baseline is not None:
+        raise UsageError("--baseline: must be given with three runs or more; of two, the first is the baseline")
+    paths = (given[0], given[1])
     options = _options(measure, confirm, time, only, output)
     if confirm and (packed := next((path for path in paths if path.is_file()), None)):
         raise UsageError(f"--confirm {packed}: must be a run directory: what is in a packed run is not started")
@@ -97,8 +117,8 @@ def command(
             raise UsageError(
                 "--normalized: must not be combined with other ways of comparing, --html or a verdict"
             )
-        with _folders(paths) as folders:
-            _print_normalized(*folders, json)
+        with _folders(paths) as (a_folder, b_folder):
+            _print_normalized(a_folder, b_folder, json)
         return
     if measure:
         if efficiency or confirm or html is not None or across_machines:
@@ -109,11 +129,11 @@ def command(
         raise SystemExit(1 if fail_on_regression and failed else 0)
     a, b = map(str, paths)
     with _folders(paths) as folders:
-        shares = _efficiencies(*folders).model_copy(update={"a": a, "b": b}) if efficiency else None
+        shares = _efficiencies(folders, [a, b]) if efficiency else None
         if shares is not None and html is None and not fail_on_regression:
             _print_efficiencies(shares, json)
             return
-        comparison = compare(*folders, threshold=threshold / 100, across_machines=across_machines)
+        comparison = compare(folders[0], folders[1], threshold=threshold / 100, across_machines=across_machines)
     comparison = comparison.model_copy(update={"a": a, "b": b})
     if confirm:
         from scope.cli.progress import stage_progress
@@ -135,12 +155,53 @@ def command(
 
 
 @contextmanager
-def _folders(sides: tuple[Path, Path]) -> Iterator[tuple[Path, Path]]:
-    """Yield the folders of both runs; a packed one is unpacked as long as the context lasts."""
+def _folders(runs: Sequence[Path]) -> Iterator[list[Path]]:
+    """Yield the folders of runs; packed ones are unpacked as long as the context lasts."""
     from scope.engine import packing
 
-    with packing.opened(sides[0]) as a, packing.opened(sides[1]) as b:
-        yield a, b
+    with ExitStack() as opened:
+        yield [opened.enter_context(packing.opened(run)) for run in runs]
+
+
+def _side_by_side(
+    runs: list[Path],
+    baseline: Path | None,
+    threshold: float,
+    across_machines: bool,
+    efficiency: bool,
+    html: Path | None,
+) -> tuple[SideBySide, Efficiencies | None]:
+    """Compare three runs or more with the baseline, and write the page where one is asked for."""
+    from scope.comparison.compare import LEVEL, read_side
+    from scope.comparison.side_by_side import compared
+    from scope.errors import UsageError
+
+    if baseline is not None and baseline not in runs:
+        raise UsageError(f"--baseline {baseline}: must be one of the runs: {', '.join(map(str, runs))}")
+    names = list(map(str, runs))
+    with _folders(runs) as folders:
+        sides = [replace(read_side(folder), path=name) for folder, name in zip(folders, names, strict=True)]
+        shares = _efficiencies(folders, names) if efficiency else None
+    found = compared(sides, runs.index(baseline) if baseline else 0, threshold, LEVEL, across_machines)
+    if html is not None:
+        from scope.report.comparison.side_by_side import render
+        from scope.rundirectory import write_text
+
+        write_text(html, render(found, sides, shares))
+    return found, shares
+
+
+def _print_side_by_side(found: SideBySide, shares: Efficiencies | None, every: bool, json: bool) -> None:
+    if shares is not None:
+        _print_efficiencies(shares, json)
+    elif json:
+        print_json(found.model_dump())
+    else:
+        from scope.comparison.side_by_side_table import table
+        from scope.report.terminal.console import console
+
+        screen = console()
+        screen.print(table(found, screen.width, every))
 
 
 def _options(
@@ -180,22 +241,21 @@ def _measured(
     return bool(found.comparison.regressions(beyond))
 
 
-def _split_percent(runs: list[str], with_percent: bool) -> tuple[tuple[Path, Path], float]:
-    """Return the two runs, and the percentage that may follow `--fail-on-regression`."""
+def _split_percent(runs: list[str], with_percent: bool) -> tuple[list[Path], float]:
+    """Return the runs, and the percentage that may follow `--fail-on-regression`: a number that is no run."""
     from scope.errors import UsageError
 
     left = list(runs)
     percent = 0.0
-    if with_percent and len(left) == 3:
-        index = next((at for at in (2, 0, 1) if _is_number(left[at])), None)
-        if index is None:
-            raise UsageError(f"--fail-on-regression {left[2]}: must be a percentage such as 5")
-        percent = float(left.pop(index))
+    number = next((one for one in reversed(left) if _is_number(one) and not Path(one).exists()), None)
+    if with_percent and number is not None:
+        left.remove(number)
+        percent = float(number)
         if not 0 <= percent < 100:
             raise UsageError(f"--fail-on-regression {percent:g}: must be a percentage from 0 to less than 100")
-    if len(left) != 2:
-        raise UsageError(f"{len(left)} run directories given: must be two, A and B")
-    return (Path(left[0]), Path(left[1])), percent
+    if len(left) < 2:
+        raise UsageError(f"{len(left)} run directories given: must be two or more")
+    return [Path(run) for run in left], percent
 
 
 def _is_number(text: str) -> bool:
@@ -206,10 +266,10 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _efficiencies(a: Path, b: Path) -> Efficiencies:
+def _efficiencies(folders: Sequence[Path], names: list[str]) -> Efficiencies:
     from scope.comparison.efficiency import efficiencies
 
-    return efficiencies(a, b)
+    return efficiencies(folders).model_copy(update={"runs": names})
 
 
 def _print_efficiencies(shares: Efficiencies, json: bool) -> None:

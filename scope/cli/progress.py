@@ -69,13 +69,13 @@ def campaign_progress(head: Head) -> Iterator[CampaignListener]:
 
 
 @contextmanager
-def stage_progress() -> Iterator[Callable[[str], None]]:
-    """Yield a receiver that shows the current stage of a discovery on a terminal."""
+def stage_progress(doing: str = "measuring") -> Iterator[Callable[[str], None]]:
+    """Yield a receiver that shows on a terminal the current stage of what is done."""
     if not sys.stderr.isatty():
         yield lambda _stage: None
         return
-    with Console(stderr=True).status("measuring") as status:
-        yield lambda stage: status.update(f"measuring: {stage}")
+    with Console(stderr=True).status(doing) as status:
+        yield lambda stage: status.update(f"{doing}: {stage}")
 
 
 def link_progress(link: str) -> None:

@@ -49,8 +49,9 @@ Question = tuple[Key, str]
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two runs."""
+    """One of the runs."""
 
+    path: str
     machine: Machine
     catalog: Catalog
     summaries: dict[Question, Summary]
@@ -111,7 +112,12 @@ def compare(
     `level` is the share of comparisons of equal runs that may hold a false alarm. With `across_machines` two
     different machines are compared and their differences are named. UsageError when a file is missing or wrong.
     """
-    left, right = _with_common_parameters(_side(a), _side(b))
+    return compare_sides(read_side(a), read_side(b), threshold, level, across_machines)
+
+
+def compare_sides(a: Side, b: Side, threshold: float, level: float, across_machines: bool) -> Comparison:
+    """Compare two runs that were read; the same as `compare`."""
+    left, right = _with_common_parameters(a, b)
     obstacles = machines.obstacles(left.machine, right.machine)
     factors = machines.factors(left.machine, right.machine)
     if across_machines:
@@ -132,8 +138,8 @@ def compare(
     ]
     return Comparison(
         format=FORMAT,
-        a=str(a),
-        b=str(b),
+        a=a.path,
+        b=b.path,
         level=level,
         threshold=threshold,
         factors=factors,
@@ -146,7 +152,8 @@ def compare(
     )
 
 
-def _side(path: Path) -> Side:
+def read_side(path: Path) -> Side:
+    """Read what a comparison needs of a run; UsageError when a file is missing or wrong."""
     if not path.is_dir():
         what = "not a directory" if path.exists() else "missing"
         raise UsageError(f"{path}: {what}; a run directory is allowed, such as runs/latest")
@@ -156,7 +163,7 @@ def _side(path: Path) -> Side:
     statistics = read_statistics(path)
     summaries = {(one.key, one.metric): one for one in statistics.summaries if one.primary}
     machine, catalog = read_json(directory.machine, Machine), read_catalog(directory.benchmarks)
-    return Side(machine, catalog, summaries, statistics.course)
+    return Side(str(path), machine, catalog, summaries, statistics.course)
 
 
 def _with_common_parameters(a: Side, b: Side) -> tuple[Side, Side]:

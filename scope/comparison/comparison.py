@@ -15,6 +15,8 @@ Verdict = Literal[
 ]
 VERDICTS: list[Verdict] = list(get_args(Verdict))
 """In reading order."""
+DIFFERENT: tuple[Verdict, ...] = ("worse", "better", "states differ")
+"""Of cases that differ."""
 
 Basis = Literal["launches", "same data", "none"]
 

@@ -1,4 +1,4 @@
-"""The share of its peak that each benchmark of two runs reaches, side by side (PARAM 10000, figure 12).
+"""The share of its peak that each benchmark of several runs reaches, side by side (PARAM 10000, figure 12).
 
 The peaks are measured in the same run: benchmarks declare which of them are the limit of arithmetic or of memory,
 and the ladders have the limit of each path between two processes. Where a run has no peak for a benchmark,
@@ -8,7 +8,7 @@ its efficiency is unknown and the result names what to measure.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,6 +17,7 @@ from scope import units
 from scope.catalog.benchmark import Pattern
 from scope.catalog.catalog import LIMIT, Catalog
 from scope.catalog.catalog import read as read_catalog
+from scope.comparison.letters import letter
 from scope.errors import UsageError
 from scope.models.derive import read_models
 from scope.models.ladder.rung import Ladder, Rung
@@ -63,38 +64,37 @@ class Efficiency(Strict):
 
 
 class EfficiencyRow(Strict):
-    """A benchmark in both runs."""
+    """A benchmark in all runs."""
 
     kind: Kind
     name: str
     """The benchmark, or the layer of a ladder with its message size."""
     ranks: int
-    a: Efficiency | None
-    b: Efficiency | None
+    runs: list[Efficiency | None]
+    """In the order of the runs; None where a run lacks the benchmark or its peak."""
+
+    @property
+    def known(self) -> list[Efficiency]:
+        """The efficiencies of the runs that have one."""
+        return [one for one in self.runs if one is not None]
 
     @property
     def label(self) -> str:
-        """The row in words; a transport other than the default is named where both runs used it."""
-        ways = {one.way for one in (self.a, self.b) if one is not None} - {"default"}
+        """The row in words; a transport other than the default is named where all runs used it."""
+        ways = {one.way for one in self.known}
         ranks = [] if self.kind == "messages" else [f"{self.ranks} rank{'s' if self.ranks != 1 else ''}"]
-        return ", ".join([self.name, *ranks, *(ways if len(ways) == 1 and not self.two_ways else [])])
-
-    @property
-    def two_ways(self) -> bool:
-        """Whether the runs used different networks."""
-        return self.a is not None and self.b is not None and self.a.way != self.b.way
+        return ", ".join([self.name, *ranks, *(ways - {"default"} if len(ways) == 1 else [])])
 
 
 class Efficiencies(Strict):
     """The result of `scope compare --efficiency`."""
 
     format: int
-    a: str
-    b: str
+    runs: list[str]
     definitions: dict[Kind, str]
     rows: list[EfficiencyRow]
     without_peak: list[str]
-    """Benchmarks of either run whose peak is unknown, with what to measure."""
+    """Benchmarks of any run whose peak is unknown, with what to measure."""
 
 
 @dataclass(frozen=True)
@@ -109,21 +109,20 @@ class _Found:
         return self.kind, self.name, self.ranks
 
 
-def efficiencies(a: Path, b: Path) -> Efficiencies:
-    """Return the efficiency of every benchmark of two runs; UsageError when a file is missing or wrong."""
+def efficiencies(runs: Sequence[Path]) -> Efficiencies:
+    """Return the efficiency of every benchmark of some runs; UsageError when a file is missing or wrong."""
     lacking: list[str] = []
-    left, right = _best(_run(a, "A", lacking)), _best(_run(b, "B", lacking))
+    best = [_best(_run(path, letter(number), lacking)) for number, path in enumerate(runs)]
     order: list[Kind] = ["arithmetic", "memory", "messages"]
-    keys = sorted({*left, *right}, key=lambda key: (order.index(key[0]), key[1:]))
+    keys = sorted({key for each in best for key in each}, key=lambda key: (order.index(key[0]), key[1:]))
     rows = [
-        EfficiencyRow(kind=key[0], name=key[1], ranks=key[2], a=one, b=other)
+        EfficiencyRow(kind=key[0], name=key[1], ranks=key[2], runs=row)
         for key in keys
-        for one, other in _paired(left.get(key, {}), right.get(key, {}))
+        for row in _by_way([each.get(key, {}) for each in best])
     ]
     return Efficiencies(
         format=FORMAT,
-        a=str(a),
-        b=str(b),
+        runs=list(map(str, runs)),
         definitions={kind: DEFINITIONS[kind] for kind in order if any(row.kind == kind for row in rows)},
         rows=rows,
         without_peak=list(dict.fromkeys(lacking)),
@@ -144,15 +143,13 @@ def _best(found: Iterator[_Found]) -> Best:
     return best
 
 
-def _paired(
-    left: dict[str, Efficiency], right: dict[str, Efficiency]
-) -> Iterator[tuple[Efficiency | None, Efficiency | None]]:
-    """Pair equal transports; where each run has only one, the two are compared as two networks."""
-    if len(left) == len(right) == 1:
-        yield next(iter(left.values())), next(iter(right.values()))
+def _by_way(runs: list[dict[str, Efficiency]]) -> Iterator[list[Efficiency | None]]:
+    """Yield a row for each transport; where no run has more than one, all are compared as networks in one row."""
+    if all(len(ways) <= 1 for ways in runs):
+        yield [next(iter(ways.values()), None) for ways in runs]
         return
-    for way in dict.fromkeys([*left, *right]):
-        yield left.get(way), right.get(way)
+    for way in dict.fromkeys(way for ways in runs for way in ways):
+        yield [ways.get(way) for ways in runs]
 
 
 def _run(path: Path, side: str, lacking: list[str]) -> Iterator[_Found]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from scope import units
 from scope.comparison.efficiency import Efficiencies, Efficiency
 from scope.comparison.efficiency_table import share
+from scope.comparison.letters import letter
 
 LETTER = 7.2
 """Width of a letter of a label, measured with wide words."""
@@ -15,7 +16,7 @@ LONGEST = 480
 """Length of a bar that reaches the right end of the axis; its share is written behind it."""
 SHARE = 110
 """Space for the share behind the longest bar."""
-ROW, BAR = 40, 13
+BAR, BETWEEN_BARS, BETWEEN_ROWS = 13, 2, 10
 TOP = 34
 STEPS = 5
 
@@ -24,7 +25,8 @@ STEPS = 5
 class Bar:
     """One efficiency; lengths in units of the drawing."""
 
-    side: str
+    slot: int
+    """The run, which decides the colour."""
     y: float
     length: float
     low: float
@@ -55,37 +57,39 @@ class Figure:
 
 
 def figure(shares: Efficiencies) -> Figure:
-    """Return the bars of both runs, benchmark by benchmark, on an axis that ends at the peak or beyond it."""
-    known = [one for row in shares.rows for one in (row.a, row.b) if one is not None]
-    end = max([1.0, *(one.high or one.share for one in known)])
+    """Return the bars of all runs, benchmark by benchmark, on an axis that ends at the peak or beyond it."""
+    end = max([1.0, *(one.high or one.share for row in shares.rows for one in row.known)])
     scale = LONGEST / end
     left = round(LETTER * max((len(row.label) for row in shares.rows), default=0)) + 20
+    step = BAR + BETWEEN_BARS
+    height = step * len(shares.runs) + BETWEEN_ROWS
+    tops = [TOP + height * at for at in range(len(shares.rows))]
     return Figure(
         width=left + LONGEST + SHARE,
-        height=TOP + ROW * len(shares.rows) + 6,
+        height=TOP + height * len(shares.rows) + 6,
         left=left,
         right=left + LONGEST,
         bars=[
-            _bar(one, side, TOP + ROW * at + 4 + (BAR + 2) * place, scale)
-            for at, row in enumerate(shares.rows)
-            for place, (side, one) in enumerate((("a", row.a), ("b", row.b)))
+            _bar(one, slot, top + 4 + step * slot, scale)
+            for top, row in zip(tops, shares.rows, strict=True)
+            for slot, one in enumerate(row.runs)
             if one is not None
         ],
-        labels=[Label(TOP + ROW * at + ROW / 2 + 2, row.label) for at, row in enumerate(shares.rows)],
+        labels=[Label(top + height / 2 + 2, row.label) for top, row in zip(tops, shares.rows, strict=True)],
         ticks=list(_ticks(left, scale)),
     )
 
 
-def _bar(one: Efficiency, side: str, y: float, scale: float) -> Bar:
+def _bar(one: Efficiency, slot: int, y: float, scale: float) -> Bar:
     low, high = (one.share if bound is None else bound for bound in (one.low, one.high))
     return Bar(
-        side=side,
+        slot=slot,
         y=y,
         length=one.share * scale,
         low=low * scale,
         high=high * scale,
         words=units.percent(one.share, 1),
-        title=f"{side.upper()}: {share(one)} of {one.peak_is}; {one.case}",
+        title=f"{letter(slot)}: {share(one)} of {one.peak_is}; {one.case}",
     )
 
 

@@ -10,15 +10,17 @@ from rich.text import Text
 
 from scope import units
 from scope.comparison.efficiency import Efficiencies, Efficiency
+from scope.comparison.letters import letter
 
 
 def table(shares: Efficiencies) -> RenderableType:
     """Return a table for each kind of peak with its definition, then the benchmarks without a peak."""
-    parts: list[RenderableType] = [Text(f"Efficiency of A {shares.a}\nand of B {shares.b}", style="bold")]
+    legend = "\n".join(f"  {letter(number)} {name}" for number, name in enumerate(shares.runs))
+    parts: list[RenderableType] = [Text(f"Efficiency of\n{legend}", style="bold")]
     for kind, definition in shares.definitions.items():
         parts += [Text(f"\n{kind}", style="bold"), Text(definition, style="dim"), _rows(shares, kind)]
     if not shares.rows:
-        parts.append(Text("Neither run has a benchmark with its peak."))
+        parts.append(Text("No run has a benchmark with its peak."))
     return Group(*parts, *_lacking(shares))
 
 
@@ -29,14 +31,14 @@ def share(one: Efficiency | None) -> str:
 
 def _rows(shares: Efficiencies, kind: str) -> Table:
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
-    for name in ("A", "B"):
-        grid.add_column(name, no_wrap=True, justify="right")
+    for number in range(len(shares.runs)):
+        grid.add_column(letter(number), no_wrap=True, justify="right")
     grid.add_column("benchmark")
     grid.add_column("transport or path")
     for row in shares.rows:
         if row.kind == kind:
-            ways = dict.fromkeys(one.way for one in (row.a, row.b) if one is not None)
-            grid.add_row(*map(Text, (share(row.a), share(row.b), row.label, " | ".join(ways))))
+            ways = " | ".join(dict.fromkeys(one.way for one in row.known))
+            grid.add_row(*map(Text, (*map(share, row.runs), row.label, ways)))
     return grid
 
 

@@ -10,16 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from scope import units
-from scope.comparison.comparison import ComparedCase, Comparison, Verdict
+from scope.comparison.comparison import DIFFERENT, ComparedCase, Comparison, Verdict
 from scope.statistics.course import State
 
 LARGEST_SHOWN = 10.0
 """Larger detectable changes are all alike: nothing would have been seen."""
 
-SHOWN: tuple[Verdict, ...] = ("worse", "better", "inconclusive", "states differ")
-"""Verdicts of cases that differ or may differ."""
-
-_STYLES: dict[Verdict, str] = {
+STYLES: dict[Verdict, str] = {
     "worse": "bold red",
     "better": "green",
     "inconclusive": "yellow",
@@ -32,7 +29,7 @@ _STYLES: dict[Verdict, str] = {
 
 def table(comparison: Comparison, every: bool = False) -> RenderableType:
     """Return a table of the cases that differ or may differ, or of all; the others are counted."""
-    shown = [case for case in comparison.cases if every or case.verdict in SHOWN]
+    shown = [case for case in comparison.cases if every or case.verdict in (*DIFFERENT, "inconclusive")]
     return Group(
         *_heading(comparison),
         *_common(comparison),
@@ -53,8 +50,8 @@ def _heading(comparison: Comparison) -> Iterator[Text]:
     yield Text()
 
 
-def common_change(comparison: Comparison) -> str:
-    """Say by how much the cases changed together; empty where they did not."""
+def common_change(comparison: Comparison, a: str = "A", b: str = "B") -> str:
+    """Say by how much the cases changed together; empty where they did not. `a` and `b` name the runs."""
     common = comparison.common
     if common is None:
         return ""
@@ -62,19 +59,24 @@ def common_change(comparison: Comparison) -> str:
     return (
         f"{common.agreeing} of {common.cases} cases changed together, by {middle} % (half [{low}, {high}]): "
         "the machine was in another state during one of the runs, or all cases share a cause. "
-        "Each case is judged beside this change. `scope compare --measure A B` tells the two apart."
+        f"Each case is judged beside this change. `scope compare --measure {a} {b}` tells the two apart."
     )
 
 
-def states_differ(comparison: Comparison) -> str:
-    """Say in which states the machine ran during the runs; empty where it ran in the same one."""
+def states_differ(comparison: Comparison, a: str = "A", b: str = "B") -> str:
+    """Say in which states the machine ran during the runs; empty where it ran in the same one.
+
+    `a` and `b` name the runs.
+    """
     found = comparison.states
     if found is None:
         return ""
-    a, b = (" and ".join(_state(state) for state in states) for states in (found.a, found.b))
+    in_a, in_b = (" and ".join(_state(state) for state in states) for states in (found.a, found.b))
     ratios = ", ".join(f"{measure} {ratio:.3g} times" for measure, ratio in found.sentinel.items())
-    took = f"; in the longest state of each, the sentinel took in B, compared with A: {ratios}" if ratios else ""
-    return f"The machine changed its state. A: {a}. B: {b}{took}."
+    took = (
+        f"; in the longest state of each, the sentinel took in {b}, compared with {a}: {ratios}" if ratios else ""
+    )
+    return f"The machine changed its state. {a}: {in_a}. {b}: {in_b}{took}."
 
 
 def _state(state: State) -> str:
@@ -96,7 +98,7 @@ def _cases(cases: list[ComparedCase]) -> Table:
     grid.add_column("case")
     for case in cases:
         grid.add_row(
-            Text(case.verdict, style=_STYLES[case.verdict]),
+            Text(case.verdict, style=STYLES[case.verdict]),
             change(case),
             detectable(case.detectable),
             case.shown(case.a_median),

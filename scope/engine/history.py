@@ -11,7 +11,7 @@ from typing import Any
 
 from scope.engine import packing
 from scope.engine.repository import Repository
-from scope.errors import UsageError
+from scope.errors import ScopeError, UsageError
 from scope.repository.index import Choice, Course
 from scope.rundirectory import RunDirectory, read_json
 from scope.statistics.change_points import LEVEL, ChangePoint, change_points, fewest_runs
@@ -102,17 +102,23 @@ def history(
     name = cluster or repository.named("latest").notes.cluster
     with repository.index() as index:
         asked = [Choice(cluster=name, benchmark=pattern, most=most) for pattern in benchmarks or ("",)]
-        courses = _one_of_each_case([course for choice in asked for course in index.courses(choice)])
+        courses = [course for choice in asked for course in index.courses(choice)]
     if not courses:
         of = f" of {', '.join(benchmarks)}" if benchmarks else ""
         raise UsageError(f"{repository.folder.path}: no figures{of} of the cluster {name} (scope repository list)")
+    return of_courses(repository, name, courses)
+
+
+def of_courses(repository: Repository, cluster: str, courses: Sequence[Course]) -> History:
+    """Return the history of these figures of a cluster; of each case its first one, which is its main result."""
+    chosen = _one_of_each_case(courses)
     changes = [
         Change(course, point)
-        for course in courses
+        for course in chosen
         for point in change_points([each.median for each in course.points])
     ]
-    runs = {point.run for course in courses for point in course.points}
-    return History(name, courses, len(runs), _events(repository, changes), fewest_runs())
+    runs = {point.run for course in chosen for point in course.points}
+    return History(cluster, chosen, len(runs), _events(repository, changes), fewest_runs())
 
 
 def _one_of_each_case(courses: Sequence[Course]) -> list[Course]:
@@ -155,8 +161,11 @@ def _event(repository: Repository, changes: Sequence[Change]) -> Event:
 
 
 def _differences(repository: Repository, before: str, after: str) -> list[str]:
-    """Return what machine.json says otherwise after a change, in words."""
-    one, other = (_machine(repository.file(run)) for run in (before, after))
+    """Return what machine.json says otherwise after a change, in words, or why that is not known."""
+    try:
+        one, other = (_machine(repository.file(run)) for run in (before, after))
+    except ScopeError as error:
+        return [f"what changed in the machine is not known: {error}"]
     return differences(one, other)
 
 

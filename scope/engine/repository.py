@@ -18,11 +18,22 @@ from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
 from scope.names import printable
+from scope.private import home
 from scope.repository import index as indexing
-from scope.repository.entry import Entry, Figure, Notes, cluster_name, entry, figures, fingerprint, identity
+from scope.repository.entry import (
+    Entry,
+    Figure,
+    Notes,
+    cluster_name,
+    entry,
+    figures,
+    fingerprint,
+    identity,
+    refuse_remarks,
+)
 from scope.repository.folder import RUNS, Folder
 from scope.repository.index import Index
-from scope.rundirectory import RunDirectory, put
+from scope.rundirectory import RunDirectory, expanded, put
 
 VARIABLE = "SCOPE_REPOSITORY"
 SHORTEST_ID = 4
@@ -44,7 +55,7 @@ def default() -> Path:
     asked = os.environ.get(VARIABLE)
     if asked:
         return Path(asked)
-    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    data = os.environ.get("XDG_DATA_HOME") or str(home() / ".local" / "share")
     return Path(data) / "scope" / "repository"
 
 
@@ -52,7 +63,7 @@ class Repository:
     """A repository that exists, or is made; its index is made anew where it is missing or outdated."""
 
     def __init__(self, path: Path | None = None, make: bool = False) -> None:
-        self.folder = Folder((path or default()).expanduser().absolute())
+        self.folder = Folder(expanded("repository", str(path or default())).absolute())
         if make:
             self.folder.make()
         self.folder.require()
@@ -65,6 +76,7 @@ class Repository:
         A run that is kept already only gets the tags, the note and the cluster. Raises UsageError for what is no
         run, and for a run that has not ended.
         """
+        refuse_remarks(tags, note, cluster)
         return [self._add(run, tags, note, cluster) for run in runs]
 
     def _add(self, run: Path, tags: Sequence[str], note: str, cluster: str | None) -> tuple[Entry, bool]:
@@ -126,6 +138,7 @@ class Repository:
         cluster: str | None = None,
     ) -> Entry:
         """Change the notes on a run; None leaves what is there."""
+        refuse_remarks(tags, note, cluster)
         with self.index() as index:
             return self._noted(index, self._named(index, name), tags, untag, note, cluster)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from scope.launch import leftovers
 from scope.launch.launcher import FOLDER, MARK
-from scope.private import temporary_folder
+from scope.private import home, temporary_folder
 
 SESSION = "PRTE_MCA_prte_local_tmpdir_base"
 """The session directory of Open MPI 5 on the launcher's host. Version 4 rejects a parameter of its form."""
@@ -42,7 +42,7 @@ def _is_set_in_a_file(path: str) -> bool:
     """Return whether the user or a site chose session directories; beside that choice SESSION would be refused."""
     launchers = (shutil.which("prterun", path=path), shutil.which("mpiexec", path=path))
     prefixes = {Path(one).resolve().parents[1] for one in launchers if one}
-    folders = (Path.home() / ".prte", Path.home() / ".openmpi", *(prefix / "etc" for prefix in sorted(prefixes)))
+    folders = (home() / ".prte", home() / ".openmpi", *(prefix / "etc" for prefix in sorted(prefixes)))
     for file in (file for folder in folders for file in folder.glob(f"*{PARAMETERS}")):
         with suppress(OSError):
             if re.search(r"^\s*prte_\w*tmpdir_base\s*=", file.read_text(errors="replace"), re.MULTILINE):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from scope.mpi.implementation import LOOPBACK, Conditions, MpiImplementation
+from scope.private import home
 
 
 class OpenMpiFamily:
@@ -70,7 +70,7 @@ class OpenMpiFamily:
 
 def _user_chose(parameter: str) -> bool:
     """Whether the user sets an MCA parameter, in the environment or (perhaps) in a file of parameters."""
-    return f"OMPI_MCA_{parameter}" in os.environ or (Path.home() / ".openmpi/mca-params.conf").exists()
+    return f"OMPI_MCA_{parameter}" in os.environ or (home() / ".openmpi/mca-params.conf").exists()
 
 
 OPEN_MPI_FAMILY = OpenMpiFamily()

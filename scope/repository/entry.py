@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationError
 
+from scope.errors import UsageError
 from scope.names import Printable, Text, printable
 from scope.strict import Strict, Unix
 
@@ -45,6 +46,23 @@ class Notes(Strict):
     """The cluster's name; runs of the same machines get it by themselves."""
     tags: list[Tag] = []
     note: Printable = ""
+
+
+class _Remarks(Strict):
+    tag: list[Tag]
+    note: Printable
+    cluster: Text | None
+
+
+def refuse_remarks(tags: Sequence[str], note: str | None, cluster: str | None) -> None:
+    """Raise UsageError for a tag, a note or the name of a cluster that a repository does not keep."""
+    try:
+        _Remarks(tag=list(tags), note=note or "", cluster=cluster)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(
+            f"{first['loc'][0]} = {first['input']}: {first['msg'].removeprefix('Value error, ')}"
+        ) from error
 
 
 class Entry(Strict):

@@ -141,6 +141,10 @@ def circle(folder: Path) -> list[str]:
             lambda _: ["build", "--mpi", "~nobody-of-this-name/x"],
             "mpi = ~nobody-of-this-name/x: there is no such user",
         ),
+        (
+            lambda _: ["repository", "list", "--in", "~nobody-of-this-name/x"],
+            "repository = ~nobody-of-this-name/x: there is no such user",
+        ),
     ],
 )
 def test_bad_input_is_one_line(made: object, said: str, tmp_path: Path) -> None:

@@ -92,4 +92,4 @@ def test_it_is_compared_with_a_run_of_the_present_format(run: Path) -> None:
     assert found.obstacles == []
     assert {case.verdict for case in found.cases} <= {"no difference", "incomparable"}
     assert found.counts["no difference"] > 10
-    assert efficiencies(OLD, run).rows
+    assert efficiencies([OLD, run]).rows

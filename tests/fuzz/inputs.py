@@ -1,7 +1,8 @@
 """One hostile input: files in a folder of its own, a command, and what is wrong with how the command ended.
 
 A command is carried out in a forked child, or as a process of its own, under a time limit. In a forked child it
-ends where it would start a program or join a network, so that hostile options are harmless.
+ends where it would start a program or join a network, so that hostile options are harmless. One child may carry
+out many commands in turn, which saves most of their time.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ DEFECT = "a defect of Scope"
 STARTS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "socket.connect"}
 """Events of Python's audit at which a command in a forked child ends."""
 Complaint = Literal["trace", "hang", "silence", "accepted", "silent change", "lost samples", "leftover"]
-Kind = Literal["forked", "process"]
+Kind = Literal["forked", "process", "here"]
+"""In a forked child, as a program of its own, or in this process, which is a forked child for many commands."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,8 @@ def workplace() -> Iterator[Path]:
 def carried_out(made: Input, place: Path, kind: Kind) -> Answer:
     """Carry out a command in a child and return its answer."""
     output, errors = place / "home" / "output", place / "home" / "errors"
+    if kind == "here":
+        return Answer(_carried_out_here(made, place, output, errors), *_said(output, errors))
     child = os.fork()
     if child == 0:
         try:
@@ -149,7 +153,27 @@ def carried_out(made: Input, place: Path, kind: Kind) -> Answer:
         except BaseException:
             traceback.print_exc()
         os._exit(99)
-    return Answer(_ended(child), *(file.read_text(errors="replace") for file in (output, errors)))
+    return Answer(_ended(child), *_said(output, errors))
+
+
+def _said(output: Path, errors: Path) -> tuple[str, str]:
+    return output.read_text(errors="replace"), errors.read_text(errors="replace")
+
+
+def _carried_out_here(made: Input, place: Path, output: Path, errors: Path) -> int:
+    """Carry out a command without faults in this process, return its exit code, and go back to where it was."""
+    environment, temporary, folder = dict(os.environ), tempfile.tempdir, Path.cwd()
+    try:
+        _move(place, output, errors)
+        return _answered(made.words)
+    except BaseException:
+        traceback.print_exc(file=sys.__stderr__)
+        return 99
+    finally:
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        tempfile.tempdir = temporary
 
 
 def _ended(child: int) -> int | None:
@@ -175,12 +199,26 @@ def _move(place: Path, output: Path, errors: Path) -> None:
         (os.open(os.devnull, os.O_RDONLY), os.open(output, made), os.open(errors, made))
     ):
         os.dup2(opened, number)
+        os.close(opened)
 
 
 def _run(words: list[str], kind: Kind) -> None:
     """Become the command, or carry it out here; never returns."""
     if kind == "process":
         os.execv(SCOPE, [str(SCOPE), *words])
+    prepare_child()
+    os._exit(_answered(words))
+
+
+def prepare_child() -> None:
+    """Let this process carry out commands, which start no program and see four slots of one machine."""
+    stand_in_for_the_cluster()
+    atexit._clear()  # what the first process would do at its end
+    sys.addaudithook(_end_at_programs)
+
+
+def _answered(words: list[str]) -> int:
+    """Carry out a command in this process, with what it does at its end, and return its exit code."""
     sys.argv = [str(SCOPE), *words]
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
@@ -188,9 +226,7 @@ def _run(words: list[str], kind: Kind) -> None:
         except OSError:  # closed by the fault
             stream = None
         setattr(sys, name, stream)
-    stand_in_for_the_cluster()
-    atexit._clear()  # what the first process would do at its end
-    sys.addaudithook(_end_at_programs)
+    code = 0
     try:
         scope.cli.main()
     except SystemExit as end:
@@ -199,7 +235,7 @@ def _run(words: list[str], kind: Kind) -> None:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
-    os._exit(code)
+    return code
 
 
 def _end_at_programs(event: str, _arguments: tuple[Any, ...]) -> None:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 import random
+import select
+import signal
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from tests import declared
 from tests.fuzz import commands, damage, faults, inputs, tables
@@ -18,12 +23,56 @@ KINDS: dict[str, Generator] = {
     "process": faults.of_a_process,
 }
 """Those of `process` are processes of their own, all others forked children of one that has loaded everything."""
+FAULTLESS = ("command", "table", "damage", "folder")
+"""Kinds that leave a process as it was: one child tries many."""
 
 
 def tried(kind: str, seed: int, number: int) -> Verdict | None:
     """Try one input, which kind, seed and number decide; None where all is well."""
     chance = random.Random(f"{seed} {kind} {number}")
     return inputs.verdict(KINDS[kind], chance, "process" if kind == "process" else "forked")
+
+
+def tried_in_turn(seed: int, which: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int, Verdict | None]]:
+    """Try inputs, given by kind and number, and yield each with its verdict.
+
+    One child tries those without faults in turn, up to the first that is wrong or ends the child: that one is
+    tried again alone, and its verdict then counts.
+    """
+    for faultless, some in groupby(sorted(which, key=_is_faultless), _is_faultless):
+        left = list(some)
+        while left:
+            well = _tried_by_one_child(seed, left) if faultless else 0
+            yield from ((kind, number, None) for kind, number in left[:well])
+            yield from ((kind, number, tried(kind, seed, number)) for kind, number in left[well : well + 1])
+            left = left[well + 1 :]
+
+
+def _is_faultless(one: tuple[str, int]) -> bool:
+    return one[0] in FAULTLESS
+
+
+def _tried_by_one_child(seed: int, which: Sequence[tuple[str, int]]) -> int:
+    """Try inputs in a forked child until the first at which anything is wrong; return how many are well."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        os.close(reader)
+        inputs.prepare_child()
+        for kind, number in which:
+            if inputs.verdict(KINDS[kind], random.Random(f"{seed} {kind} {number}"), "here") is not None:
+                break
+            os.write(writer, b".")
+        os._exit(0)
+    os.close(writer)
+    well = 0
+    while select.select([reader], [], [], inputs.LIMIT_S)[0] and os.read(reader, 1):
+        well += 1
+    os.close(reader)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return well
 
 
 def prepare() -> None:

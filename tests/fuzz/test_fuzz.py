@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,8 +27,26 @@ def loaded() -> None:
 
 @pytest.mark.parametrize("kind", INPUTS)
 def test_no_hostile_input_does_harm(kind: str) -> None:
-    found = {number: kinds.tried(kind, SEED, number) for number in range(INPUTS[kind])}
-    assert {number: verdict for number, verdict in found.items() if verdict is not None} == {}
+    found = list(kinds.tried_in_turn(SEED, [(kind, number) for number in range(INPUTS[kind])]))
+    assert len(found) == INPUTS[kind]
+    assert [one for one in found if one[2] is not None] == []
+
+
+@pytest.mark.parametrize("end", [1, 137])
+def test_an_input_that_fails_among_others_is_found(end: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a command fails without a word, and where it ends the process that was to try the others."""
+    real = scope.cli.main
+
+    def main() -> None:
+        if sys.argv[1:2] == ["show"]:
+            os._exit(end) if end > 2 else sys.exit(end)
+        real()
+
+    monkeypatch.setattr(scope.cli, "main", main)
+    which = [("command", number) for number in range(40)]
+    found = [one[1] for one in kinds.tried_in_turn(SEED, which) if one[2] is not None]
+    assert found
+    assert found == [number for _, number in which if kinds.tried("command", SEED, number) is not None]
 
 
 def raise_an_error() -> None:

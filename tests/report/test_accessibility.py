@@ -5,16 +5,19 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from scope.comparison.compare import compare
+from scope.comparison.compare import compare, read_side
 from scope.comparison.efficiency import efficiencies
 from scope.report.comparison import page as comparison_page
+from scope.report.comparison import side_by_side as side_by_side_page
 from scope.report.run import page as run_page
 from scope.report.topology import page as topology_page
 from tests.campaign import test_page as campaign
+from tests.comparison.test_side_by_side import beside, three
 from tests.report import browser
 from tests.report.test_profile_page import everything
 from tests.topology.test_topology_file import GOOD, from_text
@@ -23,10 +26,11 @@ AXE = Path(__file__).parents[2] / ".node" / "node_modules" / "axe-core" / "axe.m
 """Installed by `.ci/run`, as requirements/package.json says."""
 WIDTHS = (1400, 420)
 
-pytestmark = [
+NEEDS_A_BROWSER_AND_AXE = [
     pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine"),
     pytest.mark.skipif(not AXE.exists(), reason=f"no {AXE.name} (npm, requirements/package.json)"),
 ]
+pytestmark = NEEDS_A_BROWSER_AND_AXE
 
 AUDIT = """<script>
 const settled = () => new Promise((drawn) => {
@@ -76,18 +80,24 @@ def audits(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     pages = {
         "run": run_page.render(golden_run),
         "comparison": comparison_page.render(
-            compare(golden_run, golden_run, across_machines=True), efficiencies(golden_run, golden_run)
+            compare(golden_run, golden_run, across_machines=True), efficiencies([golden_run, golden_run])
         ),
+        "side by side": side_by_side(folder),
         "monitored": (monitored / "report.html").read_text(),
         "campaign": campaign.page(campaign.records()),
         "topology": topology_page.render(from_text(folder, GOOD), "topology.toml"),
     }
+    return audited(pages, folder)
+
+
+def audited(pages: Mapping[str, str], folder: Path) -> dict[str, list[str]]:
+    """Return what violates a rule on each page at each width; the pages are written to `folder` by their names."""
     frames = []
     for name, text in pages.items():
-        audited = folder / f"{name}.html"
+        page = folder / f"{name}.html"
         script = f"<script>{AXE.read_text()}</script>" + AUDIT.replace("${NAME}", name)
-        audited.write_text(text.replace("</body>", script))
-        frames += [f'<iframe width="{width}" height="900" src="{audited.as_uri()}"></iframe>' for width in WIDTHS]
+        page.write_text(text.replace("</body>", script))
+        frames += [f'<iframe width="{width}" height="900" src="{page.as_uri()}"></iframe>' for width in WIDTHS]
     together = folder / "all.html"
     together.write_text(LISTEN + "".join(frames) + "</body></html>")
     seen = browser.opened(together, "--window-size=1600,1200", "--virtual-time-budget=60000")
@@ -96,8 +106,14 @@ def audits(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     return dict(json.loads(html.unescape(answer)) for answer in answers)
 
 
+def side_by_side(folder: Path) -> str:
+    """The page of three runs, with efficiencies."""
+    paths = three(folder)
+    return side_by_side_page.render(beside(paths), [read_side(path) for path in paths], efficiencies(paths))
+
+
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("kind", ["run", "comparison", "monitored", "campaign", "topology"])
+@pytest.mark.parametrize("kind", ["run", "comparison", "side by side", "monitored", "campaign", "topology"])
 def test_no_rule_is_violated(kind: str, width: int, audits: dict[str, list[str]]) -> None:
     assert audits[f"{kind}, {width} px"] == []
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 import shutil
 import sqlite3
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -231,4 +233,21 @@ def test_a_run_that_has_not_ended_is_not_kept(repository: Repository, runs: list
     (runs[0] / "run.json").write_text(json.dumps(record | {"status": "running", "finished_unix_s": None}))
     with pytest.raises(UsageError, match="has not ended"):
         repository.add(runs[:1])
+    assert repository.folder.ids() == set()
+
+
+@pytest.mark.parametrize(
+    ("remarks", "said"),
+    [
+        ({"tags": ["../../x"]}, "tag = ../../x: must begin with a letter or digit"),
+        ({"note": "a\nb"}, "note = a\nb: must have no line breaks"),
+        ({"cluster": "\x1b[2J"}, "cluster = \x1b[2J: must have no line breaks or control characters"),
+    ],
+)
+def test_remarks_that_could_mislead_are_refused(
+    remarks: dict[str, Any], said: str, golden_run: Path, tmp_path: Path
+) -> None:
+    repository = Repository(tmp_path / "kept", make=True)
+    with pytest.raises(UsageError, match=re.escape(said)):
+        repository.add([golden_run], **remarks)
     assert repository.folder.ids() == set()

@@ -76,10 +76,18 @@
     bubble.style.left = `${Math.max(4, Math.min(left, innerWidth - bubble.offsetWidth - 8))}px`;
     bubble.style.top = `${event.clientY + 16 + bubble.offsetHeight > innerHeight ? event.clientY - bubble.offsetHeight - 10 : event.clientY + 16}px`;
   }
-  plots.forEach((plot) => {
+  const follow = (plot) => {
     plot.addEventListener("pointermove", (event) => point(plot, event));
     plot.addEventListener("pointerleave", () => { bubble.hidden = true; });
-  });
+  };
+  plots.forEach(follow);
+
+  // A figure whose data came later.
+  globalThis.addFigure = (plot, figure) => {
+    figures[plot.dataset.figure] = figure;
+    if (!plots.includes(plot)) { plots.push(plot); follow(plot); plot.classList.add("plot"); }
+    draw(plot);
+  };
 
   const complain = (text) => { root.dataset.errors = `${root.dataset.errors ?? ""}${text}\n`; };
   addEventListener("error", (event) => complain(event.message));

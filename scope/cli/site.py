@@ -1,0 +1,40 @@
+"""`scope site`: the runs of a repository as pages for a web server, or for none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scope.cli.repository import Place
+
+
+def command(
+    output: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="A new or empty folder, or a site to bring up to date."),
+    ],
+    folder: Place = None,
+    reports: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, help="Reports of the newest N runs only; default: all."),
+    ] = None,
+) -> None:
+    """Write pages with all clusters, rankings, histories, runs and their reports; they need no server.
+
+    Reports take a few seconds each and are written once.
+    """
+    from scope.cli.output import written
+    from scope.cli.progress import stage_progress
+    from scope.engine.repository import Repository
+    from scope.engine.site import build
+
+    with stage_progress("writing") as stage:
+        built = build(Repository(folder), output, reports, stage)
+    for words in built.damaged:
+        typer.echo(f"no report: {words}", err=True)
+    typer.echo(f"{built.pages} pages, {built.reports} new reports, {built.size_bytes / 1e6:.3g} MB")
+    written(output / "index.html")
+    if built.damaged:
+        raise typer.Exit(1)

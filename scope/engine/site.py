@@ -1,0 +1,249 @@
+"""The site of a repository: a folder of pages and data that any web server, or none, can show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scope.engine import packing, reporting
+from scope.engine.history import Change, History, of_courses
+from scope.engine.repository import Repository
+from scope.errors import ScopeError, UsageError
+from scope.machine.machine import Machine
+from scope.report.data_sheet import software, system
+from scope.report.figure import Plot
+from scope.report.order import level, level_rank
+from scope.report.site import course as drawing
+from scope.report.site import pages, pieces
+from scope.report.site.pages import Cluster, ShownChange, ShownEvent
+from scope.repository.entry import Entry
+from scope.repository.index import Choice, Course, Point
+from scope.repository.ranking import ranking
+from scope.rundirectory import RunDirectory, read_json, refuse_future, write_json
+from scope.statistics.change_points import fewest_runs
+from scope.strict import Strict
+
+MARK = "site.json"
+FORMAT = 1
+FOLDERS = ("clusters", "data", "reports")
+FILE = r"(?:(?:clusters|data|reports)/)?[a-z0-9-]+\.(?:html|js)"
+"""The files that a site consists of; no other is ever removed."""
+Progress = Callable[[str], None]
+
+
+class Manifest(Strict):
+    """`site.json`: the files of a site, so that a later build removes those that it no longer has."""
+
+    format: int = FORMAT
+    files: list[str]
+
+
+@dataclass(frozen=True)
+class Built:
+    """What was built."""
+
+    pages: int
+    reports: int
+    """New ones."""
+    size_bytes: int
+    damaged: list[str]
+    """Runs without a report, and why."""
+
+
+def build(repository: Repository, folder: Path, most_reports: int | None, progress: Progress) -> Built:
+    """Write the site of a repository to a folder that is new, empty, or a site; reports of known runs stay.
+
+    `most_reports`: of the newest runs; None for all. Raises UsageError for any other folder.
+    """
+    before = _manifest(folder)
+    site = Site(repository)
+    if not site.entries:
+        raise UsageError(f"{repository.folder.path}: has no run; scope repository add keeps one")
+    for name in FOLDERS:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    reports = {one.id for one in site.entries[:most_reports]}
+    made, damaged = _reports(repository, folder, site.entries, reports, progress)
+    reports -= {line.partition(":")[0] for line in damaged}
+    written = {f"reports/{name}.html" for name in reports}
+    for name in site.names():
+        progress(name)
+        _write(folder / name, site.text(name, reports))
+        written.add(name)
+    _remove(folder, set(before.files) - written)
+    write_json(folder / MARK, Manifest(files=sorted(written)))
+    size = sum((folder / name).stat().st_size for name in written)
+    return Built(sum(name.endswith(".html") for name in written), made, size, damaged)
+
+
+def _manifest(folder: Path) -> Manifest:
+    """Return what an earlier build wrote; UsageError for a folder with anything else."""
+    mark = folder / MARK
+    if mark.is_file():
+        refuse_future(str(mark), read_json(mark, dict[str, Any]).get("format", FORMAT))
+        return read_json(mark, Manifest)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder}: has files and is no site; must be new, empty, or a site")
+    return Manifest(files=[])
+
+
+def _remove(folder: Path, names: set[str]) -> None:
+    """Remove files of an earlier build; names that no build writes are left alone."""
+    for name in names:
+        if re.fullmatch(FILE, name):
+            (folder / name).unlink(missing_ok=True)
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file unless it says the same already."""
+    try:
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ScopeError(f"{file}: cannot be written: {error.strerror}") from error
+
+
+def _clusters(entries: Sequence[Entry]) -> list[Cluster]:
+    found: dict[str, list[Entry]] = {}
+    for one in entries:
+        found.setdefault(one.notes.cluster, []).append(one)
+    return [Cluster(name, runs) for name, runs in sorted(found.items())]
+
+
+def _reports(
+    repository: Repository, folder: Path, entries: Sequence[Entry], wanted: set[str], progress: Progress
+) -> tuple[int, list[str]]:
+    """Write the reports that are missing; return their number, and the runs that cannot be read."""
+    damaged: list[str] = []
+    missing = [one for one in entries if one.id in wanted and not _report(folder, one.id).exists()]
+    for number, one in enumerate(missing):
+        progress(f"report {number + 1} of {len(missing)}: {one.name}")
+        try:
+            with packing.opened(repository.file(one.id)) as run:
+                reporting.write(run, _report(folder, one.id))
+        except ScopeError as error:
+            damaged.append(f"{one.id}: {error}")
+    return len(missing) - len(damaged), damaged
+
+
+def _report(folder: Path, name: str) -> Path:
+    return folder / "reports" / f"{name}.html"
+
+
+class Site:
+    """What the pages of a repository show, read at one time; each file is made when it is asked for."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        with repository.index() as index:
+            self.entries = index.chosen(Choice())
+            self.clusters = {one.id: one for one in _clusters(self.entries)}
+            courses = {one.id: index.courses(Choice(cluster=one.name)) for one in self.clusters.values()}
+        self._courses = {
+            name: {pieces.case_id(course): course for course in sorted(own, key=_layer_by_layer)}
+            for name, own in courses.items()
+        }
+        """By cluster and case."""
+        self._by_case: dict[str, list[tuple[Cluster, Course]]] = {}
+        self._of_run: dict[str, list[tuple[str, Course, Point]]] = {one.id: [] for one in self.entries}
+        for name, of_cluster in self._courses.items():
+            for case, course in of_cluster.items():
+                self._by_case.setdefault(case, []).append((self.clusters[name], course))
+                for point in course.points:
+                    self._of_run[point.run].append((case, course, point))
+        self._histories: dict[str, History] = {}
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of all files, reports excepted."""
+        yield from ("index.html", "ranking.html", "runs.html", "compare.html", "data/cases.js")
+        yield from (f"data/runs-{number}.js" for number in range(pieces.number_of(len(self.entries))))
+        yield from (f"data/run-{one.id}.js" for one in self.entries)
+        yield from (f"data/ranking-{name}.js" for name in self._by_case)
+        for name in self.clusters:
+            yield from (f"clusters/{name}.html", f"data/cases-{name}.js")
+            yield from (f"data/course-{name}-{case}.js" for case in self._courses[name])
+
+    def text(self, name: str, reports: set[str]) -> str:
+        """Return a file by its name; `reports`: the ids of runs with one. KeyError where there is no such file."""
+        number = len(self.entries)
+        whole: dict[str, Callable[[], str]] = {
+            "index.html": lambda: pages.index(list(self.clusters.values()), len(self._by_case)),
+            "ranking.html": pages.ranking,
+            "runs.html": lambda: pages.runs(number),
+            "compare.html": lambda: pages.compare(number),
+        }
+        if name in whole:
+            return whole[name]()
+        if name.startswith("clusters/"):
+            return self._cluster(name.removeprefix("clusters/").removesuffix(".html"), reports)
+        key = name.removeprefix("data/").removesuffix(".js")
+        return pieces.piece(key, self._value(key, reports))
+
+    def _value(self, key: str, reports: set[str]) -> object:
+        """Return what a piece of data holds; KeyError where there is none of this name."""
+        kind, _, of = key.partition("-")
+        if key == "cases":
+            return [pieces.case(each[0][1]) for each in self._by_case.values()]
+        if kind == "cases":
+            return [pieces.case(course) for course in self._courses[of].values()]
+        if kind == "runs" and of.isdecimal() and int(of) < pieces.number_of(len(self.entries)):
+            first = int(of) * pieces.RUNS_OF_A_PIECE
+            return pieces.runs(self.entries[first : first + pieces.RUNS_OF_A_PIECE], reports)
+        if kind == "run":
+            return [pieces.figure_of_run(*each) for each in self._of_run[of]]
+        if kind == "ranking":
+            known = self._by_case[of]
+            newest = [(cluster.name, course.points[-1]) for cluster, course in known]
+            return pieces.standings(known[0][1], ranking(newest, known[0][1].better))
+        if kind == "course":
+            cluster, _, case = of.partition("-")
+            return self._course(cluster, case)
+        raise KeyError(key)
+
+    def _course(self, cluster: str, case: str) -> Plot:
+        found, course = self._history(cluster), self._courses[cluster][case]
+        every = [change for event in found.events for change in event.changes]
+        return drawing.plot(course, [one.point for one in every if one.course is course], found.cluster)
+
+    def _cluster(self, name: str, reports: set[str]) -> str:
+        cluster, found = self.clusters[name], self._history(name)
+        return pages.cluster(cluster, _sheet(self._repository, cluster), _events(found), reports, fewest_runs())
+
+    def _history(self, cluster: str) -> History:
+        if cluster not in self._histories:
+            name = self.clusters[cluster].name
+            self._histories[cluster] = of_courses(self._repository, name, list(self._courses[cluster].values()))
+        return self._histories[cluster]
+
+
+def _events(found: History) -> list[ShownEvent]:
+    return [
+        ShownEvent(event.started_unix_s, [_shown(change) for change in event.changes], event.differences)
+        for event in reversed(found.events)
+    ]
+
+
+def _shown(change: Change) -> ShownChange:
+    course, point = change.course, change.point
+    before, after = (
+        pieces.shown(course, Point("", 0.0, value, None, None)) for value in (point.before, point.after)
+    )
+    return ShownChange(f"{course.label}: {course.metric}", f"{before} to {after}", change.worse)
+
+
+def _sheet(repository: Repository, cluster: Cluster) -> list[tuple[str, str]]:
+    """Return the facts of the newest run whose file is sound."""
+    for one in cluster.runs:
+        try:
+            with packing.opened(repository.file(one.id)) as folder:
+                machine = read_json(RunDirectory(folder).machine, Machine)
+            return [*system(machine), *software(machine)]
+        except ScopeError:
+            continue
+    return []
+
+
+def _layer_by_layer(course: Course) -> tuple[object, ...]:
+    return *level_rank(level(course.benchmark)), course.benchmark

@@ -1,0 +1,49 @@
+"""Runs side by side as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scope.comparison.compare import Side
+from scope.comparison.comparison import DIFFERENT
+from scope.comparison.efficiency import Efficiencies
+from scope.comparison.efficiency_figure import figure
+from scope.comparison.efficiency_table import share
+from scope.comparison.letters import letter
+from scope.comparison.side_by_side import SideBySide, rows
+from scope.comparison.side_by_side_table import COUNTED
+from scope.comparison.table import change, common_change, states_differ
+from scope.report.comparison.run_curves import curves
+from scope.report.frame import as_json, environment, plot
+
+_OPEN = 6
+"""Curves that stand open."""
+
+
+def render(found: SideBySide, sides: Sequence[Side], efficiencies: Efficiencies | None = None) -> str:
+    """Return the page: the runs, efficiencies where they are given, a line for each run in every curve, all cases.
+
+    `sides` are the runs of `found`, in its order.
+    """
+    frame = environment()
+    frame.filters.update(
+        change=change,
+        common_change=common_change,
+        efficiency=share,
+        letter=letter,
+        states_differ=states_differ,
+    )
+    drawn = curves(found, sides)
+    every = rows(found)
+    return frame.get_template("side_by_side.html").render(
+        found=found,
+        compared=[number for number in range(len(found.runs)) if number != found.baseline],
+        counted=COUNTED,
+        differing=[row for row in every if row.has(*DIFFERENT)],
+        others=[row for row in every if not row.has(*DIFFERENT)],
+        curves=drawn[:_OPEN],
+        more_curves=drawn[_OPEN:],
+        figures=as_json({one.key: plot(one) for one in drawn}),
+        efficiencies=efficiencies,
+        figure=figure(efficiencies) if efficiencies else None,
+    )

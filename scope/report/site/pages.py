@@ -1,0 +1,101 @@
+"""The pages of the site of a repository: clusters, ranking, runs, comparison; their data come in pieces."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from scope.report.frame import environment
+from scope.report.site.pieces import cluster_id, number_of
+from scope.repository.entry import Entry
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster and its runs."""
+
+    name: str
+    runs: Sequence[Entry]
+    """Newest first; at least one."""
+
+    @property
+    def id(self) -> str:
+        """The name of its page."""
+        return cluster_id(self.name)
+
+    @property
+    def newest(self) -> Entry:
+        """Its newest run."""
+        return self.runs[0]
+
+
+@dataclass(frozen=True)
+class ShownChange:
+    """A change of one figure in words."""
+
+    words: str
+    shown: str
+    worse: float
+    """By which share the figure became worse; negative where it became better."""
+
+
+@dataclass(frozen=True)
+class ShownEvent:
+    """Changes at about the same time."""
+
+    started_unix_s: float
+    changes: Sequence[ShownChange]
+    differences: Sequence[str]
+
+
+def index(clusters: Sequence[Cluster], cases: int) -> str:
+    """Return the first page: all clusters."""
+    runs = sum(len(one.runs) for one in clusters)
+    return _page("index", {"clusters": clusters, "runs": runs, "cases": cases})
+
+
+def cluster(
+    of: Cluster,
+    sheet: Sequence[tuple[str, str]],
+    events: Sequence[ShownEvent],
+    reports: set[str],
+    fewest_runs: int,
+) -> str:
+    """Return the page of a cluster: data sheet, history, its newest runs; `reports`: ids of runs with one."""
+    return _page(
+        "cluster",
+        {"cluster": of, "sheet": sheet, "events": events, "reports": reports, "fewest_runs": fewest_runs},
+        root="../",
+    )
+
+
+def ranking() -> str:
+    """Return the page that ranks clusters by a chosen figure."""
+    return _page("ranking", {})
+
+
+def runs(number: int) -> str:
+    """Return the page of all runs, of which there are so many."""
+    return _page("runs", {"pieces": number_of(number)})
+
+
+def compare(number: int) -> str:
+    """Return the page that sets chosen runs side by side."""
+    return _page("compare", {"pieces": number_of(number)})
+
+
+def _page(name: str, contents: Mapping[str, Any], root: str = "") -> str:
+    frame = environment()
+    frame.globals["site_script"] = lambda: Markup(_script())
+    frame.filters["date"] = lambda unix_s: time.strftime("%Y-%m-%d", time.gmtime(unix_s))
+    built = time.strftime("%Y-%m-%d", time.gmtime())
+    return frame.get_template(f"site/{name}.html").render(contents, here=name, root=root, built=built)
+
+
+def _script() -> str:
+    return (Path(__file__).parents[1] / "templates" / "site" / "site.js").read_text(encoding="utf-8")

@@ -1,0 +1,219 @@
+"use strict";
+// The pages of a repository's site: data come in pieces, as scripts, so that the folder needs no server.
+const site = (() => {
+  const found = new Map();  // by the name of a piece: a promise of its value
+  const taken = new Map();
+  const self = { root: "" };
+
+  self.take = (name, value) => taken.set(name, value);
+  self.load = (name) => {
+    if (!found.has(name)) {
+      found.set(name, new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        script.src = `${self.root}data/${name}.js`;
+        script.onload = () => resolve(taken.get(name));
+        script.onerror = () => reject(new Error(`data/${name}.js is missing`));
+        document.head.append(script);
+      }));
+    }
+    return found.get(name);
+  };
+
+  const at = (id) => document.getElementById(id);
+  const done = () => { document.documentElement.dataset.settled = "yes"; };
+  const date = (unix) => new Date(1000 * unix).toISOString().slice(0, 10);
+  function cell(content, kind = "") {
+    const made = document.createElement("td");
+    made.className = kind;
+    made.append(content ?? "");
+    return made;
+  }
+  function row(cells, words) {
+    const made = document.createElement("tr");
+    made.append(...cells);
+    if (words) made.dataset.words = words.toLowerCase();
+    return made;
+  }
+  function link(text, target) {
+    const made = document.createElement("a");
+    made.href = self.root + target;
+    made.textContent = text;
+    return made;
+  }
+
+  // Rows of the filtered table are shown if they have all words.
+  function filter() {
+    const apply = () => {
+      const words = at("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+      const rows = [...document.querySelectorAll(".filtered tbody tr")];
+      let shown = 0;
+      for (const one of rows) {
+        const text = one.dataset.words ?? one.textContent.toLowerCase();
+        one.hidden = !words.every((word) => text.includes(word));
+        shown += !one.hidden;
+      }
+      at("filtered").textContent = words.length ? `${shown} of ${rows.length}` : "";
+    };
+    at("filter").addEventListener("input", apply);
+    apply();
+    return apply;
+  }
+
+  self.filter = () => { filter(); done(); };
+
+  function options(select, cases, chosen) {
+    const group = new Map();
+    for (const [id, benchmark, label, metric] of cases) {
+      if (!group.has(benchmark)) {
+        const made = document.createElement("optgroup");
+        made.label = benchmark;
+        group.set(benchmark, made);
+      }
+      const option = new Option(`${label}: ${metric}`, id, false, id === chosen);
+      group.get(benchmark).append(option);
+    }
+    select.replaceChildren(...group.values());
+  }
+
+  self.history = async (cluster) => {
+    const cases = await self.load(`cases-${cluster}`);
+    options(at("case"), cases);
+    const show = async () => {
+      if (!at("case").value) return;
+      const figure = await self.load(`course-${cluster}-${at("case").value}`);
+      globalThis.addFigure(at("course"), figure);
+      done();
+    };
+    at("case").addEventListener("change", show);
+    await show();
+    done();
+  };
+
+  self.ranking = async () => {
+    const cases = await self.load("cases");
+    const asked = location.hash.slice(1);
+    const known = new Map(cases.map((one) => [one[0], one]));
+    const show = async () => {
+      const id = at("case").value;
+      if (!id) { at("rows").replaceChildren(); return; }
+      history.replaceState(null, "", `#${id}`);
+      const [, , label, metric, better, origin] = known.get(id);
+      at("better").textContent = `${label}: ${metric}; ${better} is better${origin === "measured" ? "" : `; ${origin}`}.`;
+      const places = await self.load(`ranking-${id}`);
+      at("rows").replaceChildren(...places.map(([cluster, page, , began, shown, best, worst, low, middle, high]) => {
+        const line = document.createElement("span");
+        line.className = "line from-zero";
+        const [interval, mark] = [document.createElement("i"), document.createElement("b")];
+        interval.style.left = `${low}%`;
+        interval.style.width = `${high - low}%`;
+        mark.style.left = `${middle}%`;
+        line.append(interval, mark);
+        const place = best === worst ? String(best) : `${best} to ${worst}`;
+        return row([cell(place, "number"), cell(link(cluster, `clusters/${page}.html`)), cell(line, "forest"), cell(shown, "number"), cell(date(began))]);
+      }));
+      done();
+    };
+    const narrow = () => {
+      const words = at("words").value.toLowerCase().split(/\s+/).filter(Boolean);
+      const fitting = cases.filter(([, benchmark, label, metric]) => words.every((word) => `${benchmark} ${label} ${metric}`.toLowerCase().includes(word)));
+      options(at("case"), fitting, asked);
+      show();
+    };
+    at("words").addEventListener("input", narrow);
+    at("case").addEventListener("change", show);
+    narrow();
+  };
+
+  const MOST_COMPARED = 12;
+  self.runs = async (pieces) => {
+    const chosen = new Set();
+    const apply = filter();
+    let next = 0;
+    const update = () => {
+      at("compare").disabled = chosen.size < 2 || chosen.size > MOST_COMPARED;
+      at("compare").textContent = chosen.size > MOST_COMPARED ? `At most ${MOST_COMPARED} runs` : `Compare ${chosen.size || ""} runs`;
+    };
+    const more = async () => {
+      const rows = await self.load(`runs-${next}`);
+      next += 1;
+      at("rows").append(...rows.map(([id, name, cluster, page, began, module, mpi, tags, note, report]) => {
+        const box = document.createElement("input");
+        box.type = "checkbox";
+        box.setAttribute("aria-label", `compare ${name}`);
+        box.addEventListener("change", () => { if (box.checked) chosen.add(id); else chosen.delete(id); update(); });
+        return row([
+          cell(box), cell(report ? link(name, `reports/${id}.html`) : name), cell(link(cluster, `clusters/${page}.html`)), cell(date(began)),
+          cell(module), cell(mpi), cell(tags.join(", ")), cell(note, "prose"),
+        ], [id, name, cluster, date(began), module, mpi, ...tags, note].join(" "));
+      }));
+      at("more").hidden = next >= pieces;
+      apply();
+      done();
+    };
+    at("more").addEventListener("click", more);
+    at("compare").addEventListener("click", () => { location.href = `compare.html#${[...chosen].join(",")}`; });
+    update();
+    await more();
+  };
+
+  async function described(ids, pieces) {
+    const known = new Map();
+    for (let number = 0; number < pieces && ids.some((id) => !known.has(id)); number += 1) {
+      for (const one of await self.load(`runs-${number}`)) if (ids.includes(one[0])) known.set(one[0], one);
+    }
+    return known;
+  }
+
+  self.compare = async (pieces) => {
+    const ids = location.hash.slice(1).split(",").filter((id) => /^[0-9a-f]{16}$/.test(id)).slice(0, MOST_COMPARED);
+    addEventListener("hashchange", () => location.reload());
+    if (!ids.length) { filter(); done(); return; }
+    at("none").hidden = true;
+    const known = await described(ids, pieces);
+    const cases = new Map((await self.load("cases")).map((one) => [one[0], one]));
+    const figures = await Promise.all(ids.map((id) => self.load(`run-${id}`)));
+    const byCase = new Map();
+    figures.forEach((list, run) => list.forEach((one) => {
+      if (!byCase.has(one[0])) byCase.set(one[0], []);
+      byCase.get(one[0])[run] = one;
+    }));
+    const head = ids.map((id) => {
+      const made = document.createElement("th");
+      made.scope = "col";
+      made.className = "number";
+      const [, name, cluster, , began] = known.get(id) ?? [id, id, "?", "", 0];
+      made.append(name, document.createElement("br"), `${cluster}, ${date(began)}`);
+      return made;
+    });
+    const first = document.createElement("th");
+    first.scope = "col";
+    first.textContent = "case";
+    at("head").replaceChildren(first, ...head);
+    at("rows").replaceChildren(...[...byCase].map(([id, runs]) => {
+      const [, benchmark, label, metric, better] = cases.get(id) ?? [id, "", id, "", "lower"];
+      const words = document.createElement("span");
+      words.textContent = `${label}: ${metric}`;
+      const cells = ids.map((_, run) => compared(runs[run], runs[0], run > 0, better));
+      return row([cell(words, "prose case"), ...cells], `${benchmark} ${label} ${metric}`);
+    }));
+    filter();
+    done();
+  };
+
+  // A figure, and its ratio to the first run's: coloured where the intervals do not overlap.
+  function compared(one, base, isOther, better) {
+    if (!one) return cell("–", "number");
+    const made = cell(one[4], "number");
+    if (!isOther || !base || !(base[1] > 0)) return made;
+    const ratio = document.createElement("span");
+    ratio.textContent = `${(one[1] / base[1]).toPrecision(3)} ×`;
+    const apart = [one[2], one[3], base[2], base[3]].every((value) => value !== null) && (one[2] > base[3] || one[3] < base[2]);
+    const worse = (one[1] > base[1]) === (better === "lower");
+    ratio.className = apart ? (worse ? "worse" : "better") : "quiet";
+    ratio.append(apart ? (worse ? " worse" : " better") : " intervals overlap");
+    made.append(document.createElement("br"), ratio);
+    return made;
+  }
+
+  return self;
+})();
