@@ -216,8 +216,10 @@ class Benchmark(Strict):
         known = {"p", *(one.name for one in self.parameters if one.type == "integer"), *counts}
         for step in self.costs:
             for name, value in step.parameters.items():
-                if name not in self.parameter or value not in (self.parameter[name].choices or [value]):
-                    raise ValueError(f"{self.name}: costs: parameters: {name} = {value}: is not declared")
+                declared = self.parameter.get(name)
+                if declared is None or (declared.choices and value not in declared.choices):
+                    allowed = f"one of {', '.join(declared.choices)}" if declared else "of a declared parameter"
+                    raise ValueError(f"{self.name}: costs: parameters: {name} = {value}: must be {allowed}")
             for text in (step.count, step.bytes, step.ranks):
                 if unknown := names_in(text) - known:
                     allowed = ", ".join(sorted(known))

@@ -272,7 +272,7 @@ def test_unknown_names_have_no_declaration() -> None:
         (
             "application.cfd",
             {"costs": [{"phase": "exchange", "kind": "messages", "parameters": {"partition": "stripes"}}]},
-            "costs: parameters: partition = stripes: is not declared",
+            "costs: parameters: partition = stripes: must be one of slabs, pencils, blocks",
         ),
     ],
 )
