@@ -33,6 +33,7 @@ GROUPS = {
         "repository": "keep runs: add, list, note, verify, exchange (short: repo)",
         "history": "say where the figures of kept runs changed, and what changed in the machine there",
         "site": "write the runs of a repository as a folder of web pages",
+        "serve": "serve these pages from this host, and show runs in progress",
         "predict": "predict an algorithm on more processes, with the measured error of such predictions",
         "analyze": "derive statistics, models, findings and report of a run again, without MPI",
     },

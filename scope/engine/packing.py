@@ -50,7 +50,7 @@ def pack(run: Path, output: Path | None = None) -> Path:
         raise UsageError(f"{run}: no run; must be a folder with one of {', '.join(MARKS)} (scope runs list)")
     target = output or Path(folder.name + SUFFIX)
     files = sorted(files_of(folder))
-    _refuse_large(str(run), len(files), sum(file.lstat().st_size for file in files))
+    _refuse_large(str(run), len(files), sum(file.lstat().st_size for file in files), MOST_BYTES)
     top = refuse_odd_name("the folder of the run", folder.name)
     try:
         with target.open("xb") as opened:
@@ -73,7 +73,7 @@ def pack_compactly(run: Path, top: str, opened: BinaryIO) -> None:
     """
     folder = run.resolve()
     files = [file for file in sorted(files_of(folder)) if file.name not in _MADE_FROM_THE_REST]
-    _refuse_large(str(run), len(files), sum(file.lstat().st_size for file in files))
+    _refuse_large(str(run), len(files), sum(file.lstat().st_size for file in files), MOST_BYTES)
     with lzma.open(opened, "wb", preset=PRESET) as compressed:
         _write_archive(compressed, zipfile.ZIP_STORED, folder, files, top)
 
@@ -91,7 +91,7 @@ def unpack(file: Path, parent: Path) -> Path:
     except OSError as error:
         raise ScopeError(f"{parent}: cannot be written: {error.strerror}") from error
     try:
-        made = _unpacked(file, beside)
+        made = _unpacked(file, beside, MOST_BYTES)
         target = parent / made.name
         if target.exists() or target.is_symlink():
             raise UsageError(f"{target}: exists; --in chooses another folder")
@@ -105,13 +105,16 @@ def unpack(file: Path, parent: Path) -> Path:
 
 
 @contextmanager
-def opened(run: Path) -> Iterator[Path]:
-    """Yield the folder of a run; that of a packed run is private, and lasts as long as the context."""
+def opened(run: Path, most_bytes: int | None = None) -> Iterator[Path]:
+    """Yield the folder of a run; that of a packed run is private, and lasts as long as the context.
+
+    One of more than `most_bytes` unpacked, by default `MOST_BYTES`, is refused with UsageError.
+    """
     if not run.is_file():
         yield run
         return
     with temporary_folder("packed") as folder:
-        yield _unpacked(run, folder)
+        yield _unpacked(run, folder, MOST_BYTES if most_bytes is None else most_bytes)
 
 
 def _write_archive(opened: IO[bytes], method: int, folder: Path, files: list[Path], top: str) -> None:
@@ -129,21 +132,21 @@ def files_of(folder: Path) -> Iterator[Path]:
                 yield file
 
 
-def _unpacked(file: Path, parent: Path) -> Path:
+def _unpacked(file: Path, parent: Path, most_bytes: int) -> Path:
     """Unpack a file below an empty folder; return the folder of the run."""
     if file.exists() and not file.is_file():  # some devices have no end
         raise UsageError(f"{file}: no packed run: must be a file")
     inside = parent / "inside"
     inside.mkdir()
     if not file.name.endswith(COMPACT):
-        return _extracted(file, file, inside)
-    archive = _expanded(file, parent / "archive.zip")
-    made = _extracted(file, archive, inside)
+        return _extracted(file, file, inside, most_bytes)
+    archive = _expanded(file, parent / "archive.zip", most_bytes)
+    made = _extracted(file, archive, inside, most_bytes)
     archive.unlink()
     return made
 
 
-def _expanded(file: Path, archive: Path) -> Path:
+def _expanded(file: Path, archive: Path, most_bytes: int) -> Path:
     """Write the archive of a compact file and return its path."""
     try:
         with file.open("rb") as packed, archive.open("xb") as written:
@@ -153,19 +156,19 @@ def _expanded(file: Path, archive: Path) -> Path:
                 if reader.needs_input and not more:
                     raise UsageError(f"{file}: no packed run: it ends too early")
                 written.write(reader.decompress(more, max_length=1 << 22))
-                if written.tell() > MOST_BYTES:
-                    raise UsageError(f"{file}: must be at most {MOST_BYTES / 1e9:.1f} GB when it is unpacked")
+                if written.tell() > most_bytes:
+                    raise UsageError(f"{file}: must be at most {most_bytes / 1e9:.1f} GB when it is unpacked")
     except lzma.LZMAError as error:
         raise UsageError(f"{file}: no packed run: {error}") from error
     return archive
 
 
-def _extracted(file: Path, archive_file: Path, parent: Path) -> Path:
+def _extracted(file: Path, archive_file: Path, parent: Path, most_bytes: int) -> Path:
     """Write the files of the archive of a packed run below an empty folder; return the folder of the run in it."""
     try:
         with zipfile.ZipFile(archive_file) as archive:
             entries = archive.infolist()
-            _refuse_large(str(file), len(entries), sum(entry.file_size for entry in entries))
+            _refuse_large(str(file), len(entries), sum(entry.file_size for entry in entries), most_bytes)
             tops = {_checked(file, entry).parts[0] for entry in entries}
             if len(tops) != 1:
                 raise UsageError(f"{file}: no packed run: must have one folder, has {len(tops)}")
@@ -207,9 +210,9 @@ def _checked(file: Path, entry: zipfile.ZipInfo) -> PurePosixPath:
     return PurePosixPath(name)
 
 
-def _refuse_large(where: str, files: int, total_bytes: int) -> None:
-    if files > MOST_FILES or total_bytes > MOST_BYTES:
+def _refuse_large(where: str, files: int, total_bytes: int, most_bytes: int) -> None:
+    if files > MOST_FILES or total_bytes > most_bytes:
         raise UsageError(
             f"{where}: {files} files of {total_bytes / 1e9:.1f} GB; must be at most {MOST_FILES} files of"
-            f" {MOST_BYTES / 1e9:.1f} GB"
+            f" {most_bytes / 1e9:.1f} GB"
         )

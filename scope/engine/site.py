@@ -17,8 +17,8 @@ from scope.report.data_sheet import software, system
 from scope.report.figure import Plot
 from scope.report.order import level, level_rank
 from scope.report.site import course as drawing
-from scope.report.site import pages, pieces
-from scope.report.site.pages import Cluster, ShownChange, ShownEvent
+from scope.report.site import pieces
+from scope.report.site.pages import Cluster, Pages, ShownChange, ShownEvent
 from scope.repository.entry import Entry
 from scope.repository.index import Choice, Course, Point
 from scope.repository.ranking import ranking
@@ -135,8 +135,9 @@ def _report(folder: Path, name: str) -> Path:
 class Site:
     """What the pages of a repository show, read at one time; each file is made when it is asked for."""
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Repository, live: bool = False) -> None:
         self._repository = repository
+        self._pages = Pages(live)
         with repository.index() as index:
             self.entries = index.chosen(Choice())
             self.clusters = {one.id: one for one in _clusters(self.entries)}
@@ -169,10 +170,10 @@ class Site:
         """Return a file by its name; `reports`: the ids of runs with one. KeyError where there is no such file."""
         number = len(self.entries)
         whole: dict[str, Callable[[], str]] = {
-            "index.html": lambda: pages.index(list(self.clusters.values()), len(self._by_case)),
-            "ranking.html": pages.ranking,
-            "runs.html": lambda: pages.runs(number),
-            "compare.html": lambda: pages.compare(number),
+            "index.html": lambda: self._pages.index(list(self.clusters.values()), len(self._by_case)),
+            "ranking.html": self._pages.ranking,
+            "runs.html": lambda: self._pages.runs(number),
+            "compare.html": lambda: self._pages.compare(number),
         }
         if name in whole:
             return whole[name]()
@@ -209,7 +210,9 @@ class Site:
 
     def _cluster(self, name: str, reports: set[str]) -> str:
         cluster, found = self.clusters[name], self._history(name)
-        return pages.cluster(cluster, _sheet(self._repository, cluster), _events(found), reports, fewest_runs())
+        return self._pages.cluster(
+            cluster, _sheet(self._repository, cluster), _events(found), reports, fewest_runs()
+        )
 
     def _history(self, cluster: str) -> History:
         if cluster not in self._histories:

@@ -72,6 +72,18 @@ def _asked_by_the_page(log: str) -> list[str]:
     return sorted({job["url"] for job in jobs if job.get("url") and job.get("initiator") != "not an origin"})
 
 
+def shown(address: str) -> str:
+    """Return a page of a server on this host as it is when everything in it has been loaded."""
+    quiet = [one for one in QUIET if "virtual-time" not in one and "host-resolver" not in one]
+    with tempfile.TemporaryDirectory() as profile:
+        done = subprocess.run(
+            [CHROMIUM, *quiet, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+             f"--user-data-dir={profile}", "--dump-dom", address],
+            capture_output=True, text=True, timeout=PATIENCE_S,
+        )  # fmt: skip
+    return done.stdout
+
+
 def printed(page: Path, target: Path) -> bytes:
     """Let the browser print the page."""
     with tempfile.TemporaryDirectory() as profile:

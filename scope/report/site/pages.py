@@ -53,48 +53,60 @@ class ShownEvent:
     differences: Sequence[str]
 
 
-def index(clusters: Sequence[Cluster], cases: int) -> str:
-    """Return the first page: all clusters."""
-    runs = sum(len(one.runs) for one in clusters)
-    return _page("index", {"clusters": clusters, "runs": runs, "cases": cases})
+@dataclass(frozen=True)
+class Pages:
+    """The pages of a site."""
 
+    live: bool
+    """Whether a server shows runs in progress, too."""
 
-def cluster(
-    of: Cluster,
-    sheet: Sequence[tuple[str, str]],
-    events: Sequence[ShownEvent],
-    reports: set[str],
-    fewest_runs: int,
-) -> str:
-    """Return the page of a cluster: data sheet, history, its newest runs; `reports`: ids of runs with one."""
-    return _page(
-        "cluster",
-        {"cluster": of, "sheet": sheet, "events": events, "reports": reports, "fewest_runs": fewest_runs},
-        root="../",
-    )
+    def index(self, clusters: Sequence[Cluster], cases: int) -> str:
+        """Return the first page: all clusters."""
+        runs = sum(len(one.runs) for one in clusters)
+        return self._page("index", {"clusters": clusters, "runs": runs, "cases": cases})
 
+    def cluster(
+        self,
+        of: Cluster,
+        sheet: Sequence[tuple[str, str]],
+        events: Sequence[ShownEvent],
+        reports: set[str],
+        fewest_runs: int,
+    ) -> str:
+        """Return the page of a cluster: data sheet, history, its newest runs.
 
-def ranking() -> str:
-    """Return the page that ranks clusters by a chosen figure."""
-    return _page("ranking", {})
+        `reports`: the ids of runs with one.
+        """
+        return self._page(
+            "cluster",
+            {"cluster": of, "sheet": sheet, "events": events, "reports": reports, "fewest_runs": fewest_runs},
+            root="../",
+        )
 
+    def ranking(self) -> str:
+        """Return the page that ranks clusters by a chosen figure."""
+        return self._page("ranking", {})
 
-def runs(number: int) -> str:
-    """Return the page of all runs, of which there are so many."""
-    return _page("runs", {"pieces": number_of(number)})
+    def runs(self, number: int) -> str:
+        """Return the page of all runs, of which there are so many."""
+        return self._page("runs", {"pieces": number_of(number)})
 
+    def compare(self, number: int) -> str:
+        """Return the page that sets chosen runs side by side."""
+        return self._page("compare", {"pieces": number_of(number)})
 
-def compare(number: int) -> str:
-    """Return the page that sets chosen runs side by side."""
-    return _page("compare", {"pieces": number_of(number)})
+    def in_progress(self) -> str:
+        """Return the page of the runs in progress, which only a server has."""
+        return self._page("live", {})
 
-
-def _page(name: str, contents: Mapping[str, Any], root: str = "") -> str:
-    frame = environment()
-    frame.globals["site_script"] = lambda: Markup(_script())
-    frame.filters["date"] = lambda unix_s: time.strftime("%Y-%m-%d", time.gmtime(unix_s))
-    built = time.strftime("%Y-%m-%d", time.gmtime())
-    return frame.get_template(f"site/{name}.html").render(contents, here=name, root=root, built=built)
+    def _page(self, name: str, contents: Mapping[str, Any], root: str = "") -> str:
+        frame = environment()
+        frame.globals["site_script"] = lambda: Markup(_script())
+        frame.filters["date"] = lambda unix_s: time.strftime("%Y-%m-%d", time.gmtime(unix_s))
+        built = time.strftime("%Y-%m-%d", time.gmtime())
+        return frame.get_template(f"site/{name}.html").render(
+            contents, here=name, has_live=self.live, root=root, built=built
+        )
 
 
 def _script() -> str:

@@ -215,5 +215,38 @@ const site = (() => {
     return made;
   }
 
+  // Runs in progress, as the server tells every second.
+  self.live = () => {
+    const made = (name, text, kind = "") => {
+      const one = document.createElement(name);
+      one.className = kind;
+      one.textContent = text;
+      return one;
+    };
+    const shown = (run) => {
+      const bar = document.createElement("progress");
+      bar.max = run.visits;
+      bar.value = run.done;
+      bar.setAttribute("aria-label", `progress of ${run.name}`);
+      const findings = document.createElement("ul");
+      findings.append(...run.findings.map(({ severity, title }) => made("li", `${severity}: ${title}`)));
+      const section = document.createElement("section");
+      section.append(
+        made("h2", run.name), made("p", `${run.module}, since ${new Date(1000 * run.began).toISOString().slice(0, 19).replace("T", " ")} UTC`, "muted"), bar,
+        made("p", `${run.done} of ${run.visits} visits to cases, ${run.launches} of ${run.all_launches} launches${run.now ? `; now: ${run.now}` : ""}`),
+      );
+      if (run.findings.length) section.append(made("p", "Found so far:"), findings);
+      return section;
+    };
+    const source = new EventSource(`${self.root}events`);
+    source.addEventListener("message", ({ data }) => {
+      const runs = JSON.parse(data);
+      at("state").textContent = runs.length ? "" : "No run is in progress.";
+      at("live").replaceChildren(...runs.map(shown));
+      done();
+    });
+    source.addEventListener("error", () => { at("state").textContent = "The server does not answer."; });
+  };
+
   return self;
 })();

@@ -1,0 +1,303 @@
+"""The server: a real one, asked over HTTP and by a real browser; a run in progress; hostile uploads."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from scope.engine import packing
+from scope.engine.repository import Repository
+from scope.engine.web.runs_in_progress import RunsInProgress
+from scope.engine.web.uploads import MOST_WAITING, FullError, Upload
+from scope.rundirectory import RunDirectory
+from tests.cli.scope_command import SCOPE, scope
+from tests.report import browser
+from tests.repository.test_repository import variant
+from tests.repository.test_site import HOSTILE
+
+TOKEN = "a-token-of-this-test-only"
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that runs."""
+
+    address: str
+    folder: Path
+    repository: Repository
+
+    def ask(self, path: str, token: str = TOKEN, body: bytes | None = None) -> tuple[int, str]:
+        """Return the status and the text of an answer."""
+        asked = urllib.request.Request(
+            self.address + path,
+            data=body,
+            method="GET" if body is None else "PUT",
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        try:
+            with urllib.request.urlopen(asked, timeout=60) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as refused:
+            return refused.code, refused.read().decode()
+
+    def waiting(self) -> list[str]:
+        """Return what was put aside."""
+        folder = self.folder / "sent"
+        return sorted(file.name for file in folder.iterdir()) if folder.exists() else []
+
+
+@pytest.fixture(scope="module")
+def served(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("served")
+    repository = Repository(folder / "repository", make=True)
+    repository.add([variant(golden_run, folder, "kept")], cluster="giza")
+    with running(folder, repository, "--uploads", "sent") as found:
+        yield found
+
+
+@contextmanager
+def running(folder: Path, repository: Repository, *options: str) -> Iterator[Served]:
+    """Let a server run in a folder."""
+    words = ["serve", "--in", str(repository.folder.path), "--port", "0", *options]
+    process = subprocess.Popen(
+        [SCOPE, *words],
+        cwd=folder,
+        env={**os.environ, "SCOPE_TOKEN": TOKEN, "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert address.endswith(f"/?token={TOKEN}")
+        yield Served(address.partition("/?")[0], folder, repository)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+    assert not list(folder.glob("scope-serve-*"))
+
+
+class Relay(BaseHTTPRequestHandler):
+    """Passes requests on with the token; a page is complete when its last script is, which waits for an event."""
+
+    served: Served
+    told = threading.Event()
+
+    def do_GET(self) -> None:  # the name of http.server
+        if self.path == "/last.js":
+            self.told.wait(60)
+            time.sleep(0.5)  # until the page has shown the event
+            self._answer("text/javascript", [b""])
+            return
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        asked = urllib.request.Request(self.served.address + self.path, headers=headers)
+        with urllib.request.urlopen(asked, timeout=60) as response:
+            kind = response.headers["Content-Type"]
+            if "event-stream" in kind:
+                self._answer(kind, (response.readline() for _ in range(4)))
+                self.told.set()
+            else:
+                page = response.read().replace(b"</body>", b'<script src="/last.js"></script></body>')
+                self._answer(kind, [page])
+
+    def _answer(self, kind: str, lines: Iterable[bytes]) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.end_headers()
+        for line in lines:
+            self.wfile.write(line)
+            self.wfile.flush()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def begun(run: Path, folder: Path) -> Path:
+    """A run that is in progress: the first launch has ended, the second has begun."""
+    made = variant(run, folder, "begun")
+    directory = RunDirectory(made)
+    record = json.loads(directory.run.read_text())
+    directory.run.write_text(json.dumps(record | {"status": "running", "finished_unix_s": None}))
+    lines = directory.samples.read_text().splitlines(keepends=True)
+    second = [at for at, line in enumerate(lines) if json.loads(line)["record"] == "launch"][1]
+    directory.samples.write_text("".join(lines[: second + 2]))
+    from scope.launch.supervision.journal import Journal
+
+    Journal.rebuilt(directory)
+    return made
+
+
+def test_nothing_is_answered_without_the_token(served: Served) -> None:
+    for path in ("/", "/index.html", "/data/cases.js", "/events", "/nosuch"):
+        assert served.ask(path, token="wrong")[0] == 403
+    assert served.ask("/runs", token="", body=b"")[0] == 403
+
+
+def test_the_address_with_the_token_gives_a_cookie_and_hides_the_token(served: Served) -> None:
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with opener.open(f"{served.address}/?token={TOKEN}", timeout=60) as response:
+        assert response.url == f"{served.address}/"
+        assert "giza" in response.read().decode()
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert response.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/data/../site.json", "/reports/../../x.html"),
+        *("/data/run-x.js", "/data/runs-9.js", "/data/course-a-b.js", "/clusters/nosuch.html"),
+        "/reports/0000000000000000.html",
+    ],
+)
+def test_only_pages_and_data_of_the_site_are_answered(path: str, served: Served) -> None:
+    assert served.ask(path)[0] == 404
+
+
+def test_reports_are_made_when_they_are_asked_for(served: Served) -> None:
+    status, page = served.ask(f"/reports/{served.repository.named('latest').id}.html")
+    assert status == 200
+    assert "<title>Scope: " in page
+
+
+def test_a_run_that_was_added_is_shown_at_once(served: Served, golden_run: Path, tmp_path: Path) -> None:
+    assert HOSTILE not in served.ask("/data/runs-0.js")[1]
+    served.repository.add([variant(golden_run, tmp_path, "added", 5)], note=HOSTILE)
+    rows = json.loads(served.ask("/data/runs-0.js")[1].partition(",")[2].rpartition(")")[0])
+    assert [row[1] for row in rows] == ["added", "kept"]
+    assert rows[0][8] == HOSTILE
+
+
+def test_a_browser_shows_the_run_in_progress(served: Served, golden_run: Path) -> None:
+    if not browser.CHROMIUM:
+        pytest.skip("no Chromium on this machine")
+    runs = served.folder / "runs"
+    runs.mkdir()
+    begun(golden_run, runs)
+    Relay.served = served
+    with ThreadingHTTPServer(("127.0.0.1", 0), Relay) as relay:
+        threading.Thread(target=relay.serve_forever, daemon=True).start()
+        seen = browser.shown(f"http://127.0.0.1:{relay.server_port}/live.html")
+        relay.shutdown()
+    shutil.rmtree(runs)
+    assert ">begun</h2>" in seen
+    assert "visits to cases, 1 of" in seen
+    assert "now: " in seen
+
+
+def test_progress_follows_the_journal(golden_run: Path, tmp_path: Path) -> None:
+    run = begun(golden_run, tmp_path)
+    watched = RunsInProgress(tmp_path)
+    (told,) = watched.told()
+    directory = RunDirectory(run)
+    journal = directory.journal.read_text().splitlines()
+    done = sum('"record":"case"' in line.replace(" ", "") for line in journal)
+    assert (told["done"], told["launches"]) == (done, 1)
+    assert told["findings"]
+    record = json.loads(directory.run.read_text())
+    directory.run.write_text(json.dumps(record | {"status": "finished"}))
+    assert watched.told() == []
+    assert RunsInProgress(tmp_path / "nosuch").told() == []
+
+
+def packed(run: Path) -> bytes:
+    file = packing.pack(run, run.parent / "packed.zip")
+    content = file.read_bytes()
+    file.unlink()
+    return content
+
+
+def test_an_upload_is_put_aside_and_not_added(served: Served, golden_run: Path, tmp_path: Path) -> None:
+    before = served.repository.folder.ids()
+    status, answer = served.ask("/runs", body=packed(variant(golden_run, tmp_path, "sent")))
+    assert status == 201, answer
+    name = json.loads(answer)["id"]
+    assert served.waiting() == [f"{name}.zip"]
+    assert served.repository.folder.ids() == before
+    (kept, new) = served.repository.add([served.folder / "sent" / f"{name}.zip"])[0]
+    assert (kept.id, new) == (name, True)
+    (served.folder / "sent" / f"{name}.zip").unlink()
+
+
+def archive(**entries: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in entries.items():
+            file.writestr(name.replace("__", "/"), content)
+    return made.getvalue()
+
+
+def bomb() -> bytes:
+    """An archive that says that it has two gigabytes."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("run/run.json", bytes(1 << 20))
+        file.filelist[0].file_size = 2 << 30
+    return made.getvalue()
+
+
+def test_hostile_uploads_are_refused_and_leave_nothing(served: Served) -> None:
+    escaping = archive(**{"run__run.json": b"{}", "run__..__..__..__escaped": b"x"})
+    for body, said in (
+        (b"no archive", "no packed run"),
+        (bomb(), "must be at most"),
+        (escaping, "must be a path inside one folder"),
+        (archive(run__run_json=b"{}"), "no packed run"),
+        (archive(**{"run__run.json": b'{"format": 999}'}), "run.json"),
+        (archive(**{"run__run.json": b"<script>"}), "run.json"),
+    ):
+        status, answer = served.ask("/runs", body=body)
+        assert (status, said in answer) == (422, True), answer
+        assert str(served.folder) not in answer
+    assert served.waiting() == []
+    assert not list(served.folder.parent.rglob("escaped"))
+
+
+def test_too_large_and_too_many_uploads_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scope.engine.web.uploads.MOST_BYTES", 10)
+    upload = Upload.begin(tmp_path / "sent")
+    with pytest.raises(FullError, match="must have at most"):
+        upload.add(b"eleven bytes")
+    upload.drop()
+    assert list((tmp_path / "sent").iterdir()) == []
+    for number in range(MOST_WAITING):
+        (tmp_path / "sent" / f"{number}.zip").touch()
+    with pytest.raises(FullError, match="wait to be looked at"):
+        Upload.begin(tmp_path / "sent")
+
+
+def test_uploads_are_taken_only_where_they_are_asked_for(served: Served, tmp_path: Path) -> None:
+    with running(tmp_path, served.repository) as other:
+        status, said = other.ask("/runs", body=b"run")
+    assert (status, "no uploads: scope serve --uploads DIR takes them" in said) == (403, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "token", "said"),
+    [
+        (["--host", "192.0.2.1"], TOKEN, "192.0.2.1:8080: cannot listen"),
+        (["--port", "0"], "short", "SCOPE_TOKEN: must have at least 16 printable ASCII characters"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line(
+    words: list[str], token: str, said: str, served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCOPE_TOKEN", token)
+    told = scope(tmp_path, "serve", "--in", str(served.repository.folder.path), *words)
+    assert (told.output, told.errors.count("\n"), said in told.errors) == ("", 1, True), told
