@@ -1,11 +1,11 @@
 """How near the flow solver comes to memory or cache, and what it loses on several cores.
 
-The bound of application.cfd is the time in which node.stream's copy moves 184 bytes per cell and step and 24 per
-cell and iteration (see the specification): the first in arrays that together are as large as all fields, the
-second in arrays as large as the pressure and the divergence, which stay in a cache that has room. All in the same pinned
-launches, in turn.
-Wanted for variant=tuned: at least 0.7 of the bound on one process, and an efficiency of at least 0.9 on two cores
-at 64 cells per side. Where a field stays in a cache, arithmetic may be the limit: its rate is printed, too.
+The bound of application.cfd is the time in which node.stream's copy moves 184 bytes per cell and step and 24
+per cell and iteration (see the specification): the first in arrays that together are as large as all fields,
+the second in arrays as large as the pressure and the divergence, which stay in a cache that has room. All in
+the same pinned launches, in turn. Wanted for variant=tuned: at least 0.7 of the bound on one process, and an
+efficiency of at least 0.9 on two cores at 64 cells per side. Where a field stays in a cache, arithmetic may be
+the limit: its rate is printed, too.
 usage: python benchmarks/cfd_bound.py [--mpi NAME] [--launches N] [--steps N] [--sizes 32,64,128]
 """
 
