@@ -95,13 +95,26 @@ class Rate(Strict):
     """The rate of an application on a network."""
 
     benchmark: str
-    problem: str = Field(alias="class")
-    """Its class."""
+    problem: str = Field(default="", alias="class")
+    """Its class; empty where it has none."""
     ranks: int
     network: str
     """The name of one of the networks."""
-    published: float
-    """10^6 operations per second, as the application counts them."""
+    published: float | None = None
+    """10^6 operations per second, as the application counts them; None where the source prints none."""
+
+
+class Efficiency(Strict):
+    """The share of its machine's peak rate that a benchmark reached on a network."""
+
+    words: str
+    benchmark: str
+    ranks: int
+    network: str
+    """The name of one of the networks."""
+    published: float | None = None
+    remark: str = ""
+    """Where the source prints the rate only: so it says, and the share is that rate over the printed peak."""
 
 
 class Share(Strict):
@@ -329,6 +342,9 @@ class Reference(Strict):
     network: list[RateNetwork] = []
     rate: list[Rate] = []
     share: list[Share] = []
+    peak: str = ""
+    """The benchmark of the peak rate of one process."""
+    efficiency: list[Efficiency] = []
     linpack: list[Linpack] = []
     file: list[FileCurve] = []
     phase: list[Phase] = []
