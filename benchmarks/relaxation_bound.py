@@ -58,7 +58,7 @@ def measure(pair: Pair, size: int, ranks: int, iterations: int, launches: int) -
     for _ in range(launches):
         records = pair.measured(lines, ranks)
         for method, copy, relaxation in zip(METHODS, records[::2], records[1::2], strict=True):
-            bounds.append(of_slowest(copy, None) / copy["series"][0]["operations"] * iterations)
+            bounds.append(of_slowest(copy, None) * iterations)
             for part in ("compute_s", "solve_s", None):
                 parts.setdefault((method, str(part)), []).append(of_slowest(relaxation, part))
     bound_s = statistics.median(bounds)

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
 from scope.names import refuse_odd_name
+from scope.new_file import REQUESTS_TO_STOP
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 YOUNG_S = 60.0
-REQUESTS_TO_STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HELD = "held"
 """An empty file in a temporary folder whose owner has held it."""
 UNPACKED = "unpacked.txt"

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import stat
-import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -20,6 +19,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from scope.errors import ScopeError, UsageError
 from scope.format1 import upgrade
+from scope.new_file import new_file
 from scope.strict import Strict, Unix
 
 FORMAT = 2
@@ -201,32 +201,17 @@ def write_text(path: Path, text: str) -> None:
     file, such as /dev/null or a pipe, is written to: root could put a file in its place. Bytes that are no UTF-8,
     in names of files, become escapes, which JSON reads back.
     """
-    temporary: str | None = None
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
             return
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         # A command line may have bytes that are no text; JSON spells them as backslashreplace does.
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+        with new_file(path) as made, made.open("w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        put(Path(temporary), path)
-    except BaseException as error:  # also an interrupt
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise ScopeError(f"{path}: cannot be written: {error.strerror or error}") from error
-        raise
-
-
-def put(temporary: Path, path: Path) -> None:
-    """Put a new file, from which mkstemp keeps others out, in its place, for everyone whom the umask lets in."""
-    mask = os.umask(0)
-    os.umask(mask)
-    temporary.chmod(0o666 & ~mask)
-    temporary.replace(path)
+    except OSError as error:
+        raise ScopeError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def write_json(path: Path, value: BaseModel | dict[str, Any] | list[Any]) -> None:

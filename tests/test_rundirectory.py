@@ -2,6 +2,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -141,3 +142,32 @@ def test_a_file_that_changes_has_a_checksum_of_its_last_state(tmp_path: Path) ->
 def test_bytes_that_are_no_text_are_kept(tmp_path: Path) -> None:
     write_json(tmp_path / "run.json", {"command": ["\udce9"]})
     assert json.loads((tmp_path / "run.json").read_text()) == {"command": ["\udce9"]}
+
+
+INTERRUPTED_WHILE_A_FILE_IS_MADE = """
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from scope.rundirectory import write_text
+
+make = tempfile.mkstemp
+
+
+def interrupted(*words, **options):
+    made = make(*words, **options)
+    signal.raise_signal(signal.SIGINT)  # before anybody has its name
+    return made
+
+
+tempfile.mkstemp = interrupted
+write_text(Path(sys.argv[1]) / "findings.json", "new")
+"""
+
+
+def test_an_interrupt_while_a_file_is_made_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "findings.json").write_text("old")
+    words = [sys.executable, "-c", INTERRUPTED_WHILE_A_FILE_IS_MADE, str(tmp_path)]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert "KeyboardInterrupt" in ended.stderr
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {"findings.json": "old"}

@@ -221,8 +221,9 @@ constexpr Rung arithmetic(Text metric = "flops_per_s") {
   return {Pattern::arithmetic, metric, "*"};
 }
 
-// The steps of the busiest rank. `count`, `bytes` and `ranks` are expressions of the parameters and of the
-// number of ranks p, with + - * / ^ ( ) and sqrt, log2, ceil, floor, min, max.
+// The steps of the busiest rank. `count`, `bytes` and `ranks` are expressions of the parameters that are numbers, of
+// metrics of role count, as one rank observed them, and of the number of ranks p, with + - * / ^ ( ) and sqrt, log2,
+// ceil, floor, min, max.
 struct Step {
   enum class Kind { work, messages, collective };
 
@@ -233,6 +234,7 @@ struct Step {
   Text bytes = "0";
   Text ranks = "p";     // that take part
   bool hidden = false;  // behind the computation
+  Text settings = "";   // of the cases that have this step; omitted parameters are free
 };
 
 // Cases of a module: `ranks=2 mode=standard,ready message_bytes=0,1Ki`.

@@ -251,16 +251,19 @@ void write_rung(Json& json, const Rung& rung, const Declaration& declaration) {
   }
 }
 
-void write_step(Json& json, const Step& step) {
-  json.object();
-  json.member("phase", step.phase);
-  json.member("kind", spelling(step.kind));
-  json.member("routine", step.routine);
-  json.member("count", step.count);
-  json.member("bytes", step.bytes);
-  json.member("ranks", step.ranks);
-  json.member("hidden", step.hidden);
-  json.end();
+void write_step(Json& json, const Step& step, const Declaration& declaration) {
+  for (const Settings& settings : combinations(step.settings, declaration)) {
+    json.object();
+    json.member("phase", step.phase);
+    json.member("kind", spelling(step.kind));
+    json.member("routine", step.routine);
+    json.member("count", step.count);
+    json.member("bytes", step.bytes);
+    json.member("ranks", step.ranks);
+    json.member("hidden", step.hidden);
+    write_settings(json, settings);
+    json.end();
+  }
 }
 
 // As `split`, but an empty part is kept: the words of a choice of which labels say nothing.
@@ -347,7 +350,8 @@ void write_benchmark(Json& json, const Registered& benchmark) {
              [&](const Binding& binding) { write_binding(json, binding, declaration); });
   write_list(json, "rungs", declaration.rungs,
              [&](const Rung& rung) { write_rung(json, rung, declaration); });
-  write_list(json, "costs", declaration.costs, [&](const Step& step) { write_step(json, step); });
+  write_list(json, "costs", declaration.costs,
+             [&](const Step& step) { write_step(json, step, declaration); });
   write_list(json, "parameters", declaration.parameters,
              [&](const Parameter& parameter) { write_parameter(json, parameter); });
   write_list(json, "metrics", declaration.metrics,

@@ -54,6 +54,8 @@ class Project:
     mpi: MpiInstallation | None
     """None: the compiler of this host is enough."""
     targets: tuple[str, ...]
+    beside: tuple[str, ...] = SHARED
+    """Folders beside its own whose files are compiled, too."""
     further_sources: tuple[Path, ...] = ()
     """Folders elsewhere whose files are compiled, too."""
     facts: tuple[str, ...] = ()
@@ -67,7 +69,7 @@ class Project:
     def contents(self) -> Mapping[Path, str]:
         """The digest of each source file, in order."""
         beside = self.sources.parent
-        folders = (self.sources, *(beside / name for name in SHARED), *self.further_sources)
+        folders = (self.sources, *(beside / name for name in self.beside), *self.further_sources)
         files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
         return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 

@@ -14,6 +14,8 @@ from scope.rundirectory import expanded, read_json, write_json
 PROGRAMS = "programs"
 """Applications as programs of their own, beside it; `programs()` names them."""
 PROGRAM = "scope-measure"
+ACTIVE_MESSAGES = "active-messages/src"
+"""The library below the messages of one protocol: part of the program."""
 EXTRA_BENCHMARKS = "SCOPE_EXTRA_BENCHMARKS"
 """The environment variable that names a folder of further benchmarks, compiled beside those of Scope."""
 
@@ -94,6 +96,7 @@ def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
         sources=sources,
         mpi=mpi,
         targets=(PROGRAM, PROGRAMS),
+        beside=(*cmake.SHARED, ACTIVE_MESSAGES),
         further_sources=(extra,) if extra else (),
         facts=(
             *facts,

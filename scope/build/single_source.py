@@ -15,12 +15,14 @@ FLAGS = ("-std=c++20", "-O2")
 PATIENCE_S = 120.0
 
 
-def compiled(source: Path, compiler: Sequence[str], facts: Sequence[str] = ()) -> Path:
+def compiled(
+    source: Path, compiler: Sequence[str], facts: Sequence[str] = (), flags: Sequence[str] = FLAGS
+) -> Path:
     """Return the program of a source file; `facts` are what else makes it another one, such as an MPI's version.
 
     Raises ScopeError with the first error when it does not compile or cannot be kept.
     """
-    known = "\0".join([source.read_text(), *compiler, *FLAGS, *facts])
+    known = "\0".join([source.read_text(), *compiler, *flags, *facts])
     path = (
         cache_directory() / source.stem / hashlib.sha256(known.encode(errors="surrogateescape")).hexdigest()[:16]
     )
@@ -33,7 +35,7 @@ def compiled(source: Path, compiler: Sequence[str], facts: Sequence[str] = ()) -
     # Under a name of its own first: others may be compiling, or running, the same.
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        words = [*compiler, *FLAGS, "-o", str(fresh), str(source)]
+        words = [*compiler, *flags, "-o", str(fresh), str(source)]
         answer = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S)
         if answer.returncode != 0:
             raise ScopeError(f"{source.name}: does not compile: {_first_error(answer.stderr)}")

@@ -54,7 +54,8 @@ def _row(figure: StudyFigure, study: StudyOf, found: Mapping[str, Done]) -> Row:
     network = next(each for each in study.network if each.name == figure.network)
     remarks = [figure.remark, f"here: {network.words}"]
     if measured is None:
-        remarks.append("not measured here" + (f": {_why(figure, one)}" if one else ""))
+        why = _why(figure, one) if one else ""
+        remarks.append(f"not measured here: {why}" if why else "not measured here")
     emulated = one is not None and bool(one.head.lab)
     return Row(
         row=figure.words,
@@ -67,12 +68,14 @@ def _row(figure: StudyFigure, study: StudyOf, found: Mapping[str, Done]) -> Row:
         size=0,
         ranks=ranks,
         remark="; ".join(filter(None, remarks)),
+        line=figure.line,
+        column=figure.column,
     )
 
 
 def _why(figure: StudyFigure, one: Done) -> str:
     if figure.quantity == "serial_share":
-        return "Amdahl's law needs three numbers of processes that are not oversubscribed"
+        return "Amdahl's law needs two numbers of processes, and the larger one must be faster"
     if figure.group:
         found = one.analysis.clusters
         return f"groups of runs: {len(found.groups)}" if found else "; ".join(one.analysis.absent)
@@ -85,7 +88,9 @@ def _value(figure: StudyFigure, one: Done | None, ranks: int) -> float | None:
         return None
     if figure.quantity == "serial_share":
         laws = [each.law for each in one.analysis.speedups if each.law]
-        return laws[0].serial_share.value if laws else None
+        return laws[0].serial_share.value if laws else _share_of_two(one, ranks)
+    if figure.quantity == "speedup":
+        return _speedup(one, ranks)
     if figure.group:
         return _of_group(figure, one)
     if figure.quantity in ("slowdown", "by_computation", "by_communication", "inflation"):
@@ -96,6 +101,18 @@ def _value(figure: StudyFigure, one: Done | None, ranks: int) -> float | None:
     runs = [record for record in well(one.records) if record.ranks == ranks]
     values = _of_routine(figure, runs) if figure.routine else _of_runs(figure, runs)
     return float(np.median(values)) if len(values) else None
+
+
+def _speedup(one: Done, ranks: int) -> float | None:
+    """Return the median elapsed time on one process over that on `ranks`."""
+    times = [numbers([record for record in well(one.records) if record.ranks == n], "wall_s") for n in (1, ranks)]
+    return float(np.median(times[0]) / np.median(times[1])) if all(map(len, times)) else None
+
+
+def _share_of_two(one: Done, ranks: int) -> float | None:
+    """Return the serial share of Amdahl's law through two numbers of processes; None where more take longer."""
+    speedup = _speedup(one, ranks)
+    return (ranks / speedup - 1) / (ranks - 1) if speedup and speedup >= 1 and ranks > 1 else None
 
 
 def _of_group(figure: StudyFigure, one: Done) -> float | None:

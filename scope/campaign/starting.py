@@ -11,10 +11,12 @@ from scope.campaign.monitoring import Monitor, monitor_of
 from scope.campaign.study import Planned, Study, filled
 from scope.errors import UsageError
 from scope.lab.active import active
+from scope.launch import active_messages
 from scope.launch.cluster import Cluster, probe_cluster
 from scope.launch.launcher import Command, HostSlots, MpiProgram
 from scope.launch.site import site_of, start_command
 from scope.machine import processors
+from scope.plan.case import over_active_messages
 from scope.profiles.program import located, recognise
 
 
@@ -48,12 +50,19 @@ class Starter:
             if self.monitor is None:
                 return Command(words, environment)
             program = recognise(words, self.monitor.mpi.compiler, {**os.environ, **environment}, Path.cwd())
-            monitored, further = program.monitored(settings)
-            return Command(monitored, {**environment, **further})
+            messages = self._messages(run)
+            monitored, further = program.monitored(settings, messages)
+            return Command(monitored, {**environment, **messages, **further})
         # `env` sets the variables on the hosts of the ranks: the launcher itself must not preload anything.
         variables = [f"{name}={value}" for name, value in {**environment, **settings}.items()]
         words = [*variables, *filled(self.study.program, run, folder)]
         return self._placed(MpiProgram("env", tuple(words), run.ranks, run.transport), run.placement)
+
+    def _messages(self, run: Planned) -> dict[str, str]:
+        """Return the variables under which a command that starts its own ranks takes the transport of a run."""
+        if self.monitor is None or not over_active_messages(run.transport):
+            return {}
+        return active_messages.around(self.monitor.mpi, run.transport)
 
     def _placed(self, job: MpiProgram, placement: str) -> Command:
         assert self.cluster is not None
@@ -92,6 +101,7 @@ def starter(study: Study, where: str) -> Starter:
         return Starter(study, None, _monitor_of_command(study) if study.monitored else None)
     mpi = installations.find(study.mpi)
     cluster = probe_cluster(site_of(mpi, study.launcher, where))
+    active_messages.check(study.transport, cluster.site)
     first = filled(study.program, study.runs()[0], Path.cwd())[0]
     if cluster.site.one_host and located(first, {**os.environ, **study.environment}, Path.cwd()) is None:
         raise UsageError(f"{where}: {first}: no such program; must be a program on PATH or a path")

@@ -31,6 +31,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, fi
 
 from scope.errors import UsageError
 from scope.names import NAME, Argument, Printable, Text
+from scope.plan.case import over_active_messages
 from scope.plan.experiment import LauncherSettings
 from scope.profiles.program import LAUNCHERS
 from scope.rundirectory import explain, read_toml
@@ -56,7 +57,7 @@ def _single(value: Any) -> Any:
 Value = Annotated[bool | int | float | Printable, BeforeValidator(_single)]
 Placement = Literal["packed", "spread", "free"]
 """Fill hosts one after the other; spread ranks over all hosts; leave it to the launcher."""
-Transport = Literal["default", "tcp"]
+Transport = Literal["default", "tcp", "active-messages", "active-messages.no-flow-control"]
 WORD = re.compile(r"\{([A-Za-z_]\w*)\}")
 OWN_WORDS = ("ranks", "placement", "transport", "repetition", "run")
 """Names that a command may use besides its parameters; `run` is the folder of the run."""
@@ -199,8 +200,14 @@ class Study(Asked):
                 raise ValueError(f"parameters.{name}: must be used, as {{{name}}}, in the command or environment")
             del values
         if self.command:
+            chosen = {name for name in self.transport if over_active_messages(name)}
+            if chosen and not self.monitored:
+                raise ValueError(
+                    f"transport = {min(chosen)}: the ranks of a command that is not monitored cannot be told"
+                )
             for name, values in self._own_factors():
-                if len(values) > 1 and name not in named:
+                told = name == "transport" and not set(values) - chosen - {"default"}
+                if len(values) > 1 and name not in named and not told:
                     raise ValueError(f"{name} = {values}: a command that starts its own ranks must use {{{name}}}")
 
     def points(self) -> Iterator[Point]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, Self
 
 from pydantic import model_validator
@@ -138,7 +139,11 @@ class Rung(Strict):
 
 
 class Step(Strict):
-    """One step of the busiest rank; the numbers are expressions in the parameters and the ranks `p`."""
+    """One step of the busiest rank.
+
+    The numbers are expressions in the parameters that are numbers, the metrics of role `count` as one rank
+    observed them, and the ranks `p`.
+    """
 
     phase: Phase
     kind: Literal["work", "messages", "collective"]
@@ -152,6 +157,12 @@ class Step(Strict):
     """That take part in a collective."""
     hidden: bool = False
     """Whether computation hides it."""
+    parameters: dict[str, Value] = {}
+    """The cases that have this step; a parameter that is not named may have any value."""
+
+    def belongs_to(self, parameters: Mapping[str, Value]) -> bool:
+        """Return whether a case with these parameters has this step."""
+        return all(parameters.get(name) == value for name, value in self.parameters.items())
 
 
 class Sweep(Strict):
@@ -201,8 +212,14 @@ class Benchmark(Strict):
     def _has_costs_that_can_be_evaluated(self) -> Self:
         if self.costs and self.level not in PREDICTED:
             raise ValueError(f"{self.name}: costs: must be of a benchmark of level {', '.join(PREDICTED)}")
-        known = {"p", *(one.name for one in self.parameters if one.type == "integer")}
+        counts = (one.name for one in self.metrics if one.role == "count")
+        known = {"p", *(one.name for one in self.parameters if one.type == "integer"), *counts}
         for step in self.costs:
+            for name, value in step.parameters.items():
+                declared = self.parameter.get(name)
+                if declared is None or (declared.choices and value not in declared.choices):
+                    allowed = f"one of {', '.join(declared.choices)}" if declared else "of a declared parameter"
+                    raise ValueError(f"{self.name}: costs: parameters: {name} = {value}: must be {allowed}")
             for text in (step.count, step.bytes, step.ranks):
                 if unknown := names_in(text) - known:
                     allowed = ", ".join(sorted(known))

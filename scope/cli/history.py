@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import time
+import time as clock
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scope.cli.options import Json
 from scope.cli.repository import Place
+from scope.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scope.engine.history import Event, History
+    from scope.engine.history_confirmation import Confirmation
+    from scope.engine.repository import Repository
 
 LISTED = 8
 """Changes of one event that are printed."""
@@ -34,6 +39,14 @@ def command(
             help="Exit code 1 where the last change of a figure made it worse by more.",
         ),
     ] = None,
+    confirm: Annotated[
+        bool,
+        typer.Option("--confirm", help="Measure the gravest regressions again, here; only those count that stay."),
+    ] = False,
+    time: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=1, help="That --confirm may take; default: as scope run."),
+    ] = None,
     folder: Place = None,
     json: Json = False,
 ) -> None:
@@ -46,13 +59,66 @@ def command(
     from scope.engine.history import history
     from scope.engine.repository import Repository
 
-    found = history(Repository(folder), cluster, benchmarks or [], most)
+    repository = Repository(folder)
+    found = history(repository, cluster, benchmarks or [], most)
+    if time is not None and not confirm:
+        raise UsageError("--time: must be given with --confirm")
+    confirmed = _confirmed(repository, found, time) if confirm else None
     if json:
-        print_json(_object(found))
+        print_json(_object(found) | ({} if confirmed is None else {"confirmations": _plain(confirmed)}))
     else:
         _print(found)
-    if fail is not None and 100 * found.worst_regression() > fail:
+        _print_confirmations(confirmed or [])
+    worst = found.worst_regression()
+    if confirmed is not None:
+        worst = max([one.change.worse for one in confirmed if one.confirmed], default=0.0)
+    if fail is not None and 100 * worst > fail:
         raise typer.Exit(1)
+
+
+def _confirmed(repository: Repository, found: History, time: float | None) -> list[Confirmation]:
+    """Measure regressions again; the run stays below runs/."""
+    import sys
+
+    from scope.cli.output import written
+    from scope.cli.progress import run_progress
+    from scope.engine.history_confirmation import confirm as measure
+    from scope.engine.options import RunOptions
+    from scope.repository.index import Choice
+
+    known = {one.fingerprint for one in repository.chosen(Choice(cluster=found.cluster))}
+    path, confirmations = measure(found, known, RunOptions(time_s=time, command=sys.argv), run_progress)
+    if path is not None:
+        written(path)
+    return confirmations
+
+
+def _print_confirmations(confirmations: Sequence[Confirmation]) -> None:
+    from scope.cli.streams import one_line
+    from scope.units import interval, quantity
+
+    if confirmations:
+        typer.echo("\nMeasured again:")
+    for one in confirmations:
+        course = one.change.course
+        now = interval(one.now.median, one.now.low, one.now.high, course.unit) if one.now else "no result"
+        verdict = "confirmed " if one.confirmed else "not now   "
+        before = quantity(one.change.point.before, course.unit)
+        typer.echo(f"  {verdict}  {one_line(course.label)}: {now}, before the change {before}")
+
+
+def _plain(confirmations: Sequence[Confirmation]) -> list[dict[str, Any]]:
+    return [
+        {
+            "benchmark": one.change.course.benchmark,
+            "label": one.change.course.label,
+            "metric": one.change.course.metric,
+            "confirmed": one.confirmed,
+            "before": one.change.point.before,
+            "now": one.now.model_dump() if one.now else None,
+        }
+        for one in confirmations
+    ]
 
 
 def _print(found: History) -> None:
@@ -125,4 +191,4 @@ def _object(found: History) -> dict[str, Any]:
 
 
 def _day(unix_s: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(unix_s))
+    return clock.strftime("%Y-%m-%d %H:%M", clock.localtime(unix_s))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope import units
-from scope.cli.options import Json
+from scope.cli.options import Json, Transport
 
 if TYPE_CHECKING:
     from scope.lab.description import Lab
@@ -96,11 +96,12 @@ def exec_command(
     name: Name,
     host: Annotated[str, typer.Argument(help="For example hpc1.")],
     words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Run there, in this folder.")],
+    transport: Transport = None,
 ) -> None:
     """Run a command on a host of a lab."""
     from scope.engine import lab
 
-    raise typer.Exit(lab.run_on_host(lab.find(name), host, words))
+    raise typer.Exit(lab.run_on_host(*lab.over_transport(lab.find(name), host, words, transport or "default")))
 
 
 def within(
@@ -121,6 +122,9 @@ def fault(
     rate: Annotated[float | None, typer.Option(help="Rate of the port or trunk in Mbit/s.")] = None,
     direction: Annotated[str, typer.Option(help="Direction of a slow port: both, in or out.")] = "both",
     loss: Annotated[float | None, typer.Option(help="Share of frames that are lost, 0 to 1.")] = None,
+    duplication: Annotated[float | None, typer.Option(help="Share of frames that arrive twice.")] = None,
+    reordering: Annotated[float | None, typer.Option(help="Share of frames that later ones overtake.")] = None,
+    corruption: Annotated[float | None, typer.Option(help="Share of frames with a wrong bit.")] = None,
     dead: Annotated[bool, typer.Option("--dead", help="Cut the port or trunk.")] = False,
     slow: Annotated[
         float | None, typer.Option(help="Share of the time in which the host's processes are stopped, 0 to 1.")
@@ -140,6 +144,9 @@ def fault(
         rate_mbit_per_s=rate,
         direction=direction,  # type: ignore[arg-type] # checked there
         loss=loss,
+        duplication=duplication,
+        reordering=reordering,
+        corruption=corruption,
         dead=dead,
         slow=slow,
         stop=stop,

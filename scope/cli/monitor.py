@@ -29,7 +29,11 @@ def command(
     depth: Annotated[int, typer.Option(help="Stack frames of a call site, 0 to 8.")] = 1,
     files: Annotated[bool, typer.Option(help="Count what the program does with files.")] = True,
     transport: Annotated[
-        str, typer.Option(help="default, or active-messages: Scope's own, below the MPI of the program.")
+        str,
+        typer.Option(
+            help="default; active-messages: Scope's own, below the MPI of the program; or"
+            " active-messages.no-flow-control."
+        ),
     ] = "default",
     against: Annotated[
         str | None,

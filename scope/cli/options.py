@@ -82,6 +82,14 @@ Interface = Annotated[
         metavar="NAME", help="Network interface of the messages, for example eth0.", rich_help_panel=MPI_AND_HOSTS
     ),
 ]
+Transport = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What carries MPI messages: default, tcp, active-messages or active-messages.no-flow-control.",
+        rich_help_panel=MPI_AND_HOSTS,
+    ),
+]
 Storage = Annotated[
     str | None,
     typer.Option(

@@ -10,7 +10,12 @@ import typer
 from scope.cli.options import Hosts, Json, Mpi, Output, Oversubscribe, Storage, words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.table import Table
+
     from scope.engine.reproduce import Reproduced
+    from scope.models.published.reproduction import Row
 
 
 def command(
@@ -89,6 +94,31 @@ def _list(json: bool) -> None:
         console().print(grid(["name", "title", "source"], [[name, one.title, one.source] for name, one in known]))
 
 
+def _lines(rows: list[Row], number: Callable[[float | None, str], str]) -> Table:
+    """Return the figures of a published table in its lines and columns: published | measured."""
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = list(dict.fromkeys(row.column for row in rows))
+    table = Table(box=None, pad_edge=False)
+    table.add_column("published | measured", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("origin")
+    table.add_column("remark")
+    for line in dict.fromkeys(row.line for row in rows):
+        of = {row.column: row for row in rows if row.line == line}
+        cells = [
+            f"{number(one.published, one.unit)} | {number(one.measured, one.unit)}"
+            if (one := of.get(column))
+            else ""
+            for column in columns
+        ]
+        first = next(iter(of.values()))
+        table.add_row(*map(Text, [line, *cells, first.origin, first.remark]))
+    return table
+
+
 def _show(found: Reproduced) -> None:
     """Print the rows as a table."""
     from rich.table import Table
@@ -102,19 +132,25 @@ def _show(found: Reproduced) -> None:
             return "–"
         if unit == "B":
             return units.printed(value)
-        return units.quantity(value, unit) if unit in ("s", "B/s") else units.digits(value)
+        return units.quantity(value, unit) if unit in ("s", "B/s", "bit/s") else units.digits(value)
 
     reference = found.reference
     table = Table(box=None, pad_edge=False)
     for column in ("row", "published", "predicted", "measured", "limit", "origin", "remark"):
         text = column in ("row", "origin", "remark")
         table.add_column(column, justify="left" if text else "right", no_wrap=not text)
+    in_lines = [row for row in found.rows if row.line]
     for row in found.rows:
+        if row.line:
+            continue
         figures = [number(value, row.unit) for value in (row.published, row.predicted, row.measured, row.limit)]
         table.add_row(*map(Text, [row.row, *figures, row.origin, row.remark]))
     screen = console()
     screen.print(Text(f"{reference.title}\n{reference.source}; {reference.machine}\n"))
     if reference.study is not None:
         screen.print(Text(f"{reference.study.stands_for}\n"))
+    if in_lines:
+        screen.print(_lines(in_lines, number))
+        screen.print()
     screen.print(table)
     screen.print(Text(f"\nrun: {found.folder}"))

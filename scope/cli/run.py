@@ -22,6 +22,7 @@ from scope.cli.options import (
     RemoteShell,
     Seed,
     Storage,
+    Transport,
     words,
 )
 
@@ -57,6 +58,7 @@ def command(
             metavar="2,4", help="Numbers of ranks, instead of those of the module.", rich_help_panel=PROCEDURE
         ),
     ] = None,
+    transport: Transport = None,
     refine: Annotated[
         bool,
         typer.Option(
@@ -262,6 +264,7 @@ def command(
         module=module,
         case=case,
         ranks=words(ranks),
+        transport=words(transport),
         refine=refine or None,
         launches=launches,
         time_s=time,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scope.cli.campaign import Check, Limit, Resume
-from scope.cli.options import Hosts, Json, Mpi, Output, Oversubscribe, words
+from scope.cli.options import Hosts, Json, Mpi, Output, Oversubscribe, Transport, words
 
 
 def command(
@@ -31,6 +31,7 @@ def command(
         typer.Option("--unmonitored", help="Without the monitor: only times and exit codes of any program."),
     ] = False,
     hosts: Hosts = None,
+    transport: Transport = None,
     mpi: Mpi = None,
     output: Output = None,
     resume: Resume = None,
@@ -63,6 +64,7 @@ def command(
                 limit_s=limit,
                 interval_s=interval,
                 monitored=not unmonitored,
+                transport=transport or "default",
                 mpi=mpi,
             )
             result = soak.run(options, output, campaign_progress, sys.argv)

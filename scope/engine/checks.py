@@ -7,10 +7,12 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from scope.build import blas, cmake, collectives, installations, scalapack
+from scope.build import blas, cmake, collectives, installations, logicals, scalapack
+from scope.errors import ScopeError
 from scope.lab import emulation
 from scope.machine import checks, discover
 from scope.machine.checks import Check
+from scope.machine.machine import MpiInstallation
 
 
 def all_checks() -> list[Check]:
@@ -42,10 +44,39 @@ def _building() -> Iterator[Check]:
         found = scalapack.described(solver) if solver else "none"
         advice = "" if solver else scalapack.advice(each)
         yield Check(f"ScaLAPACK, {each.name} {each.version}", solver is not None, found, advice)
+    for each in here:
+        yield from logical(each)
     made = collectives.built(here[0]) if here else None
     advice = "" if made else "scope build --collectives compiles them"
     yield Check("collectives", True, str(made.library) if made else "not compiled for the first MPI", advice)
     yield Check("build cache", True, str(cmake.cache_directory() / "build"))
+
+
+def logical(mpi: MpiInstallation) -> Iterator[Check]:
+    """Yield the check whether reductions of Fortran's LOGICAL are right for each Fortran compiler."""
+    name = f"LOGICAL, {mpi.name} {mpi.version}"
+    names = logicals.compilers()
+    right: list[str] = []
+    faults: list[str] = []
+    unchecked: list[str] = [] if names else ["no Fortran compiler: not checked"]
+    for compiler in names:
+        try:
+            known = logicals.of(compiler)
+            wrong = logicals.wrong(known, mpi)
+        except ScopeError as error:
+            unchecked.append(f"not checked: {compiler}: {error}")
+            continue
+        bits = f"{compiler} (.true. is {known.true})"
+        if wrong is None:
+            unchecked.append(f"not checked: {compiler}: this MPI was built without Fortran")
+        elif wrong:
+            faults.append(f"{bits}: {wrong[0]}, and {len(wrong) - 1} more of {logicals.REDUCTIONS} are wrong")
+        else:
+            right.append(bits)
+    only = ", no second compiler to disagree with" if len(names) == 1 else ""
+    sound = [f"reductions are right for {', '.join(right)}{only}"] if right else []
+    advice = "compile Fortran programs and MPI with one compiler, or reduce integers instead of LOGICAL"
+    yield Check(name, not faults, "; ".join([*faults, *sound, *unchecked]), advice if faults else "")
 
 
 def _surroundings() -> Iterator[Check]:

@@ -45,6 +45,11 @@ class Change:
         return self.course.points[self.point.first_after - 1].run
 
     @property
+    def medians_before(self) -> list[float]:
+        """The medians of the runs of the level before."""
+        return [one.median for one in self.course.points[self.point.begin : self.point.first_after]]
+
+    @property
     def worse(self) -> float:
         """By which share the figure became worse; negative where it became better."""
         factor = self.point.factor
@@ -82,13 +87,14 @@ class History:
         """The changes to expect where nothing changed, of figures with enough runs."""
         return LEVEL * sum(len(course.points) >= self.fewest_runs for course in self.courses)
 
+    def last_regressions(self) -> list[Change]:
+        """Return the last change of each figure that it made worse, the gravest first."""
+        last = {id(change.course): change for event in self.events for change in event.changes}
+        return sorted((one for one in last.values() if one.worse > 0), key=lambda one: -one.worse)
+
     def worst_regression(self) -> float:
         """Return the greatest share by which a figure's last change made it worse; 0 where none did."""
-        last: dict[int, Change] = {}
-        for event in self.events:
-            for change in event.changes:
-                last[id(change.course)] = change
-        return max([change.worse for change in last.values() if change.worse > 0], default=0.0)
+        return max([change.worse for change in self.last_regressions()], default=0.0)
 
 
 def history(

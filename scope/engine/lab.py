@@ -6,15 +6,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from scope.errors import UsageError
 from scope.lab import description, emulation, faults, fidelity, storage
 from scope.lab.entry import Emulation, signal_command
 from scope.lab.faults import Direction
+from scope.launch import active_messages
+from scope.plan.case import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, over_active_messages
+from scope.profiles.program import recognise
 from scope.rundirectory import write_text
 from scope.topology import topology
 from scope.topology.declared import declared
@@ -111,11 +115,37 @@ def run_scope(name: str, words: Sequence[str], progress: LinkProgress, told: Cal
         return run_on_host(emulated, first, [sys.executable, "-m", "scope", *words])
 
 
-def run_on_host(emulated: Emulation, host: str, words: Sequence[str]) -> int:
-    """Run a command on a host with this terminal, pass requests to stop on to it, and return its exit code."""
+def over_transport(
+    emulated: Emulation, host: str, words: Sequence[str], transport: str
+) -> tuple[Emulation, str, Sequence[str], dict[str, str]]:
+    """Return what `run_on_host` takes so that the MPI messages of a command take a transport.
+
+    Raises UsageError where the command is no launcher of an MPI that can do this.
+    """
+    if transport == "default":
+        return emulated, host, words, {}
+    if not over_active_messages(transport):
+        raise UsageError(
+            f"--transport {transport}: must be one of default, {ACTIVE_MESSAGES}, {WITHOUT_FLOW_CONTROL}"
+        )
+    program = recognise(words, None, emulated.environment, Path.cwd())
+    messages = active_messages.around(program.mpi, transport, emulated.state)
+    told, further = program.monitored({}, messages)
+    return emulated, host, told, {**messages, **further}
+
+
+def run_on_host(
+    emulated: Emulation, host: str, words: Sequence[str], variables: Mapping[str, str] | None = None
+) -> int:
+    """Run a command on a host with this terminal, pass requests to stop on to it, and return its exit code.
+
+    `variables` are set for it besides those of the lab.
+    """
     terminal = os.isatty(0)
     command = subprocess.Popen(
-        emulated.command(words, host), env=emulated.environment, start_new_session=not terminal
+        emulated.command(words, host),
+        env={**emulated.environment, **(variables or {})},
+        start_new_session=not terminal,
     )
 
     def pass_on(number: int, _frame: object) -> None:
@@ -146,7 +176,10 @@ class Disturbance:
     rate_mbit_per_s: float | None = None
     direction: Direction = "both"
     loss: float | None = None
-    """Share of frames."""
+    """Share of frames; so the next three."""
+    duplication: float | None = None
+    reordering: float | None = None
+    corruption: float | None = None
     dead: bool = False
     slow: float | None = None
     """Share of time in which the host's processes are stopped."""
@@ -156,14 +189,23 @@ class Disturbance:
     disk_mb_per_s: float | None = None
     clear: bool = False
 
+    @property
+    def impairment(self) -> tuple[str, float] | None:
+        """The kind of fault of the frames of a link, and their share."""
+        found = ((kind, getattr(self, name)) for kind, name in faults.IMPAIRMENTS.items())
+        return next(((kind, share) for kind, share in found if share is not None), None)
+
     def checked(self) -> Disturbance:
         """Return the disturbance; UsageError for one that is not possible."""
-        amounts = (self.rate_mbit_per_s, self.loss, self.slow, self.disk_mb_per_s)
+        shares = {f"--{name}": getattr(self, name) for name in (*faults.IMPAIRMENTS.values(), "slow")}
+        amounts = (self.rate_mbit_per_s, *shares.values(), self.disk_mb_per_s)
         plain = (self.dead, self.stop, self.server_dead, self.disk_full, self.clear)
         if sum((*(amount is not None for amount in amounts), *plain)) != 1:
-            options = "--rate, --loss, --dead, --slow, --stop, --server-dead, --disk-full, --disk-rate, --clear"
+            options = (
+                f"{', '.join(shares)}, --rate, --dead, --stop, --server-dead, --disk-full, --disk-rate, --clear"
+            )
             raise UsageError(f"scope lab fault: must have one of {options}")
-        for option, share in (("--loss", self.loss), ("--slow", self.slow)):
+        for option, share in shares.items():
             if share is not None and not 0 < share < 1:
                 raise UsageError(f"{option} {share:g}: must be more than 0 and less than 1")
         rate = self.rate_mbit_per_s
@@ -192,16 +234,16 @@ def disturb(name: str, asked: Disturbance) -> Emulation:
     assert asked.trunk is not None
     if asked.rate_mbit_per_s is not None:
         return faults.slow_trunk(emulated, asked.trunk, asked.rate_mbit_per_s)
-    if asked.loss is not None:
-        return faults.lossy_trunk(emulated, asked.trunk, asked.loss)
+    if asked.impairment is not None:
+        return faults.impaired_trunk(emulated, asked.trunk, *asked.impairment)
     return faults.dead_trunk(emulated, asked.trunk)
 
 
 def _disturb_host(emulated: Emulation, host: str, asked: Disturbance) -> Emulation:
     if asked.rate_mbit_per_s is not None:
         return faults.slow_port(emulated, host, asked.rate_mbit_per_s, asked.direction)
-    if asked.loss is not None:
-        return faults.lossy_port(emulated, host, asked.loss)
+    if asked.impairment is not None:
+        return faults.impaired_port(emulated, host, *asked.impairment)
     if asked.dead:
         return faults.dead_port(emulated, host)
     if asked.server_dead:

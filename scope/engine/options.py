@@ -74,6 +74,8 @@ class RunOptions:
     case: Sequence[str] | None = None
     """Each written as `mpi.latency message_bytes=0,1Ki mode=standard`."""
     ranks: Sequence[int | str] | None = None
+    transport: Sequence[str] | None = None
+    """What carries MPI messages where the cases do not say so."""
     refine: bool | None = None
     launches: int | None = None
     time_s: float | None = None
@@ -109,6 +111,7 @@ class RunOptions:
             "module": self.module,
             "case": [selection(text) for text in self.case] if self.case else None,
             "ranks": [_count(each) for each in self.ranks] if self.ranks else None,
+            "transport": list(self.transport) if self.transport else None,
             "refine": self.refine or None,
             "launches": self.launches,
             "time_s": self.time_s,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,8 +18,9 @@ from scope.engine.directories import new_directory
 from scope.errors import ScopeError, UsageError
 from scope.machine import processors
 from scope.machine.machine import MpiInstallation
-from scope.models.published.reference import Network, Reference, StudyOf, StudyScale
+from scope.models.published.reference import Network, Reference, StudyOf, StudyScale, beside
 from scope.models.published.reproduction import Row
+from scope.profiles.program import Program, recognise
 from scope.rundirectory import write_text
 
 logger = logging.getLogger(__name__)
@@ -31,7 +34,8 @@ def run(
     Networks that are transports of the same place share a campaign: their runs alternate.
     """
     folder = new_directory(name, output).path
-    chosen = installations.find(mpi)
+    application = _application(study, mpi) if study.application else None
+    chosen = application.mpi if application else installations.find(mpi)
     scale = study.full if full else study.fitting
     for lab in dict.fromkeys(network.lab for network in study.network):
         networks = [network for network in study.network if network.lab == lab]
@@ -73,7 +77,7 @@ def _words(
 ) -> list[str]:
     """Return the command of Scope that repeats the study at one place."""
     place = _place(networks[0])
-    program = [str(programs.compiled(study.program, mpi)), *scale.arguments.split()]
+    program = _program(study, scale, mpi)
     options = ["--repetitions", str(repetitions or scale.repetitions), "--output", str(folder / place)]
     if study.kind == "placement":
         ranks = ["--ranks", str(max(scale.ranks))]
@@ -90,6 +94,25 @@ def _words(
     file = folder / f"{place}.toml"
     write_text(file, tomli_w.dumps(asked))
     return ["campaign", str(file), *options]
+
+
+def _application(study: StudyOf, mpi: str | None) -> Program:
+    """Return what the application is started with; UsageError names the package where there is no application."""
+    assert study.application is not None
+    asked = study.application
+    if shutil.which(asked.program) is None:
+        raise UsageError(
+            f"{asked.program}: not found; it is in Debian's package {asked.package} (apt install {asked.package})"
+        )
+    return recognise([asked.program], mpi, os.environ, Path.cwd())
+
+
+def _program(study: StudyOf, scale: StudyScale, mpi: MpiInstallation) -> list[str]:
+    """Return the words of the program that is studied."""
+    if study.application is None:
+        return [str(programs.compiled(study.program, mpi)), *scale.arguments.split()]
+    file = beside(study.application.input)
+    return [study.application.program, *scale.arguments.split(), "-i", str(file)]
 
 
 def _with_processors(ranks: Sequence[int]) -> list[int]:

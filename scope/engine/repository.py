@@ -9,7 +9,6 @@ import getpass
 import os
 import re
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
 from scope.names import printable
+from scope.new_file import new_file
 from scope.private import home
 from scope.repository import index as indexing
 from scope.repository.entry import (
@@ -33,7 +33,7 @@ from scope.repository.entry import (
 )
 from scope.repository.folder import RUNS, Folder
 from scope.repository.index import Index
-from scope.rundirectory import RunDirectory, expanded, put
+from scope.rundirectory import RunDirectory, expanded
 
 VARIABLE = "SCOPE_REPOSITORY"
 SHORTEST_ID = 4
@@ -167,15 +167,9 @@ class Repository:
             return self._rebuild()
 
     def _rebuild(self) -> list[Problem]:
-        handle, temporary = tempfile.mkstemp(prefix=".index-", dir=self.folder.path)
-        os.close(handle)
-        try:
-            problems: list[Problem] = []
-            with indexing.made(Path(temporary)) as index:
-                index.put_all(self._readable(self.folder.ids(), problems))
-            put(Path(temporary), self.folder.index)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
+        problems: list[Problem] = []
+        with new_file(self.folder.index) as made, indexing.made(made) as index:
+            index.put_all(self._readable(self.folder.ids(), problems))
         return problems
 
     def push(self, target: str) -> int:

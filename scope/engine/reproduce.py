@@ -18,7 +18,18 @@ from scope.lab.active import active
 from scope.launch.cluster import probe_cluster
 from scope.launch.site import site_of
 from scope.launch.supervision.supervisor import Limits
-from scope.models.published import broadcasts, files, growth, linpack, phases, products, rates, times
+from scope.models.published import (
+    broadcasts,
+    efficiencies,
+    files,
+    growth,
+    linpack,
+    messages,
+    phases,
+    products,
+    rates,
+    times,
+)
 from scope.models.published.reference import Reference, Scale, load
 from scope.models.published.reproduction import Known, Row
 from scope.models.published.reproduction import rows as reproduced
@@ -132,8 +143,10 @@ def _rows(reference: Reference, folder: Path, full: bool) -> list[Row]:
         return _products(reference, run, full)
     if reference.growth:
         return growth.rows(reference, run.models.fits, summaries[0].origin)
-    if reference.rate:
-        return rates.rows(reference, summaries)
+    if reference.message:
+        return messages.rows(reference, run.measurements)
+    if reference.rate or reference.efficiency:
+        return rates.rows(reference, summaries) + efficiencies.rows(reference, summaries)
     if reference.share:
         return times.rows(reference, summaries)
     if reference.phase:

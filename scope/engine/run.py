@@ -126,7 +126,8 @@ def settle(experiment: Experiment, where: str) -> Settled:
     site = site_of(mpi, experiment.launcher, where)
     build = native_program(mpi)
     cluster = probe_cluster(site)
-    machine = discover.machine(cluster.hosts, build, lab.facts() if lab else None)
+    hosts = [lab.with_declared_links(host) for host in cluster.hosts] if lab else cluster.hosts
+    machine = discover.machine(hosts, build, lab.facts() if lab else None)
     return Settled(experiment, build, cluster, machine)
 
 

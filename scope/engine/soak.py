@@ -37,6 +37,7 @@ class SoakOptions:
     interval_s: float = 0.1
     """Between two readings of a process's memory."""
     monitored: bool = True
+    transport: str = "default"
     mpi: str | None = None
 
 
@@ -53,6 +54,7 @@ def head_of(options: SoakOptions, command: Sequence[str]) -> Head:
         "repetitions": 1,
         "interval_s": options.interval_s,
         "monitored": options.monitored,
+        "transport": [options.transport],
     }
     if starts_ranks(program):
         if options.hosts or options.oversubscribe or options.ranks != 1:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from scope import units
 from scope.lab.description import Lab
-from scope.machine.machine import EmulatedCluster, EmulatedLink, RelayedLink
+from scope.machine.machine import EmulatedCluster, EmulatedLink, Host, RelayedLink
 from scope.rundirectory import read_json, write_json
 from scope.strict import Strict
 
@@ -51,7 +51,7 @@ class Fault(Strict):
     where: str
     """A host, or a trunk such as `giza-router`."""
     kind: str
-    """slow, lossy, dead, slow-host, stopped, dead-server, full-disk or slow-disk."""
+    """Of a link: slow, dead or an impairment; else slow-host, stopped, dead-server, full-disk or slow-disk."""
     value: float = 0.0
     """Mbit/s, a share of frames, a share of time, or MB/s of a disk."""
     direction: Literal["both", "in", "out"] = "both"
@@ -64,8 +64,9 @@ class Fault(Strict):
         which = "" if self.direction == "both" else f" {self.direction}"
         amount = {
             "slow": f"{which} ({self.value:g} Mbit/s)",
-            "lossy": f" ({units.percent(self.value, 2)} of frames)",
         }
+        for impairment in ("lossy", "duplicating", "reordering", "corrupting"):
+            amount[impairment] = f" ({units.percent(self.value, 2)} of frames)"
         amount["slow-disk"] = f" ({self.value:g} MB/s)"
         amount["slow-host"] = f" (stopped {units.percent(self.value)} of the time)"
         return f"{self.where} {self.kind}{amount.get(self.kind, '')}"
@@ -103,6 +104,20 @@ class ActiveLab(Strict):
             faults=[fault.words() for fault in self.faults],
             storage=self.description.storage.words() if self.description.storage else "",
         )
+
+    def with_declared_links(self, host: Host) -> Host:
+        """Return the host without the network of launchers, its port at the declared rate."""
+        declared = next((one for one in self.description.hosts() if one.name == host.name), None)
+        if declared is None:
+            return host
+        rate = self.description.group_of(declared.group).port_mbit_per_s * 1e6
+        port = {"kind": "ethernet", "rate_bits_per_s": rate}
+        links = [
+            link.model_copy(update=port) if link.name == INTERFACE else link
+            for link in host.links
+            if link.name != MANAGEMENT
+        ]
+        return host.model_copy(update={"links": links})
 
     def host(self, name: str) -> UpHost | None:
         """Return the host of this name."""

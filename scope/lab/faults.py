@@ -1,6 +1,7 @@
 """Fault injection in a lab.
 
-A port or trunk is slow, lossy or dead, a host slow or stopped, a storage server dead, its disk slow or full.
+A port or trunk is slow or dead, or loses, duplicates, reorders or corrupts frames; a host is slow or stopped; a
+storage server is dead, its disk slow or full.
 """
 
 from __future__ import annotations
@@ -16,6 +17,13 @@ from scope.lab.emulation import lay, say
 from scope.lab.entry import Emulation
 
 THROTTLE = Path(__file__).with_name("throttle.py")
+IMPAIRMENTS = {
+    "lossy": "loss",
+    "duplicating": "duplication",
+    "reordering": "reordering",
+    "corrupting": "corruption",
+}
+"""Kinds of faults of a relay, and the share of frames of each."""
 Direction = Literal["both", "in", "out"]
 """Direction of a port: to the host, or from it."""
 
@@ -35,21 +43,25 @@ def slow_trunk(emulation: Emulation, trunk: str, mbit_per_s: float) -> Emulation
     return _noted(emulation, Fault(where=trunk, kind="slow", value=mbit_per_s))
 
 
-def lossy_port(emulation: Emulation, host: str, share: float) -> Emulation:
-    """Lose a share of the frames on a port; established connections over it break."""
+def impaired_port(emulation: Emulation, host: str, kind: str, share: float) -> Emulation:
+    """Lose, duplicate, reorder or corrupt a share of the frames on a port; established connections break."""
     end = _own_port(emulation, host)
     say(emulation, None, "ip", [f"link delete {end}"])
     pid = _pid(emulation, host)
-    emulation = lay(emulation, wiring.port(emulation.state.description, host, pid, share))
-    return _noted(emulation, Fault(where=host, kind="lossy", value=share))
+    emulation = lay(emulation, wiring.port(emulation.state.description, host, pid, _impairment(kind, share)))
+    return _noted(emulation, Fault(where=host, kind=kind, value=share))
 
 
-def lossy_trunk(emulation: Emulation, trunk: str, share: float) -> Emulation:
-    """Lose a share of the frames on a trunk."""
+def impaired_trunk(emulation: Emulation, trunk: str, kind: str, share: float) -> Emulation:
+    """Lose, duplicate, reorder or corrupt a share of the frames on a trunk."""
     number = _bucketed_trunk(emulation, trunk)
     say(emulation, None, "ip", [f"link delete {wiring.trunk_ends(number)[0]}"])
-    emulation = lay(emulation, wiring.trunk(emulation.state.description, number, share))
-    return _noted(emulation, Fault(where=trunk, kind="lossy", value=share))
+    emulation = lay(emulation, wiring.trunk(emulation.state.description, number, _impairment(kind, share)))
+    return _noted(emulation, Fault(where=trunk, kind=kind, value=share))
+
+
+def _impairment(kind: str, share: float) -> wiring.Impairment:
+    return wiring.Impairment(**{IMPAIRMENTS[kind]: share})
 
 
 def dead_port(emulation: Emulation, host: str) -> Emulation:
@@ -126,7 +138,7 @@ def _repaired(emulation: Emulation, fault: Fault) -> Emulation:
     elif fault.kind == "slow":
         for host, device in ends:
             _shape(emulation, host, device, rate)
-    elif fault.kind == "lossy":
+    elif fault.kind in IMPAIRMENTS:
         return lay(_without_relay(emulation, end), again)
     return emulation
 
@@ -191,8 +203,8 @@ def _refuse_relayed(emulation: Emulation, device: str, where: str) -> None:
     if emulation.run(None, ["tc", "qdisc", "show", "dev", device]).stdout.startswith("qdisc tbf"):
         return
     raise UsageError(
-        f"lab {emulation.state.name}: {where}: uses a relay (a bus, latency, loss);"
-        " change its rate or loss in the lab file"
+        f"lab {emulation.state.name}: {where}: uses a relay (a bus, latency, another fault);"
+        " change its rate in the lab file"
     )
 
 

@@ -1,12 +1,13 @@
-// relay: a wire in user space, for what the kernel's token bucket cannot do: latency, one medium for all,
-// loss.
+// relay: a wire in user space, for what the kernel's token bucket cannot do: latency, one medium for all, and shares
+// of the frames that are lost, delivered twice, delivered late or damaged.
 //
 // Ports are TAP devices, each in the network namespace of a process. A frame that enters a port waits until
 // its medium is free, occupies it for length / rate, and is delivered `latency` after its last bit. Either
 // every port has a medium of its own (a full-duplex line) or all share one, round robin (a bus, a half-duplex
 // line). Frames wait in the kernel's queue of the port, so that senders feel the pressure.
 //
-//   relay --rate-mbit=10 --latency-us=0 --loss=0 [--shared] --statistics=FILE PID:INTERFACE PID:INTERFACE...
+//   relay --rate-mbit=10 --latency-us=0 --loss=0 --duplication=0 --reordering=0 --corruption=0 [--shared]
+//         --statistics=FILE PID:INTERFACE PID:INTERFACE...
 //
 // Says "ready" when all ports exist. Writes how late deliveries were to FILE four times a second. Ends on
 // SIGTERM.
@@ -51,6 +52,9 @@ constexpr Nanoseconds ahead = 1'000'000;
 // A sleep ends some 50 us late; what is left before a delivery is spent awake.
 constexpr Nanoseconds awake = 70'000;
 constexpr std::size_t longest_frame = 9018;
+constexpr std::size_t header_bytes = 14;
+// A frame out of order comes after the next ones: it is late by so many times its own length.
+constexpr double overtaken_by = 3.5;
 
 volatile std::sig_atomic_t asked_to_end = 0;
 
@@ -68,6 +72,9 @@ struct Options {
   double rate_bits_per_s = 0;
   Nanoseconds latency = 0;
   double loss = 0;
+  double duplication = 0;
+  double reordering = 0;
+  double corruption = 0;
   bool shared = false;
   std::string statistics;
   std::vector<std::string> ports;
@@ -84,6 +91,12 @@ Options parse(int count, char** words) {
       options.latency = static_cast<Nanoseconds>(std::stod(value) * 1e3);
     else if (word.starts_with("--loss="))
       options.loss = std::stod(value);
+    else if (word.starts_with("--duplication="))
+      options.duplication = std::stod(value);
+    else if (word.starts_with("--reordering="))
+      options.reordering = std::stod(value);
+    else if (word.starts_with("--corruption="))
+      options.corruption = std::stod(value);
     else if (word.starts_with("--statistics="))
       options.statistics = value;
     else if (word == "--shared")
@@ -185,13 +198,28 @@ class Wire {
       const auto length = read(ports_[port], buffer_.data(), buffer_.size());
       if (length <= 0) continue;
       const double bits = 8.0 * static_cast<double>(length);
-      free = std::max(free, time) + static_cast<Nanoseconds>(bits / options_.rate_bits_per_s * second);
+      const auto occupies = static_cast<Nanoseconds>(bits / options_.rate_bits_per_s * second);
+      free = std::max(free, time) + occupies;
       learn(port);
-      waiting_.push({free + options_.latency, number_++, port, {buffer_.begin(), buffer_.begin() + length}});
+      Frame frame{free + options_.latency, number_++, port, {buffer_.begin(), buffer_.begin() + length}};
+      if (happens(options_.reordering)) frame.due += static_cast<Nanoseconds>(overtaken_by * occupies);
+      if (happens(options_.duplication)) waiting_.push(frame);
+      if (happens(options_.corruption)) damage(frame);
+      waiting_.push(std::move(frame));
       if (!any) next_ = (port + 1) % ports_.size();
       any = true;
     }
     return any;
+  }
+
+  bool happens(double share) { return share > 0 && chance_(generator_) < share; }
+
+  // Flips a bit behind the header, which leads the frame to its destination.
+  void damage(Frame& frame) {
+    if (frame.bytes.size() <= header_bytes) return;
+    const std::size_t bits = 8 * (frame.bytes.size() - header_bytes);
+    const auto bit = static_cast<std::size_t>(chance_(generator_) * static_cast<double>(bits));
+    frame.bytes[header_bytes + bit / 8] ^= static_cast<unsigned char>(1 << bit % 8);
   }
 
   void learn(std::size_t port) {
@@ -205,7 +233,7 @@ class Wire {
     while (!waiting_.empty() && waiting_.top().due <= now()) {
       const Frame& frame = waiting_.top();
       lateness_.add(now() - frame.due);
-      if (options_.loss <= 0 || chance_(generator_) >= options_.loss) send(frame);
+      if (!happens(options_.loss)) send(frame);
       waiting_.pop();
       any = true;
     }

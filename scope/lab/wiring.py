@@ -2,13 +2,13 @@
 
 Every switch is a bridge in the network namespace of the holder, the fabric; every host has a port `eth0` on its
 switch and `eth1` on the management bridge. Rates are token buckets at both ends of a link. Latency, shared media
-and loss need a relay: a link in user space between TAP devices.
+and impairments need a relay: a link in user space between TAP devices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from scope.lab.active import INTERFACE, MANAGEMENT
 from scope.lab.description import Lab, LabHost
@@ -24,6 +24,25 @@ COUNTERS = "SCOPE_LINK_COUNTERS"
 
 
 @dataclass(frozen=True)
+class Impairment:
+    """Shares of the frames of a link, 0 to 1."""
+
+    loss: float = 0.0
+    duplication: float = 0.0
+    reordering: float = 0.0
+    """Delivered after the frames that follow them."""
+    corruption: float = 0.0
+    """With a wrong bit."""
+
+    def arguments(self) -> list[str]:
+        """Return the words by which the relay learns of them."""
+        return [f"--{one.name}={getattr(self, one.name):.10g}" for one in fields(self)]
+
+
+SOUND = Impairment()
+
+
+@dataclass(frozen=True)
 class RelayedWire:
     """A link that is a relay."""
 
@@ -33,14 +52,14 @@ class RelayedWire:
     shared: bool
     ports: tuple[str, ...]
     """`PID:INTERFACE`, with process numbers inside the lab."""
-    loss: float = 0.0
+    impairment: Impairment = SOUND
 
     def arguments(self, statistics: str) -> list[str]:
         """Return the command line of the relay."""
         return [
             f"--rate-mbit={self.rate_mbit_per_s:.10g}",
             f"--latency-us={self.latency_us:.10g}",
-            f"--loss={self.loss:.10g}",
+            *self.impairment.arguments(),
             *(["--shared"] if self.shared else []),
             f"--statistics={statistics}",
             *self.ports,
@@ -80,17 +99,17 @@ def wire(lab: Lab, pids: Mapping[str, int]) -> Wiring:
     return wiring
 
 
-def port(lab: Lab, name: str, pid: int, loss: float = 0.0) -> Wiring:
-    """Return the commands that replace the port of a host; with loss it is a relay."""
+def port(lab: Lab, name: str, pid: int, impairment: Impairment = SOUND) -> Wiring:
+    """Return the commands that replace the port of a host; with an impairment it is a relay."""
     wiring = Wiring()
-    _plug_in(wiring, lab, next(host for host in lab.hosts() if host.name == name), pid, loss)
+    _plug_in(wiring, lab, next(host for host in lab.hosts() if host.name == name), pid, impairment)
     return wiring
 
 
-def trunk(lab: Lab, number: int, loss: float = 0.0) -> Wiring:
-    """Return the commands that replace a trunk; with loss it is a relay."""
+def trunk(lab: Lab, number: int, impairment: Impairment = SOUND) -> Wiring:
+    """Return the commands that replace a trunk; with an impairment it is a relay."""
     wiring = Wiring()
-    _join(wiring, lab, number, loss)
+    _join(wiring, lab, number, impairment)
     return wiring
 
 
@@ -143,15 +162,15 @@ def _manage(wiring: Wiring, host: LabHost, number: int, pid: int) -> None:
     ]
 
 
-def _plug_in(wiring: Wiring, lab: Lab, host: LabHost, pid: int, loss: float = 0.0) -> None:
+def _plug_in(wiring: Wiring, lab: Lab, host: LabHost, pid: int, impairment: Impairment = SOUND) -> None:
     group = lab.group_of(host.group)
     rate, plug = group.port_mbit_per_s, port_of(lab, host.name)
     joined = f"link set {plug} master {bridge_of(lab, group.plugged_into)} up"
     if lab.shared_mbit_per_s(group.plugged_into) is not None:
         pass  # its port belongs to the relay of the bus
-    elif group.latency_us > 0 or loss > 0:
+    elif group.latency_us > 0 or impairment != SOUND:
         ports = (f"{pid}:{INTERFACE}", f"{FABRIC}:{plug}")
-        wiring.relays.append(RelayedWire(f"port of {host.name}", rate, group.latency_us, False, ports, loss))
+        wiring.relays.append(RelayedWire(f"port of {host.name}", rate, group.latency_us, False, ports, impairment))
         wiring.joined.append(joined)
     else:
         wiring.links += [f"link add {plug} type veth peer name {INTERFACE} netns {pid}", joined]
@@ -176,17 +195,17 @@ def _hardware_address(host: LabHost) -> str:
     return f"02:00:0a:4d:{group:02x}:{number:02x}"
 
 
-def _join(wiring: Wiring, lab: Lab, number: int, loss: float = 0.0) -> None:
+def _join(wiring: Wiring, lab: Lab, number: int, impairment: Impairment = SOUND) -> None:
     line = lab.trunk[number]
     ends = trunk_ends(number)
     masters = [
         f"link set {end} master {bridge_of(lab, switch)} up"
         for end, switch in zip(ends, line.between, strict=True)
     ]
-    if line.latency_us > 0 or line.duplex == "half" or loss > 0:
+    if line.latency_us > 0 or line.duplex == "half" or impairment != SOUND:
         name, shared = f"trunk {line.name}", line.duplex == "half"
         ports = (f"{FABRIC}:{ends[0]}", f"{FABRIC}:{ends[1]}")
-        wiring.relays.append(RelayedWire(name, line.total_mbit_per_s, line.latency_us, shared, ports, loss))
+        wiring.relays.append(RelayedWire(name, line.total_mbit_per_s, line.latency_us, shared, ports, impairment))
         wiring.joined += masters
     else:
         wiring.links += [f"link add {ends[0]} type veth peer name {ends[1]}", *masters]

@@ -8,16 +8,17 @@ from collections.abc import Iterable
 
 from scope.build import active_messages
 from scope.errors import UsageError
-from scope.lab.active import INTERFACE, active
-from scope.launch.launcher import ACTIVE_MESSAGES, MpiProgram, Site
+from scope.lab.active import INTERFACE, ActiveLab, active
+from scope.launch.launcher import MpiProgram, Site
 from scope.machine.machine import MpiInstallation
 from scope.mpi import registry
 from scope.mpi.implementation import Conditions
+from scope.plan.case import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, over_active_messages
 
 
 def check(transports: Iterable[str], site: Site) -> None:
     """Compile the provider where a launch needs it; UsageError where it cannot be had, or has no wire."""
-    if ACTIVE_MESSAGES not in transports:
+    if not any(map(over_active_messages, transports)):
         return
     if not site.one_host and not site.interface:
         raise UsageError(
@@ -33,17 +34,17 @@ def variables(program: MpiProgram, site: Site) -> dict[str, str]:
     The key is a secret: it travels in the environment, never in a command line. Inside one host messages need no
     wire. `check` says beforehand whether the provider can be had.
     """
-    if program.transport != ACTIVE_MESSAGES:
+    if not over_active_messages(program.transport):
         return {}
-    return _of_provider(site.mpi, None if site.one_host else site.interface)
+    return _of_provider(site.mpi, None if site.one_host else site.interface, program.transport)
 
 
-def around(mpi: MpiInstallation) -> dict[str, str]:
+def around(mpi: MpiInstallation, transport: str = ACTIVE_MESSAGES, lab: ActiveLab | None = None) -> dict[str, str]:
     """Return all variables under which a command of the user starts programs of `mpi` over active messages.
 
-    Between hosts the wire is FI_SCOPE_IFACE, in a lab its emulated network.
+    Between hosts the wire is FI_SCOPE_IFACE, in a lab (`lab`, else the one of this process) its emulated network.
     """
-    lab = active()
+    lab = lab or active()
     interface = os.environ.get("FI_SCOPE_IFACE") or (INTERFACE if lab else None)
     family = registry.family_of(mpi.name)
     conditions = Conditions(
@@ -53,13 +54,14 @@ def around(mpi: MpiInstallation) -> dict[str, str]:
         one_host=interface is None,
         interface=interface,
     )
-    return {**(family.environment(conditions) if family else {}), **_of_provider(mpi, interface)}
+    return {**(family.environment(conditions) if family else {}), **_of_provider(mpi, interface, transport)}
 
 
-def _of_provider(mpi: MpiInstallation, interface: str | None) -> dict[str, str]:
+def _of_provider(mpi: MpiInstallation, interface: str | None, transport: str) -> dict[str, str]:
     return {
         "FI_PROVIDER_PATH": str(active_messages.provider_for(mpi).parent),
         "FI_PROVIDER": active_messages.PROVIDER_NAME,
         "FI_SCOPE_KEY": os.environ.get("FI_SCOPE_KEY") or secrets.token_hex(16),
         **({"FI_SCOPE_IFACE": interface} if interface else {}),
+        **({"FI_SCOPE_FLOW_CONTROL": "0"} if transport == WITHOUT_FLOW_CONTROL else {}),
     }

@@ -13,11 +13,10 @@ from scope.machine.links import fabric_adapter_present
 from scope.machine.machine import MpiInstallation
 from scope.mpi import registry
 from scope.mpi.implementation import Conditions, MpiFamily
+from scope.plan.case import over_active_messages
 from scope.plan.experiment import Binding
 
 MPIEXEC = "mpiexec"
-ACTIVE_MESSAGES = "active-messages"
-"""The transport of Scope's own provider of libfabric."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class Site:
         return Conditions(
             version=self.mpi.version,
             tcp=program.transport == "tcp",
-            provider=PROVIDER_NAME if program.transport == ACTIVE_MESSAGES else None,
+            provider=PROVIDER_NAME if over_active_messages(program.transport) else None,
             oversubscribed=program.oversubscribed,
             shared_kernel=self.shared_kernel,
             one_host=self.one_host,

@@ -28,6 +28,8 @@ THREADS = {
     "GOTO_NUM_THREADS": "1",
 }
 """A rank is one thread unless the environment says otherwise."""
+NETWORK = "SCOPE_INTERFACE"
+"""The variable by which the native program learns which interface carries messages below MPI, too."""
 
 
 def site_of(mpi: MpiInstallation, asked: experiment.LauncherSettings, where: str) -> Site:
@@ -66,7 +68,8 @@ def start_command(program: MpiProgram, site: Site) -> Command:
     threads = {name: os.environ.get(name, value) for name, value in THREADS.items()}
     storage = site.storage.variables if site.storage else {}
     messages = active_messages.variables(program, site)
-    variables = {**steering_environment(os.environ), **threads, **storage, **messages}
+    network = {NETWORK: site.interface} if site.interface else {}
+    variables = {**steering_environment(os.environ), **threads, **storage, **network, **messages}
     return choose(site.mpi, site.kind).command(program, site, variables)
 
 

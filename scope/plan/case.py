@@ -12,10 +12,15 @@ from scope.strict import Strict
 Batch = tuple[int, str, Placement]
 """Ranks, transport and placement, which a launch fixes for all its cases."""
 
+ACTIVE_MESSAGES = "active-messages"
+"""The transport of Scope's own provider of libfabric."""
+WITHOUT_FLOW_CONTROL = f"{ACTIVE_MESSAGES}.no-flow-control"
+"""The same without credits: receivers that cannot keep up lose frames, which are sent again."""
 _TRANSPORTS = {
     "default": "default transport",
     "tcp": "TCP",
-    "active-messages": "active messages",
+    ACTIVE_MESSAGES: "active messages",
+    WITHOUT_FLOW_CONTROL: "active messages without flow control",
     "collectives": "Scope's collectives",
 }
 
@@ -96,6 +101,11 @@ class Case(Strict):
 def transport_words(transport: str) -> str:
     """Return a transport in words."""
     return _TRANSPORTS.get(transport, transport)
+
+
+def over_active_messages(transport: str) -> bool:
+    """Return whether Scope's active messages carry the messages of MPI."""
+    return transport in (ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL)
 
 
 def _typed(name: str, value: Value) -> str:

@@ -35,6 +35,8 @@ from scope.plan.sweep import Combination, Source, Value
 from scope.rundirectory import Skipped, read_text, refuse_future
 
 FORMAT = 2
+WITHOUT_MESSAGES_OF_MPI = ("node", "network", "storage")
+"""Levels whose benchmarks measure no messages of MPI."""
 _FIRST_FORMAT = "# scope plan format=1 "
 MODULE_TIME_S: dict[Module, float] = {"baseline": 60.0, "standard": 1400.0, "advanced": 3600.0}
 """Seconds of sampling and starting when the experiment does not say: with all else 2.5 minutes, and 25."""
@@ -292,6 +294,7 @@ def _asked(
         factors = dict(selection.factors)
         if experiment.ranks:
             factors.setdefault("ranks", [str(count) for count in experiment.ranks])
+        _take_transports(factors, benchmark, experiment)
         for point in sweep.expand(factors, benchmark, place, binding, source):
             yield benchmark, point, source
     if experiment.case:
@@ -311,8 +314,15 @@ def _asked(
                 factors = sweep.parse(each.cases, source.name)
                 if fitting:
                     factors["ranks"] = [str(count) for count in fitting]
+                _take_transports(factors, benchmark, experiment)
                 for point in sweep.expand(factors, benchmark, place, binding, source):
                     yield benchmark, point, source
+
+
+def _take_transports(factors: dict[str, list[str]], benchmark: Benchmark, experiment: Experiment) -> None:
+    """Add the transports of the experiment where MPI carries the messages and the factors name none."""
+    if experiment.transport and benchmark.level not in WITHOUT_MESSAGES_OF_MPI:
+        factors.setdefault("transport", experiment.transport)
 
 
 def _modules(experiment: Experiment, benchmark: Benchmark) -> tuple[Module, ...]:

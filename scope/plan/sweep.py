@@ -19,7 +19,7 @@ from typing import TypeVar
 from scope import units
 from scope.catalog.benchmark import Benchmark, Parameter
 from scope.errors import UsageError
-from scope.plan.case import Batch
+from scope.plan.case import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, Batch
 from scope.plan.experiment import did_you_mean
 from scope.plan.place import Place
 from scope.plan.placement import ALL, KINDS, Kind, Placement
@@ -27,7 +27,7 @@ from scope.plan.placement import ALL, KINDS, Kind, Placement
 Value = int | str
 Word = TypeVar("Word", bound=str)
 RANK_RULES = ("all", "nodes", "powers", "every", "squares")
-TRANSPORTS = ("default", "tcp", "active-messages", "collectives")
+TRANSPORTS = ("default", "tcp", ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, "collectives")
 FORCED_COLLECTIVE = re.compile(r"collectives\.[a-z]+\.[a-z_]+")
 """`collectives.broadcast.flat_binomial`: the topology-aware collectives, one of them with a given algorithm."""
 NODES = (ALL, "types")

@@ -17,9 +17,9 @@ from typing import IO
 from scope.errors import ScopeError, UsageError
 from scope.launch import active_messages
 from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import ACTIVE_MESSAGES
 from scope.machine import discover
 from scope.machine.machine import Machine, MpiInstallation
+from scope.plan.case import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, over_active_messages
 from scope.profiles.folder import PROFILES, complete
 from scope.profiles.program import Program, recognise
 from scope.rundirectory import FORMAT, note_checksums, read_json, replace_json, write_json
@@ -95,8 +95,8 @@ class Options:
             allowed = False
         if not allowed:
             raise UsageError(f"--trace {self.trace}: must be START:SECONDS, both from 0 on, such as 2.5:0.5")
-        if self.transport not in ("default", ACTIVE_MESSAGES):
-            raise UsageError(f"--transport {self.transport}: must be default or {ACTIVE_MESSAGES}")
+        if self.transport not in (known := ("default", ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL)):
+            raise UsageError(f"--transport {self.transport}: must be one of {', '.join(known)}")
         return self
 
 
@@ -178,8 +178,8 @@ def run(
         "SCOPE_MONITOR": str(profiles),
         "SCOPE_MONITOR_OPTIONS": chosen.words(),
     }
-    if chosen.transport == ACTIVE_MESSAGES:
-        messages = active_messages.around(program.mpi)
+    if over_active_messages(chosen.transport):
+        messages = active_messages.around(program.mpi, chosen.transport)
         variables |= messages
         words, extra = program.monitored(settings, messages)
     else:
@@ -197,7 +197,12 @@ def run(
         host=os.uname().nodename,
         mpi=program.mpi,
         library=str(library),
-        options={"interval_s": f"{chosen.interval_s:g}", "trace": chosen.trace, "depth": str(chosen.depth)},
+        options={
+            "interval_s": f"{chosen.interval_s:g}",
+            "trace": chosen.trace,
+            "depth": str(chosen.depth),
+            "transport": chosen.transport,
+        },
         machine=discover.machine([discover.this_host()], None),
     )
     write_json(folder / MONITOR, begun)

@@ -11,7 +11,6 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,8 +19,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from scope.errors import ScopeError, UsageError
+from scope.new_file import new_file
 from scope.repository.entry import FORMAT, ID, Notes
-from scope.rundirectory import put, read_json, refuse_future, write_json
+from scope.rundirectory import read_json, refuse_future, write_json
 
 MARK = "repository.json"
 INDEX = "index.sqlite"
@@ -114,19 +114,15 @@ class Folder:
     def place(self, name: str, write: Callable[[BinaryIO], None]) -> str:
         """Write the file of a run in one step and return its SHA-256; nothing is left of what fails."""
         target = self.run(name)
-        handle, temporary = tempfile.mkstemp(prefix=".adding-", dir=target.parent)
         try:
-            with os.fdopen(handle, "w+b") as file:
+            with new_file(target) as made, made.open("w+b") as file:
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
                 file.seek(0)
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
-            put(Path(temporary), target)
         except OSError as error:
             raise ScopeError(f"{target}: cannot be written: {error.strerror or error}") from error
-        finally:
-            Path(temporary).unlink(missing_ok=True)
         return digest
 
     def remove(self, name: str) -> None:

@@ -101,6 +101,8 @@ class Course:
     benchmark: str
     metric: str
     label: str
+    key: str
+    """Of the case and its metric, as in `Figure`."""
     unit: str
     better: str
     origin: str
@@ -207,16 +209,17 @@ class Index:
         rows = self._connection.execute(
             f"WITH chosen AS (SELECT number, id, started_unix_s FROM runs {where}"
             " ORDER BY started_unix_s DESC, number DESC LIMIT ?)"
-            " SELECT cases.number, cases.benchmark, cases.metric, cases.label, cases.unit, cases.better,"
-            " cases.origin, chosen.id, chosen.started_unix_s, figures.median, figures.low, figures.high"
+            " SELECT cases.number, cases.benchmark, cases.metric, cases.label, cases.key, cases.unit,"
+            " cases.better, cases.origin,"
+            " chosen.id, chosen.started_unix_s, figures.median, figures.low, figures.high"
             ' FROM chosen JOIN figures ON figures.run = chosen.number JOIN cases ON cases.number = figures."case"'
             f" WHERE 1 {of} ORDER BY cases.benchmark, cases.number, chosen.started_unix_s, chosen.number",
             [*values, limit, *([choice.benchmark] * 2 if choice.benchmark else [])],
         )
         courses: dict[int, Course] = {}
-        for number, benchmark, metric, label, unit, better, origin, run, started, median, low, high in rows:
-            course = courses.setdefault(number, Course(benchmark, metric, label, unit, better, origin, []))
-            course.points.append(Point(run, started, median, low, high))
+        for number, benchmark, metric, label, key, unit, better, origin, *point in rows:
+            course = courses.setdefault(number, Course(benchmark, metric, label, key, unit, better, origin, []))
+            course.points.append(Point(*point))
         return list(courses.values())
 
     def cluster_of(self, fingerprint: str) -> str | None:

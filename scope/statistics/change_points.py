@@ -30,6 +30,8 @@ RELEVANT = 0.02
 class ChangePoint:
     """A change of level between two runs that follow one another."""
 
+    begin: int
+    """The number of the first figure of the level before, from 0."""
     first_after: int
     """The number of the first figure after the change, from 0."""
     before: float
@@ -57,8 +59,8 @@ def change_points(values: Sequence[float], level: float = LEVEL) -> list[ChangeP
     places = [0, *sorted(found), len(values)]
     medians = [float(np.median(values[begin:end])) for begin, end in pairwise(places)]
     changes = [
-        ChangePoint(place, before, after, found[place])
-        for place, (before, after) in zip(places[1:-1], pairwise(medians), strict=True)
+        ChangePoint(begin, place, before, after, found[place])
+        for (begin, place), (before, after) in zip(pairwise(places[:-1]), pairwise(medians), strict=True)
     ]
     return [one for one in changes if abs(one.factor - 1) > RELEVANT]
 

@@ -30,14 +30,16 @@ def test_the_two_wires_understand_each_other(hosts: TwoHosts, way: str) -> None:
     assert asks.result["wire"] == WIRES[wires[1]]
 
 
-def test_lost_frames_are_repeated(program: Path, tmp_path: Path) -> None:
+def test_lost_frames_are_repeated_and_others_put_in_order(program: Path, tmp_path: Path) -> None:
     needs_root()
-    options = ["--rate-mbit=200", "--latency-us=0", "--loss=0.03", f"--statistics={tmp_path / 'late'}"]
+    shares = ["--loss=0.03", "--duplication=0.03", "--reordering=0.03", "--corruption=0.03"]
+    options = ["--rate-mbit=200", "--latency-us=0", *shares, f"--statistics={tmp_path / 'late'}"]
     with two_hosts(program, relay=[relay.program(), *options]) as lossy:
         for wire in WIRES:
             answers, asks = lossy.exchange("check", 200_000, 20, wire)
             assert asks.result["retransmissions"] > 0
-            assert answers.result["out_of_order"] > 0
+            for seen in ("out_of_order", "duplicates", "corrupt"):
+                assert answers.result[seen] > 0, seen
 
 
 def test_long_frames_carry_long_messages(program: Path) -> None:

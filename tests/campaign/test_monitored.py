@@ -155,3 +155,35 @@ def test_a_full_node_is_held_against_one_process(tmp_path: Path, mpi: MpiInstall
     assert parts == pytest.approx(compared["slowdown"]["value"])
     assert compared["slowdown"]["low"] is None, "two runs give no interval"
     assert "One host with one socket" in whole["head"]["notes"][0]
+
+
+def test_a_soak_over_active_messages(
+    tmp_path: Path, mpi: MpiInstallation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = single_source.compiled(Path(__file__).with_name("leak.cpp"), [mpi.compiler], [mpi.version])
+    words = [
+        "soak",
+        "--runs",
+        "1",
+        "--transport",
+        "active-messages",
+        "--check",
+        "grep -q done",
+        "--mpi",
+        "embedded",
+    ]
+    own = ["--ranks", "2", "--oversubscribe", "--", str(program), "0", "0.1"]
+    ended = scope(tmp_path, *words, "-o", "out", *own)
+    assert ended.code == 0, ended.errors
+    (record,) = read(tmp_path / "out" / "runs.jsonl")
+    assert (record.transport, record.ranks) == ("active-messages", 2)
+    assert "messages over active messages" in (tmp_path / "out" / "report.html").read_text()
+    # A command that starts its own ranks takes them, too: the provider refuses a setting that it does not know.
+    monkeypatch.setenv("FI_SCOPE_WIRE", "bluetooth")
+    launcher = [mpi.launcher, "-n", "2", "--map-by", ":OVERSUBSCRIBE", "-x", "FI_SCOPE_WIRE"]
+    refused = scope(tmp_path, *words, "-o", "refused", "--", *launcher, str(program), "0", "0.1")
+    assert refused.code == 1
+    (failed,) = read(tmp_path / "refused" / "runs.jsonl")
+    assert failed.transport == "active-messages"
+    said = "".join(path.read_text() for path in (tmp_path / "refused").rglob("*.txt"))
+    assert "FI_SCOPE_WIRE=bluetooth: must be one of automatic, xdp, packet, none" in said

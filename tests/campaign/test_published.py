@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,7 +19,8 @@ from scope.campaign.folder import CampaignFolder
 from scope.campaign.record import Journal, RunRecord
 from scope.campaign.study import Value, made
 from scope.cli import dispatch
-from scope.models.published.reference import load, names
+from scope.engine import published_study
+from scope.models.published.reference import StudyScale, beside, load, names
 from tests.campaign.records import study
 
 STUDIES = [name for name in names() if load(name).study is not None]
@@ -45,11 +48,14 @@ def rows(name: str, run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, 
 
 
 def test_studies_are_whole() -> None:
-    assert STUDIES == ["gamma-table1", "netfinity-lu", "netfinity-placement", "netfinity-pstswm"]
+    assert STUDIES == ["gamma-figure3", "gamma-table1", "netfinity-lu", "netfinity-placement", "netfinity-pstswm"]
     for name in STUDIES:
         published = load(name).study
         assert published is not None
-        assert published.program in programs.names()
+        if published.application is None:
+            assert published.program in programs.names()
+        else:
+            assert beside(published.application.input).is_file()
         networks = {network.name for network in published.network}
         assert {figure.network for figure in published.figure} == networks
         assert {figure.over for figure in published.figure} <= networks | {""}
@@ -61,33 +67,98 @@ def test_the_table_of_wall_clock_and_processor_agrees_with_itself() -> None:
     published = load("gamma-table1").study
     assert published is not None
     of = {figure.words: figure.published for figure in published.figure}
-    for machine in ("MPICH TCP/IP", "MPI/GAMMA, flow control on"):
+    for machine in ("MPICH TCP/IP", "MPI/GAMMA, flow control on", "MPI/GAMMA, flow control off"):
         wall, cpu = of[f"{machine}, wall-clock (a)"], of[f"{machine}, CPU time (b)"]
         assert wall is not None
         assert cpu is not None
         assert of[f"{machine}, (a) - (b)"] == pytest.approx(wall - cpu, abs=0.5)
+        lines = {figure.line for figure in published.figure if figure.words.startswith(f"{machine}, (")}
+        assert lines == {machine}
         assert of[f"{machine}, (a) / (b)"] == pytest.approx(wall / cpu, abs=0.005)
 
 
 def test_wall_clock_and_processor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def own(point: Mapping[str, Value], random: np.random.Generator) -> dict[str, float]:
-        share = 1 / int(point["ranks"])
-        return (
-            figures(3.0 * share, 2.0 * share) if point["transport"] == "tcp" else figures(2.0 * share, 2.0 * share)
-        )
+    seconds = {"tcp": (3.0, 2.0), "active-messages": (2.0, 2.0), "default": (1.0, 1.0)}
+    seconds["active-messages.no-flow-control"] = (4.0, 3.0)
 
-    points: list[dict[str, Value]] = [
-        {"ranks": ranks, "transport": way} for ranks in (1, 2, 4) for way in ("tcp", "default")
-    ]
-    campaign(tmp_path / "here", "campaign", study(points, own))
+    def own(point: Mapping[str, Value], random: np.random.Generator) -> dict[str, float]:
+        wall_s, cpu_s = seconds[str(point["transport"])]
+        share = 1 / int(point["ranks"])
+        return figures(wall_s * share, cpu_s * share)
+
+    def points(ranks: tuple[int, ...], *transports: str) -> list[dict[str, Value]]:
+        return [{"ranks": count, "transport": way} for count in ranks for way in transports]
+
+    over = [name for name in seconds if name != "default"]
+    campaign(tmp_path / "gamma", "campaign", study(points((4,), *over), own))
+    campaign(tmp_path / "here", "campaign", study(points((4,), "default"), own))
     found = rows("gamma-table1", tmp_path, capsys)
+    assert found["MPI/GAMMA, flow control off, (a) - (b)"]["measured"] == pytest.approx(0.25)
+    assert found["RISC machine (1.5 GHz), wall-clock (a)"]["measured"] == pytest.approx(0.25)
+    assert dispatch("reproduce", ["gamma-table1", "--run", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(
+        r"MPICH TCP/IP +93\.0 s \| 750 ms +67\.0 s \| 500 ms +26\.0 s \| 250 ms +1\.39 \| 1\.50", printed
+    )
     assert found["MPICH TCP/IP, wall-clock (a)"]["measured"] == pytest.approx(0.75)
     assert found["MPICH TCP/IP, (a) / (b)"]["measured"] == pytest.approx(1.5)
     assert found["MPI/GAMMA, flow control on, (a) - (b)"]["measured"] == pytest.approx(0)
     assert found["wall-clock, TCP/IP over GAMMA"]["measured"] == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("counts", [(1, 2), (1, 2, 4)])
+def test_the_serial_share_and_speed_up(
+    counts: tuple[int, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    serial = {"tcp": 0.3, "active-messages": 0.0}
+
+    def own(point: Mapping[str, Value], random: np.random.Generator) -> dict[str, float]:
+        share = serial[str(point["transport"])]
+        seconds = share + (1 - share) / int(point["ranks"])
+        return figures(seconds, seconds)
+
+    points: list[dict[str, Value]] = [{"ranks": count, "transport": way} for count in counts for way in serial]
+    campaign(tmp_path / "gamma", "campaign", study(points, own))
+    found = rows("gamma-figure3", tmp_path, capsys)
     share = found["serial share P, TCP/IP"]
     assert (share["published"], share["origin"]) == (0.23, "emulated")
-    assert share["measured"] == pytest.approx(0, abs=0.01)
+    assert share["measured"] == pytest.approx(0.3, abs=0.01)
+    assert found["serial share P, GAMMA"]["measured"] == pytest.approx(0, abs=0.01)
+    assert found["speed-up on 2 processes, TCP/IP"]["measured"] == pytest.approx(1 / 0.65)
+    assert (found["speed-up on 3 processes, GAMMA"]["measured"], counts[1]) == (None, 2)
+
+
+def test_an_application_that_is_not_here_names_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert dispatch("reproduce", ["gamma-table1"]) == 2
+    assert "cp2k.psmp: not found; it is in Debian's package cp2k (apt install cp2k)" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("cp2k.psmp") is None, reason="cp2k is not installed")
+def test_the_application_runs_over_active_messages_and_through_shared_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    reference = load("gamma-table1")
+    assert reference.study is not None
+    tiny = StudyScale(arguments="-E NX=1 -E NY=1 -E NZ=1 -E STEPS=1", ranks=[2], repetitions=1)
+    networks = [
+        network.model_copy(update={"lab": None})
+        for network in reference.study.network
+        if network.transport in ("default", "active-messages")
+    ]
+    chosen = [figure for figure in reference.study.figure if figure.network in {one.name for one in networks}]
+    figures_here = [figure for figure in chosen if not figure.over]
+    study_here = reference.study.model_copy(update={"fitting": tiny, "network": networks, "figure": figures_here})
+    folder = published_study.run(study_here, "tiny", False, None, None, tmp_path / "tiny")
+    found = published_study.rows(reference.model_copy(update={"study": study_here}), folder)
+    assert len(found) == 9
+    for row in found:
+        assert row.origin == "measured", row
+        assert row.measured is not None
 
 
 def test_protocols_of_two_networks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

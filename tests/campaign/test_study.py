@@ -78,6 +78,12 @@ def test_words_are_filled_in() -> None:
         ({"repetitions": True}, "repetitions = true: must be a valid integer"),
         ({"ranks": [1, True]}, "ranks.1 = true: must be a valid integer"),
         ({"monitored": 1}, "monitored = 1: must be a valid boolean"),
+        ({"transport": "avian"}, "transport.0"),
+        (
+            {"program": [], "command": "mpiexec ./app {points}", "ranks": 1, "monitored": False}
+            | {"transport": "active-messages"},
+            "transport = active-messages: the ranks of a command that is not monitored cannot be told",
+        ),
         ({"launcher": {"hosts": [""]}}, 'launcher.hosts.0 = "": must not be empty'),
     ],
 )

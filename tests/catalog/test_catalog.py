@@ -269,6 +269,11 @@ def test_unknown_names_have_no_declaration() -> None:
             {"costs": [{"phase": "exchange", "kind": "messages", "bytes": "8*"}]},
             "invalid syntax",
         ),
+        (
+            "application.cfd",
+            {"costs": [{"phase": "exchange", "kind": "messages", "parameters": {"partition": "stripes"}}]},
+            "costs: parameters: partition = stripes: must be one of slabs, pencils, blocks",
+        ),
     ],
 )
 def test_a_declaration_without_a_place_is_refused(benchmark: str, changes: dict[str, Any], reason: str) -> None:

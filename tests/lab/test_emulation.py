@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from scope.engine import lab as labs
 from scope.errors import ScopeError, UsageError
 from scope.lab import emulation, faults, fidelity, folder
 from scope.lab.description import Lab
@@ -165,8 +166,8 @@ def came_through(lab: Emulation, sender: str, receiver: str, address: str) -> in
 @pytest.mark.parametrize(
     ("harm", "sender", "receiver", "address", "link"),
     [
-        (lambda lab: faults.lossy_port(lab, "a2", 0.2), "a1", "a2", "10.77.1.2", "ports of a"),
-        (lambda lab: faults.lossy_trunk(lab, "a-c", 0.2), "a1", "c1", "10.77.3.1", "trunk a-c"),
+        (lambda lab: faults.impaired_port(lab, "a2", "lossy", 0.2), "a1", "a2", "10.77.1.2", "ports of a"),
+        (lambda lab: faults.impaired_trunk(lab, "a-c", "lossy", 0.2), "a1", "c1", "10.77.3.1", "trunk a-c"),
     ],
     ids=["port", "trunk"],
 )
@@ -179,6 +180,30 @@ def test_frames_are_lost_where_they_are_to_be(
     assert [one.link for one in mended.state.relays] == ["trunk a-b"], "the relay of the loss has gone"
     assert came_through(mended, sender, receiver, address) == 400
     assert fidelity.check(mended, probe(mended, link)).deviation > -0.3
+
+
+def test_frames_arrive_twice(healthy: Emulation) -> None:
+    twice = faults.impaired_port(healthy, "a2", "duplicating", 0.5)
+    assert 512 < came_through(twice, "a1", "a2", "10.77.1.2") < 688, "half of 400 twice, within 8 deviations"
+
+
+def test_over_a_lossy_port_nothing_is_lost_and_what_is_repeated_is_counted(
+    healthy: Emulation, embedded: MpiInstallation, tmp_path: Path
+) -> None:
+    lossy = faults.impaired_port(healthy, "a2", "lossy", 0.02)
+    where = "ranks=2 placement=node protocol=active_messages flow=credits,none"
+    cases = f"network.bandwidth {where} window=4 message_bytes=20000"
+    fixed = ["--mpi", embedded.compiler, "--launches", "1", "--budget", "0.1", "--seed", "3", "--hosts", "a1,a2"]
+    answer = in_lab(lossy, tmp_path, "run", *fixed, "-o", "run", "--case", cases)
+    assert answer.code == 0, answer.errors
+    measured = [line for line in samples(tmp_path / "run") if line["record"] == "case"]
+    assert [case["status"] for case in measured] == ["ok", "ok"]
+    for case in measured:
+        assert max(case["series"][0]["observed"]["retransmitted_packets"][0]) > 0, "rank 0 sends"
+    machine = json.loads((tmp_path / "run" / "machine.json").read_text())
+    assert machine["lab"]["faults"] == ["a2 lossy (2.00 % of frames)"]
+    port = next(link for link in machine["hosts"][0]["links"] if link["name"] == "eth0")
+    assert (port["rate_bits_per_s"], len(machine["hosts"][0]["links"])) == (50e6, 2)
 
 
 def test_a_trunk_is_slowed_and_cut(healthy: Emulation, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,6 +375,20 @@ def test_a_users_own_launch_crosses_the_wire_and_is_monitored(
     assert (done.returncode, done.stdout) == (0, "read word\n"), done.stderr
     monitored_ring.check_profiles(tmp_path / "run", ["a1", "a2", "b1"])
     assert sent_on_the_wire(small, "b1") - before > monitored_ring.ROUNDS * 4096
+
+
+def test_a_command_in_a_lab_takes_a_transport(
+    small: Emulation,
+    embedded: MpiInstallation,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    variables = [f"{name}={value}" for name, value in monitored_ring.AS_ROOT.items()]
+    ranks = [str(embedded.launcher), "--host", "a1,b1", "-n", "2"]
+    words = ["env", *variables, *ranks, "sh", "-c", "echo $FI_PROVIDER $FI_SCOPE_IFACE"]
+    assert labs.run_on_host(*labs.over_transport(small, "a1", words, "active-messages")) == 0
+    assert capfd.readouterr().out.split() == ["scope", "eth0"] * 2
+    with pytest.raises(UsageError, match="--transport tcp: must be one of default, active-messages, "):
+        labs.over_transport(small, "a1", words, "tcp")
 
 
 def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded: MpiInstallation) -> None:

@@ -261,6 +261,10 @@ def test_active_messages_are_a_provider_of_libfabric(monkeypatch: pytest.MonkeyP
     assert again["FI_SCOPE_KEY"] != variables["FI_SCOPE_KEY"]
     assert "FI_SCOPE_IFACE" not in again  # inside a host there is no wire
     assert not any(name.startswith("FI_") for name in start(JOB, site("mpich")).environment)
+    without = MpiProgram("p", (), 2, transport="active-messages.no-flow-control")
+    freely = start(without, site("openmpi", hosts=HOSTS, interface="eth1"))
+    assert (freely.environment["FI_SCOPE_FLOW_CONTROL"], "FI_SCOPE_FLOW_CONTROL" in variables) == ("0", False)
+    assert "-x FI_SCOPE_FLOW_CONTROL " in joined(freely)
 
 
 def test_active_messages_between_hosts_need_the_name_of_a_wire() -> None:

@@ -50,10 +50,12 @@ class Cluster:
 
     folder: Path
     prefix: str
+    before: tuple[str, ...] = ()
+    """Words before each command on the first host."""
 
     def scope(self, folder: Path, *words: str) -> Answer:
         """Run scope on the first host."""
-        command = [str(self.folder / "enter"), FIRST, str(SCOPE), *words]
+        command = [str(self.folder / "enter"), FIRST, *self.before, str(SCOPE), *words]
         done = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
         )

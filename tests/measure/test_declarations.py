@@ -123,9 +123,10 @@ def test_what_counts_floating_point_or_communicates_says_so(benchmarks: Catalog)
         assert ("communicate_s" in metrics) == ("communication" in patterns), one.name
 
 
-def test_costs_are_expressions_of_parameters_and_ranks(benchmarks: Catalog) -> None:
+def test_costs_are_expressions_of_parameters_counts_and_ranks(benchmarks: Catalog) -> None:
     for one in benchmarks:
         known = {parameter.name for parameter in one.parameters} | {"p"} | FUNCTIONS
+        known |= {metric.name for metric in one.metrics if metric.role == "count"}
         for step in one.costs:
             assert step.phase in PHASES, one.name
             assert (step.kind == "collective") == bool(step.routine), one.name

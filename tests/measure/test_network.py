@@ -14,7 +14,7 @@ from tests.measure.conftest import Measure
 BENCHMARKS = ("latency", "bandwidth", "bidirectional", "message_rate", "bisection")
 LOCAL = ("unix", "shm", "cma")
 FABRICS = ("libfabric", "ucx")
-PROTOCOLS = ("tcp", "udp", *LOCAL, "ethernet")
+PROTOCOLS = ("tcp", "udp", *LOCAL, "active_messages", "ethernet")
 SIZES = (1, 24, 25, 8193, 300_001)
 """Half a shared line is full at 24 B, a slot of the queue at 8 KiB; the last takes several datagrams and slots."""
 
@@ -70,7 +70,7 @@ def test_a_corrupted_payload_fails_its_case_alone(name: str, measure: Measure) -
 
 
 def test_sleeping_in_the_kernel_delivers_too(measure: Measure) -> None:
-    protocols = ("tcp", "udp", "unix", *(("ethernet",) if os.geteuid() == 0 else ()))
+    protocols = ("tcp", "udp", "unix", "active_messages", *(("ethernet",) if os.geteuid() == 0 else ()))
     plan = lines(protocols, ("latency",), (1, 300_001), "wait=blocking")
     plan += lines(protocols, ("bandwidth", "bidirectional"), (1, 300_001), "wait=blocking window=4")
     ended = measure(2, plan)
@@ -163,6 +163,8 @@ def test_the_granted_buffer_is_recorded(measure: Measure) -> None:
         ("network.latency protocol=shm wait=blocking", "protocol=shm wait=blocking: this protocol only polls"),
         ("network.latency protocol=ucx wait=blocking", "protocol=ucx wait=blocking: this protocol only polls"),
         ("network.latency protocol=cma socket_buffer_bytes=1024", "=1024: this protocol has no socket"),
+        ("network.latency protocol=tcp wire=xdp", "protocol=tcp wire=xdp: only active messages choose their wire"),
+        ("network.latency protocol=active_messages wire=xdp", "one host, where messages go through shared memory"),
         ("network.latency protocol=udp nodelay=off", "protocol=udp nodelay=off: only TCP has this option"),
         ("network.bandwidth protocol=unix flow=none", "protocol=unix flow=none: this protocol controls its flow"),
     ],

@@ -10,7 +10,7 @@ from scope.engine.analysis import analyze
 from scope.findings.read import context_of
 from scope.machine.machine import Machine
 from scope.models.ladder.ladder import ladders as build_ladders
-from scope.models.ladder.limits import TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
+from scope.models.ladder.limits import MEASURED, TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
 from scope.models.ladder.memory_copy import fastest_copy
 from scope.models.ladder.rung import Ladder, Rung
 from scope.models.models import Models
@@ -128,6 +128,27 @@ def test_a_known_link_limits_by_its_frames(golden_copy: Path) -> None:
     assert ("eth0 between hosts", "bandwidth_bytes_per_s") in found
     latency = by_layer(found["TCP over eth0", "latency_s"])
     assert latency["limit"].value == pytest.approx(91 * 8 / 25e9), "38 B around 53 B of headers and payload"
+
+
+def test_mpi_over_active_messages_stands_on_active_messages(golden_copy: Path) -> None:
+    lines = (golden_copy / "samples.jsonl").read_text().splitlines()
+    changed = []
+    for line in lines:
+        record = json.loads(line)
+        record.pop("crc32", None)
+        if record.get("transport") == "tcp":
+            record["transport"] = "active-messages"
+        if record.get("parameters", {}).get("protocol") == "tcp":
+            record["parameters"]["protocol"] = "active_messages"
+        changed.append(json.dumps(record) + "\n")
+    (golden_copy / "samples.jsonl").write_text("".join(changed))
+    between_hosts(golden_copy, LINK)
+    rungs = by_layer(ladders(golden_copy)["active messages over eth0", "bandwidth_bytes_per_s"])
+    limit = asymptotic_bytes_per_s(25e9, MEASURED["active_messages"])
+    assert rungs["limit"].value == pytest.approx(limit)
+    assert rungs["limit"].name.startswith("active messages, frames of 1500 B")
+    assert rungs["network"].retained == pytest.approx(1.8e9 / limit, rel=0.03)
+    assert rungs["mpi"].of_limit == pytest.approx(1.5e9 / limit, rel=0.03)
 
 
 def test_a_link_of_unknown_rate_says_so(golden_copy: Path) -> None:

@@ -339,3 +339,71 @@ def test_messages_between_hosts_are_asked_for_only_where_they_were_measured() ->
     assert not below.between_hosts(64), "only one host was measured: as though it had processors for all"
     with pytest.raises(NotMeasuredError, match="between hosts"):
         below.messages(Messages("exchange", 1, 8), outside=True)
+
+
+CELL_S = 3e-9
+"""A cell of a flow through all iterations of a run."""
+ITERATIONS = 40
+FLOW_STEPS = 10
+
+
+def flow(n: int, ranks: int, hidden: bool) -> dict[str, float]:
+    """Slabs of a periodic box: two neighbours, halos of three velocities, half of the pressures at a time."""
+    compute = CELL_S * n**2 * ceil(n / ranks)
+    if ranks == 1:
+        return dict.fromkeys(("initialise", "distribute", "exchange", "collect"), 0.0) | {"compute": compute}
+    pressures = 4 * ITERATIONS * message(4 * n**2)
+    others = FLOW_STEPS * (2 * message(24 * n**2) + message(8 * n**2))
+    others += ITERATIONS / 4 * ceil(log2(ranks)) * message(8)
+    shown = max(pressures - compute, 0.0) if hidden else pressures
+    return {"initialise": 0.0, "distribute": 0.0, "compute": compute, "exchange": others + shown, "collect": 0.0}
+
+
+def flow_run(exchange: str) -> list[Summary]:
+    random = np.random.default_rng(3)
+    given = {"steps": FLOW_STEPS, "partition": "slabs", "case": "beltrami", "depth": 0}
+    made = ping_pong(random)
+    for n in (32, 64):
+        # One process runs with the defaults of how several exchange.
+        alone = flow(n, 1, hidden=False)
+        made += phases(random, "application.cfd", 1, 0.002, alone, n=n, exchange="blocking", **given)
+        counted = [np.full(15, float(ITERATIONS))] * 6
+        made.append(
+            summary(
+                counted,
+                "application.cfd",
+                "iterations",
+                "observed",
+                1,
+                unit="1",
+                n=n,
+                exchange="blocking",
+                **given,
+            )
+        )
+        for ranks in (2, 4):
+            times = flow(n, ranks, hidden=exchange == "overlapped")
+            made += phases(random, "application.cfd", ranks, 0.002, times, n=n, exchange=exchange, **given)
+    return made
+
+
+@pytest.mark.parametrize("exchange", ["blocking", "overlapped"])
+def test_declared_steps_may_depend_on_a_choice_and_on_what_one_process_counted(exchange: str) -> None:
+    found = next(one for one in predictions(measured(flow_run(exchange), LAUNCHES)) if one.points)
+    validated = [point for point in found.points if point.role == "validated"]
+    assert len(validated) == 4
+    for point in validated:
+        assert point.error == pytest.approx(0, abs=0.03), (point.size, point.ranks)
+
+
+def test_steps_of_another_choice_cost_nothing() -> None:
+    costs = all_costs(catalog())["application.cfd"]
+    given = {"steps": 1, "depth": 0, "case": "beltrami", "exchange": "blocking"}
+
+    def faces(partition: str, ranks: int) -> list[float]:
+        problem = Problem(64, ranks, given | {"partition": partition}, {"iterations": 4.0})
+        return [step.bytes for step in costs.steps(problem) if isinstance(step, Messages)]
+
+    assert faces("slabs", 16) == [24 * 64**2, 8 * 64**2, 4 * 64**2]
+    assert faces("pencils", 16) == [24 * 64**2 / 4, 8 * 64**2 / 4, 4 * 64**2 / 4]
+    assert faces("slabs", 1) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from scope.models.published import efficiencies
 from scope.models.published.rates import rows
 from scope.models.published.reference import load
 from scope.models.published.reproduction import Row
@@ -57,3 +58,44 @@ def test_ours_are_of_the_published_class_or_of_the_nearest_run() -> None:
     # The networks were then not measured alike.
     assert named(exact, "FT A, 8 processes, HPCC software over Fast Ethernet").measured is None
     assert named(exact, "FT B, 8 processes, HPCC software, Mop/s").remark == "transport default, class A here"
+
+
+def flow(rate: float, benchmark: str, ranks: int, transport: str) -> Summary:
+    random = np.random.default_rng([ranks, len(transport)])
+    return summary(
+        noisy(random, rate, spread=0.001), benchmark, "flops_per_s", "max_rank", ranks, transport, unit="flop/s"
+    )
+
+
+def test_shares_of_the_peak_are_those_of_the_most_processes_and_of_the_fastest_case() -> None:
+    reference = load("param-cfd")
+    made = [
+        flow(10e9, "node.peak", 1, "default"),
+        flow(2e9, "application.cfd", 1, "default"),
+        flow(3e9, "application.cfd", 2, "default"),
+        flow(5e9, "application.cfd", 4, "default"),
+        flow(6e9, "application.cfd", 4, "default"),
+        flow(9e9, "application.cfd", 16, "default"),
+    ]
+    found = efficiencies.rows(reference, made)
+    share = named(found, "CFD, 8 processes, HPCC software, share of the peak")
+    assert share.published == pytest.approx(900 / 6400, rel=1e-3)
+    assert share.measured == pytest.approx(6 / 40, rel=0.01)
+    assert (share.ranks, share.remark) == (4, "of the printed rate; transport default; 4 processes here")
+    of_one = named(found, "CFD, 8 processes, HPCC software, share of 4 times one process")
+    assert of_one.measured == pytest.approx(6 / 8, rel=0.01)
+    ethernet = named(found, "CFD, 8 processes, Fast Ethernet, share of the peak")
+    assert (ethernet.published, ethernet.measured, ethernet.remark) == (None, None, "not measured here")
+    assert named(rows(reference, made), "CFD, 8 processes, HPCC software, Mop/s").measured == pytest.approx(
+        6000, rel=0.01
+    )
+    gained = named(rows(reference, made), "CFD, 8 processes, HPCC software over Fast Ethernet")
+    assert (gained.published, gained.measured) == (None, None)
+
+
+def test_figure_12_has_every_benchmark_of_the_source() -> None:
+    found = efficiencies.rows(load("param-figure12"), [])
+    assert len(found) == 3 + 2 + 2 * 8 + 1
+    assert named(found, "LINPACK, 8 processes, HPCC software, share of the peak").published == 0.53
+    assert named(found, "ScaLAPACK band LU, 8 processes, HPCC software, share of the peak").published == 0.39
+    assert all(row.measured is None and row.published is not None for row in found)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from scope.errors import UsageError
+from scope.models.published import messages
 from scope.models.published.reference import load, names
 from scope.models.published.reproduction import Known, Row, rows
 from scope.models.scaling.speedup import speedups
 from scope.statistics.summary import Summary
-from tests.models.curves import measured
+from tests.models.curves import measured, noisy, summary
 from tests.models.test_prediction import LAUNCHES, cannon, phases, ping_pong, striped
 
 SOURCES = {
@@ -26,6 +27,8 @@ SIZES = {840: 180, 1080: 240, 1320: 300, 1680: 360}
 
 def test_there_are_the_experiments() -> None:
     assert names() == [
+        "gamma-figure2",
+        "gamma-figure3",
         "gamma-table1",
         "grid-pdgemm",
         "grid-table2",
@@ -34,6 +37,8 @@ def test_there_are_the_experiments() -> None:
         "netfinity-nas",
         "netfinity-placement",
         "netfinity-pstswm",
+        "param-cfd",
+        "param-figure12",
         "param-linpack",
         "param-nas",
         "scope-appendix-e",
@@ -53,7 +58,9 @@ def test_there_are_the_experiments() -> None:
             reference.case,
             reference.broadcast,
             reference.growth,
+            reference.message,
             reference.rate,
+            reference.efficiency,
             reference.share,
             reference.linpack,
             reference.block,
@@ -66,7 +73,7 @@ def test_there_are_the_experiments() -> None:
 def test_an_unknown_experiment_names_those_there_are() -> None:
     with pytest.raises(
         UsageError,
-        match="unknown experiment; known: gamma-table1, grid-pdgemm, grid-table2, io500, netfinity-lu,",
+        match="unknown experiment; known: gamma-figure2, gamma-figure3, gamma-table1, grid-pdgemm,",
     ):
         load("scope-appendix-h")
 
@@ -151,3 +158,30 @@ def test_critical_counts_and_speedups() -> None:
     own = found["striped, speed-up here, size 360 on 2 processes"]
     assert own.published is None
     assert own.measured == pytest.approx(own.predicted, rel=0.03)
+
+
+def test_rates_of_messages_over_their_length() -> None:
+    random = np.random.default_rng(5)
+    made = [
+        summary(
+            noisy(random, start_s + size / rate),
+            "network.latency",
+            "latency_s",
+            "half_round_trip",
+            message_bytes=size,
+            protocol=protocol,
+        )
+        for protocol, start_s, rate in (("active_messages", 3e-6, 120e6), ("tcp", 9e-6, 118e6))
+        for size in (1, 1024, 4 << 20)
+    ]
+    found = {row.row: row for row in messages.rows(load("gamma-figure2"), measured(made, LAUNCHES))}
+    assert found["latency, GAMMA"].published == 15e-6
+    assert found["latency, GAMMA"].measured == pytest.approx(3e-6, rel=0.03)
+    assert found["latency, TCP/IP"].measured == pytest.approx(9e-6, rel=0.03)
+    largest = found["asymptotic rate, GAMMA"]
+    assert (largest.published, largest.size) == (706e6, 4 << 20)
+    assert largest.measured == pytest.approx(960e6, rel=0.03)
+    assert found["asymptotic rate over that of the link, GAMMA"].measured == pytest.approx(0.96, rel=0.03)
+    assert found["rate, TCP/IP, 1 KiB"].measured == pytest.approx(8 * 1024 / (9e-6 + 1024 / 118e6), rel=0.03)
+    empty = messages.rows(load("gamma-figure2"), measured([], LAUNCHES))
+    assert {row.origin for row in empty} == {"published"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.catalog.benchmark import Benchmark
+from scope.catalog.benchmark import Benchmark, Sweep
 from scope.catalog.catalog import Catalog
 from scope.catalog.ranks import Ranks
 from scope.errors import UsageError
@@ -16,6 +16,7 @@ from scope.plan.experiment import Experiment, resolve
 from scope.plan.place import Place
 from scope.plan.placement import Placement
 from scope.plan.plan import Plan
+from tests.plan.conftest import describe
 
 
 def make(benchmarks: Catalog, slots: int = 2, **options: object) -> Plan:
@@ -111,6 +112,28 @@ def test_more_ranks_than_slots_are_refused_when_a_person_asks(benchmarks: Catalo
         make(benchmarks, case=asked)
     plan = make(benchmarks, case=asked, **{"launcher.oversubscribe": True})
     assert {launch.batch for launch in plan.launches} == {(8, "default", Placement("none"))}
+
+
+def test_transports_of_the_command_line_are_those_of_the_cases_that_name_none(benchmarks: Catalog) -> None:
+    stream = describe("node.stream", [Sweep(module="baseline", cases="ranks=1")], [], ranks=Ranks())
+    benchmarks = Catalog([*benchmarks, stream])
+    chosen = ["active-messages", "active-messages.no-flow-control"]
+    cases = [
+        {"benchmark": "mpi.latency", "ranks": 2, "message_bytes": 8},
+        {"benchmark": "mpi.latency", "ranks": 2, "message_bytes": 8, "transport": "tcp"},
+    ]
+    asked = {
+        (launch.transport, case.benchmark)
+        for launch in make(benchmarks, transport=chosen, case=cases, launches=1).launches
+        for case in launch.cases
+    }
+    assert asked == {(each, "mpi.latency") for each in (*chosen, "tcp")}
+    nodes = make(benchmarks, transport=chosen, only=["node.stream"], launches=1).launches
+    assert {launch.transport for launch in nodes} == {"default"}, "no message of MPI is measured"
+    swept = make(benchmarks, transport=chosen, only=["mpi.barrier"], launches=1).launches
+    assert {launch.transport for launch in swept} == set(chosen)
+    with pytest.raises(UsageError, match="transport = carrier-pigeon: must be one of"):
+        make(benchmarks, transport=["carrier-pigeon"], only=["mpi.barrier"])
 
 
 def test_cases_replace_the_sweeps(benchmarks: Catalog) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from scope.engine.history import differences, history
 from scope.engine.repository import Repository
 from scope.errors import UsageError
 from scope.statistics.change_points import LEVEL, change_points, fewest_runs
+from tests.cli.scope_command import scope
 
 RUNS = 24
 CHANGED = 15
@@ -129,3 +131,60 @@ def test_differences_of_machines() -> None:
     }
     assert differences(one, one) == []
     assert differences(one, other) == ["a: kernel: 1 -> 2", "a: caches 0 size bytes: 5 -> 6"]
+
+
+TIMER = "node.timer"
+NIGHTS = 20
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real run of this machine."""
+    folder = tmp_path_factory.mktemp("measured")
+    words = ["run", "--case", TIMER, "--launches", "1", "--budget", "0.02", "--mpi", "embedded", "-o", "run"]
+    assert scope(folder, *words).code == 0
+    return folder / "run"
+
+
+def nights(measured: Path, folder: Path, early: float, late: float) -> Repository:
+    """The run of many nights: the figures of the first half times `early`, of the second half times `late`."""
+    repository = Repository(folder / "kept", make=True)
+    record = json.loads((measured / "run.json").read_text())
+    statistics = json.loads((measured / "statistics.json").read_text())
+    for number in range(NIGHTS):
+        run = folder / f"night{number}"
+        shutil.copytree(measured, run)
+        (run / "checksums.sha256").unlink()
+        factor = float(noisy(number, 1)[0]) * (late if number >= NIGHTS // 2 else early)
+        changed = [
+            {**one, "median": one["median"] and one["median"] * factor, "ci_low": None, "ci_high": None}
+            for one in statistics["summaries"]
+        ]
+        (run / "statistics.json").write_text(json.dumps({**statistics, "summaries": changed}))
+        started = record["started_unix_s"] + 86400 * number
+        (run / "run.json").write_text(json.dumps({**record, "name": run.name, "started_unix_s": started}))
+        (run / "samples.jsonl").write_text(f"{number}\n")
+        repository.add([run], cluster="here")
+    return repository
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("early", "late", "code"), [(1e-3, 1.0, 1), (1.0, 1e3, 0)])
+def test_only_what_is_worse_now_counts_when_it_is_confirmed(
+    early: float, late: float, code: int, measured: Path, tmp_path: Path
+) -> None:
+    """Once slower by 1000 times and still so; and slower by 1000 times for some nights, but not now."""
+    kept = nights(measured, tmp_path, early, late)
+    words = ["history", TIMER, "--in", str(kept.folder.path), "--fail-on-regression", "10", "--json"]
+    assert scope(tmp_path, *words).code == 1
+    told = scope(tmp_path, *words, "--confirm", "--time", "5")
+    assert told.code == code, told
+    confirmations = json.loads(told.output)["confirmations"]
+    assert confirmations
+    assert {one["confirmed"] for one in confirmations} == {bool(code)}
+
+
+@pytest.mark.mpi
+def test_another_machine_confirms_nothing(kept: Repository, tmp_path: Path) -> None:
+    told = scope(tmp_path, "history", "--in", str(kept.folder.path), "--confirm")
+    assert "--confirm: this machine is not the cluster giza" in told.refusal()

@@ -87,4 +87,5 @@ def test_a_topology_is_needed_and_must_be_there(embedded_build: NativeBuild, tmp
     missing = scope(tmp_path, "run", *BRIEF, *words, "--topology", "nowhere").refusal()
     assert "launcher.topology = nowhere: no such file" in missing
     misspelt = scope(tmp_path, "run", *BRIEF, "--case", "mpi.broadcast transport=collective").refusal()
-    assert "must be one of default, tcp, active-messages, collectives; did you mean collectives?" in misspelt
+    assert "must be one of default, tcp, active-messages, " in misspelt
+    assert "did you mean collectives?" in misspelt

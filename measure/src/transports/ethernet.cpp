@@ -3,7 +3,6 @@
 // IEEE 802 reserves ethertype 0x88B5 for experiments. Needs CAP_NET_RAW. Inside one host the frames use the
 // loopback interface.
 #include <arpa/inet.h>
-#include <ifaddrs.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
@@ -31,24 +30,10 @@ struct Interface {
   int mtu = 0;
 };
 
-std::string name_of(const sockaddr_in& address) {
-  ifaddrs* first = nullptr;
-  if (getifaddrs(&first) != 0) fail("getifaddrs");
-  std::string name;
-  for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
-    const auto* own = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
-    if (own->sin_addr.s_addr == address.sin_addr.s_addr) name = entry->ifa_name;
-  }
-  freeifaddrs(first);
-  if (name.empty()) throw std::runtime_error("no interface has the address that TCP uses");
-  return name;
-}
-
 Interface interface_of(const Socket& socket, const sockaddr_in& address) {
   Interface found;
   ifreq request{};
-  std::strncpy(request.ifr_name, name_of(address).c_str(), IFNAMSIZ - 1);
+  std::strncpy(request.ifr_name, interface_with(address).c_str(), IFNAMSIZ - 1);
   const auto ask = [&](unsigned long what) {
     if (ioctl(socket.descriptor(), what, &request) != 0) fail("ioctl on an interface");
   };

@@ -18,6 +18,7 @@ class FaultyTransport final : public Transport {
   bool settles() const override { return sound_->settles(); }
   double repeated() const override { return sound_->repeated(); }
   double buffer_bytes() const override { return sound_->buffer_bytes(); }
+  std::string way() const override { return sound_->way(); }
 
  protected:
   std::size_t send_some(std::span<const std::byte> rest, bool may_sleep) override {

@@ -33,7 +33,7 @@ struct Partner {
   template <class Step>
   auto agree(Step&& step) const {
     struct Card {
-      std::array<char, 240> problem;
+      std::array<char, 480> problem;
       std::invoke_result_t<Step> value;
     };
     Card mine{};

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace scope {
@@ -15,7 +16,14 @@ namespace {
 constexpr int connect_limit_ms = 2000;
 constexpr int most_addresses = 16;
 
-// IPv4 addresses (network byte order) of this host's interfaces: real ones first, loopback last.
+// The interface that was chosen for the messages of MPI; empty where none was.
+std::string chosen_interface() {
+  const char* asked = std::getenv("SCOPE_INTERFACE");
+  return asked == nullptr ? "" : asked;
+}
+
+// IPv4 addresses (network byte order) of this host's interfaces: the chosen one alone where it is here, else real
+// ones first; loopback last.
 struct Addresses {
   int count = 0;
   std::array<in_addr_t, most_addresses> list{};
@@ -32,14 +40,17 @@ bool loops_back(in_addr_t address) {
 Addresses own_addresses() {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0) fail("getifaddrs");
+  const std::string chosen = chosen_interface();
   Addresses addresses;
+  Addresses others;
   Addresses loopback;
   for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
     if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
     const in_addr_t address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr)->sin_addr.s_addr;
-    (loops_back(address) ? loopback : addresses).add(address);
+    (loops_back(address) ? loopback : entry->ifa_name == chosen ? addresses : others).add(address);
   }
   freeifaddrs(first);
+  if (addresses.count == 0) addresses = others;
   for (int i = 0; i < loopback.count; ++i) addresses.add(loopback.list[i]);
   return addresses;
 }
@@ -135,6 +146,20 @@ Route route_to(const Partner& partner) {
   const Socket connection = call_by_tcp(partner, 0);
   const sockaddr_in here = own_address(connection);
   return {here, partner.swap(here)};
+}
+
+std::string interface_with(const sockaddr_in& address) {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) fail("getifaddrs");
+  std::string name;
+  for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
+    const auto* own = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr);
+    if (own->sin_addr.s_addr == address.sin_addr.s_addr) name = entry->ifa_name;
+  }
+  freeifaddrs(first);
+  if (name.empty()) throw std::runtime_error("no interface has the address that TCP uses");
+  return name;
 }
 
 }  // namespace scope

@@ -20,4 +20,7 @@ struct Route {
 // The addresses that a TCP connection to the partner uses.
 Route route_to(const Partner& partner);
 
+// The name of the interface of this host that has the address.
+std::string interface_with(const sockaddr_in& address);
+
 }  // namespace scope

@@ -12,8 +12,8 @@
 namespace scope {
 
 using Connect = std::unique_ptr<Transport>(const Partner&, const TransportOptions&);
-Connect connect_tcp, connect_udp, connect_unix, connect_shm, connect_cma, connect_ethernet, connect_libfabric,
-    connect_ucx;
+Connect connect_tcp, connect_udp, connect_unix, connect_shm, connect_cma, connect_ethernet,
+    connect_active_messages, connect_libfabric, connect_ucx;
 
 namespace {
 
@@ -23,7 +23,7 @@ struct Protocol {
   Connect* connect;
   bool sleeps;     // can wait in the kernel
   bool sockets;    // has socket buffers
-  bool datagrams;  // needs flow control of its own
+  bool datagrams;  // its flow control can be switched off
 };
 
 constexpr std::array protocols = {
@@ -33,6 +33,7 @@ constexpr std::array protocols = {
     Protocol{"shm", "shared memory", connect_shm, false, false, false},
     Protocol{"cma", "CMA", connect_cma, false, false, false},
     Protocol{"ethernet", "raw Ethernet", connect_ethernet, true, true, true},
+    Protocol{"active_messages", "active messages", connect_active_messages, true, false, true},
     Protocol{"libfabric", "libfabric", connect_libfabric, true, false, false},
     Protocol{"ucx", "UCX", connect_ucx, false, false, false},
 };
@@ -48,6 +49,8 @@ void refuse_what_it_has_not(const Protocol& protocol, const TransportOptions& op
   }
   if (!options.nodelay && protocol.connect != connect_tcp)
     throw Unavailable(name + "nodelay=off: only TCP has this option");
+  if (options.wire != "automatic" && protocol.connect != connect_active_messages)
+    throw Unavailable(name + "wire=" + options.wire + ": only active messages choose their wire");
   if (!options.credits && !protocol.datagrams)
     throw Unavailable(name + "flow=none: this protocol controls its flow");
 }

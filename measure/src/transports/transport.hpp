@@ -17,10 +17,11 @@ namespace scope {
 
 // Requirements of a case; a transport that does not support one throws Unavailable.
 struct TransportOptions {
-  bool sleeps = false;          // wait in the kernel instead of polling
-  bool nodelay = true;          // TCP_NODELAY
-  int socket_buffer_bytes = 0;  // of each direction; 0: the system's default
-  bool credits = true;          // flow control of datagrams and frames
+  bool sleeps = false;             // wait in the kernel instead of polling
+  bool nodelay = true;             // TCP_NODELAY
+  int socket_buffer_bytes = 0;     // of each direction; 0: the system's default
+  bool credits = true;             // flow control of datagrams, frames and active messages
+  std::string wire = "automatic";  // of active messages: xdp, packet or automatic
 };
 
 // Where messages of one length arrive, one after the other: `places` lie `stride` bytes apart and are used in turn.
@@ -50,6 +51,8 @@ class Transport {
 
   // Packets retransmitted since the connection was made.
   virtual double repeated() const { return 0; }
+  // What carries the messages, for people; empty where the protocol says that.
+  virtual std::string way() const { return ""; }
   // Buffer size that the kernel grants each direction; 0 where there is no such buffer.
   virtual double buffer_bytes() const { return 0; }
 

@@ -16,7 +16,7 @@ from scope import units
 from scope.catalog.benchmark import Layer, Pattern
 from scope.catalog.catalog import LIMIT, PROGRAM_LEVELS, Standing
 from scope.machine.machine import Machine
-from scope.models.ladder.limits import TCP_IP_TIMESTAMPS, Frame, asymptotic_bytes_per_s, message_time_s
+from scope.models.ladder.limits import MEASURED, Frame, asymptotic_bytes_per_s, message_time_s
 from scope.models.ladder.memory_copy import fastest_copy, not_measured
 from scope.models.ladder.paths import Path, paths
 from scope.models.ladder.rung import LAYERS, Ladder, Quantity, Rung, Step, compared, exact, measured_step
@@ -156,8 +156,9 @@ def _link_limit(path: Path) -> Step:
             note="headers not counted",
         )
     frame = Frame(mtu_bytes=path.link.mtu_bytes)
-    name = f"TCP/IP frames of {path.link.mtu_bytes} B at {units.quantity(rate, 'bit/s')}"
-    return Step("limit", name, exact(asymptotic_bytes_per_s(rate, TCP_IP_TIMESTAMPS, frame)))
+    headers = MEASURED[path.protocols[0]]
+    name = f"{headers.name}, frames of {path.link.mtu_bytes} B at {units.quantity(rate, 'bit/s')}"
+    return Step("limit", name, exact(asymptotic_bytes_per_s(rate, headers, frame)))
 
 
 def _operation(path: Path, measurements: Measurements, message_bytes: int) -> list[Step]:
@@ -256,7 +257,7 @@ def _wire_time(path: Path, message_bytes: int) -> Step:
     if limit.figure is None or path.link is None or path.link.rate_bits_per_s is None:
         return Step("limit", limit.name, None, limit.reason)
     frame = Frame(mtu_bytes=path.link.mtu_bytes)
-    time_s = message_time_s(path.link.rate_bits_per_s, message_bytes, TCP_IP_TIMESTAMPS, frame)
+    time_s = message_time_s(path.link.rate_bits_per_s, message_bytes, MEASURED[path.protocols[0]], frame)
     return Step("limit", f"one frame at {units.quantity(path.link.rate_bits_per_s, 'bit/s')}", exact(time_s))
 
 

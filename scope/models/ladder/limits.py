@@ -12,6 +12,8 @@ TCP_TIMESTAMPS_BYTES = 12
 """The timestamps option with its padding, which Linux sends by default."""
 DATAGRAM_BYTES = 16
 """The header of Scope's own UDP datagrams and raw frames (`network.latency`, Rules)."""
+ACTIVE_MESSAGE_BYTES = 28
+"""The header of an active message in its frame (docs/method/active-messages.md)."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ MEASURED = {
     "tcp": TCP_IP_TIMESTAMPS,
     "udp": Protocol("UDP/IP, numbered", UDP_IP.header_bytes + DATAGRAM_BYTES),
     "ethernet": Protocol("Ethernet, numbered", DATAGRAM_BYTES),
+    "active_messages": Protocol("active messages", ACTIVE_MESSAGE_BYTES),
 }
 """The headers that the protocols of the `network.*` benchmarks put on a wire."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scope.machine.machine import Link, Machine
-from scope.plan.case import Case, transport_words
+from scope.plan.case import Case, over_active_messages, transport_words
 from scope.plan.placement import Placement
 from scope.samples.records import LaunchRecord
 
@@ -29,11 +29,13 @@ class Path:
     @property
     def memory(self) -> bool:
         """Whether messages go through memory alone."""
-        return self.inside and self.transport == "default"
+        return self.inside and (self.transport == "default" or over_active_messages(self.transport))
 
     @property
     def protocols(self) -> tuple[str, ...]:
         """The protocols below the MPI library on this path; the best one counts."""
+        if over_active_messages(self.transport):
+            return ("active_messages",)
         return ("shm", "cma") if self.memory else ("tcp",)
 
     def placed(self, case: Case) -> bool:

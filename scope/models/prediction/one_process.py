@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -45,7 +47,7 @@ class OneProcess:
 
         Rates are interpolated over the logarithm of the size, and kept beyond the smallest and the largest.
         """
-        changed = Problem(problem.size, problem.ranks, problem.parameters | work.of)
+        changed = replace(problem, parameters=problem.parameters | work.of)
         phase = work.rate_of or work.phase
         rates = self._of(changed, phase) or (self._of(problem, phase) if work.of else None)
         if rates is None:
@@ -61,6 +63,23 @@ class OneProcess:
         else:
             beyond = ""
         return work.units * _interpolated(np.log(sizes), per_unit_s, float(np.log(max(work.like, 1.0)))), beyond
+
+    def counts(self, problem: Problem) -> dict[str, float]:
+        """Return the metrics of role `count` of the problem, interpolated over the logarithm of the size."""
+        wanted = self._effective(problem.parameters)
+        found: dict[str, dict[int, float]] = defaultdict(dict)
+        for one in self._summaries:
+            declared = self._catalog[one.benchmark].metric.get(one.metric)
+            size = self._catalog.size(one.benchmark, one.parameters)
+            if declared is None or declared.role != "count" or one.median is None or not size:
+                continue
+            if self._effective(one.parameters) == wanted:
+                found[one.metric].setdefault(size, one.median)
+        place = float(np.log(max(problem.size, 1)))
+        return {
+            metric: float(np.interp(place, np.log(sorted(by_size)), [by_size[size] for size in sorted(by_size)]))
+            for metric, by_size in found.items()
+        }
 
     def _of(self, problem: Problem, phase: Phase) -> Rates | None:
         wanted = self._effective(problem.parameters)

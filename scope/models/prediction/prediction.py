@@ -119,6 +119,7 @@ class Predictor:
         """
         if outside is None:
             outside = self._below.between_hosts(problem.ranks)
+        problem = replace(problem, counts=self._one.counts(problem))
         phases: dict[Phase, Floats] = defaultdict(lambda: np.zeros(1 + DRAWS))
         hidden = np.zeros(1 + DRAWS)
         names: list[str] = []

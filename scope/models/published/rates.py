@@ -12,15 +12,17 @@ from scope.models.published.reproduction import Row
 from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 
-METRIC = "mops_per_s"
 UNIT = "Mop/s"
+IN_UNIT = {"mops_per_s": 1.0, "flops_per_s": 1e-6}
+"""The metrics of rates, in the unit of the published ones."""
 
 
 def rows(reference: Reference, summaries: list[Summary]) -> list[Row]:
     """Return each published rate with ours, then for each application and class the ratios of its networks.
 
     Ours is of the published class if that was run, else of the class that was, on the largest number of processes
-    not above the published one. Both networks of a ratio have the same class and number of processes.
+    not above the published one; of several cases the fastest. Both networks of a ratio have the same class and
+    number of processes.
     """
     transports = {network.name: network.transport for network in reference.network}
     ours = {id(rate): _ours(rate, transports[rate.network], summaries) for rate in reference.rate}
@@ -37,18 +39,23 @@ def _ours(rate: Rate, transport: str, summaries: list[Summary]) -> Summary | Non
     found = [
         s
         for s in summaries
-        if (s.benchmark, s.metric, s.transport) == (rate.benchmark, METRIC, transport)
+        if (s.benchmark, s.transport) == (rate.benchmark, transport)
+        and s.metric in IN_UNIT
         and s.primary
         and s.valid
         and s.median is not None
         and 1 < s.ranks <= rate.ranks
     ]
-    return max(found, key=lambda s: (s.parameters["class"] == rate.problem, s.ranks), default=None)
+    return max(found, key=lambda s: (_class(s) == rate.problem, s.ranks, s.median or 0.0), default=None)
+
+
+def _class(ours: Summary) -> str:
+    return str(ours.parameters.get("class", ""))
 
 
 def _words(rate: Rate) -> str:
-    kernel = rate.benchmark.rpartition("_")[2].upper()
-    return f"{kernel} {rate.problem}, {rate.ranks} processes"
+    kernel = rate.benchmark.replace("_", ".").rpartition(".")[2].upper()
+    return f"{kernel} {rate.problem}".rstrip() + f", {rate.ranks} processes"
 
 
 def _here(rate: Rate, ours: Summary | None) -> str:
@@ -56,8 +63,8 @@ def _here(rate: Rate, ours: Summary | None) -> str:
     if ours is None:
         return "not measured here"
     remarks = [f"transport {ours.transport}"]
-    if ours.parameters["class"] != rate.problem:
-        remarks.append(f"class {ours.parameters['class']} here")
+    if _class(ours) != rate.problem:
+        remarks.append(f"class {_class(ours)} here")
     if ours.ranks != rate.ranks:
         remarks.append(f"{ours.ranks} processes here")
     return ", ".join(remarks)
@@ -68,7 +75,7 @@ def _rate(rate: Rate, ours: Summary | None) -> Row:
         row=f"{_words(rate)}, {rate.network}, {UNIT}",
         published=rate.published,
         predicted=None,
-        measured=ours.median if ours else None,
+        measured=ours.median * IN_UNIT[ours.metric] if ours and ours.median is not None else None,
         unit=UNIT,
         limit=None,
         origin=ours.origin if ours else "published",
@@ -91,7 +98,7 @@ def _ratio(above: Rate, below: Rate, ours: Summary | None, other: Summary | None
     )
     return Row(
         row=f"{_words(above)}, {above.network} over {below.network}",
-        published=above.published / below.published,
+        published=above.published / below.published if above.published and below.published else None,
         predicted=None,
         measured=measured,
         unit="1",

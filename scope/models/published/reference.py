@@ -95,13 +95,26 @@ class Rate(Strict):
     """The rate of an application on a network."""
 
     benchmark: str
-    problem: str = Field(alias="class")
-    """Its class."""
+    problem: str = Field(default="", alias="class")
+    """Its class; empty where it has none."""
     ranks: int
     network: str
     """The name of one of the networks."""
-    published: float
-    """10^6 operations per second, as the application counts them."""
+    published: float | None = None
+    """10^6 operations per second, as the application counts them; None where the source prints none."""
+
+
+class Efficiency(Strict):
+    """The share of its machine's peak rate that a benchmark reached on a network."""
+
+    words: str
+    benchmark: str
+    ranks: int
+    network: str
+    """The name of one of the networks."""
+    published: float | None = None
+    remark: str = ""
+    """Where the source prints the rate only: so it says, and the share is that rate over the printed peak."""
 
 
 class Share(Strict):
@@ -119,6 +132,19 @@ class Share(Strict):
     """Of communication: the other network."""
     ranks: int = 0
     """0: all that were run."""
+    published: float | None = None
+    remark: str = ""
+
+
+class MessageFigure(Strict):
+    """A published figure of messages between two processes, or their curve over the length."""
+
+    words: str
+    quantity: Literal["latency", "asymptotic_rate", "asymptotic_share", "curve"]
+    """Of the shortest messages; bit/s of the longest; that over the rate of the link; bit/s of every length."""
+    benchmark: str
+    metric: str = "latency_s"
+    parameters: dict[str, Value] = {}
     published: float | None = None
     remark: str = ""
 
@@ -204,6 +230,9 @@ class StudyScale(Strict):
     repetitions: int = Field(ge=1)
 
 
+Transport = Literal["default", "tcp", "active-messages", "active-messages.no-flow-control"]
+
+
 class Network(Strict):
     """Where a study is run."""
 
@@ -213,7 +242,16 @@ class Network(Strict):
     """Its counterpart here."""
     lab: str | None = None
     """The emulated cluster; None: this machine."""
-    transport: Literal["default", "tcp"] = "default"
+    transport: Transport = "default"
+
+
+class Application(Strict):
+    """An application that is installed, as a package of Debian, and started by the MPI that it is linked with."""
+
+    package: str
+    program: str
+    input: str
+    """A file beside the published figures."""
 
 
 class StudyFigure(Strict):
@@ -239,6 +277,7 @@ class StudyFigure(Strict):
         "by_communication",
         "inflation",
         "compute",
+        "speedup",
         "group_share",
         "group_mean",
     ]
@@ -253,6 +292,9 @@ class StudyFigure(Strict):
     """Of runs that behave alike, from 1, the largest first."""
     feature: str = ""
     """Whose mean in the group is meant."""
+    line: str = ""
+    """Of a published table: the line in which the figure stands, and its column."""
+    column: str = ""
     fixed: Literal["processes", "nodes"] = "processes"
     remark: str = ""
 
@@ -262,7 +304,8 @@ class StudyOf(Strict):
 
     kind: Literal["campaign", "placement"]
     program: str
-    """Of those in `scope.campaign.programs`."""
+    """Of those in `scope.campaign.programs`, or the name of the application."""
+    application: Application | None = None
     stands_for: str
     """The differences from the published study, in one sentence."""
     fitting: StudyScale
@@ -289,6 +332,9 @@ class Reference(Strict):
     """The emulated cluster on which it is reproduced; None: any cluster."""
     hosts: list[str] = []
     """Its hosts in the order of the ranks; empty: in their own order."""
+    link_bits_per_s: float = 0.0
+    """Rate of the published network."""
+    message: list[MessageFigure] = []
     payload_bytes: int = 0
     """Of the published broadcasts."""
     broadcast: list[Broadcast] = []
@@ -296,6 +342,9 @@ class Reference(Strict):
     network: list[RateNetwork] = []
     rate: list[Rate] = []
     share: list[Share] = []
+    peak: str = ""
+    """The benchmark of the peak rate of one process."""
+    efficiency: list[Efficiency] = []
     linpack: list[Linpack] = []
     file: list[FileCurve] = []
     phase: list[Phase] = []
@@ -327,6 +376,11 @@ def load(name: str) -> Reference:
         return Reference.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise ScopeError(f"{path}: {error}") from error
+
+
+def beside(name: str) -> Path:
+    """Return the path of a file beside the published figures."""
+    return directory() / name
 
 
 def directory() -> Path:

@@ -39,6 +39,9 @@ class Row(Strict):
     """The size that was used here."""
     ranks: int
     remark: str
+    line: str = ""
+    """Of a published table: the line in which the figure stands, and its column; empty outside of any."""
+    column: str = ""
 
 
 @dataclass(frozen=True)

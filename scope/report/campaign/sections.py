@@ -18,6 +18,7 @@ from scope.campaign.folder import Head
 from scope.campaign.scaling import Law, Term
 from scope.campaign.study import Point, Value
 from scope.campaign.trend import Trend
+from scope.plan.case import transport_words
 from scope.report.campaign.charts import Chart, charts
 from scope.report.figure import Mark, Table
 from scope.statistics.estimate import Estimate
@@ -92,6 +93,8 @@ def lead(head: Head, analysis: Analysis) -> str:
     bad = analysis.runs - analysis.well
     text = f"{analysis.runs} run{'s' if analysis.runs != 1 else ''} of {points} point{'s' if points != 1 else ''}"
     text += f", {bad} of them without a valid result" if bad else ", all with valid results"
+    only = head.study.transport[0] if len(head.study.transport) == 1 else "default"
+    text += f"; messages over {transport_words(only)}" if only != "default" else ""
     text += "" if head.status == "finished" else "; not finished yet"
     return f"{text}."
 

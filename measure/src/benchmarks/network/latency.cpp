@@ -51,6 +51,7 @@ class PingPong final : public Benchmark {
 
   std::span<std::byte> received() override { return current(); }
 
+  std::vector<ControlVariable> settings() const override { return settings_of(*transport_); }
   bool cold() const override { return asked_.cold; }
   std::vector<std::span<const std::byte>> message_buffers() override { return {buffers_.memory()}; }
 
@@ -86,7 +87,9 @@ const Registration registration{{
                {"standard", "ranks=2 protocol=tcp nodelay=off message_bytes=1,1Ki,64Ki"},
                {"standard", "ranks=2 protocol=libfabric,ucx message_bytes=1,64,1Ki,8Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 protocol=ethernet message_bytes=1,64,1Ki,16Ki,64Ki,1Mi"},
-               {"advanced", "ranks=2 protocol=udp,ethernet flow=none message_bytes=1,64Ki,1Mi"},
+               {"advanced", "ranks=2 protocol=active_messages message_bytes=1,64,1Ki,16Ki,64Ki,1Mi"},
+               {"advanced",
+                "ranks=2 protocol=udp,ethernet,active_messages flow=none message_bytes=1,64Ki,1Mi"},
                {"advanced", "ranks=2 protocol=tcp,shm cache=cold message_bytes=1,1Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 protocol=tcp,shm rotation=16 message_bytes=1Ki,64Ki,1Mi"},
                {"advanced",

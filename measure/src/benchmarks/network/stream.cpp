@@ -66,6 +66,7 @@ class Stream final : public Benchmark {
     return std::max<std::int64_t>(1, arrived_.most() / window_);
   }
 
+  std::vector<ControlVariable> settings() const override { return settings_of(*transport_); }
   bool cold() const override { return asked_.cold; }
   std::vector<std::span<const std::byte>> message_buffers() override {
     return {sent_.memory(), arrived_.memory()};
@@ -142,7 +143,8 @@ const Registration bandwidth{declaration(
          {"advanced",
           "ranks=2 protocol=tcp message_bytes=64Ki,1Mi "
           "socket_buffer_bytes=4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
-         {"advanced", "ranks=2 protocol=ethernet flow=credits,none message_bytes=64,1Ki,64Ki,1Mi"},
+         {"advanced",
+          "ranks=2 protocol=ethernet,active_messages flow=credits,none message_bytes=64,1Ki,64Ki,1Mi"},
          {"advanced", "ranks=2 protocol=udp flow=none message_bytes=1Ki,64Ki,1Mi"},
          {"advanced", "ranks=2 protocol=tcp,shm cache=cold message_bytes=1Ki,64Ki,1Mi"},
          {"advanced", "ranks=2 protocol=tcp,shm rotation=16 message_bytes=1Ki,64Ki,1Mi"},
@@ -159,7 +161,8 @@ const Registration bidirectional{declaration(
      .metrics = {bytes_per_second(), messages_per_second()},
      .sweeps = {{"baseline", "ranks=2 protocol=tcp message_bytes=1Mi"},
                 {"standard", "ranks=2 protocol=tcp,udp,unix,shm,cma message_bytes=1Ki,64Ki,1Mi"},
-                {"advanced", "ranks=2 protocol=libfabric,ucx,ethernet message_bytes=1Ki,64Ki,1Mi"}}})};
+                {"advanced",
+                 "ranks=2 protocol=libfabric,ucx,ethernet,active_messages message_bytes=1Ki,64Ki,1Mi"}}})};
 
 const Registration message_rate{declaration(
     {.name = "network.message_rate",
@@ -169,9 +172,10 @@ const Registration message_rate{declaration(
      .one_pair = false,
      .message_bytes = 8,
      .metrics = {messages_per_second()},
-     .sweeps = {{"baseline", "ranks=2 protocol=tcp,shm message_bytes=8"},
-                {"standard", "ranks=powers protocol=tcp,udp,unix,shm,cma message_bytes=8,64,1Ki"},
-                {"advanced", "ranks=2 protocol=libfabric,ucx,ethernet message_bytes=8,64,1Ki"}}})};
+     .sweeps = {
+         {"baseline", "ranks=2 protocol=tcp,shm message_bytes=8"},
+         {"standard", "ranks=powers protocol=tcp,udp,unix,shm,cma message_bytes=8,64,1Ki"},
+         {"advanced", "ranks=2 protocol=libfabric,ucx,ethernet,active_messages message_bytes=8,64,1Ki"}}})};
 
 const Registration bisection{declaration(
     {.name = "network.bisection",

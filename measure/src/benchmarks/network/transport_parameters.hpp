@@ -22,8 +22,11 @@ inline std::vector<Parameter> network_parameters(std::int64_t default_message_by
             .worded(",sleeping"),
         path("nodelay", "on,off", "TCP_NODELAY: send small messages at once").worded(",without TCP_NODELAY"),
         path("flow", "credits,none",
-             "udp, ethernet: stop before the receiver's buffer is full, or keep sending")
+             "udp, ethernet, active_messages: stop before the receiver's buffer is full, or keep sending")
             .worded(",without flow control"),
+        path("wire", "automatic,xdp,packet",
+             "active_messages: AF_XDP where it works, else AF_PACKET; or the one that is named")
+            .worded(",AF_XDP,AF_PACKET"),
         path("socket_buffer_bytes", "B", 0, 0, 1 << 30, "SO_SNDBUF and SO_RCVBUF; 0: the system's defaults")
             .labelled("socket buffer")}}));
 }
@@ -47,7 +50,14 @@ inline std::unique_ptr<Transport> connect(const Parameters& parameters, const Pa
       TransportOptions{.sleeps = parameters.choice("wait") == "blocking",
                        .nodelay = parameters.choice("nodelay") == "on",
                        .socket_buffer_bytes = static_cast<int>(parameters.integer("socket_buffer_bytes")),
-                       .credits = parameters.choice("flow") == "credits"});
+                       .credits = parameters.choice("flow") == "credits",
+                       .wire = parameters.choice("wire")});
+}
+
+// What carries the messages of this case, where its protocol leaves that open.
+inline std::vector<ControlVariable> settings_of(const Transport& transport) {
+  if (transport.way().empty()) return {};
+  return {{"wire", transport.way()}};
 }
 
 }  // namespace scope

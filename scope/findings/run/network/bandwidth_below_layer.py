@@ -7,6 +7,7 @@ from scope.findings.finding import Finding
 from scope.findings.run.context import Context
 from scope.findings.run.rungs import Loss, losses, selecting_the_network
 from scope.findings.settings import setting
+from scope.plan.case import ACTIVE_MESSAGES, transport_words
 
 TOLERATED = 0.7
 """Share of the layer below; less is worth a line."""
@@ -38,8 +39,14 @@ def _finding(context: Context, found: Loss) -> Finding:
 
 def _subject(found: Loss) -> str:
     if found.rung.layer == "network":
-        return "Two processes without MPI copy" if "memory" in found.ladder.path else "TCP delivers"
+        if "memory" in found.ladder.path:
+            return "Two processes without MPI copy"
+        return "TCP delivers" if _over_tcp(found) else "Two processes without MPI reach"
     return {"mpi": "MPI delivers", "frames": "Raw frames deliver"}[found.rung.layer]
+
+
+def _over_tcp(found: Loss) -> bool:
+    return not found.ladder.path.startswith(transport_words(ACTIVE_MESSAGES))
 
 
 def _advice(context: Context, found: Loss) -> str:
@@ -48,6 +55,11 @@ def _advice(context: Context, found: Loss) -> str:
         return "Check the link: errors and drops (`ip -s link`), speed and duplex (`ethtool`), traffic shaping."
     if found.rung.layer == "network" and inside:
         return "Two processes copy more slowly than one: check their placement and whether they share a cache."
+    if found.rung.layer == "network" and not _over_tcp(found):
+        return (
+            "Check the MTU (9000 where all switches support it), the retransmissions of the cases without MPI, and"
+            " that each process has a processor to itself."
+        )
     if found.rung.layer == "network":
         return (
             "Check the socket buffers (`sysctl net.ipv4.tcp_rmem net.ipv4.tcp_wmem`), the MTU (9000 where all "
@@ -56,7 +68,5 @@ def _advice(context: Context, found: Loss) -> str:
     if inside:
         how = setting(context.mpi, "memory copies")
         return f"Messages are copied more than once, or by one core at a time; {how}."
-    return (
-        "Compare larger socket buffers and another MPI (`scope run --mpi NAME`)"
-        f"{selecting_the_network(context, found)}."
-    )
+    buffers = "larger socket buffers and " if _over_tcp(found) else ""
+    return f"Compare {buffers}another MPI (`scope run --mpi NAME`){selecting_the_network(context, found)}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from scope.catalog.benchmark import Benchmark, Phase, Value
+from scope.catalog.benchmark import Step as Declaration
 from scope.catalog.expression import evaluate
 from scope.models.prediction.costs.steps import Collective, Messages, Problem, Step, Work
 
@@ -30,7 +31,7 @@ class Declared:
     def units(self, phase: Phase, size: float, problem: Problem) -> float:
         """Return the units of work that one process has in a phase."""
         names = self._names(problem) | {self._size: size, "p": 1.0}
-        work = [one for one in self._steps if (one.kind, one.phase) == ("work", phase)]
+        work = [one for one in self._of(problem) if (one.kind, one.phase) == ("work", phase)]
         return sum(evaluate(one.count, names) for one in work)
 
     def touched_bytes(self, size: float) -> float:  # noqa: ARG002 - of the protocol
@@ -46,15 +47,24 @@ class Declared:
     def steps(self, problem: Problem) -> Iterator[Step]:
         """Yield the declared steps in their order; messages and collectives only among several processes."""
         names = self._names(problem)
-        for one in self._steps:
+        for one in self._of(problem):
+            if one.kind != "work" and problem.ranks == 1:
+                continue
             count = evaluate(one.count, names)
             if one.kind == "work":
                 yield Work(one.phase, count, problem.size)
-            elif problem.ranks > 1 and one.kind == "messages":
+            elif one.kind == "messages":
                 yield Messages(one.phase, count, evaluate(one.bytes, names), one.hidden)
-            elif problem.ranks > 1:
+            else:
                 ranks = int(evaluate(one.ranks, names))
                 yield Collective(one.phase, one.routine, count, evaluate(one.bytes, names), ranks)
 
+    def _of(self, problem: Problem) -> list[Declaration]:
+        return [one for one in self._steps if one.belongs_to(problem.parameters)]
+
     def _names(self, problem: Problem) -> dict[str, float]:
-        return numbers(problem.parameters) | {self._size: float(problem.size), "p": float(problem.ranks)}
+        return (
+            problem.counts
+            | numbers(problem.parameters)
+            | {self._size: float(problem.size), "p": float(problem.ranks)}
+        )

@@ -62,6 +62,8 @@ class Problem:
     ranks: int
     parameters: dict[str, Value]
     """Without the size."""
+    counts: dict[str, float] = field(default_factory=dict)
+    """The metrics of role `count` on one process, where they were measured."""
 
     @property
     def variant(self) -> str:

@@ -1,0 +1,87 @@
+// The box of grid cells that one process has, and fields on it.
+#pragma once
+
+#include <array>
+
+#include "benchmarks/application/npb/decomposition.hpp"
+#include "memory/buffer.hpp"
+
+namespace scope::cfd {
+
+using npb::Extents;
+using Index = std::ptrdiff_t;
+
+enum class Partitioning { slabs, pencils, blocks };  // along z; z and y; z, y and x
+
+// Ranks are numbered along x first.
+class Block {
+ public:
+  // Of all process grids of this kind the one whose largest block has the least surface. `periodic` tells
+  // whether the first and last cells along a dimension are neighbours. Throws Unavailable where a process
+  // would have no cell.
+  Block(const Extents& cells, const std::array<bool, 3>& periodic, Partitioning partitioning, int processes,
+        int rank);
+
+  const Extents& cells() const { return cells_; }  // of the whole grid
+  const Extents& processes() const { return processes_; }
+  const Extents& begin() const { return begin_; }  // the first cell of this process
+  const Extents& size() const { return size_; }
+  bool split(int d) const { return processes_[d] > 1; }
+  bool wall_below(int d) const { return !periodic_[d] && begin_[d] == 0; }
+  bool wall_above(int d) const { return !periodic_[d] && begin_[d] + size_[d] == cells_[d]; }
+  // Periodic, and all cells along the dimension are of this process.
+  bool wraps(int d) const { return periodic_[d] && !split(d); }
+  // The neighbour before (-1) or after (1) along a dimension; -1 at a wall.
+  int neighbour(int d, int step) const;
+  // Cells have two colours, like the squares of a chessboard; along a row of own cells the first one of a colour
+  // is cell 0 or 1, and in a field of that colour the others follow. Also of rows in the halo.
+  int first(int colour, Index y, Index z) const {
+    return static_cast<int>((begin_[0] + begin_[1] + begin_[2] + y + z + colour) & 1);
+  }
+
+ private:
+  Extents cells_;
+  std::array<bool, 3> periodic_;
+  Extents processes_;
+  Extents place_;
+  Extents begin_{};
+  Extents size_{};
+};
+
+// One double per cell, with a halo of one cell. Cells along x follow one another, and vectors of up to four
+// that begin in the last cell still end in the row.
+class Field {
+ public:
+  explicit Field(const Extents& size)
+      : size_(size),
+        row_(row(size)),
+        plane_(row_ * (size[1] + 2)),
+        memory_(bytes(size)),
+        first_(memory_.as<double>().data() + plane_ + row_ + before) {
+    memory_.map();
+    memory_.clear();
+  }
+
+  static std::size_t bytes(const Extents& size) {
+    return static_cast<std::size_t>(row(size)) * (size[1] + 2) * (size[2] + 2) * sizeof(double);
+  }
+  // The cell (0, y, z); those along x follow.
+  double* at(Index y, Index z) { return first_ + y * row_ + z * plane_; }
+  const double* at(Index y, Index z) const { return first_ + y * row_ + z * plane_; }
+  // The distance of neighbours along each dimension.
+  std::array<Index, 3> strides() const { return {1, row_, plane_}; }
+  const Extents& size() const { return size_; }
+  void clear() { memory_.clear(); }
+
+ private:
+  static constexpr Index before = 4;
+  static Index row(const Extents& size) { return before + (size[0] + 3) / 4 * 4 + 4; }
+
+  Extents size_;
+  Index row_;
+  Index plane_;
+  Buffer memory_;
+  double* first_;
+};
+
+}  // namespace scope::cfd

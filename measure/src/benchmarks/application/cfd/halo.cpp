@@ -1,0 +1,199 @@
+#include "benchmarks/application/cfd/halo.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace scope::cfd {
+namespace {
+
+constexpr int first_tag = 41;
+
+// Calls `visit` with every double of a layer across a dimension, halos of the others included.
+template <class Visit>
+void each_in_layer(Field& field, int d, Index layer, Visit visit) {
+  const auto [nx, ny, nz] = field.size();
+  for (Index z = d == 2 ? layer : -1; z <= (d == 2 ? layer : nz); ++z) {
+    for (Index y = d == 1 ? layer : -1; y <= (d == 1 ? layer : ny); ++y) {
+      double* const row = field.at(y, z);
+      for (Index x = d == 0 ? layer : -1; x <= (d == 0 ? layer : nx); ++x) visit(row[x]);
+    }
+  }
+}
+
+void copy_layer(Field& field, int d, Index from, Index to) {
+  const Index distance = (from - to) * field.strides()[d];
+  each_in_layer(field, d, to, [distance](double& value) { value = (&value)[distance]; });
+}
+
+void pack(Field& field, int d, Index layer, std::vector<double>& values) {
+  each_in_layer(field, d, layer, [&values](double& value) { values.push_back(value); });
+}
+
+}  // namespace
+
+Halo::Halo(const Communicator& communicator, const Block& block)
+    : communicator_(communicator), block_(block) {
+  std::vector<int> all;
+  for (int d = 0; d < 3; ++d) {
+    if (!block.split(d)) continue;
+    for (int side = 0; side < 2; ++side) {
+      Message& face = faces_[2 * d + side];
+      const int towards = block.neighbour(d, side == 0 ? -1 : 1);
+      const int behind = block.neighbour(d, side == 0 ? 1 : -1);
+      face.to = towards < 0 ? MPI_PROC_NULL : towards;
+      face.from = behind < 0 ? MPI_PROC_NULL : behind;
+      face.tag = first_tag + 2 * d + side;
+      if (behind >= 0) sources_[2 * d + side] = Partners::these({behind});
+      if (behind >= 0) all.push_back(behind);
+    }
+  }
+  neighbours_ = Partners::these(all);
+  requests_.fill(MPI_REQUEST_NULL);
+}
+
+void Halo::begin(Phases* phases) {
+  phases_ = phases;
+  messages_ = bytes_ = 0;
+  meetings_ = 0;
+  enter(Phase::compute);
+}
+
+void Halo::enter(Phase phase) {
+  if (phases_ != nullptr) phases_->enter(phase);
+}
+
+void Halo::meet(const Partners& partners) {
+  ++meetings_;
+  if (phases_ != nullptr) phases_->meet(Phase::exchange, partners);
+}
+
+// `sent` is filled, `received` has its size.
+void Halo::swap(Message& message, const Partners& partners) {
+  meet(partners);
+  MPI_Sendrecv(message.sent.data(), static_cast<int>(message.sent.size()), MPI_DOUBLE, message.to,
+               message.tag, message.received.data(), static_cast<int>(message.received.size()), MPI_DOUBLE,
+               message.from, message.tag, communicator_.handle(), MPI_STATUS_IGNORE);
+  if (message.to == MPI_PROC_NULL) return;
+  ++messages_;
+  bytes_ += static_cast<std::int64_t>(message.sent.size() * sizeof(double));
+}
+
+void Halo::exchange(const Velocities& velocities) {
+  for (int d = 0; d < 3; ++d) {
+    const int last = block_.size()[d] - 1;
+    if (block_.wraps(d)) {
+      for (Field* const field : velocities) {
+        copy_layer(*field, d, last, -1);
+        copy_layer(*field, d, 0, last + 1);
+      }
+    }
+    if (!block_.split(d)) continue;
+    enter(Phase::exchange);
+    for (int side = 0; side < 2; ++side) {
+      Message& face = faces_[2 * d + side];
+      face.sent.clear();
+      for (Field* const field : velocities) pack(*field, d, side == 0 ? 0 : last, face.sent);
+      face.received.resize(face.sent.size());
+      swap(face, sources_[2 * d + side]);
+      if (face.from == MPI_PROC_NULL) continue;
+      const double* from = face.received.data();
+      for (Field* const field : velocities)
+        each_in_layer(*field, d, side == 0 ? last + 1 : -1, [&from](double& value) { value = *from++; });
+    }
+  }
+  enter(Phase::compute);
+}
+
+void Halo::exchange_fluxes(const Velocities& velocities) {
+  for (int d = 0; d < 3; ++d) {
+    const int end = block_.size()[d];
+    if (block_.wraps(d)) copy_layer(*velocities[d], d, 0, end);
+    if (!block_.split(d)) continue;
+    enter(Phase::exchange);
+    Message& face = faces_[2 * d];
+    face.sent.clear();
+    pack(*velocities[d], d, 0, face.sent);
+    face.received.resize(face.sent.size());
+    swap(face, sources_[2 * d]);
+    if (face.from == MPI_PROC_NULL) continue;
+    each_in_layer(*velocities[d], d, end,
+                  [from = face.received.data()](double& value) mutable { value = *from++; });
+  }
+  enter(Phase::compute);
+}
+
+// Without the halos of other dimensions, which no difference of a pressure reads.
+template <class Visit>
+void Halo::each_of_colour(Field& field, int colour, int d, int layer, Visit visit) const {
+  const Extents& size = block_.size();
+  for (int z = d == 2 ? layer : 0; z < (d == 2 ? layer + 1 : size[2]); ++z) {
+    for (int y = d == 1 ? layer : 0; y < (d == 1 ? layer + 1 : size[1]); ++y) {
+      double* const row = field.at(y, z);
+      const int first = block_.first(colour, y, z);
+      if (d != 0) {
+        for (int i = 0; first + 2 * i < size[0]; ++i) visit(row[i]);
+      } else if (((layer - first) & 1) == 0) {
+        visit(row[(layer - first) >> 1]);
+      }
+    }
+  }
+}
+
+void Halo::start(Field& field, int colour) {
+  under_way_ = &field;
+  colour_ = colour;
+  if (block_.wraps(2)) {
+    copy_layer(field, 2, block_.size()[2] - 1, -1);
+    copy_layer(field, 2, 0, block_.size()[2]);
+  }
+  if (communicator_.size() == 1) return;
+  enter(Phase::exchange);
+  for (int i = 0; i < 6; ++i) {
+    Message& face = faces_[i];
+    const int d = i / 2;
+    const int last = block_.size()[d] - 1;
+    const auto room = static_cast<std::size_t>(block_.size()[(d + 1) % 3]) * block_.size()[(d + 2) % 3];
+    if (face.from != MPI_PROC_NULL) {
+      face.received.resize(room);  // about twice what comes
+      MPI_Irecv(face.received.data(), static_cast<int>(room), MPI_DOUBLE, face.from, face.tag,
+                communicator_.handle(), &requests_[i]);
+    }
+    if (face.to == MPI_PROC_NULL) continue;
+    face.sent.clear();
+    each_of_colour(field, colour, d, i % 2 == 0 ? 0 : last,
+                   [&face](double& value) { face.sent.push_back(value); });
+    MPI_Isend(face.sent.data(), static_cast<int>(face.sent.size()), MPI_DOUBLE, face.to, face.tag,
+              communicator_.handle(), &requests_[6 + i]);
+    ++messages_;
+    bytes_ += static_cast<std::int64_t>(face.sent.size() * sizeof(double));
+  }
+  if (phases_ != nullptr) phases_->offer();
+  enter(Phase::compute);
+}
+
+void Halo::finish() {
+  if (communicator_.size() == 1) return;
+  meet(neighbours_);
+  MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+  for (int i = 0; i < 6; ++i) {
+    if (faces_[i].from == MPI_PROC_NULL) continue;
+    const int d = i / 2;
+    each_of_colour(*under_way_, colour_, d, i % 2 == 0 ? block_.size()[d] : -1,
+                   [from = faces_[i].received.data()](double& value) mutable { value = *from++; });
+  }
+  enter(Phase::compute);
+}
+
+double Halo::largest(double value) {
+  if (communicator_.size() == 1) return value;
+  meet(everyone_);
+  MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, communicator_.handle());
+  // Counted as recursive doubling.
+  const int rounds = std::bit_width(static_cast<unsigned>(communicator_.size() - 1));
+  messages_ += rounds;
+  bytes_ += rounds * static_cast<std::int64_t>(sizeof(double));
+  enter(Phase::compute);
+  return value;
+}
+
+}  // namespace scope::cfd

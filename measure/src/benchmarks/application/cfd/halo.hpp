@@ -1,0 +1,70 @@
+// Layers of cells that neighbours exchange: all messages of the solver, counted, each in a phase.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "benchmarks/application/cfd/block.hpp"
+#include "mpi/communicator.hpp"
+#include "sampling/phases.hpp"
+
+namespace scope::cfd {
+
+using Velocities = std::array<Field*, 3>;
+
+class Halo {
+ public:
+  Halo(const Communicator& communicator, const Block& block);
+
+  // From here on, messages are counted and their time belongs to `phases`, or to nothing.
+  void begin(Phases* phases);
+  // Sent by this process since `begin`.
+  std::int64_t messages() const { return messages_; }
+  std::int64_t bytes() const { return bytes_; }
+  // Since `begin`, of every process alike.
+  std::size_t meetings() const { return meetings_; }
+
+  // All halos, one dimension after the other, so that edges and corners are included.
+  void exchange(const Velocities& velocities);
+  // Only the flows through the upper faces of the last cells.
+  void exchange_fluxes(const Velocities& velocities);
+  // The faces of a field that holds the cells of one colour. Between start and finish its halo must not be read.
+  // Where the field wraps along z its layers are copied at the start.
+  void start(Field& field, int colour);
+  void finish();
+  // Of all processes.
+  double largest(double value);
+
+ private:
+  struct Message {
+    int to = MPI_PROC_NULL;
+    int from = MPI_PROC_NULL;
+    int tag = 0;
+    std::vector<double> sent;
+    std::vector<double> received;
+  };
+
+  void enter(Phase phase);
+  void meet(const Partners& partners);
+  void swap(Message& message, const Partners& partners);
+  template <class Visit>
+  void each_of_colour(Field& field, int colour, int d, int layer, Visit visit) const;
+
+  const Communicator& communicator_;
+  const Block& block_;
+  Phases* phases_ = nullptr;
+  std::int64_t messages_ = 0;
+  std::int64_t bytes_ = 0;
+  std::size_t meetings_ = 0;
+  std::array<Message, 6> faces_;  // before and after along each dimension
+  std::array<MPI_Request, 12> requests_{};
+  std::array<Partners, 6> sources_{Partners::none(), Partners::none(), Partners::none(),
+                                   Partners::none(), Partners::none(), Partners::none()};
+  Partners neighbours_ = Partners::none();
+  Partners everyone_ = Partners::everyone();
+  Field* under_way_ = nullptr;
+  int colour_ = 0;
+};
+
+}  // namespace scope::cfd
