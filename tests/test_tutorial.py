@@ -36,7 +36,7 @@ def test_the_tutorials_benchmark_needs_two_new_files(
 ) -> None:
     files = FILE.findall(TUTORIAL.read_text())
     assert [Path(name).suffix for name, _ in files] == [".cpp", ".md"]
-    for folder in ("measure", *SHARED):
+    for folder in ("measure", *SHARED, native.ACTIVE_MESSAGES):
         shutil.copytree(native.source_directory().parent / folder, tmp_path / folder)
     benchmarks = tmp_path / "measure/src/benchmarks"
     for source in (*benchmarks.glob("*/*.cpp"), *benchmarks.glob("*/*.md")):

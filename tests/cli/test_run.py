@@ -14,6 +14,7 @@ import pytest
 
 from scope.launch import processes
 from scope.machine.discover import this_host
+from tests import declared
 from tests.cli.scope_command import BRIEF, SCOPE, cases, planned, rewrite_times, samples, scope, start, wait_until
 
 LATENCY = "mpi.latency message_bytes=0,1Ki"
@@ -263,8 +264,10 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_di
 
 
 def test_a_limit_on_file_sizes_is_as_a_full_disk(tmp_path: Path) -> None:
+    # The declarations of the benchmarks, the largest file before the samples, fit.
+    room = f"ulimit -f {len(json.dumps(declared.described(), indent=1)) // 1024 + 4}"
     limited = subprocess.run(
-        ["bash", "-c", 'ulimit -f 340; exec "$@"', "bash", str(SCOPE), "run", *LONG, *BRIEF, "-o", "run"],
+        ["bash", "-c", f'{room}; exec "$@"', "bash", str(SCOPE), "run", *LONG, *BRIEF, "-o", "run"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -75,7 +75,7 @@ def test_compare_speaks_json_and_html(slower, tmp_path):
         (["report", "nowhere"], "nowhere: missing"),
         (["compare", "nowhere", "nowhere"], "nowhere: missing"),
         (["compare", "nowhere"], "must be two"),
-        (["compare", "nowhere", "nowhere", "--fail-on-regression", "much"], "must be a percentage"),
+        (["compare", "nowhere", "nowhere", "--fail-on-regression", "100"], "must be a percentage"),
         (["compare", "nowhere", "nowhere", "--threshold", "-1"], "--threshold = -1"),
     ],
 )

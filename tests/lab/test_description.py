@@ -138,7 +138,7 @@ def test_two_ways_between_switches_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_lab_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"lab gird: must be one of fat-tree, grid"):
+    with pytest.raises(UsageError, match=r"lab gird: must be one of fat-tree, gamma, grid"):
         description.read("gird")
 
 
