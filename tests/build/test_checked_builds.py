@@ -15,18 +15,18 @@ from scope.machine.machine import MpiInstallation
 from tests.measure.conftest import start
 
 
-def test_the_programs_own_tests_pass(embedded: MpiInstallation, tmp_path: Path) -> None:
-    built_and_tested(embedded, tmp_path, "Baseline", ["tests"])
-
-
 @pytest.mark.timeout(900)  # a whole build without optimisation, on processors that others may share
 def test_no_sanitiser_complains(embedded: MpiInstallation, tmp_path: Path) -> None:
-    program = built_and_tested(embedded, tmp_path, "Sanitize", ["tests", "scope-measure"]) / "scope-measure"
+    """The program's own tests pass, too: without optimisation, which the tests of every benchmark have."""
+    program = built_and_tested(embedded, tmp_path, ["tests", "scope-measure"]) / "scope-measure"
+    listed = registry.load(str(program))
     # The MPI library keeps memory to the end: leaks are not looked for.
     for ranks in (1, 2, 4):
         output, plan = tmp_path / f"{ranks}.jsonl", tmp_path / f"{ranks}.txt"
-        # Children of the library do not get the sanitiser's options and cannot start.
-        fitting = [each for each in registry.load(str(program)) if each.ranks.allows(ranks)]
+        # Children of the library do not get the sanitiser's options and cannot start. Four ranks do what two do.
+        fitting = [
+            each for each in listed if each.ranks.allows(ranks) and not (ranks == 2 and each.ranks.allows(4))
+        ]
         plan.write_text("".join(f"{each.name}\n" for each in fitting if "spawn" not in each.requires))
         options = ["--action=test", f"--plan={plan}", f"--output={output}"]
         code, errors = start(str(program), embedded, ranks, options, ASAN_OPTIONS="detect_leaks=0")
@@ -35,13 +35,13 @@ def test_no_sanitiser_complains(embedded: MpiInstallation, tmp_path: Path) -> No
         assert "AddressSanitizer" not in errors
 
 
-def built_and_tested(mpi: MpiInstallation, directory: Path, build_type: str, targets: list[str]) -> Path:
-    """Build the targets, run the program's own tests, and return where they stand."""
+def built_and_tested(mpi: MpiInstallation, directory: Path, targets: list[str]) -> Path:
+    """Build the targets under the sanitisers, run the program's own tests, and return where they stand."""
     program, sources = cmake.tool("cmake"), str(native.source_directory())
     tools = [f"-DCMAKE_CXX_COMPILER={mpi.compiler}", f"-DCMAKE_MAKE_PROGRAM={cmake.tool('ninja')}"]
     configure = [program, "-S", sources, "-B", str(directory), "-G", "Ninja", *tools]
     subprocess.run(
-        [*configure, f"-DCMAKE_BUILD_TYPE={build_type}", "-DSCOPE_TESTS=ON"], check=True, capture_output=True
+        [*configure, "-DCMAKE_BUILD_TYPE=Sanitize", "-DSCOPE_TESTS=ON"], check=True, capture_output=True
     )
     build = [program, "--build", str(directory), "--target", *targets]
     subprocess.run(build, check=True, capture_output=True, timeout=900)

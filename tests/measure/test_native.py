@@ -57,10 +57,17 @@ def test_the_list_and_the_folder_name_the_same_benchmarks(embedded_build: Native
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_every_benchmark_is_right_under_every_mpi(ranks: int, build: NativeBuild, measure: Measure) -> None:
-    ended = measure(ranks, native=build)
+    listed = registry.load(build.program)
+    only = None
+    if ranks > (os.cpu_count() or 1) and build.mpi.name == "mpich" and build.mpi.version.startswith("4."):
+        # Its waiting ranks keep the processors of those that work: what sends most is left to the other MPIs.
+        only = [
+            each.name for each in listed if each.name.startswith(("mpi.", "operation.")) and each.ranks.allows(4)
+        ]
+    ended = measure(ranks, only, native=build)
     assert ended.code == 0, ended.errors
     assert ended.cases
-    lacking = {each.name for each in registry.load(build.program) if MAY_LACK & set(each.requires)}
+    lacking = {each.name for each in listed if MAY_LACK & set(each.requires)}
     for case in ended.cases:
         assert case.status == "ok" or (case.status == "unavailable" and case.benchmark in lacking), case.reason
     assert len(ended.launch.processes) == ranks
