@@ -65,6 +65,10 @@ def build(repository: Repository, folder: Path, most_reports: int | None, progre
     for name in FOLDERS:
         (folder / name).mkdir(parents=True, exist_ok=True)
     reports = {one.id for one in site.entries[:most_reports]}
+    planned = {*site.names(), *(f"reports/{name}.html" for name in reports)}
+    write_json(
+        folder / MARK, Manifest(files=sorted(planned.union(before.files)))
+    )  # an interrupted build is a site
     made, damaged = _reports(repository, folder, site.entries, reports, progress)
     reports -= {line.partition(":")[0] for line in damaged}
     written = {f"reports/{name}.html" for name in reports}

@@ -213,6 +213,11 @@ def test_progress_follows_the_journal(golden_run: Path, tmp_path: Path) -> None:
     record = json.loads(directory.run.read_text())
     directory.run.write_text(json.dumps(record | {"status": "finished"}))
     assert watched.told() == []
+    directory.run.write_text(json.dumps(record))
+    assert len(watched.told()) == 1
+    with directory.journal.open("a") as damaged:
+        damaged.write("no journal\n")
+    assert watched.told() == []
     assert RunsInProgress(tmp_path / "nosuch").told() == []
 
 

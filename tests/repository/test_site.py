@@ -153,6 +153,18 @@ def test_a_second_build_changes_nothing_and_removes_what_is_gone(kept: Repositor
     assert files(folder) == before
 
 
+def test_an_interrupted_build_can_be_completed(kept: Repository, site: Path, tmp_path: Path) -> None:
+    def interrupt(stage: str) -> None:
+        if stage.startswith("data/"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build(kept, tmp_path / "site", 0, interrupt)
+    build(kept, tmp_path / "site", 0, lambda _: None)
+    reports = {name for name in files(site) if name.startswith("reports/")}
+    assert files(tmp_path / "site").keys() == files(site).keys() - reports
+
+
 def test_a_damaged_run_is_named_and_the_rest_is_built(kept: Repository, tmp_path: Path) -> None:
     other = tmp_path / "repository"
     shutil.copytree(kept.folder.path, other)

@@ -103,7 +103,7 @@ class LiveSite:
         written = self._repository.folder.index.stat().st_mtime if self._repository.folder.index.exists() else 0.0
         if self._site is None or written != self._read:
             self._site = Site(self._repository, live=True)
-            self._read = self._repository.folder.index.stat().st_mtime
+            self._read = written  # of before: what is added meanwhile is read with the next request
         return self._site
 
     def _report(self, site: Site, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -99,10 +100,13 @@ class RunsInProgress:
         """Return the progress of every run, newest first; runs that cannot be read are left out."""
         with self._lock:
             self._known = {path: run for path in self._running() if (run := self._run(path)) is not None}
-            for run in self._known.values():
-                run.derive_findings()
             newest_first = sorted(self._known.values(), key=lambda run: -run.record.started_unix_s)
-            return [run.told() for run in newest_first]
+            found = []
+            for run in newest_first:
+                run.derive_findings()
+                with suppress(ScopeError):  # damaged
+                    found.append(run.told())
+            return found
 
     def _running(self) -> list[Path]:
         try:
