@@ -143,9 +143,8 @@ void forget_recent() {
 }
 
 CallRow* Call::find_in_table(u4 communicator_size, u4 size_class, u8 key) {
-  CallRow& row = find_row(routine_, site_of(caller_, frames_of_site), communicator_size, size_class,
-                          current_region->number);
-  if (frames_of_site <= 1) recent_of(caller_, key) = {caller_, key, &row};  // else a caller has many sites
+  CallRow& row = find_row(routine_, site_of(caller_), communicator_size, size_class, current_region->number);
+  recent_of(caller_, key) = {caller_, key, &row};
   return &row;
 }
 

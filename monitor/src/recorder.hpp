@@ -5,9 +5,9 @@
 
 #include "communicators.hpp"
 #include "profile.hpp"
-#include "python.hpp"
 #include "requests.hpp"
 #include "routines.hpp"
+#include "sites.hpp"
 #include "timer/timer.hpp"
 
 namespace scope {
@@ -53,8 +53,8 @@ class Call {
       caller_ = thread.fortran_caller;
     if (level_ == 1) {
       thread.routine = routine;
-      if (in_python) [[unlikely]]
-        caller_ = caller_in_python(caller_);
+      if (looks_further) [[unlikely]]
+        caller_ = caller_beyond(caller_, __builtin_dwarf_cfa());
       begin_ = ticks_now();
       profile.process->in_since_tick = begin_;
       profile.process->in_routine = routine;
@@ -176,6 +176,5 @@ void forget_recent();
 
 // The region to which calls belong now; never null.
 inline RegionRow* current_region = nullptr;
-inline int frames_of_site = 1;
 
 }  // namespace scope

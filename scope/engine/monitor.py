@@ -79,7 +79,7 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> M
     `against`: the measured run to compare with; without one the run of the last comparison, else the newest one
     that fits (`search`).
     """
-    merged = merge(folder)
+    merged = merge(folder, monitored_run.wrappers(folder))
     write_text(folder / PROFILE, merged.model_dump_json(indent=1) + "\n")
     chosen = against or (_fitting(folder, merged) if search else None)
     compared = compare_with_machine(merged, chosen) if chosen is not None else None

@@ -14,6 +14,7 @@ from scope.report.figure import Comparison, Figure, Table, number
 from scope.report.frame import as_json, environment, plot
 from scope.report.profile import contents as profile_contents
 from scope.report.profile import figures as drawn
+from scope.report.profile import functions as by_function
 from scope.report.profile import tables
 from scope.report.profile.contents import ProfileContents
 from scope.report.run.introduction import moment
@@ -57,6 +58,7 @@ class Section:
     table: Table | None = None
     more: list[Table] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    graph: by_function.FlameGraph | None = None
 
 
 def write(folder: Path, output: Path | None = None) -> Path:
@@ -185,6 +187,15 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
             "Time of all processes by routine, by message size and by call site.",
             filled(figures),
             tables.sites(merged, _LINES) if merged.sites else None,
+        )
+    if (graph := by_function.graph(merged)) is not None:
+        yield Section(
+            "functions",
+            "Functions of the program",
+            "Who computes, and who calls MPI. Functions that only pass calls on to MPI are left out.",
+            filled(list(by_function.by_process(merged))),
+            by_function.functions(merged, _LINES),
+            graph=graph,
         )
     if contents.machine_comparison is not None:
         yield _machine_comparison(contents.machine_comparison)

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from scope import units
 from scope.report.figure import Table
+from scope.report.profile import functions as by_function
 from scope.report.profile import tables
 from scope.report.profile.contents import ProfileContents
 from scope.report.profile.figures import described
@@ -50,6 +51,9 @@ def parts(contents: ProfileContents, blocks: bool = True) -> Iterator[Renderable
     if merged.sites:
         yield Text()
         yield _grid(_innermost(tables.sites(merged, _SITES)))
+    if merged.functions is not None:
+        yield Text()
+        yield _grid(_innermost(by_function.functions(merged, _ROUTINES)))
     if merged.collectives:
         yield Text()
         yield _grid(tables.collectives(merged, _SITES))
