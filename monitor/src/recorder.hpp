@@ -102,8 +102,9 @@ class Call {
   void started_receive(MPI_Comm comm, MPI_Request request);
   void started_exchange(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request);
   void started(MPI_Comm comm, u8 bytes, MPI_Request request);
-  void file(MPI_File file, u8 bytes);
-  void started_file(MPI_File file, u8 bytes, MPI_Request request);
+  void file(MPI_File file, u8 bytes, bool memory_has_gaps = false);
+  void started_file(MPI_File file, u8 bytes, bool memory_has_gaps, MPI_Request request);
+  void viewed_file(MPI_File file, bool has_gaps);
   void opened_file(MPI_File file, MPI_Comm comm, const char* name);
   void closed_file(MPI_File file);
   void prepared_send(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request);

@@ -159,6 +159,8 @@ struct FileRow {
   u8 forward;              // ... that begin behind it
   u8 unaligned;            // ... that begin within a block
   u8 collective;           // of MPI-IO
+  u8 file_gaps;            // ... through a view of the file with gaps
+  u8 memory_gaps;          // ... of data with gaps between them in memory
   u8 extent;               // end of the farthest transfer
   u4 block_bytes;          // of the file system
   u4 read_sizes[size_classes], write_sizes[size_classes];
@@ -167,7 +169,8 @@ struct FileRow {
   static constexpr std::string_view columns =
       "used:u4 layer:u4 key:u8 opens:u8 open_ticks:u8 reads:u8 read_bytes:u8 read_ticks:u8 writes:u8 "
       "written_bytes:u8 write_ticks:u8 syncs:u8 sync_ticks:u8 others:u8 other_ticks:u8 longest_ticks:u8 "
-      "consecutive:u8 forward:u8 unaligned:u8 collective:u8 extent:u8 block_bytes:u4 read_sizes:u4[33] "
+      "consecutive:u8 forward:u8 unaligned:u8 collective:u8 file_gaps:u8 memory_gaps:u8 extent:u8 "
+      "block_bytes:u4 read_sizes:u4[33] "
       "write_sizes:u4[33] pad:u4 path:s256";
 };
 

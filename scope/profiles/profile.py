@@ -108,6 +108,7 @@ COLUMNS: dict[str, dict[str, str]] = {
                 *("opens", "open_ticks", "reads", "read_bytes", "read_ticks"),
                 *("writes", "written_bytes", "write_ticks", "syncs", "sync_ticks", "others", "other_ticks"),
                 *("longest_ticks", "consecutive", "forward", "unaligned", "collective", "extent"),
+                *("file_gaps", "memory_gaps"),
             ),
             "u8",
         ),

@@ -312,6 +312,10 @@ class FileUse(Strict):
     """... that begin within a block of the file system."""
     collective: int
     """Collective reads and writes of MPI-IO."""
+    file_gaps: int = 0
+    """... through a view with gaps: the bytes of one call do not lie together in the file."""
+    memory_gaps: int = 0
+    """... of a type with gaps: they do not lie together in memory."""
     extent_bytes: int
     """The end of the farthest read or write; known of POSIX alone."""
     block_bytes: int

@@ -184,7 +184,7 @@ def files(merged: Merged, most: int) -> Table:
     return Table(
         [
             *("file", "layer", "processes", "time", "opens", "read", "written", "per transfer"),
-            *("in order", "unaligned", "collective"),
+            *("in order", "unaligned", "collective", "gaps in the file", "in memory"),
         ],
         [
             [
@@ -197,7 +197,10 @@ def files(merged: Merged, most: int) -> Table:
                 units.quantity(one.written_bytes, "B"),
                 units.quantity(one.bytes / one.transfers if one.transfers else None, "B"),
                 *_order(one),
-                units.share(one.collective / one.transfers if one.layer == "mpi-io" and one.transfers else None),
+                *(
+                    units.share(number / one.transfers if one.layer == "mpi-io" and one.transfers else None)
+                    for number in (one.collective, one.file_gaps, one.memory_gaps)
+                ),
             ]
             for one in merged.files[:most]
         ],
