@@ -44,8 +44,8 @@ def find(facts: Facts) -> list[Finding]:
                 *([Evidence(what="bytes that the library moved", value=moved, unit="B")] if moved else []),
             ],
             advice=(
-                "Use the collective form of the same call (`MPI_File_write_all` for `MPI_File_write`): the processes "
-                "then fill each other's gaps. Or let each process have a contiguous part of the file."
+                "Use the collective form of the same call (`MPI_File_write_all` for `MPI_File_write`): then the "
+                "processes fill each other's gaps. Or let each process have a contiguous part of the file."
             ),
             lost=time_s / facts.total_s,
         )
