@@ -5,7 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+
+from jinja2 import Template
 
 from scope import units
 from scope.profiles.machine_comparison import MachineComparison
@@ -71,33 +74,35 @@ def write(folder: Path, output: Path | None = None) -> Path:
     return target
 
 
+@cache
+def template() -> Template:
+    """Return the page without contents; the first call takes as long as all the rest of a page."""
+    return environment().get_template("profile.html")
+
+
 def render(contents: ProfileContents) -> str:
     """Return the report as HTML."""
     merged = contents.merged
     sections = list(_sections(contents))
     figures = [one for section in sections for one in section.figures if isinstance(one, Figure)]
     listed = [_row(merged, one) for one in merged.calls[:MOST_ROWS]]
-    return (
-        environment()
-        .get_template("profile.html")
-        .render(
-            title=drawn.described(merged),
-            when=moment(contents.monitored.started_unix_s),
-            library=merged.mpi.partition(",")[0],
-            sentences=sentences(contents),
-            alerts=alerts(contents),
-            findings=contents.findings,
-            grave=kinds([one for one in contents.findings if one.severity != "information"]),
-            rest=kinds([one for one in contents.findings if one.severity == "information"]),
-            sections=sections,
-            columns=COLUMNS,
-            rows=len(listed),
-            packed=as_json(packed(listed, COLUMNS)),
-            figures=as_json({figure.key: plot(figure) for figure in figures}),
-            facts=_facts(contents),
-            version=VERSION,
-            folder=contents.folder.name,
-        )
+    return template().render(
+        title=drawn.described(merged),
+        when=moment(contents.monitored.started_unix_s),
+        library=merged.mpi.partition(",")[0],
+        sentences=sentences(contents),
+        alerts=alerts(contents),
+        findings=contents.findings,
+        grave=kinds([one for one in contents.findings if one.severity != "information"]),
+        rest=kinds([one for one in contents.findings if one.severity == "information"]),
+        sections=sections,
+        columns=COLUMNS,
+        rows=len(listed),
+        packed=as_json(packed(listed, COLUMNS)),
+        figures=as_json({figure.key: plot(figure) for figure in figures}),
+        facts=_facts(contents),
+        version=VERSION,
+        folder=contents.folder.name,
     )
 
 
