@@ -31,6 +31,7 @@ ROUTINES = (
         "MPI_Ssend",
         "MPI_Mrecv",
         "MPI_Mprobe",
+        "MPI_Scatter",
     ),
 )
 ROWS = {
