@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +32,9 @@ class _Node:
     mpi: dict[str, _Node] = field(default_factory=dict)
     children: dict[str, _Node] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def total_s(self) -> float:
-        """Its time with that of all below it."""
+        """Its time with that of all below it, once the tree is complete."""
         below = (*self.mpi.values(), *self.children.values())
         return self.time_s + sum(one.total_s for one in below)
 

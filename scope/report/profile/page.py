@@ -77,7 +77,10 @@ def write(folder: Path, output: Path | None = None) -> Path:
 @cache
 def template() -> Template:
     """Return the page without contents; the first call takes as long as all the rest of a page."""
-    return environment().get_template("profile.html")
+    found = environment()
+    for name in ("frame.html", "parts.html"):  # which it extends and imports: compiled at its first use otherwise
+        found.get_template(name)
+    return found.get_template("profile.html")
 
 
 def render(contents: ProfileContents) -> str:
