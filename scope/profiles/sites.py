@@ -154,6 +154,11 @@ def unwrapped(path: Sequence[Name], wrappers: Sequence[str] = ()) -> Sequence[Na
     return path[first:]
 
 
+def is_about_mpi(place: str) -> bool:
+    """Say whether a frame, as `Site.frames` has it, is by its name a function that only passes calls on to MPI."""
+    return _ABOUT_MPI.search(place.partition(" (")[0]) is not None
+
+
 def fortran_name(symbol: str) -> str:
     """Return `module::procedure` for the symbol of a procedure in a module; any other symbol as it is."""
     for pattern in _MODULES:
@@ -163,7 +168,7 @@ def fortran_name(symbol: str) -> str:
 
 
 def _passes_on(frame: Name, wrappers: Sequence[str]) -> bool:
-    if _MPI_LIBRARY.match(frame.module) or _ABOUT_MPI.search(frame.function):
+    if _MPI_LIBRARY.match(frame.module) or is_about_mpi(frame.function):
         return True
     texts = (frame.function.lower(), frame.module.lower())
     return any(fnmatch(text, pattern.lower()) for text in texts for pattern in wrappers)

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from scope.engine import monitor
+from scope.profiles.merged import merge
 from scope.report.figure import Figure
 from scope.report.profile import contents as profile_contents
 from scope.report.profile import functions as by_function
@@ -91,6 +92,19 @@ def test_the_flame_graph_has_every_function_below_its_caller(folder: Path) -> No
     left, width = (float(text.removesuffix("%")) for text in (routine.left, routine.width))
     assert float(function.left.removesuffix("%")) == pytest.approx(left + width, abs=0.01)
     assert 'class="flame"' in (folder / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("function", "depth", "remarks"), [("solve", 1, 0), ("mpi_sum", 2, 0), ("mpi_sum", 1, 1)])
+def test_wrappers_of_mpi_are_remarked_on_where_their_callers_are_not_known(
+    tmp_path: Path, function: str, depth: int, remarks: int
+) -> None:
+    (one,) = synthetic.processes(1)
+    one.call("MPI_Bcast", 2.0, site=0).add("sites", depth=1, frames=[1 << 63])
+    one.add("places", line=3, function=function.encode(), file=b"comms.py")
+    one.header["depth"] = str(depth)
+    found = profile_page.wrapped(merge(synthetic.write(tmp_path, [one])))
+    assert len(found) == remarks
+    assert all("such as mpi_sum (comms.py:3)" in text for text in found)
 
 
 def test_files_are_told_by_layer(folder: Path) -> None:

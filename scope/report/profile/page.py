@@ -13,6 +13,7 @@ from jinja2 import Template
 from scope import units
 from scope.profiles.machine_comparison import MachineComparison
 from scope.profiles.records import Calls, Merged, TraceWindow
+from scope.profiles.sites import is_about_mpi
 from scope.report.figure import Comparison, Figure, Table, number
 from scope.report.frame import as_json, environment, plot
 from scope.report.profile import contents as profile_contents
@@ -48,6 +49,8 @@ COLUMNS = [
 MOST_ROWS = 2000
 """Rows of that table; `scope export --as csv` has all."""
 _LINES = 40
+_MOSTLY_WRAPPED = 0.5
+"""Share of the time in MPI."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,25 @@ def alerts(contents: ProfileContents) -> list[str]:
     return found
 
 
+def wrapped(merged: Merged) -> list[str]:
+    """Return a remark where most time in MPI is in calls by wrappers of MPI, whose callers were not taken down."""
+    if merged.functions is not None:
+        return []
+    by = {
+        number: one.frames[0]
+        for number, one in enumerate(merged.sites)
+        if len(one.frames) == 1 and is_about_mpi(one.frames[0])
+    }
+    calls = [one for one in merged.calls if one.site in by]
+    if not calls or sum(one.time_s for one in calls) < _MOSTLY_WRAPPED * merged.calls_s:
+        return []
+    most = max(calls, key=lambda one: one.time_s)
+    return [
+        f"Most calls come from functions that only seem to pass them on to MPI, such as {by[most.site or 0]}:"
+        " `scope monitor --depth 16` shows who wanted them."
+    ]
+
+
 def _sections(contents: ProfileContents) -> Iterator[Section]:
     merged = contents.merged
     yield Section(
@@ -195,6 +217,7 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
             "Time of all processes by routine, by message size and by call site.",
             filled(figures),
             tables.sites(merged, _LINES) if merged.sites else None,
+            notes=wrapped(merged),
         )
     if (graph := by_function.graph(merged)) is not None:
         yield Section(

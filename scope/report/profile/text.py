@@ -14,7 +14,7 @@ from scope.report.profile import functions as by_function
 from scope.report.profile import tables
 from scope.report.profile.contents import ProfileContents
 from scope.report.profile.figures import described
-from scope.report.profile.page import alerts, sentences
+from scope.report.profile.page import alerts, sentences, wrapped
 from scope.report.terminal.console import draws
 from scope.report.terminal.verdict import told
 from scope.rundirectory import RunDirectory
@@ -51,6 +51,8 @@ def parts(contents: ProfileContents, blocks: bool = True) -> Iterator[Renderable
     if merged.sites:
         yield Text()
         yield _grid(_shortened(tables.sites(merged, _SITES, frames=1)))
+        for text in wrapped(merged):
+            yield Text(text, style="dim")
     if merged.functions is not None:
         yield Text()
         yield _grid(_shortened(by_function.functions(merged, _ROUTINES)))
