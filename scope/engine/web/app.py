@@ -29,6 +29,7 @@ from scope.engine.site import Site
 from scope.engine.web.runs_in_progress import RunsInProgress
 from scope.engine.web.uploads import FullError, Upload
 from scope.errors import ScopeError
+from scope.models.published.machines import machines
 from scope.private import temporary_folder
 from scope.report.site.pages import Pages
 from scope.repository.entry import ID
@@ -102,7 +103,7 @@ class LiveSite:
     def _newest(self) -> Site:
         written = self._repository.folder.index.stat().st_mtime if self._repository.folder.index.exists() else 0.0
         if self._site is None or written != self._read:
-            self._site = Site(self._repository, live=True)
+            self._site = Site(self._repository, live=True, historic=machines())
             self._read = written  # of before: what is added meanwhile is read with the next request
         return self._site
 
