@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -204,6 +205,35 @@ def pull(
     _end(problems, f"{_count(copied)} copied" if copied else "nothing more to copy")
 
 
+def published(
+    machine: Annotated[
+        str | None, typer.Argument(metavar="[MACHINE]", help="Print the figures of this one.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List historic machines whose published figures stand beside clusters, or print the figures of one."""
+    from scope.cli.output import grid, print_json
+    from scope.models.published.machines import machines, named
+    from scope.report.terminal.console import console
+    from scope.units import named as in_words
+    from scope.units import quantity
+
+    if machine is None:
+        if json:
+            print_json([{"machine": one.id, "name": one.name, **dict(one.sheet)} for one in machines()])
+            return
+        rows = [[one.id, one.name, one.facts.network, str(len(one.figures)), one.source] for one in machines()]
+        console().print(grid(["machine", "name", "network", "figures", "published in"], rows))
+        return
+    found = named(machine)
+    if json:
+        print_json([{"case": one.label, **asdict(one), "better": one.better} for one in found.figures])
+        return
+    console().print(grid(["", ""], [list(row) for row in found.sheet]))
+    table = [[in_words(one.metric), one.label, quantity(one.value, one.unit), one.where] for one in found.figures]
+    console().print(grid(["figure", "case", "published", "where"], table))
+
+
 COMMANDS = {
     "add": add,
     "list": list_runs,
@@ -216,6 +246,7 @@ COMMANDS = {
     "rebuild": rebuild,
     "push": push,
     "pull": pull,
+    "published": published,
 }
 
 
