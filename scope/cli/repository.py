@@ -173,12 +173,22 @@ def verify(folder: Place = None) -> None:
     _end(repository.verify(), f"{_count(len(repository.folder.ids()))}: all files are as they were added")
 
 
-def rebuild(folder: Place = None) -> None:
+def rebuild(
+    folder: Place = None,
+    index: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            help="Where it is from now on: postgresql://HOST/DATABASE, or sqlite, a file of the repository.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
     """Make the index anew from the files; damaged ones are named and left out."""
     from scope.engine.repository import Repository
 
     repository = Repository(folder)
-    _end(repository.rebuild(), f"{_count(len(repository.folder.ids()))} in the index")
+    _end(repository.rebuild(index), f"{_count(len(repository.folder.ids()))} in the index")
 
 
 def push(

@@ -8,10 +8,11 @@ from __future__ import annotations
 import getpass
 import os
 import re
+import secrets
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from scope.names import printable
 from scope.new_file import new_file
 from scope.private import home
 from scope.repository import index as indexing
+from scope.repository.database import Place, Server, refuse_address
 from scope.repository.entry import (
     Entry,
     Figure,
@@ -33,9 +35,11 @@ from scope.repository.entry import (
 )
 from scope.repository.folder import RUNS, Folder
 from scope.repository.index import Index
-from scope.rundirectory import RunDirectory, expanded
+from scope.rundirectory import RunDirectory, expanded, write_json
 
 VARIABLE = "SCOPE_REPOSITORY"
+SQLITE = "sqlite"
+"""The index is a file of the repository."""
 SHORTEST_ID = 4
 REMOTE = r"[A-Za-z0-9._@-]+:.+"
 """A folder on another host, as rsync spells it."""
@@ -92,7 +96,7 @@ class Repository:
             if known:
                 return self._noted(index, known[0], tags, (), note or None, cluster), False
             made = figures(found.statistics)
-            digest = self.folder.place(name, lambda file: packing.pack_compactly(folder, name, file))
+            digest = self.folder.keep(name, lambda file: packing.pack_compactly(folder, name, file))
             notes = Notes(
                 sha256=digest,
                 added_unix_s=time.time(),
@@ -161,16 +165,40 @@ class Repository:
             found += [Problem(name, f"{what}; scope repository rebuild") for name in sorted(names)]
         return found
 
-    def rebuild(self) -> list[Problem]:
-        """Make the index anew from the files; return the damaged runs, which it does not have."""
-        with self.folder.locked(alone=True):
-            return self._rebuild()
+    def rebuild(self, where: str | None = None) -> list[Problem]:
+        """Make the index anew from the files; return the damaged runs, which it does not have.
 
-    def _rebuild(self) -> list[Problem]:
+        `where`: from now on the index is in this database of PostgreSQL, or with `sqlite` in a file again. Raises
+        UsageError for another address, and one with a password.
+        """
+        with self.folder.locked(alone=True):
+            if where is None:
+                return self._rebuild(self.folder.place)
+            if where == SQLITE:
+                problems = self._rebuild(self.folder.index)
+                self.folder.server.unlink(missing_ok=True)
+                return problems
+            refuse_address(where)
+            known = self.folder.place
+            own = known.repository if isinstance(known, Server) else secrets.token_hex(8)
+            server = Server(address=where, repository=own)
+            problems = self._rebuild(server)
+            write_json(self.folder.server, server)
+            self.folder.index.unlink(missing_ok=True)
+            return problems
+
+    def _rebuild(self, place: Place) -> list[Problem]:
         problems: list[Problem] = []
-        with new_file(self.folder.index) as made, indexing.made(made) as index:
+        with ExitStack() as held:
+            new = held.enter_context(new_file(place)) if isinstance(place, Path) else place
+            index = held.enter_context(indexing.made(new))
             index.put_all(self._readable(self.folder.ids(), problems))
         return problems
+
+    def state(self) -> object:
+        """Return what is another after every change of the index."""
+        with self.index() as index:
+            return index.changes()
 
     def push(self, target: str) -> int:
         """Copy the runs that another repository lacks to it, a folder or HOST:FOLDER; return their number.
@@ -178,7 +206,7 @@ class Repository:
         Of a remote one the number is not known and 0; its index is made by the next command there.
         """
         if _is_remote(target):
-            _rsync(f"{self.folder.path}/", target, "--exclude=index.sqlite*", "--exclude=.*")
+            _rsync(f"{self.folder.path}/", target, "--exclude=index.*", "--exclude=.*")
             return 0
         other = Repository(Path(target), make=True)
         missing = self.folder.ids() - other.folder.ids()
@@ -210,16 +238,19 @@ class Repository:
         if not whole:
             with self.folder.locked(alone=True):
                 if not self._has_index():  # others may have made it meanwhile
-                    self._rebuild()
-        with self.folder.locked(), indexing.opened(self.folder.index) as index:
+                    self._rebuild(self.folder.place)
+        with self.folder.locked(), indexing.opened(self.folder.place) as index:
             if index is None:
-                raise ScopeError(f"{self.folder.index}: is damaged; scope repository rebuild makes it anew")
+                raise ScopeError(
+                    f"{self.folder.path}: the index is damaged; scope repository rebuild makes it anew"
+                )
             yield index
 
     def _has_index(self) -> bool:
-        if not self.folder.index.exists():
+        place = self.folder.place
+        if isinstance(place, Path) and not place.exists():
             return False
-        with indexing.opened(self.folder.index) as index:
+        with indexing.opened(place) as index:
             return index is not None
 
     def _take_in(self, names: set[str]) -> list[Problem]:

@@ -20,11 +20,13 @@ from typing import BinaryIO
 
 from scope.errors import ScopeError, UsageError
 from scope.new_file import new_file
+from scope.repository.database import Place, Server
 from scope.repository.entry import FORMAT, ID, Notes
 from scope.rundirectory import read_json, refuse_future, write_json
 
 MARK = "repository.json"
 INDEX = "index.sqlite"
+SERVER = "index.json"
 LOCK = ".lock"
 RUNS = "runs"
 PATIENCE_S = 120.0
@@ -45,8 +47,18 @@ class Folder:
 
     @property
     def index(self) -> Path:
-        """The index."""
+        """The index, where no server has it."""
         return self.path / INDEX
+
+    @property
+    def server(self) -> Path:
+        """The file that names the server with the index."""
+        return self.path / SERVER
+
+    @property
+    def place(self) -> Place:
+        """Where the index is; UsageError for a file that names no server."""
+        return read_json(self.server, Server) if self.server.exists() else self.index
 
     def run(self, name: str) -> Path:
         """Return the file of a run, by its id."""
@@ -111,7 +123,7 @@ class Folder:
         """Write the notes on a run."""
         write_json(self.notes_file(name), notes)
 
-    def place(self, name: str, write: Callable[[BinaryIO], None]) -> str:
+    def keep(self, name: str, write: Callable[[BinaryIO], None]) -> str:
         """Write the file of a run in one step and return its SHA-256; nothing is left of what fails."""
         target = self.run(name)
         try:
@@ -150,5 +162,5 @@ class Folder:
         if problem := self.problem(name):
             raise ScopeError(f"{name}: {problem}")
         with self.run(name).open("rb") as source:
-            target.place(name, lambda file: shutil.copyfileobj(source, file, 1 << 20))
+            target.keep(name, lambda file: shutil.copyfileobj(source, file, 1 << 20))
         target.write_notes(name, self.notes(name))

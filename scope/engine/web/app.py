@@ -89,8 +89,8 @@ class LiveSite:
         """For reports."""
         self._lock = threading.Lock()
         self._site: Site | None = None
-        self._read = 0.0
-        """When the index that was read was written."""
+        self._read: object = None
+        """The state of the index that was read."""
 
     def text(self, name: str) -> str:
         """Return a file; KeyError where there is none of this name."""
@@ -101,10 +101,10 @@ class LiveSite:
             return site.text(name, {one.id for one in site.entries})
 
     def _newest(self) -> Site:
-        written = self._repository.folder.index.stat().st_mtime if self._repository.folder.index.exists() else 0.0
-        if self._site is None or written != self._read:
+        state = self._repository.state()
+        if self._site is None or state != self._read:
             self._site = Site(self._repository, live=True, historic=machines())
-            self._read = written  # of before: what is added meanwhile is read with the next request
+            self._read = state  # of before: what is added meanwhile is read with the next request
         return self._site
 
     def _report(self, site: Site, name: str) -> str:
