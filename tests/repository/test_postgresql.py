@@ -126,7 +126,7 @@ def test_no_password_is_taken_or_kept(
         "mysql://db/scope",
         "dbname=scope",
     ):
-        with pytest.raises(UsageError, match="address of the index: must (be|have no)") as refused:
+        with pytest.raises(UsageError, match=r"address of the index: must (be|have no)") as refused:
             repository.rebuild(wrong)
         assert PASSWORD not in str(refused.value)
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
