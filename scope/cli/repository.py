@@ -14,7 +14,7 @@ from scope.cli.options import Json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scope.engine.repository import Problem
+    from scope.engine.repository import Exchanged, Problem
     from scope.repository.entry import Entry, Figure
 
 Place = Annotated[
@@ -195,11 +195,10 @@ def push(
     target: Annotated[str, typer.Argument(metavar="PATH", help="A folder, or HOST:FOLDER by rsync.")],
     folder: Place = None,
 ) -> None:
-    """Copy the runs that another repository lacks to it."""
+    """Copy the runs that another repository lacks to it, and notes that are newer here."""
     from scope.engine.repository import Repository
 
-    copied = Repository(folder).push(target)
-    typer.echo(f"{_count(copied)} copied" if copied else "nothing more to copy")
+    _print_exchanged(Repository(folder).push(target))
 
 
 def pull(
@@ -208,11 +207,10 @@ def pull(
     ],
     folder: Place = None,
 ) -> None:
-    """Copy the runs that are missing here from another repository."""
+    """Copy the runs that are missing here from another repository, and notes that are newer there."""
     from scope.engine.repository import Repository
 
-    copied, problems = Repository(folder, make=True).pull(source)
-    _end(problems, f"{_count(copied)} copied" if copied else "nothing more to copy")
+    _print_exchanged(Repository(folder, make=True).pull(source))
 
 
 def published(
@@ -258,6 +256,12 @@ COMMANDS = {
     "pull": pull,
     "published": published,
 }
+
+
+def _print_exchanged(found: Exchanged) -> None:
+    words = [f"{_count(found.runs)} copied"] if found.runs else []
+    words += [f"newer notes on {_count(found.notes)}"] if found.notes else []
+    _end(found.damaged, "; ".join(words) or "nothing more to copy")
 
 
 def _end(problems: Sequence[Problem], well: str) -> None:

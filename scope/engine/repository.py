@@ -19,10 +19,11 @@ from pathlib import Path
 from scope.errors import ScopeError, UsageError
 from scope.names import printable
 from scope.new_file import new_file
-from scope.private import home
+from scope.private import home, temporary_folder
 from scope.repository import index as indexing
 from scope.repository.database import Place, Server, refuse_address
 from scope.repository.entry import (
+    FORMAT,
     Entry,
     Figure,
     Notes,
@@ -33,7 +34,7 @@ from scope.repository.entry import (
     identity,
     refuse_remarks,
 )
-from scope.repository.folder import RUNS, Folder
+from scope.repository.folder import RUNS, SUFFIX, Folder
 from scope.repository.index import Index
 from scope.rundirectory import RunDirectory, expanded, write_json
 
@@ -61,6 +62,16 @@ def default() -> Path:
         return Path(asked)
     data = os.environ.get("XDG_DATA_HOME") or str(home() / ".local" / "share")
     return Path(data) / "scope" / "repository"
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """What went from one repository to another."""
+
+    runs: int
+    notes: int
+    """Runs that both had, and whose newer notes came."""
+    damaged: list[Problem]
 
 
 class Repository:
@@ -200,39 +211,67 @@ class Repository:
         with self.index() as index:
             return index.changes()
 
-    def push(self, target: str) -> int:
-        """Copy the runs that another repository lacks to it, a folder or HOST:FOLDER; return their number.
+    def push(self, target: str) -> Exchanged:
+        """Copy runs that another repository lacks to it, a folder or HOST:FOLDER, and notes that are newer here.
 
-        Of a remote one the number is not known and 0; its index is made by the next command there.
+        The index of a remote one is brought up to date by the next command there.
         """
-        if _is_remote(target):
-            _rsync(f"{self.folder.path}/", target, "--exclude=index.*", "--exclude=.*")
-            return 0
-        other = Repository(Path(target), make=True)
+        if not _is_remote(target):
+            return self._copy(Repository(Path(target), make=True))
+        copied = _rsync(f"{self.folder.path}/", target, "--ignore-existing", "--exclude=index.*", "--exclude=.*")
+        with _notes_of(target) as theirs:
+            changed = theirs.take_notes(self.folder)
+            for name in theirs.noted() - changed:
+                theirs.notes_file(name).unlink()
+            if copied or changed:
+                write_json(theirs.arrived, {"format": FORMAT})
+                _rsync(f"{theirs.path}/", target)
+        return Exchanged(copied, len(changed), [])
+
+    def pull(self, source: str) -> Exchanged:
+        """Copy the runs that are missing here from another repository, and notes that are newer there."""
+        if not _is_remote(source):
+            return Repository(Path(source))._copy(self)
+        copied = _rsync(f"{source}/{RUNS}/", str(self.folder.path / RUNS), "--ignore-existing", "--exclude=.*")
+        with _notes_of(source) as theirs:
+            changed = self.folder.take_notes(theirs)
+        return Exchanged(copied, len(changed), self._reconcile())
+
+    def _copy(self, other: Repository) -> Exchanged:
         missing = self.folder.ids() - other.folder.ids()
         for name in sorted(missing):
             self.folder.copy(name, other.folder)
-        other._take_in(missing)
-        return len(missing)
+        changed = other.folder.take_notes(self.folder)
+        return Exchanged(len(missing), len(changed), other._reconcile())
 
-    def pull(self, source: str) -> tuple[int, list[Problem]]:
-        """Copy the runs that are missing here from another repository.
-
-        Returns their number, and the damaged ones.
-        """
-        before = self.folder.ids()
-        if _is_remote(source):
-            _rsync(f"{source}/{RUNS}/", str(self.folder.path / RUNS), "--exclude=.*")
-        else:
-            other = Repository(Path(source))
-            for name in sorted(other.folder.ids() - before):
-                other.folder.copy(name, self.folder)
-        missing = self.folder.ids() - before
-        return len(missing), self._take_in(missing)
+    def _reconcile(self) -> list[Problem]:
+        """Bring the index up to date with files that came from elsewhere; return the damaged runs."""
+        problems: list[Problem] = []
+        with self._opened() as index:
+            known = {one.id: one for one in index.chosen(indexing.Choice())}
+            for found in self._readable(self.folder.ids() - known.keys(), problems):
+                index.put(*found)
+            for name, one in known.items():
+                try:
+                    notes = self.folder.notes(name)
+                except UsageError as error:
+                    problems.append(Problem(name, str(error)))
+                    continue
+                if notes != one.notes:
+                    index.note(one.model_copy(update={"notes": notes}))
+        return problems
 
     @contextmanager
     def index(self) -> Iterator[Index]:
         """Yield the index, made anew where it is missing, no database, or of another version."""
+        if self.folder.arrived.exists():
+            self.folder.arrived.unlink(missing_ok=True)  # before: what arrives meanwhile says so again
+            self._reconcile()
+        with self._opened() as index:
+            yield index
+
+    @contextmanager
+    def _opened(self) -> Iterator[Index]:
         with self.folder.locked():
             whole = self._has_index()
         if not whole:
@@ -252,14 +291,6 @@ class Repository:
             return False
         with indexing.opened(place) as index:
             return index is not None
-
-    def _take_in(self, names: set[str]) -> list[Problem]:
-        """Put runs whose files have come into the index; return those that are damaged."""
-        problems: list[Problem] = []
-        with self.index() as index:
-            for found in self._readable(names, problems):
-                index.put(*found)
-        return problems
 
     def _readable(self, names: set[str], problems: list[Problem]) -> Iterator[tuple[Entry, list[Figure]]]:
         """Yield the runs of these ids with their figures, and add those that are damaged to the problems."""
@@ -316,6 +347,7 @@ class Repository:
             }
         )
         if changed != notes:
+            changed = changed.model_copy(update={"noted_unix_s": time.time()})
             self.folder.write_notes(one.id, changed)
         noted = one.model_copy(update={"notes": changed})
         index.note(noted)
@@ -333,18 +365,20 @@ def _is_remote(place: str) -> bool:
     return re.fullmatch(REMOTE, place) is not None and not Path(place).exists()
 
 
-def _rsync(source: str, target: str, *options: str) -> None:
-    """Copy what is missing with rsync, which asks ssh; ScopeError with its last line where it fails."""
+@contextmanager
+def _notes_of(remote: str) -> Iterator[Folder]:
+    """Yield a private copy of the notes of a remote repository."""
+    with temporary_folder("notes") as folder:
+        (folder / RUNS).mkdir()
+        _rsync(f"{remote}/{RUNS}/", str(folder / RUNS), "--include=*.json", "--exclude=*")
+        yield Folder(folder)
+
+
+def _rsync(source: str, target: str, *options: str) -> int:
+    """Copy files with rsync, which asks ssh, and return the number of runs; ScopeError where it fails."""
     command = [
-        "rsync",
-        "--recursive",
-        "--times",
-        "--ignore-existing",
-        "--protect-args",
-        *options,
-        "--",
-        source,
-        target,
+        *("rsync", "--recursive", "--times", "--protect-args", "--out-format=%n"),
+        *(*options, "--", source, target),
     ]
     try:
         ended = subprocess.run(
@@ -357,3 +391,4 @@ def _rsync(source: str, target: str, *options: str) -> None:
     if ended.returncode != 0:
         said = ended.stderr.strip().splitlines() or ["failed"]
         raise ScopeError(f"rsync: {said[-1]}")
+    return sum(line.endswith(SUFFIX) for line in ended.stdout.splitlines())

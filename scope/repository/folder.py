@@ -27,6 +27,7 @@ from scope.rundirectory import read_json, refuse_future, write_json
 MARK = "repository.json"
 INDEX = "index.sqlite"
 SERVER = "index.json"
+ARRIVED = "arrived.json"
 LOCK = ".lock"
 RUNS = "runs"
 PATIENCE_S = 120.0
@@ -54,6 +55,11 @@ class Folder:
     def server(self) -> Path:
         """The file that names the server with the index."""
         return self.path / SERVER
+
+    @property
+    def arrived(self) -> Path:
+        """The file that says that runs or notes came from another host, which the index does not have yet."""
+        return self.path / ARRIVED
 
     @property
     def place(self) -> Place:
@@ -122,6 +128,28 @@ class Folder:
     def write_notes(self, name: str, notes: Notes) -> None:
         """Write the notes on a run."""
         write_json(self.notes_file(name), notes)
+
+    def noted(self) -> set[str]:
+        """Return the ids of all runs that have notes."""
+        names = (each.name for each in (self.path / RUNS).iterdir())
+        return {name.removesuffix(".json") for name in names if re.fullmatch(rf"{ID}\.json", name)}
+
+    def take_notes(self, other: Folder) -> set[str]:
+        """Take what was said last, here or in another folder, of runs with notes in both; return whose changed.
+
+        Notes that cannot be read are left alone: to find them is the business of `problem`.
+        """
+        changed = set()
+        for name in self.noted() & other.noted():
+            try:
+                own = self.notes(name)
+                newest = own.newest(other.notes(name))
+            except UsageError:
+                continue
+            if newest != own:
+                self.write_notes(name, newest)
+                changed.add(name)
+        return changed
 
     def keep(self, name: str, write: Callable[[BinaryIO], None]) -> str:
         """Write the file of a run in one step and return its SHA-256; nothing is left of what fails."""
