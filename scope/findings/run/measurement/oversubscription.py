@@ -7,7 +7,6 @@ from collections import Counter
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context, one_of_each_case
 from scope.findings.settings import setting
-from scope.models.measurements import usable
 from scope.samples.records import LaunchRecord
 
 
@@ -16,7 +15,7 @@ def find(context: Context) -> list[Finding]:
     crowded: dict[str, list[LaunchRecord]] = {}
     for launch in context.samples.launches:
         for host, processes in Counter(p.host for p in launch.processes).items():
-            room = usable(context.machine, host)
+            room = context.usable(host)
             if room is not None and processes > room:
                 crowded.setdefault(host, []).append(launch)
     return [_finding(context, host, launches) for host, launches in crowded.items()]
@@ -25,7 +24,7 @@ def find(context: Context) -> list[Finding]:
 def _finding(context: Context, host: str, launches: list[LaunchRecord]) -> Finding:
     most = max(launches, key=lambda launch: sum(p.host == host for p in launch.processes))
     processes = sum(p.host == host for p in most.processes)
-    room = usable(context.machine, host) or 0
+    room = context.usable(host) or 0
     numbers = {launch.launch for launch in launches}
     ran = [one for one in context.samples.cases if one.launch in numbers]
     cases = {one.key for one in ran}
