@@ -173,7 +173,7 @@ const site = (() => {
     const machines = await self.load("published");
     at("historic").hidden = !machines.length;
     at("machines").append(...machines.map(([id, name, page, source, network, figures]) => row([
-      cell(box(id, name)), cell(link(name, `clusters/${page}.html`)), cell(network, "prose"),
+      cell(box(id, name)), cell(link(name, `clusters/${page}.html`), "prose"), cell(network, "prose"),
       cell(String(figures), "number"), cell(source, "prose"),
     ])));
     await more();
