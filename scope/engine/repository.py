@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
@@ -258,7 +259,7 @@ class Repository:
                     problems.append(Problem(name, str(error)))
                     continue
                 if notes != one.notes:
-                    index.note(one.model_copy(update={"notes": notes}))
+                    index.note(partial(one.model_copy, update={"notes": notes}))
         return problems
 
     @contextmanager
@@ -337,21 +338,22 @@ class Repository:
         note: str | None,
         cluster: str | None,
     ) -> Entry:
-        notes = self.folder.notes(one.id)
-        changed = Notes(
-            **{
-                **notes.model_dump(),
-                "tags": [tag for tag in dict.fromkeys([*notes.tags, *tags]) if tag not in untag],
-                "note": notes.note if note is None else note,
-                "cluster": cluster or notes.cluster,
-            }
-        )
-        if changed != notes:
-            changed = changed.model_copy(update={"noted_unix_s": time.time()})
-            self.folder.write_notes(one.id, changed)
-        noted = one.model_copy(update={"notes": changed})
-        index.note(noted)
-        return noted
+        def change() -> Entry:
+            notes = self.folder.notes(one.id)
+            changed = Notes(
+                **{
+                    **notes.model_dump(),
+                    "tags": [tag for tag in dict.fromkeys([*notes.tags, *tags]) if tag not in untag],
+                    "note": notes.note if note is None else note,
+                    "cluster": cluster or notes.cluster,
+                }
+            )
+            if changed != notes:
+                changed = changed.model_copy(update={"noted_unix_s": time.time()})
+                self.folder.write_notes(one.id, changed)
+            return one.model_copy(update={"notes": changed})
+
+        return index.note(change)
 
 
 def _user() -> str:

@@ -7,7 +7,7 @@ version. Several processes may write: each change is one transaction, under the 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -151,9 +151,13 @@ class Index:
             "INSERT INTO tags (tag, run) VALUES (?, ?)", [(tag, run) for tag in dict.fromkeys(tags)]
         )
 
-    def note(self, entry: Entry) -> None:
-        """Change what the index says of a run that it has, figures excepted."""
+    def note(self, change: Callable[[], Entry]) -> Entry:
+        """Change what the index says of a run that it has, figures excepted, and return the run as it is then.
+
+        `change` is called while no other process writes: it may read and write the notes beside the run.
+        """
         with self._database.transaction():
+            entry = change()
             self._database.execute(
                 "UPDATE runs SET cluster = ?, entry = ? WHERE id = ?",
                 (entry.notes.cluster, entry.model_dump_json(), entry.id),
@@ -161,6 +165,7 @@ class Index:
             run = self._number("SELECT number FROM runs WHERE id = ?", entry.id)
             if run is not None:
                 self._tag(run, entry.notes.tags)
+        return entry
 
     def remove(self, name: str) -> None:
         """Remove a run, by its id."""

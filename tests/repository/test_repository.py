@@ -8,6 +8,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,21 @@ def test_writers_wait_for_each_other(repository: Repository, runs: list[Path]) -
     assert [writer.wait(timeout=120) for writer in writers] == [0, 0, 0]
     assert names(repository) == ["summer", "spring", "winter"]
     assert repository.verify() == []
+
+
+def test_no_note_is_lost_where_several_people_write_at_once(repository: Repository, golden_run: Path) -> None:
+    repository.add([golden_run])
+
+    def tagged(person: int) -> None:
+        own = Repository(repository.folder.path)
+        for number in range(5):
+            own.note("latest", tags=[f"tag-{person}-{number}"])
+
+    with ThreadPoolExecutor() as people:
+        list(people.map(tagged, range(4)))
+    notes = repository.named("latest").notes
+    assert len(notes.tags) == 20
+    assert notes == repository.folder.notes(repository.named("latest").id)
 
 
 def test_runs_travel_between_repositories(repository: Repository, runs: list[Path], tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from pydantic import Field, ValidationError
 
 from scope.catalog.benchmark import Value
 from scope.errors import ScopeError, UsageError
-from scope.models.published import linpack, rates
-from scope.models.published.reference import Reference, directory, load
+from scope.models.published.reference import LINPACK, Reference, directory, load
 from scope.strict import Strict
 
 ORIGIN: Literal["published"] = "published"
@@ -210,17 +209,17 @@ def _of_experiment(one: Experiment, of: Reference) -> Iterator[PublishedFigure]:
     def figure(
         benchmark: str, metric: str, unit: str, parameters: Mapping[str, Value], ranks: int, value: float
     ) -> PublishedFigure:
-        best = benchmark == linpack.BENCHMARK  # R_max is
+        best = benchmark == LINPACK  # R_max is
         return PublishedFigure(benchmark, metric, unit, parameters, best, ranks, "default", value, one.where)
 
     for rate in of.rate:
         if rate.published is not None and rate.network == one.network and rate.problem:
             problem = {"class": rate.problem}
-            yield figure(rate.benchmark, "mops_per_s", rates.UNIT, problem, rate.ranks, rate.published)
+            yield figure(rate.benchmark, "mops_per_s", "Mop/s", problem, rate.ranks, rate.published)
     for largest in of.linpack:
         if largest.network == one.network:
             n_max = {"n": largest.n_max}
-            yield figure(linpack.BENCHMARK, "flops_per_s", "flop/s", n_max, largest.ranks, largest.r_max * 1e9)
+            yield figure(LINPACK, "flops_per_s", "flop/s", n_max, largest.ranks, largest.r_max * 1e9)
     for column in of.column:
         for case in of.case:
             if column.benchmark and column.key in case:
