@@ -332,7 +332,12 @@ def _shown(change: Change) -> ShownChange:
     before, after = (
         pieces.shown(course, Point("", 0.0, value, None, None)) for value in (point.before, point.after)
     )
-    return ShownChange(f"{course.label}: {units.named(course.metric)}", f"{before} to {after}", change.worse)
+    return ShownChange(
+        pieces.case_id(course),
+        f"{course.label}: {units.named(course.metric)}",
+        f"{before} to {after}",
+        change.worse,
+    )
 
 
 def _sheet(repository: Repository, cluster: Cluster) -> list[tuple[str, str]]:

@@ -42,6 +42,8 @@ class Cluster:
 class ShownChange:
     """A change of one figure in words."""
 
+    case: str
+    """The id of its case."""
     words: str
     shown: str
     worse: float

@@ -85,7 +85,7 @@ const site = (() => {
 
   self.history = async (cluster) => {
     const cases = await self.load(`cases-${cluster}`);
-    options(at("case"), cases);
+    options(at("case"), cases, location.hash.slice(1));
     const show = async () => {
       if (!at("case").value) return;
       const figure = await self.load(`course-${cluster}-${at("case").value}`);
@@ -93,8 +93,16 @@ const site = (() => {
       beside(figure.beside, at("case").value);
       done();
     };
-    at("case").addEventListener("change", show);
+    at("case").addEventListener("change", () => { history.replaceState(null, "", `#${at("case").value}`); show(); });
+    // A change that is followed shows its figure.
+    addEventListener("hashchange", async () => {
+      if (!cases.some(([id]) => id === location.hash.slice(1))) return;
+      at("case").value = location.hash.slice(1);
+      await show();
+      at("case").scrollIntoView({ block: "center" });
+    });
     await show();
+    if (location.hash) at("case").scrollIntoView({ block: "center" });
     done();
   };
 
