@@ -58,9 +58,8 @@ def main() -> None:
             (["site", str(site), "--in", str(kept)], True),
         ):
             seconds, processor_s, most_bytes = took(words)
-            print(
-                f"scope {words[0]:<12}{seconds:8.1f} s ({processor_s:.1f} s of a processor){most_bytes / 1e9:8.2f} GB"
-            )
+            times = f"{seconds:8.1f} s ({processor_s:.1f} s of a processor)"
+            print(f"scope {words[0]:<12}{times}{most_bytes / 1e9:8.2f} GB")
             if limited and (seconds > LIMIT_S or most_bytes > LIMIT_BYTES):
                 missed.append(words[0])
         report = (run / "report.html").stat().st_size

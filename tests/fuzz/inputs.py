@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import uvicorn
+
 import scope.cli
 import scope.engine
 import scope.report
@@ -248,8 +250,6 @@ def stand_in_for_the_cluster() -> None:
 
     A server ends when it could be asked: what is asked of servers is tested elsewhere.
     """
-    import uvicorn
-
     from scope.engine import run
     from scope.launch.cluster import Cluster
     from scope.launch.launcher import HostSlots, Site
