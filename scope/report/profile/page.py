@@ -47,7 +47,7 @@ COLUMNS = [
 ]
 """Columns of the table of all calls: name, and whether it holds numbers."""
 MOST_ROWS = 2000
-"""Rows of that table; `scope export --as csv` has all."""
+"""Rows of that table; `scope export csv` has all."""
 _LINES = 40
 _MOSTLY_WRAPPED = 0.5
 """Share of the time in MPI."""
