@@ -139,7 +139,8 @@ Endpoint::State::State(const Options& asked) : options(asked) {
   port.emplace(wired ? options.interface : "");
   self.port = port->number();
   if (wired)
-    wire = std::make_unique<WireChannel>(open_wire(options.wire, *interface, self.port), options, self);
+    wire = std::make_unique<WireChannel>(open_wire(options.wire, *interface, self.port, options.loss),
+                                         options, self);
   memory = shared_memory(options, self);
   for (Channel* channel : {memory.get(), wire.get()})
     if (channel != nullptr) channels.push_back(channel);

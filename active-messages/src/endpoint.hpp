@@ -29,6 +29,8 @@ struct Options {
   std::string interface;  // of the Ethernet; empty with Wire::none
   Wire wire = Wire::automatic;
   bool flow_control = true;
+  double loss =
+      0;  // share of the arriving frames that the kernel drops, as a bad link would; needs AF_PACKET
   std::array<std::byte, 16> session_key{};         // frames and segments with another key are dropped
   std::chrono::milliseconds peer_timeout{10'000};  // without a sign of life the peer is dead
   bool progress_thread = false;                    // for programs that compute long between calls
