@@ -3,6 +3,7 @@
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,7 +19,8 @@
 namespace scope::active_messages {
 namespace {
 
-constexpr std::size_t ring_bytes = 4 << 20;
+constexpr std::size_t least_ring_bytes = 4 << 20;
+constexpr std::size_t fewest_slots = 128;
 constexpr std::size_t batch_frames = 32;
 constexpr int send_buffer_bytes = 1 << 20;  // the kernel's own account: some 400 frames of 1500 bytes
 
@@ -140,8 +142,13 @@ class PacketWire final : public EthernetWire {
   static bool lost(int error) { return error != EAGAIN && error != ENOBUFS && error != EINTR; }
 
   void make_ring() {
-    slot_bytes_ = std::bit_ceil(TPACKET2_HDRLEN + std::size_t{64} + longest_frame());
-    const std::size_t block = std::max<std::size_t>(slot_bytes_, 1 << 16);
+    // Slots fill blocks of whole pages: a power of two of them a short block, a long one a block of its own.
+    const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t needed = TPACKET2_HDRLEN + std::size_t{64} + longest_frame();
+    slot_bytes_ = needed <= page ? std::bit_ceil(needed) : (needed + page - 1) / page * page;
+    const std::size_t block = needed <= page ? std::max<std::size_t>(page, 1 << 16) : slot_bytes_;
+    const std::size_t ring_bytes =
+        std::max(least_ring_bytes / block, fewest_slots * slot_bytes_ / block) * block;
     tpacket_req request{};
     request.tp_block_size = static_cast<unsigned>(block);
     request.tp_block_nr = static_cast<unsigned>(ring_bytes / block);
