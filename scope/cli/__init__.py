@@ -42,7 +42,7 @@ GROUPS = {
         "campaign": "run a program over parameters, process counts and placements, and analyse all runs",
         "placement": "measure what it costs a program that its processes share a node",
         "soak": "repeat a program for hours; count errors, drift and memory leaks",
-        "export": "write profiles of monitored runs in the formats of other programs",
+        "export": "write results in the formats of other programs: CSV, Prometheus, JUnit, Extra-P, ...",
         "import": "import a profile that another tool (mpiP) made",
     },
     "cluster": {

@@ -20,6 +20,11 @@ def _folder(context: typer.Context, run: Path | None) -> Path | None:
     return context.with_resource(packing.opened(run))
 
 
+def _folders(context: typer.Context, runs: list[Path]) -> list[Path]:
+    """Do so for each run."""
+    return [folder for run in runs if (folder := _folder(context, run)) is not None]
+
+
 def _no_packed_run(run: Path | None) -> Path | None:
     """Refuse a file where results are written beside the samples."""
     if run is not None and run.is_file():
@@ -31,6 +36,15 @@ RunFolder = Annotated[
     Path,
     typer.Argument(
         help="Run directory, for example runs/latest, or packed run.", show_default=False, callback=_folder
+    ),
+]
+RunFolders = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="RUN...",
+        help="Run directories, for example runs/latest, or packed runs.",
+        show_default=False,
+        callback=_folders,
     ),
 ]
 WrittenRunFolder = Annotated[

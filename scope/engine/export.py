@@ -1,31 +1,50 @@
-"""Profiles of monitored runs in the formats of other programs."""
+"""Results in the formats of other programs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from scope import exports
+from scope.engine.analysis import kind_of
 from scope.errors import UsageError
-from scope.profiles import exports, folder, trace
+from scope.profiles import exports as profile_exports
+from scope.profiles import folder, trace
 from scope.profiles.merged import PROFILE, merge, read
+from scope.report.run.selection import select
 
 CHROME = "chrome"
 
 
-def exported(runs: Sequence[Path], name: str) -> str:
-    """Return the profiles of monitored runs in a format: csv, files, extrap, hatchet or chrome."""
+def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> str:
+    """Return the chosen results of runs in a format; UsageError names the formats that runs of their kind have."""
+    kinds = {run: kind_of(run) for run in runs}
+    for run, kind in kinds.items():
+        if kind == "campaign":
+            raise UsageError(f"{run}: is a campaign; must be a run or a monitored run (those of its folder are)")
+        if kind != kinds[runs[0]]:
+            raise UsageError(f"{run}: must be of the kind of {runs[0]}: runs, or monitored runs")
+    monitored = kinds[runs[0]] == "monitored"
+    known = [*profile_exports.names(), CHROME] if monitored else exports.names()
+    if name not in known:
+        what = "a monitored run" if monitored else "a run"
+        raise UsageError(f"{name}: unknown format; of {what} it must be one of {', '.join(known)}")
+    if not monitored:
+        read_all = [exports.results(run) for run in runs]
+        return exports.writer(name)([replace(one, summaries=select(one.summaries, patterns)) for one in read_all])
+    if patterns:
+        raise UsageError(f"--only {patterns[0]}: chooses benchmarks, but {runs[0]} is a monitored run")
     if name == CHROME:
         return _chrome(runs)
-    if name not in exports.names():
-        raise UsageError(f"--as {name}: must be one of {', '.join([*exports.names(), CHROME])}")
-    return exports.writer(name)([read(run) if (run / PROFILE).is_file() else merge(run) for run in runs])
+    return profile_exports.writer(name)([read(run) if (run / PROFILE).is_file() else merge(run) for run in runs])
 
 
 def _chrome(runs: Sequence[Path]) -> str:
     """Return the trace of a monitored run; UsageError where it has none."""
     if len(runs) != 1:
-        raise UsageError("--as chrome: must have one run")
+        raise UsageError(f"{CHROME}: must have one run, not {len(runs)}")
     profiles = folder.job(runs[0]).profiles
     if not any(len(one.tables["events"]) for one in profiles):
         raise UsageError(f"{runs[0]}: has no trace; `scope monitor --trace START:SECONDS` keeps every call")

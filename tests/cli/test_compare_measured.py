@@ -64,7 +64,7 @@ def test_a_regression_that_was_none_is_not_confirmed(in_turn, tmp_path):
         assert scope(tmp_path, "analyze", name).code == 0
     words = ["compare", "before", "slower", "--fail-on-regression", "50"]
     assert scope(tmp_path, *words).code == 1
-    again = scope(tmp_path, *words, "--confirm", "--time", "20", "-o", "again")
+    again = scope(tmp_path, *words, "--confirm", "--time", "8", "-o", "again")
     assert again.code == 0, again
     assert "not confirmed" in again.output
     assert (tmp_path / "again" / "comparison.json").exists()

@@ -142,7 +142,7 @@ def test_it_is_shown_reported_derived_anew_and_exported(
     assert dispatch("analyze", [str(again)]) == 0
     assert (again / "profile.json").read_text() == (folder / "profile.json").read_text()
     capsys.readouterr()
-    assert dispatch("export", [str(folder), "--as", "extrap"]) == 0
+    assert dispatch("export", ["extrap", str(folder)]) == 0
     assert all("callpath" in json.loads(line) for line in capsys.readouterr().out.splitlines())
 
 

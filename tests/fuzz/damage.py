@@ -119,7 +119,7 @@ OTHER_COMMANDS = (
         ["report", "run"],
         ["report", "run", "-o", "p.html"],
     ),
-    *(["export", "run", "--as", word] for word in ("csv", "extrap", "hatchet", "chrome")),
+    *(["export", word, "run"] for word in ("csv", "extrap", "hatchet", "chrome")),
 )
 FEATURES = {"wall_s": 1.0, "mpi_s": 0.3, "user_s": 0.9}
 

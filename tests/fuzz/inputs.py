@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import uvicorn
+
 import scope.cli
 import scope.engine
 import scope.report
@@ -204,7 +206,7 @@ def _move(place: Path, output: Path, errors: Path) -> None:
 
 def _run(words: list[str], kind: Kind) -> None:
     """Become the command, or carry it out here; never returns."""
-    if kind == "process":
+    if kind == "process" and "serve" not in words:  # which ends at Ctrl-C only
         os.execv(SCOPE, [str(SCOPE), *words])
     prepare_child()
     os._exit(_answered(words))
@@ -244,7 +246,10 @@ def _end_at_programs(event: str, _arguments: tuple[Any, ...]) -> None:
 
 
 def stand_in_for_the_cluster() -> None:
-    """Let `scope run` plan for four slots of the golden machine, with all benchmarks, without a program."""
+    """Let `scope run` plan for four slots of the golden machine, with all benchmarks, without a program.
+
+    A server ends when it could be asked: what is asked of servers is tested elsewhere.
+    """
     from scope.engine import run
     from scope.launch.cluster import Cluster
     from scope.launch.launcher import HostSlots, Site
@@ -258,6 +263,7 @@ def stand_in_for_the_cluster() -> None:
     settled: Any = run.Settled
     run.settle = lambda experiment, where: settled(experiment, build, Cluster(site, list(machine.hosts)), machine)
     run.registry.load = lambda program: declared.catalog()  # type: ignore[assignment]
+    uvicorn.Server.run = lambda self, sockets=None: None  # type: ignore[method-assign]
 
 
 def load() -> None:

@@ -76,7 +76,7 @@ def test_a_narrow_wire_is_found_to_hold_back(
     embedded_build: NativeBuild,
     tmp_path: Path,
 ) -> None:
-    shaped(cluster, "200mbit")
+    shaped(cluster, "50mbit")  # so slow that what else this machine does is little beside it
     size = "message_bytes=1Mi"  # long beside the 32 kB that the shaper lets through at once
     answer = cluster.run(
         tmp_path,
@@ -95,7 +95,7 @@ def test_a_narrow_wire_is_found_to_hold_back(
     assert found["where"]["layer"] == "wire"
     # Frames were measured in place of a limit: a virtual cable has no rate of its own.
     assert "raw Ethernet" in found["evidence"][0]["what"]
-    assert found["evidence"][0]["value"] < 200e6 / 8 * 1.2
+    assert found["evidence"][0]["value"] < 50e6 / 8 * 1.2
 
 
 def test_datagrams_that_the_cable_drops_are_counted_and_made_good(

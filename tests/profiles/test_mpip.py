@@ -147,7 +147,7 @@ def test_it_becomes_a_run_like_any_other(
     (tmp_path / "run" / PROFILE).unlink()
     assert dispatch("analyze", ["run"]) == 0
     assert read(tmp_path / "run") == before
-    assert dispatch("export", ["run", "--as", "csv"]) == 0
+    assert dispatch("export", ["csv", "run"]) == 0
     report.write_text("nothing")
     assert dispatch("import", [str(report), "-o", "other"]) == 1
     assert not (tmp_path / "other").exists()
