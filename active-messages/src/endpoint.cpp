@@ -181,7 +181,8 @@ void Endpoint::State::deliver(Peer source, const Message& message) {
 
 std::byte* Endpoint::State::target(Region region, std::size_t offset, std::size_t bytes) {
   const auto found = regions.find(region);
-  if (ending || found == regions.end() || offset > found->second.bytes || bytes > found->second.bytes - offset)
+  if (ending || found == regions.end() || offset > found->second.bytes ||
+      bytes > found->second.bytes - offset)
     return nullptr;
   return found->second.memory + offset;
 }
