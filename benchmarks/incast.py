@@ -1,7 +1,7 @@
 """What does flow control save when all hosts send to one? Active messages with and without, in the lab gamma.
 
 Three hosts put data into the memory of a process on the fourth, all through its switch port of 1 Gbit/s; both ways
-in turn. Printed: seconds until all have arrived, repeated frames over all frames of the senders, and processor time.
+in turn. Printed: seconds until all have arrived, share of repeated frames of the senders, and processor time.
 usage: python benchmarks/incast.py [--launches N] [--bytes N] [--puts N]
 """
 
