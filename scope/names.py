@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -33,6 +34,13 @@ def printable(text: str) -> str:
     return text
 
 
+def several(names: Sequence[str]) -> str:
+    """Return names in words: all of a few, else the first ones and how many more there are."""
+    return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
+
+
+FEW = 4
+"""Names that are listed: a cluster may have thousands of hosts."""
 LONGEST = 4096
 """Characters of a path on Linux; what takes time by the square of its length, such as a pattern, stays fast."""
 

@@ -171,6 +171,10 @@ const File& known_file(MPI_File file) {
   const auto found = files().find(key_of(file));
   return found == files().end() ? unknown : found->second;
 }
+void view_file(MPI_File file, bool has_gaps) {
+  if (const auto found = files().find(key_of(file)); found != files().end())
+    found->second.has_gaps = has_gaps;
+}
 void forget_file(MPI_File file) {
   files().erase(key_of(file));
 }

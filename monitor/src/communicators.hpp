@@ -51,9 +51,11 @@ void release(Members& members);
 struct File {
   u4 sharers = 0;          // processes
   FileRow* row = nullptr;  // null where files are not counted
+  bool has_gaps = false;   // its view
 };
 const File& opened(MPI_File file, MPI_Comm comm, const char* name);
 const File& known_file(MPI_File file);
+void view_file(MPI_File file, bool has_gaps);
 void forget_file(MPI_File file);
 
 // The number of neighbours to which a process of a topology sends.

@@ -55,6 +55,15 @@ inline u8 size_of_type(MPI_Datatype type) {
   return known.bytes;
 }
 
+// Whether several values of the type lie apart from each other.
+inline bool has_gaps(MPI_Datatype type) {
+  MPI_Count size = 0, lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+  next.Type_size_x(type, &size);
+  next.Type_get_extent_x(type, &lower, &extent);
+  next.Type_get_true_extent_x(type, &true_lower, &true_extent);
+  return size > 0 && (size != extent || size != true_extent);
+}
+
 inline void forget_type(MPI_Datatype type) {
   known_type(type).known = false;
 }

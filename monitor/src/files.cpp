@@ -320,12 +320,16 @@ FileRow* file_of_name(const char* name) {
   return &row_of(found ? path : text, Layer::mpi_io, found ? static_cast<u4>(facts.st_blksize) : 0);
 }
 
-void count_file(u4 routine, FileRow* row, u8 bytes, u8 ticks) {
+void count_file(u4 routine, const File& file, u8 bytes, u8 ticks, bool memory_has_gaps) {
+  FileRow* const row = file.row;
   if (!row) return;
   const FilesLocked locked;
   const MpiAction& meaning = mpi_actions[routine];
   add(*row, meaning.action, ticks, bytes);
   row->collective += meaning.collective;
+  const bool transfers = meaning.action == Action::read || meaning.action == Action::write;
+  row->file_gaps += transfers && file.has_gaps;
+  row->memory_gaps += transfers && memory_has_gaps;
 }
 
 }  // namespace scope

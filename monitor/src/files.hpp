@@ -52,7 +52,7 @@ void forget_descriptor(int descriptor);
 
 // MPI-IO: the row of a file by its name, null where files are not counted; and a call on it.
 FileRow* file_of_name(const char* name);
-void count_file(u4 routine, FileRow* row, u8 bytes, u8 ticks);
+void count_file(u4 routine, const File& file, u8 bytes, u8 ticks, bool memory_has_gaps = false);
 
 // The layer of calls on descriptors now: those that MPI-IO makes are its own.
 bool in_mpi_io();

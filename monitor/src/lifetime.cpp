@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "computation.hpp"
 #include "files.hpp"
 #include "handles.hpp"
 #include "options.hpp"
@@ -93,8 +94,7 @@ void begin(u8 begin_tick, MPI_Group group, int rank, int ranks) {
   set_world(group);
   thread.initialised_mpi = true;
   several_threads = level == MPI_THREAD_MULTIPLE;
-  frames_of_site = options.depth;
-  note_modules();
+  begin_sites(options.depth);
   const Moment first = moment_on(CLOCK_REALTIME, 20, ticks_now);
   ProcessRow& process = *profile.process;
   process.init_begin_tick = begin_tick;
@@ -108,9 +108,11 @@ void begin(u8 begin_tick, MPI_Group group, int rank, int ranks) {
   }
   watches_files = options.files > 0;
   recording = counting = true;
+  if (options.sample_hz > 0) begin_computation_samples(options.sample_hz);
 }
 
 void finish(State state) {
+  end_computation_samples();
   profile.process->state = static_cast<u4>(state);
   end_sampling(ticks_now());
   recording = counting = false;

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "tables.hpp"
+
 namespace scope {
 
 namespace {
@@ -41,12 +43,14 @@ std::string take(const std::string& name, const std::string& value, Options& opt
     return number(value, 1e-3, 1e6, options.interval_s) ? "" : "0.001 to 1e6 seconds are allowed";
   if (name == "trace")
     return window(value, options.trace_start_s, options.trace_s) ? "" : "START:SECONDS is allowed";
-  if (name == "depth") return integer(value, 0, 8, options.depth) ? "" : "0 to 8 are allowed";
+  if (name == "depth") return integer(value, 0, frame_capacity, options.depth) ? "" : "0 to 32 are allowed";
+  if (name == "sample")
+    return number(value, 0, 1000, options.sample_hz) ? "" : "0 to 1000 per second are allowed";
   if (name == "rows") return integer(value, 16, 8192, options.rows) ? "" : "16 to 8192 are allowed";
   if (name == "trace_rows")
     return integer(value, 1, 65536, options.trace_rows) ? "" : "1 to 65536 are allowed";
   if (name == "files") return rows_of_files(value, options.files) ? "" : "0, or 16 to 8192 are allowed";
-  return "no such option; allowed: interval, trace, depth, rows, trace_rows, files";
+  return "no such option; allowed: interval, trace, depth, sample, rows, trace_rows, files";
 }
 
 }  // namespace

@@ -42,19 +42,22 @@ std::vector<Table> layout(const Options& options, const Identity& identity) {
   profile.partner_rows = std::min(static_cast<u4>(identity.ranks) + 1, partner_capacity);
   profile.place_rows = identity.python ? most_places : 1;
   profile.event_rows = options.trace_s > 0 ? static_cast<u4>(options.trace_rows) : 1;
+  profile.site_rows = options.depth > 1 ? path_rows : site_rows;
+  profile.sample_rows = options.sample_hz > 0 ? most_samples : 1;
   profile.file_rows = options.files > 0 ? static_cast<u4>(options.files) : 1;
   std::vector<Table> tables = {
       table("process", 1, profile.process),
       table("calls", profile.call_rows, profile.calls),
       table("waits", wait_capacity, profile.waits),
       table("partners", profile.partner_rows, profile.partners),
-      table("sites", site_capacity, profile.sites),
+      table("sites", profile.site_rows, profile.sites),
       table("modules", module_capacity, profile.modules),
       table("places", profile.place_rows, profile.places),
       table("timeline", timeline_capacity, profile.timeline),
       table("regions", region_capacity, profile.regions),
       table("events", profile.event_rows, profile.events),
       table("files", profile.file_rows, profile.files),
+      table("samples", profile.sample_rows, profile.samples),
   };
   std::size_t end = header_bytes;
   for (Table& each : tables) {
@@ -107,8 +110,8 @@ std::string header(const Options& options, const Identity& identity, const std::
        << getpid() << "\nprogram " << json_quoted(program_path()) << "\narguments " << arguments() << "\nmpi "
        << identity.mpi << "\nmpi_standard " << identity.mpi_version << '.' << identity.mpi_subversion
        << "\nthread_level " << identity.thread_level << "\ninterval_s " << options.interval_s << "\ntrace "
-       << options.trace_start_s << ':' << options.trace_s << "\ndepth " << options.depth << "\ntick_rate_hz "
-       << identity.tick_rate_hz << '\n';
+       << options.trace_start_s << ':' << options.trace_s << "\ndepth " << options.depth << "\nsample_hz "
+       << options.sample_hz << "\ntick_rate_hz " << identity.tick_rate_hz << '\n';
   if (const Tools& tools = identity.tools; !tools.file.empty()) {
     text << "other_tool " << tools.file << '\n';
     if (!tools.hidden.empty()) text << "hidden_routines" << tools.hidden << '\n';

@@ -13,7 +13,9 @@ namespace scope {
 inline constexpr std::size_t header_bytes = 65536;
 inline constexpr u4 wait_capacity = 1024;
 inline constexpr u4 partner_capacity = 8192;
-inline constexpr u4 site_capacity = 1024;
+inline constexpr u4 site_rows = 1024;
+inline constexpr u4 path_rows = 4096;  // of sites that are call paths
+inline constexpr u4 most_samples = 4096;
 inline constexpr u4 module_capacity = 256;
 inline constexpr u4 most_places = 1024;
 inline constexpr u4 timeline_capacity = 1024;
@@ -33,11 +35,14 @@ struct Profile {
   RegionRow* regions = nullptr;
   EventRow* events = nullptr;
   FileRow* files = nullptr;
+  SampleRow* samples = nullptr;
   u4 call_rows = 0;
   u4 partner_rows = 0;
   u4 place_rows = 0;
   u4 event_rows = 0;
   u4 file_rows = 0;
+  u4 site_rows = 0;
+  u4 sample_rows = 0;
 };
 inline Profile profile;
 

@@ -143,9 +143,8 @@ void forget_recent() {
 }
 
 CallRow* Call::find_in_table(u4 communicator_size, u4 size_class, u8 key) {
-  CallRow& row = find_row(routine_, site_of(caller_, frames_of_site), communicator_size, size_class,
-                          current_region->number);
-  if (frames_of_site <= 1) recent_of(caller_, key) = {caller_, key, &row};  // else a caller has many sites
+  CallRow& row = find_row(routine_, site_of(caller_), communicator_size, size_class, current_region->number);
+  recent_of(caller_, key) = {caller_, key, &row};
   return &row;
 }
 
@@ -349,14 +348,14 @@ void Call::started(MPI_Comm comm, u8 bytes, MPI_Request request) {
   finish(meaning);
 }
 
-void Call::file(MPI_File file, u8 bytes) {
+void Call::file(MPI_File file, u8 bytes, bool memory_has_gaps) {
   const File& known = known_file(file);
-  count_file(routine_, known.row, bytes, ticks());
+  count_file(routine_, known, bytes, ticks(), memory_has_gaps);
   record({.communicator_size = known.sharers, .bytes = bytes});
 }
 
 void Call::opened_file(MPI_File file, MPI_Comm comm, const char* name) {
-  count_file(routine_, opened(file, comm, name).row, 0, ticks());
+  count_file(routine_, opened(file, comm, name), 0, ticks());
   concerned(comm, 0);
 }
 
@@ -365,9 +364,14 @@ void Call::closed_file(MPI_File file) {
   forget_file(file);
 }
 
-void Call::started_file(MPI_File file, u8 bytes, MPI_Request request) {
+void Call::viewed_file(MPI_File file, bool has_gaps) {
+  this->file(file, 0);
+  view_file(file, has_gaps);
+}
+
+void Call::started_file(MPI_File file, u8 bytes, bool memory_has_gaps, MPI_Request request) {
   const File& known = known_file(file);
-  count_file(routine_, known.row, bytes, ticks());
+  count_file(routine_, known, bytes, ticks(), memory_has_gaps);
   const Meaning meaning{.communicator_size = known.sharers, .bytes = bytes};
   find(meaning);
   track(key_of(request), meaning);

@@ -5,9 +5,9 @@
 
 #include "communicators.hpp"
 #include "profile.hpp"
-#include "python.hpp"
 #include "requests.hpp"
 #include "routines.hpp"
+#include "sites.hpp"
 #include "timer/timer.hpp"
 
 namespace scope {
@@ -53,8 +53,8 @@ class Call {
       caller_ = thread.fortran_caller;
     if (level_ == 1) {
       thread.routine = routine;
-      if (in_python) [[unlikely]]
-        caller_ = caller_in_python(caller_);
+      if (looks_further) [[unlikely]]
+        caller_ = caller_beyond(caller_, __builtin_dwarf_cfa());
       begin_ = ticks_now();
       profile.process->in_since_tick = begin_;
       profile.process->in_routine = routine;
@@ -102,8 +102,9 @@ class Call {
   void started_receive(MPI_Comm comm, MPI_Request request);
   void started_exchange(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request);
   void started(MPI_Comm comm, u8 bytes, MPI_Request request);
-  void file(MPI_File file, u8 bytes);
-  void started_file(MPI_File file, u8 bytes, MPI_Request request);
+  void file(MPI_File file, u8 bytes, bool memory_has_gaps = false);
+  void started_file(MPI_File file, u8 bytes, bool memory_has_gaps, MPI_Request request);
+  void viewed_file(MPI_File file, bool has_gaps);
   void opened_file(MPI_File file, MPI_Comm comm, const char* name);
   void closed_file(MPI_File file);
   void prepared_send(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request);
@@ -176,6 +177,5 @@ void forget_recent();
 
 // The region to which calls belong now; never null.
 inline RegionRow* current_region = nullptr;
-inline int frames_of_site = 1;
 
 }  // namespace scope

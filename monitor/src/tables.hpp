@@ -17,7 +17,7 @@ using f8 = double;
 
 inline constexpr u4 no_site = 0xffffffff;
 inline constexpr int histogram_buckets = 40;
-inline constexpr int frame_capacity = 8;
+inline constexpr int frame_capacity = 32;
 inline constexpr int path_capacity = 256;
 
 enum class State : u4 { running = 0, finalized = 1, aborted = 2, left = 3 };
@@ -39,6 +39,7 @@ struct ProcessRow {
   f8 user_s, system_s;
   u8 voluntary_switches, involuntary_switches, minor_faults, major_faults;
   u8 resident_bytes, peak_resident_bytes, threads;
+  u8 samples, samples_in_mpi, lost_samples;
   static constexpr std::string_view columns =
       "state:u4 abort_code:i4 init_begin_tick:u8 first_tick:u8 first_unix_ns:u8 last_tick:u8 last_unix_ns:u8 "
       "last_sample_tick:u8 finalize_tick:u8 mpi_ticks:u8 other_threads_mpi_ticks:u8 finalize_ticks:u8 "
@@ -47,7 +48,7 @@ struct ProcessRow {
       "pad:u4 lost_calls:u8 lost_partners:u8 lost_sites:u8 lost_requests:u8 lost_events:u8 timeline_rows:u8 "
       "open_requests:u8 sent_bytes:u8 received_bytes:u8 user_s:f8 system_s:f8 voluntary_switches:u8 "
       "involuntary_switches:u8 minor_faults:u8 major_faults:u8 resident_bytes:u8 peak_resident_bytes:u8 "
-      "threads:u8";
+      "threads:u8 samples:u8 samples_in_mpi:u8 lost_samples:u8";
 };
 
 struct CallRow {
@@ -82,7 +83,7 @@ struct PartnerRow {
 struct SiteRow {
   u4 used, depth;
   u8 frames[frame_capacity];
-  static constexpr std::string_view columns = "used:u4 depth:u4 frames:u8[8]";
+  static constexpr std::string_view columns = "used:u4 depth:u4 frames:u8[32]";
 };
 
 struct ModuleRow {
@@ -99,6 +100,16 @@ struct PlaceRow {
   char function[64];
   char file[path_capacity];
   static constexpr std::string_view columns = "used:u4 line:u4 function:s64 file:s256";
+};
+
+// Samples of the program's computation on one call path: the running instruction, then return addresses.
+struct SampleRow {
+  u4 used, depth;
+  i4 region;
+  u4 pad;
+  u8 samples;
+  u8 frames[frame_capacity];
+  static constexpr std::string_view columns = "used:u4 depth:u4 region:i4 pad:u4 samples:u8 frames:u8[32]";
 };
 
 struct TimelineRow {
@@ -148,6 +159,8 @@ struct FileRow {
   u8 forward;              // ... that begin behind it
   u8 unaligned;            // ... that begin within a block
   u8 collective;           // of MPI-IO
+  u8 file_gaps;            // ... through a view of the file with gaps
+  u8 memory_gaps;          // ... of data with gaps between them in memory
   u8 extent;               // end of the farthest transfer
   u4 block_bytes;          // of the file system
   u4 read_sizes[size_classes], write_sizes[size_classes];
@@ -156,7 +169,8 @@ struct FileRow {
   static constexpr std::string_view columns =
       "used:u4 layer:u4 key:u8 opens:u8 open_ticks:u8 reads:u8 read_bytes:u8 read_ticks:u8 writes:u8 "
       "written_bytes:u8 write_ticks:u8 syncs:u8 sync_ticks:u8 others:u8 other_ticks:u8 longest_ticks:u8 "
-      "consecutive:u8 forward:u8 unaligned:u8 collective:u8 extent:u8 block_bytes:u4 read_sizes:u4[33] "
+      "consecutive:u8 forward:u8 unaligned:u8 collective:u8 file_gaps:u8 memory_gaps:u8 extent:u8 "
+      "block_bytes:u4 read_sizes:u4[33] "
       "write_sizes:u4[33] pad:u4 path:s256";
 };
 
@@ -186,6 +200,6 @@ constexpr bool described() {
   return ((width_of(Rows::columns) == sizeof(Rows)) && ...);
 }
 static_assert(described<ProcessRow, CallRow, WaitRow, PartnerRow, SiteRow, ModuleRow, PlaceRow, TimelineRow,
-                        RegionRow, EventRow, FileRow>());
+                        RegionRow, EventRow, FileRow, SampleRow>());
 
 }  // namespace scope

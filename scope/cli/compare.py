@@ -75,6 +75,13 @@ def command(
         Path | None,
         typer.Option(metavar="RUN", help="The run that three or more are compared with; default: the first."),
     ] = None,
+    published: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MACHINE",
+            help="Beside the runs, the published figures of a historic machine (scope repository published).",
+        ),
+    ] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an offline HTML page.")] = None,
     fail_on_regression: Annotated[
         bool,
@@ -94,14 +101,15 @@ def command(
     from scope.comparison.compare import compare
     from scope.errors import UsageError
 
-    given, percent = _split_percent(runs, fail_on_regression)
+    given, percent = _split_percent(runs, fail_on_regression, 1 if published else 2)
     if not 0 <= threshold < 100:
         raise UsageError(f"--threshold = {threshold:g}: must be a percentage from 0 to less than 100")
-    if len(given) > 2:
+    if len(given) > 2 or published:
         if measure or confirm or normalized:
-            raise UsageError(f"{len(given)} runs given: --measure, --confirm and --normalized take two")
+            what = "--published" if published else f"{len(given)} runs given"
+            raise UsageError(f"{what}: --measure, --confirm and --normalized take two")
         _options(measure, confirm, time, only, output)
-        found = _side_by_side(given, baseline, threshold / 100, across_machines, efficiency, html)
+        found = _side_by_side(given, baseline, threshold / 100, across_machines, efficiency, html, published or [])
         _print_side_by_side(*found, every, json)
         if fail_on_regression and found[0].regressions(percent / 100):
             raise SystemExit(1)
@@ -170,24 +178,28 @@ def _side_by_side(
     across_machines: bool,
     efficiency: bool,
     html: Path | None,
+    published: list[str],
 ) -> tuple[SideBySide, Efficiencies | None]:
     """Compare three runs or more with the baseline, and write the page where one is asked for."""
     from scope.comparison.compare import LEVEL, read_side
     from scope.comparison.side_by_side import compared
     from scope.errors import UsageError
+    from scope.models.published.machines import named
 
+    historic = [named(name) for name in published]
     if baseline is not None and baseline not in runs:
         raise UsageError(f"--baseline {baseline}: must be one of the runs: {', '.join(map(str, runs))}")
     names = list(map(str, runs))
     with _folders(runs) as folders:
         sides = [replace(read_side(folder), path=name) for folder, name in zip(folders, names, strict=True)]
         shares = _efficiencies(folders, names) if efficiency else None
-    found = compared(sides, runs.index(baseline) if baseline else 0, threshold, LEVEL, across_machines)
+    place = runs.index(baseline) if baseline else 0
+    found = compared(sides, place, threshold, LEVEL, across_machines, historic)
     if html is not None:
         from scope.report.comparison.side_by_side import render
         from scope.rundirectory import write_text
 
-        write_text(html, render(found, sides, shares))
+        write_text(html, render(found, sides, shares, historic))
     return found, shares
 
 
@@ -241,7 +253,7 @@ def _measured(
     return bool(found.comparison.regressions(beyond))
 
 
-def _split_percent(runs: list[str], with_percent: bool) -> tuple[list[Path], float]:
+def _split_percent(runs: list[str], with_percent: bool, fewest: int) -> tuple[list[Path], float]:
     """Return the runs, and the percentage that may follow `--fail-on-regression`: a number that is no run."""
     from scope.errors import UsageError
 
@@ -253,8 +265,8 @@ def _split_percent(runs: list[str], with_percent: bool) -> tuple[list[Path], flo
         percent = float(number)
         if not 0 <= percent < 100:
             raise UsageError(f"--fail-on-regression {percent:g}: must be a percentage from 0 to less than 100")
-    if len(left) < 2:
-        raise UsageError(f"{len(left)} run directories given: must be two or more")
+    if len(left) < fewest:
+        raise UsageError(f"{len(left)} run directories given: must be {'two' if fewest > 1 else 'one'} or more")
     return [Path(run) for run in left], percent
 
 

@@ -26,7 +26,21 @@ def command(
     trace: Annotated[
         str, typer.Option(metavar="START:SECONDS", help="Trace every call in this window after MPI_Init.")
     ] = "0:0",
-    depth: Annotated[int, typer.Option(help="Stack frames of a call site, 0 to 8.")] = 1,
+    depth: Annotated[
+        int | None,
+        typer.Option(help="Stack frames of a call site, 0 to 32; default: 1, with --sample 32."),
+    ] = None,
+    sample: Annotated[
+        float,
+        typer.Option(metavar="HZ", help="Sample the program's computation so often per second of CPU time."),
+    ] = 0,
+    wrapper: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Functions that only pass calls on to MPI, such as mp_*; may be repeated. Needs --depth.",
+        ),
+    ] = None,
     files: Annotated[bool, typer.Option(help="Count what the program does with files.")] = True,
     transport: Annotated[
         str,
@@ -53,9 +67,18 @@ def command(
     import sys
 
     from scope.engine import monitor
-    from scope.profiles.monitored_run import Options
+    from scope.profiles.monitored_run import MOST_FRAMES, Options
 
-    options = Options(mpi=mpi, interval_s=interval, trace=trace, depth=depth, files=files, transport=transport)
+    options = Options(
+        mpi=mpi,
+        interval_s=interval,
+        trace=trace,
+        depth=depth if depth is not None else MOST_FRAMES if sample else 1,
+        sample_hz=sample,
+        wrappers=tuple(wrapper or ()),
+        files=files,
+        transport=transport,
+    )
     outcome = monitor.monitor(words, options, output, against)
     if outcome.problem:
         print(f"scope monitor: no profile: {outcome.problem}", file=sys.stderr)

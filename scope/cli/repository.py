@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ from scope.cli.options import Json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scope.engine.repository import Problem
+    from scope.engine.repository import Exchanged, Problem
     from scope.repository.entry import Entry, Figure
 
 Place = Annotated[
@@ -172,23 +173,32 @@ def verify(folder: Place = None) -> None:
     _end(repository.verify(), f"{_count(len(repository.folder.ids()))}: all files are as they were added")
 
 
-def rebuild(folder: Place = None) -> None:
+def rebuild(
+    folder: Place = None,
+    index: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            help="Where it is from now on: postgresql://HOST/DATABASE, or sqlite, a file of the repository.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
     """Make the index anew from the files; damaged ones are named and left out."""
     from scope.engine.repository import Repository
 
     repository = Repository(folder)
-    _end(repository.rebuild(), f"{_count(len(repository.folder.ids()))} in the index")
+    _end(repository.rebuild(index), f"{_count(len(repository.folder.ids()))} in the index")
 
 
 def push(
     target: Annotated[str, typer.Argument(metavar="PATH", help="A folder, or HOST:FOLDER by rsync.")],
     folder: Place = None,
 ) -> None:
-    """Copy the runs that another repository lacks to it."""
+    """Copy the runs that another repository lacks to it, and notes that are newer here."""
     from scope.engine.repository import Repository
 
-    copied = Repository(folder).push(target)
-    typer.echo(f"{_count(copied)} copied" if copied else "nothing more to copy")
+    _print_exchanged(Repository(folder).push(target))
 
 
 def pull(
@@ -197,11 +207,39 @@ def pull(
     ],
     folder: Place = None,
 ) -> None:
-    """Copy the runs that are missing here from another repository."""
+    """Copy the runs that are missing here from another repository, and notes that are newer there."""
     from scope.engine.repository import Repository
 
-    copied, problems = Repository(folder, make=True).pull(source)
-    _end(problems, f"{_count(copied)} copied" if copied else "nothing more to copy")
+    _print_exchanged(Repository(folder, make=True).pull(source))
+
+
+def published(
+    machine: Annotated[
+        str | None, typer.Argument(metavar="[MACHINE]", help="Print the figures of this one.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List historic machines whose published figures stand beside clusters, or print the figures of one."""
+    from scope.cli.output import grid, print_json
+    from scope.models.published.machines import machines, named
+    from scope.report.terminal.console import console
+    from scope.units import named as in_words
+    from scope.units import quantity
+
+    if machine is None:
+        if json:
+            print_json([{"machine": one.id, "name": one.name, **dict(one.sheet)} for one in machines()])
+            return
+        rows = [[one.id, one.name, one.facts.network, str(len(one.figures)), one.source] for one in machines()]
+        console().print(grid(["machine", "name", "network", "figures", "published in"], rows))
+        return
+    found = named(machine)
+    if json:
+        print_json([{"case": one.label, **asdict(one), "better": one.better} for one in found.figures])
+        return
+    console().print(grid(["", ""], [list(row) for row in found.sheet]))
+    table = [[in_words(one.metric), one.label, quantity(one.value, one.unit), one.where] for one in found.figures]
+    console().print(grid(["figure", "case", "published", "where"], table))
 
 
 COMMANDS = {
@@ -216,7 +254,14 @@ COMMANDS = {
     "rebuild": rebuild,
     "push": push,
     "pull": pull,
+    "published": published,
 }
+
+
+def _print_exchanged(found: Exchanged) -> None:
+    words = [f"{_count(found.runs)} copied"] if found.runs else []
+    words += [f"newer notes on {_count(found.notes)}"] if found.notes else []
+    _end(found.damaged, "; ".join(words) or "nothing more to copy")
 
 
 def _end(problems: Sequence[Problem], well: str) -> None:

@@ -22,13 +22,19 @@ RUNS = Path("runs")
 def list_runs(folder: Folder = RUNS, json: Json = False) -> None:
     """List the runs, newest first: when, what, on which hosts, how it ended, and its size."""
     from scope.cli.output import print_json
+    from scope.cli.streams import one_line
     from scope.engine import kept_runs
 
     runs = kept_runs.listed(folder)
     if json:
         print_json([_object(run) for run in runs])
-    else:
-        _print(runs)
+        return
+    _print(runs)
+    if packed := kept_runs.packed(folder):
+        files = f"{packed[0]}" if len(packed) == 1 else f"{len(packed)} packed runs, {packed[0]} to {packed[-1]}"
+        typer.echo(
+            f"not listed: {one_line(files)}; scope show FILE reads a packed run, scope unpack makes a folder"
+        )
 
 
 def open_report(

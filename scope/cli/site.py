@@ -20,6 +20,10 @@ def command(
         int | None,
         typer.Option(metavar="N", min=0, help="Reports of the newest N runs only; default: all."),
     ] = None,
+    published: Annotated[
+        bool,
+        typer.Option("--published/--no-published", help="With the published figures of historic machines."),
+    ] = True,
 ) -> None:
     """Write pages with all clusters, rankings, histories, runs and their reports; they need no server.
 
@@ -29,9 +33,10 @@ def command(
     from scope.cli.progress import stage_progress
     from scope.engine.repository import Repository
     from scope.engine.site import build
+    from scope.models.published.machines import machines
 
     with stage_progress("writing") as stage:
-        built = build(Repository(folder), output, reports, stage)
+        built = build(Repository(folder), output, reports, stage, machines() if published else ())
     for words in built.damaged:
         typer.echo(f"no report: {words}", err=True)
     typer.echo(f"{built.pages} pages, {built.reports} new reports, {built.size_bytes / 1e6:.3g} MB")

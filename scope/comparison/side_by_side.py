@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from scope.comparison.compare import Side, compare_sides
 from scope.comparison.comparison import VERDICTS, ComparedCase, Comparison, Verdict
+from scope.comparison.published import Published
+from scope.comparison.published import rows as published_rows
+from scope.models.published.machines import PublishedMachine
 from scope.plan.case import Key
 from scope.rundirectory import FORMAT
 from scope.strict import Strict
@@ -25,6 +28,8 @@ class SideBySide(Strict):
     """Smaller relative changes count as no difference."""
     comparisons: list[Comparison]
     """Of each other run with the baseline, in the order of the runs; each at its share of the level."""
+    published: list[Published] = []
+    """Figures of historic machines, of cases that a run measured."""
 
     @property
     def against_baseline(self) -> list[Comparison | None]:
@@ -63,15 +68,20 @@ class Row:
 
 
 def compared(
-    sides: Sequence[Side], baseline: int, threshold: float, level: float, across_machines: bool
+    sides: Sequence[Side],
+    baseline: int,
+    threshold: float,
+    level: float,
+    across_machines: bool,
+    historic: Sequence[PublishedMachine] = (),
 ) -> SideBySide:
     """Compare every run with the one at the place `baseline`.
 
     `level` is the share of comparisons of equal runs, all of them together, that may hold a false alarm: each
-    comparison has its part (Bonferroni).
+    comparison has its part (Bonferroni). `historic`: machines whose published figures stand beside the runs.
     """
     others = [side for number, side in enumerate(sides) if number != baseline]
-    share = level / len(others)
+    share = level / max(len(others), 1)
     return SideBySide(
         format=FORMAT,
         runs=[side.path for side in sides],
@@ -79,6 +89,7 @@ def compared(
         level=level,
         threshold=threshold,
         comparisons=[compare_sides(sides[baseline], other, threshold, share, across_machines) for other in others],
+        published=published_rows(historic, sides, baseline),
     )
 
 

@@ -33,13 +33,19 @@ def table(found: SideBySide, width: int, every: bool = False) -> RenderableType:
     fitting = max(2, (width - CASE_WIDTH) // RUN_WIDTH)
     cases: list[RenderableType] = [Text(), _cases(found, shown, fitting)] if shown else []
     return Group(
-        *_heading(found), _runs(found), *_remarks(found), *cases, *_end(found, len(shown), unclear, fitting)
+        *_heading(found),
+        _runs(found),
+        *_remarks(found),
+        *cases,
+        *_published(found),
+        *(_end(found, len(shown), unclear, fitting) if found.comparisons else ()),
     )
 
 
 def _heading(found: SideBySide) -> Iterator[Text]:
     name = found.runs[found.baseline]
-    yield Text(f"{len(found.runs)} runs, compared with {letter(found.baseline)} {name}\n", style="bold")
+    runs = "1 run" if len(found.runs) == 1 else f"{len(found.runs)} runs"
+    yield Text(f"{runs}, compared with {letter(found.baseline)} {name}\n", style="bold")
 
 
 def _runs(found: SideBySide) -> Table:
@@ -87,6 +93,19 @@ def _cases(found: SideBySide, shown: list[Row], fitting: int) -> Table:
             *(_figure(row.runs[number]) for number in others),
         )
     return grid
+
+
+def _published(found: SideBySide) -> Iterator[RenderableType]:
+    """Yield the published figures of historic machines beside those of the baseline."""
+    if not found.published:
+        return
+    grid = _grid("case", "machine", "published", letter(found.baseline), "where")
+    for one in found.published:
+        ours = units.quantity(one.baseline, one.unit) if one.baseline is not None else "–"
+        words = Text.assemble(one.label, " ", (one.metric_words, "dim"))
+        grid.add_row(words, one.machine, units.quantity(one.value, one.unit), ours, one.source)
+    yield Text("\nPublished figures of historic machines, not tested", style="bold")
+    yield grid
 
 
 def _figure(one: ComparedCase | None) -> Text:

@@ -8,19 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from scope import exports
-from scope.engine.analysis import kind_of
+from scope.engine.analysis import Kind, kind_of
 from scope.errors import UsageError
 from scope.profiles import exports as profile_exports
 from scope.profiles import folder, trace
 from scope.profiles.merged import PROFILE, merge, read
 from scope.report.run.selection import select
+from scope.rundirectory import RunDirectory
 
 CHROME = "chrome"
 
 
 def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> str:
     """Return the chosen results of runs in a format; UsageError names the formats that runs of their kind have."""
-    kinds = {run: kind_of(run) for run in runs}
+    kinds = {run: _kind(run) for run in runs}
     for run, kind in kinds.items():
         if kind == "campaign":
             raise UsageError(f"{run}: is a campaign; must be a run or a monitored run (those of its folder are)")
@@ -39,6 +40,12 @@ def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> s
     if name == CHROME:
         return _chrome(runs)
     return profile_exports.writer(name)([read(run) if (run / PROFILE).is_file() else merge(run) for run in runs])
+
+
+def _kind(folder: Path) -> Kind:
+    """Return the kind of a folder; what is no run of benchmarks may hold profiles alone."""
+    kind = kind_of(folder)
+    return "monitored" if kind == "run" and not RunDirectory(folder).run.exists() else kind
 
 
 def _chrome(runs: Sequence[Path]) -> str:

@@ -73,6 +73,11 @@ def listed(folder: Path) -> list[KeptRun]:
     return sorted(found, key=lambda run: (-run.started_unix_s, run.path.name))
 
 
+def packed(folder: Path) -> list[Path]:
+    """Return the packed runs beside the folders, by their names alone: none is opened, removed or pruned."""
+    return sorted(path for path in folder.iterdir() if path.name.endswith((".zip", ".zip.xz")) and path.is_file())
+
+
 def named(folder: Path, name: str) -> KeptRun:
     """Return the run of a name below a folder, the newest for `latest`, or the run at a path.
 

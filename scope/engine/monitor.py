@@ -51,11 +51,10 @@ def monitor(
 
     `against`: the measured run to compare the program with; None: the newest one of these hosts, `none`: none.
     """
-    from scope.report.profile import page  # noqa: F401  read now: the command is to end with the program
-
     options = options.checked()
     measured = _measured(against)
     directory = new_directory("monitor", output)
+    _prepare()
     try:
         with locked(directory):
             ended = monitored_run.run(command, directory.path, options)
@@ -79,7 +78,7 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> M
     `against`: the measured run to compare with; without one the run of the last comparison, else the newest one
     that fits (`search`).
     """
-    merged = merge(folder)
+    merged = merge(folder, monitored_run.wrappers(folder))
     write_text(folder / PROFILE, merged.model_dump_json(indent=1) + "\n")
     chosen = against or (_fitting(folder, merged) if search else None)
     compared = compare_with_machine(merged, chosen) if chosen is not None else None
@@ -116,6 +115,16 @@ def import_profile(file: Path, output: Path | None = None) -> Path:
     write_json(folder / MONITOR, _imported(kept))
     explain(folder)
     return folder
+
+
+def _prepare() -> None:
+    """Load what is needed once the program has ended: the command is to end with it."""
+    from scope.findings.find import kinds as load
+    from scope.report.profile import page, text  # noqa: F401
+    from scope.report.terminal import console  # noqa: F401
+
+    load(kinds.__name__)
+    page.template()
 
 
 def _draw(folder: Path) -> None:

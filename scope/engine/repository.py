@@ -8,19 +8,23 @@ from __future__ import annotations
 import getpass
 import os
 import re
+import secrets
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
 from scope.names import printable
 from scope.new_file import new_file
-from scope.private import home
+from scope.private import home, temporary_folder
 from scope.repository import index as indexing
+from scope.repository.database import Place, Server, refuse_address
 from scope.repository.entry import (
+    FORMAT,
     Entry,
     Figure,
     Notes,
@@ -31,11 +35,13 @@ from scope.repository.entry import (
     identity,
     refuse_remarks,
 )
-from scope.repository.folder import RUNS, Folder
+from scope.repository.folder import RUNS, SUFFIX, Folder
 from scope.repository.index import Index
-from scope.rundirectory import RunDirectory, expanded
+from scope.rundirectory import RunDirectory, expanded, write_json
 
 VARIABLE = "SCOPE_REPOSITORY"
+SQLITE = "sqlite"
+"""The index is a file of the repository."""
 SHORTEST_ID = 4
 REMOTE = r"[A-Za-z0-9._@-]+:.+"
 """A folder on another host, as rsync spells it."""
@@ -57,6 +63,16 @@ def default() -> Path:
         return Path(asked)
     data = os.environ.get("XDG_DATA_HOME") or str(home() / ".local" / "share")
     return Path(data) / "scope" / "repository"
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """What went from one repository to another."""
+
+    runs: int
+    notes: int
+    """Runs that both had, and whose newer notes came."""
+    damaged: list[Problem]
 
 
 class Repository:
@@ -92,7 +108,7 @@ class Repository:
             if known:
                 return self._noted(index, known[0], tags, (), note or None, cluster), False
             made = figures(found.statistics)
-            digest = self.folder.place(name, lambda file: packing.pack_compactly(folder, name, file))
+            digest = self.folder.keep(name, lambda file: packing.pack_compactly(folder, name, file))
             notes = Notes(
                 sha256=digest,
                 added_unix_s=time.time(),
@@ -161,74 +177,121 @@ class Repository:
             found += [Problem(name, f"{what}; scope repository rebuild") for name in sorted(names)]
         return found
 
-    def rebuild(self) -> list[Problem]:
-        """Make the index anew from the files; return the damaged runs, which it does not have."""
-        with self.folder.locked(alone=True):
-            return self._rebuild()
+    def rebuild(self, where: str | None = None) -> list[Problem]:
+        """Make the index anew from the files; return the damaged runs, which it does not have.
 
-    def _rebuild(self) -> list[Problem]:
+        `where`: from now on the index is in this database of PostgreSQL, or with `sqlite` in a file again. Raises
+        UsageError for another address, and one with a password.
+        """
+        with self.folder.locked(alone=True):
+            if where is None:
+                return self._rebuild(self.folder.place)
+            if where == SQLITE:
+                problems = self._rebuild(self.folder.index)
+                self.folder.server.unlink(missing_ok=True)
+                return problems
+            refuse_address(where)
+            known = self.folder.place
+            own = known.repository if isinstance(known, Server) else secrets.token_hex(8)
+            server = Server(address=where, repository=own)
+            problems = self._rebuild(server)
+            write_json(self.folder.server, server)
+            self.folder.index.unlink(missing_ok=True)
+            return problems
+
+    def _rebuild(self, place: Place) -> list[Problem]:
         problems: list[Problem] = []
-        with new_file(self.folder.index) as made, indexing.made(made) as index:
+        with ExitStack() as held:
+            new = held.enter_context(new_file(place)) if isinstance(place, Path) else place
+            index = held.enter_context(indexing.made(new))
             index.put_all(self._readable(self.folder.ids(), problems))
         return problems
 
-    def push(self, target: str) -> int:
-        """Copy the runs that another repository lacks to it, a folder or HOST:FOLDER; return their number.
+    def state(self) -> object:
+        """Return what is another after every change of the index."""
+        with self.index() as index:
+            return index.changes()
 
-        Of a remote one the number is not known and 0; its index is made by the next command there.
+    def push(self, target: str) -> Exchanged:
+        """Copy runs that another repository lacks to it, a folder or HOST:FOLDER, and notes that are newer here.
+
+        The index of a remote one is brought up to date by the next command there.
         """
-        if _is_remote(target):
-            _rsync(f"{self.folder.path}/", target, "--exclude=index.sqlite*", "--exclude=.*")
-            return 0
-        other = Repository(Path(target), make=True)
+        if not _is_remote(target):
+            return self._copy(Repository(Path(target), make=True))
+        copied = _rsync(f"{self.folder.path}/", target, "--ignore-existing", "--exclude=index.*", "--exclude=.*")
+        with _notes_of(target) as theirs:
+            changed = theirs.take_notes(self.folder)
+            for name in theirs.noted() - changed:
+                theirs.notes_file(name).unlink()
+            if copied or changed:
+                write_json(theirs.arrived, {"format": FORMAT})
+                _rsync(f"{theirs.path}/", target)
+        return Exchanged(copied, len(changed), [])
+
+    def pull(self, source: str) -> Exchanged:
+        """Copy the runs that are missing here from another repository, and notes that are newer there."""
+        if not _is_remote(source):
+            return Repository(Path(source))._copy(self)
+        copied = _rsync(f"{source}/{RUNS}/", str(self.folder.path / RUNS), "--ignore-existing", "--exclude=.*")
+        with _notes_of(source) as theirs:
+            changed = self.folder.take_notes(theirs)
+        return Exchanged(copied, len(changed), self._reconcile())
+
+    def _copy(self, other: Repository) -> Exchanged:
         missing = self.folder.ids() - other.folder.ids()
         for name in sorted(missing):
             self.folder.copy(name, other.folder)
-        other._take_in(missing)
-        return len(missing)
+        changed = other.folder.take_notes(self.folder)
+        return Exchanged(len(missing), len(changed), other._reconcile())
 
-    def pull(self, source: str) -> tuple[int, list[Problem]]:
-        """Copy the runs that are missing here from another repository.
-
-        Returns their number, and the damaged ones.
-        """
-        before = self.folder.ids()
-        if _is_remote(source):
-            _rsync(f"{source}/{RUNS}/", str(self.folder.path / RUNS), "--exclude=.*")
-        else:
-            other = Repository(Path(source))
-            for name in sorted(other.folder.ids() - before):
-                other.folder.copy(name, self.folder)
-        missing = self.folder.ids() - before
-        return len(missing), self._take_in(missing)
+    def _reconcile(self) -> list[Problem]:
+        """Bring the index up to date with files that came from elsewhere; return the damaged runs."""
+        problems: list[Problem] = []
+        with self._opened() as index:
+            known = {one.id: one for one in index.chosen(indexing.Choice())}
+            for found in self._readable(self.folder.ids() - known.keys(), problems):
+                index.put(*found)
+            for name, one in known.items():
+                try:
+                    notes = self.folder.notes(name)
+                except UsageError as error:
+                    problems.append(Problem(name, str(error)))
+                    continue
+                if notes != one.notes:
+                    index.note(partial(one.model_copy, update={"notes": notes}))
+        return problems
 
     @contextmanager
     def index(self) -> Iterator[Index]:
         """Yield the index, made anew where it is missing, no database, or of another version."""
+        if self.folder.arrived.exists():
+            self.folder.arrived.unlink(missing_ok=True)  # before: what arrives meanwhile says so again
+            self._reconcile()
+        with self._opened() as index:
+            yield index
+
+    @contextmanager
+    def _opened(self) -> Iterator[Index]:
         with self.folder.locked():
             whole = self._has_index()
         if not whole:
             with self.folder.locked(alone=True):
                 if not self._has_index():  # others may have made it meanwhile
-                    self._rebuild()
-        with self.folder.locked(), indexing.opened(self.folder.index) as index:
+                    self._rebuild(self.folder.place)
+        with self.folder.locked(), indexing.opened(self.folder.place) as index:
             if index is None:
-                raise ScopeError(f"{self.folder.index}: is damaged; scope repository rebuild makes it anew")
+                raise ScopeError(
+                    f"{self.folder.path}: the index is damaged; scope repository rebuild makes it anew"
+                )
             yield index
 
     def _has_index(self) -> bool:
-        if not self.folder.index.exists():
+        place = self.folder.place
+        if isinstance(place, Path) and not place.exists():
             return False
-        with indexing.opened(self.folder.index) as index:
+        with indexing.opened(place) as index:
             return index is not None
-
-    def _take_in(self, names: set[str]) -> list[Problem]:
-        """Put runs whose files have come into the index; return those that are damaged."""
-        problems: list[Problem] = []
-        with self.index() as index:
-            for found in self._readable(names, problems):
-                index.put(*found)
-        return problems
 
     def _readable(self, names: set[str], problems: list[Problem]) -> Iterator[tuple[Entry, list[Figure]]]:
         """Yield the runs of these ids with their figures, and add those that are damaged to the problems."""
@@ -275,20 +338,22 @@ class Repository:
         note: str | None,
         cluster: str | None,
     ) -> Entry:
-        notes = self.folder.notes(one.id)
-        changed = Notes(
-            **{
-                **notes.model_dump(),
-                "tags": [tag for tag in dict.fromkeys([*notes.tags, *tags]) if tag not in untag],
-                "note": notes.note if note is None else note,
-                "cluster": cluster or notes.cluster,
-            }
-        )
-        if changed != notes:
-            self.folder.write_notes(one.id, changed)
-        noted = one.model_copy(update={"notes": changed})
-        index.note(noted)
-        return noted
+        def change() -> Entry:
+            notes = self.folder.notes(one.id)
+            changed = Notes(
+                **{
+                    **notes.model_dump(),
+                    "tags": [tag for tag in dict.fromkeys([*notes.tags, *tags]) if tag not in untag],
+                    "note": notes.note if note is None else note,
+                    "cluster": cluster or notes.cluster,
+                }
+            )
+            if changed != notes:
+                changed = changed.model_copy(update={"noted_unix_s": time.time()})
+                self.folder.write_notes(one.id, changed)
+            return one.model_copy(update={"notes": changed})
+
+        return index.note(change)
 
 
 def _user() -> str:
@@ -302,18 +367,20 @@ def _is_remote(place: str) -> bool:
     return re.fullmatch(REMOTE, place) is not None and not Path(place).exists()
 
 
-def _rsync(source: str, target: str, *options: str) -> None:
-    """Copy what is missing with rsync, which asks ssh; ScopeError with its last line where it fails."""
+@contextmanager
+def _notes_of(remote: str) -> Iterator[Folder]:
+    """Yield a private copy of the notes of a remote repository."""
+    with temporary_folder("notes") as folder:
+        (folder / RUNS).mkdir()
+        _rsync(f"{remote}/{RUNS}/", str(folder / RUNS), "--include=*.json", "--exclude=*")
+        yield Folder(folder)
+
+
+def _rsync(source: str, target: str, *options: str) -> int:
+    """Copy files with rsync, which asks ssh, and return the number of runs; ScopeError where it fails."""
     command = [
-        "rsync",
-        "--recursive",
-        "--times",
-        "--ignore-existing",
-        "--protect-args",
-        *options,
-        "--",
-        source,
-        target,
+        *("rsync", "--recursive", "--times", "--protect-args", "--out-format=%n"),
+        *(*options, "--", source, target),
     ]
     try:
         ended = subprocess.run(
@@ -326,3 +393,4 @@ def _rsync(source: str, target: str, *options: str) -> None:
     if ended.returncode != 0:
         said = ended.stderr.strip().splitlines() or ["failed"]
         raise ScopeError(f"rsync: {said[-1]}")
+    return sum(line.endswith(SUFFIX) for line in ended.stdout.splitlines())

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scope import units
 from scope.engine import packing, reporting
 from scope.engine.history import Change, History, of_courses
 from scope.engine.repository import Repository
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import Machine
+from scope.models.published.machines import PublishedMachine
 from scope.report.data_sheet import software, system
 from scope.report.figure import Plot
 from scope.report.order import level, level_rank
@@ -21,6 +23,7 @@ from scope.report.site import pieces
 from scope.report.site.pages import Cluster, Pages, ShownChange, ShownEvent
 from scope.repository.entry import Entry
 from scope.repository.index import Choice, Course, Point
+from scope.repository.published import Printed, by_subject, printed
 from scope.repository.ranking import ranking
 from scope.rundirectory import RunDirectory, read_json, refuse_future, write_json
 from scope.statistics.change_points import fewest_runs
@@ -53,13 +56,20 @@ class Built:
     """Runs without a report, and why."""
 
 
-def build(repository: Repository, folder: Path, most_reports: int | None, progress: Progress) -> Built:
+def build(
+    repository: Repository,
+    folder: Path,
+    most_reports: int | None,
+    progress: Progress,
+    historic: Sequence[PublishedMachine] = (),
+) -> Built:
     """Write the site of a repository to a folder that is new, empty, or a site; reports of known runs stay.
 
-    `most_reports`: of the newest runs; None for all. Raises UsageError for any other folder.
+    `most_reports`: of the newest runs; None for all. `historic`: machines whose published figures stand beside the
+    clusters. Raises UsageError for any other folder.
     """
     before = _manifest(folder)
-    site = Site(repository)
+    site = Site(repository, historic=historic)
     if not site.entries:
         raise UsageError(f"{repository.folder.path}: has no run; scope repository add keeps one")
     for name in FOLDERS:
@@ -139,8 +149,11 @@ def _report(folder: Path, name: str) -> Path:
 class Site:
     """What the pages of a repository show, read at one time; each file is made when it is asked for."""
 
-    def __init__(self, repository: Repository, live: bool = False) -> None:
+    def __init__(
+        self, repository: Repository, live: bool = False, historic: Sequence[PublishedMachine] = ()
+    ) -> None:
         self._repository = repository
+        self._historic = {pieces.machine_page(one): one for one in historic}
         self._pages = Pages(live)
         with repository.index() as index:
             self.entries = index.chosen(Choice())
@@ -158,14 +171,52 @@ class Site:
                 self._by_case.setdefault(case, []).append((self.clusters[name], course))
                 for point in course.points:
                     self._of_run[point.run].append((case, course, point))
+        self._beside: dict[str, list[Printed]] = {}
+        """Published figures by case."""
+        self._published: dict[str, Course] = {}
+        """Cases of the sources: those that nobody measured, and those that are the best of several."""
+        self._best: dict[str, list[tuple[Cluster, Course, Point]]] = {}
+        """What stands beside the latter."""
+        self._place(list(printed(historic)))
         self._histories: dict[str, History] = {}
+
+    def _place(self, figures: Sequence[Printed]) -> None:
+        """Put published figures beside the cases that were measured, else with their own."""
+        courses = ((case, cluster.id, one) for case, known in self._by_case.items() for cluster, one in known)
+        measured = by_subject(courses, {one.figure.subject for one in figures})
+        for one in figures:
+            fitting = [each for each in measured.get(one.figure.subject, []) if each.is_of(one.figure)]
+            if fitting and not one.figure.best:
+                for case in dict.fromkeys(each.case for each in fitting):
+                    self._beside.setdefault(case, []).append(one)
+                continue
+            case = pieces.case_id(one.course)
+            self._published[case] = one.course
+            self._beside.setdefault(case, []).append(one)
+            by_cluster: dict[str, list[Point]] = {}
+            for each in fitting:
+                by_cluster.setdefault(each.cluster, []).append(each.course.points[-1])
+            choose = min if one.figure.better == "lower" else max
+            self._best[case] = [
+                (self.clusters[name], one.course, choose(points, key=lambda point: point.median))
+                for name, points in by_cluster.items()
+            ]
 
     def names(self) -> Iterator[str]:
         """Yield the names of all files, reports excepted."""
-        yield from ("index.html", "ranking.html", "runs.html", "compare.html", "data/cases.js")
+        yield from (
+            "index.html",
+            "ranking.html",
+            "runs.html",
+            "compare.html",
+            "data/cases.js",
+            "data/published.js",
+        )
+        yield from (f"data/run-{pieces.machine_run(one)}.js" for one in self._historic.values())
+        yield from (f"clusters/{name}.html" for name in self._historic)
         yield from (f"data/runs-{number}.js" for number in range(pieces.number_of(len(self.entries))))
         yield from (f"data/run-{one.id}.js" for one in self.entries)
-        yield from (f"data/ranking-{name}.js" for name in self._by_case)
+        yield from (f"data/ranking-{name}.js" for name in [*self._by_case, *self._published])
         for name in self.clusters:
             yield from (f"clusters/{name}.html", f"data/cases-{name}.js")
             yield from (f"data/course-{name}-{case}.js" for case in self._courses[name])
@@ -174,7 +225,9 @@ class Site:
         """Return a file by its name; `reports`: the ids of runs with one. KeyError where there is no such file."""
         number = len(self.entries)
         whole: dict[str, Callable[[], str]] = {
-            "index.html": lambda: self._pages.index(list(self.clusters.values()), len(self._by_case)),
+            "index.html": lambda: self._pages.index(
+                list(self.clusters.values()), len(self._by_case), list(self._historic.values())
+            ),
             "ranking.html": self._pages.ranking,
             "runs.html": lambda: self._pages.runs(number),
             "compare.html": lambda: self._pages.compare(number),
@@ -182,7 +235,10 @@ class Site:
         if name in whole:
             return whole[name]()
         if name.startswith("clusters/"):
-            return self._cluster(name.removeprefix("clusters/").removesuffix(".html"), reports)
+            page = name.removeprefix("clusters/").removesuffix(".html")
+            if page in self._historic:
+                return self._machine(self._historic[page])
+            return self._cluster(page, reports)
         key = name.removeprefix("data/").removesuffix(".js")
         return pieces.piece(key, self._value(key, reports))
 
@@ -190,27 +246,66 @@ class Site:
         """Return what a piece of data holds; KeyError where there is none of this name."""
         kind, _, of = key.partition("-")
         if key == "cases":
-            return [pieces.case(each[0][1]) for each in self._by_case.values()]
+            own = sorted(self._published.values(), key=_layer_by_layer)
+            return [pieces.case(course) for course in [*(each[0][1] for each in self._by_case.values()), *own]]
         if kind == "cases":
             return [pieces.case(course) for course in self._courses[of].values()]
         if kind == "runs" and of.isdecimal() and int(of) < pieces.number_of(len(self.entries)):
             first = int(of) * pieces.RUNS_OF_A_PIECE
             return pieces.runs(self.entries[first : first + pieces.RUNS_OF_A_PIECE], reports)
+        if key == "published":
+            return pieces.machines(list(self._historic.values()))
         if kind == "run":
-            return [pieces.figure_of_run(*each) for each in self._of_run[of]]
+            return self._figures_of_run(of)
         if kind == "ranking":
-            known = self._by_case[of]
-            newest = [(cluster.name, course.points[-1]) for cluster, course in known]
-            return pieces.standings(known[0][1], ranking(newest, known[0][1].better))
+            return self._standings(of)
         if kind == "course":
             cluster, _, case = of.partition("-")
             return self._course(cluster, case)
         raise KeyError(key)
 
+    def _figures_of_run(self, run: str) -> list[list[object]]:
+        """Return the figures of a run, or of what stands for one of a historic machine."""
+        for machine in self._historic.values():
+            if pieces.machine_run(machine) == run:
+                return [
+                    pieces.figure_of_machine(case, self._case(case), one)
+                    for case, beside in self._beside.items()
+                    for one in beside
+                    if one.machine.id == machine.id
+                ]
+        best = [
+            (case, course, point)
+            for case, known in self._best.items()
+            for _, course, point in known
+            if point.run == run
+        ]
+        return [pieces.figure_of_run(*each) for each in [*self._of_run[run], *best]]
+
+    def _standings(self, case: str) -> list[list[object]]:
+        newest = [(cluster.name, course.points[-1]) for cluster, course in self._by_case.get(case, [])]
+        newest += [(cluster.name, point) for cluster, _, point in self._best.get(case, [])]
+        course = self._case(case)
+        return pieces.standings(course, ranking(newest, course.better), self._beside.get(case, []))
+
+    def _case(self, case: str) -> Course:
+        """Return a course of a case; KeyError where there is none."""
+        return self._by_case[case][0][1] if case in self._by_case else self._published[case]
+
+    def _machine(self, machine: PublishedMachine) -> str:
+        """Return the page of a historic machine: each figure once, with the case that it stands beside."""
+        places: dict[int, str] = {}
+        for case, beside in self._beside.items():
+            for one in beside:
+                places.setdefault(id(one.figure), case)
+        rows = [(case, self._case(case), one) for one in printed([machine]) for case in [places[id(one.figure)]]]
+        return self._pages.machine(machine, sorted(rows, key=lambda row: _layer_by_layer(row[1])))
+
     def _course(self, cluster: str, case: str) -> Plot:
         found, course = self._history(cluster), self._courses[cluster][case]
         every = [change for event in found.events for change in event.changes]
-        return drawing.plot(course, [one.point for one in every if one.course is course], found.cluster)
+        plot = drawing.plot(course, [one.point for one in every if one.course is course], found.cluster)
+        return plot | {"beside": [pieces.published(course, one) for one in self._beside.get(case, [])]}
 
     def _cluster(self, name: str, reports: set[str]) -> str:
         cluster, found = self.clusters[name], self._history(name)
@@ -237,7 +332,12 @@ def _shown(change: Change) -> ShownChange:
     before, after = (
         pieces.shown(course, Point("", 0.0, value, None, None)) for value in (point.before, point.after)
     )
-    return ShownChange(f"{course.label}: {course.metric}", f"{before} to {after}", change.worse)
+    return ShownChange(
+        pieces.case_id(course),
+        f"{course.label}: {units.named(course.metric)}",
+        f"{before} to {after}",
+        change.worse,
+    )
 
 
 def _sheet(repository: Repository, cluster: Cluster) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from scope.catalog.benchmark import Pattern
 from scope.catalog.catalog import Catalog, Settings, Standing
-from scope.machine.machine import Machine
+from scope.machine.machine import Host, Machine
 from scope.plan.case import Batch, Case
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary, headlines
@@ -95,16 +95,25 @@ class On:
 
 def oversubscribed(machine: Machine, launches: Iterable[LaunchRecord]) -> frozenset[Batch]:
     """Return the batches of the launches with more processes than processors on some host."""
+    known = hosts_by_name(machine)
     return frozenset(
         launch.batch
         for launch in launches
         for host, processes in Counter(p.host for p in launch.processes).items()
-        if (room := usable(machine, host)) is not None and processes > room
+        if (room := usable(known.get(short_name(host)))) is not None and processes > room
     )
 
 
-def usable(machine: Machine, host: str) -> int | None:
-    """Return how many processors the run may use on a host; None where the host is not known."""
-    short = host.split(".")[0]
-    facts = next((one for one in machine.hosts if one.name.split(".")[0] == short), None)
-    return facts.processor.usable_processors if facts is not None and facts.processor.usable else None
+def short_name(host: str) -> str:
+    """Return the part of a host's name before its first dot, by which it is known in all records."""
+    return host.partition(".")[0]
+
+
+def hosts_by_name(machine: Machine) -> dict[str, Host]:
+    """Return the hosts of a machine by their short names; of equal ones the first."""
+    return {short_name(one.name): one for one in reversed(machine.hosts)}
+
+
+def usable(host: Host | None) -> int | None:
+    """Return how many processors the run may use on a host; None where that is not known."""
+    return host.processor.usable_processors if host is not None and host.processor.usable else None

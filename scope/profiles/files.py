@@ -15,7 +15,10 @@ LAYERS: tuple[FileLayer, ...] = ("posix", "stream", "mpi-io", "inside mpi-io")
 """By number in the profile."""
 MOST_FILES = 1000
 """In a merged profile; the others are added up by layer."""
-_COUNTS = ("opens", "reads", "writes", "syncs", "others", "consecutive", "forward", "unaligned", "collective")
+_COUNTS = (
+    *("opens", "reads", "writes", "syncs", "others", "consecutive", "forward", "unaligned", "collective"),
+    *("file_gaps", "memory_gaps"),
+)
 _TIMES = ("open", "read", "write", "sync", "other")
 
 _Rows = list[tuple[Profile, np.void]]

@@ -17,7 +17,7 @@ from scope.catalog.catalog import read as read_catalog
 from scope.errors import UsageError
 from scope.machine.machine import Machine, MpiInstallation
 from scope.profiles.records import Calls, Merged, Waits
-from scope.profiles.routines import kind, plain, starts_request
+from scope.profiles.routines import AT_ROOT, kind, plain, starts_request
 from scope.rundirectory import FORMAT, Run, RunDirectory, read_json
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import Summary
@@ -237,7 +237,10 @@ def _curves(bound: Binding, catalog: Catalog, summaries: Sequence[Summary], spre
 
 @dataclass(frozen=True)
 class Sums:
-    """Calls that differ in call site and region only, or the waits for their requests."""
+    """Calls that differ in call site and region only, or the waits for their requests.
+
+    Of routines in `AT_ROOT` all sizes are together, at their mean: `size_class` is -1.
+    """
 
     routine: str
     shown: str
@@ -263,7 +266,9 @@ def _sums(calls: Sequence[Calls]) -> list[Sums]:
     groups: dict[tuple[str, int, int], list[Calls]] = defaultdict(list)
     for one in calls:
         if not one.overflow and one.calls:
-            groups[plain(one.routine), one.communicator_size, one.size_class].append(one)
+            name = plain(one.routine)
+            # Only together do the root's bytes and everybody's calls tell the size of a block.
+            groups[name, one.communicator_size, -1 if name in AT_ROOT else one.size_class].append(one)
     return [
         Sums(
             routine=name,
@@ -283,7 +288,8 @@ def _waits(waits: Sequence[Waits]) -> list[Sums]:
     groups: dict[tuple[str, int, int], list[Waits]] = defaultdict(list)
     for one in waits:
         if one.requests:
-            groups[plain(one.operation), one.communicator_size, one.size_class].append(one)
+            name = plain(one.operation)
+            groups[name, one.communicator_size, -1 if name in AT_ROOT else one.size_class].append(one)
     return [
         Sums(
             routine=name,

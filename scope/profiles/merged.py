@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scope.profiles import files, mpip, sums
+from scope.profiles import files, functions, mpip, sums
 from scope.profiles import folder as folders
 from scope.profiles.balance import spreads
 from scope.profiles.profile import Profile
@@ -24,12 +24,13 @@ __all__ = ["PROFILE", "Calls", "Collective", "Merged", "Process", "Region", "Spr
 
 PROFILE = "profile.json"
 SOURCE = "scope monitor"
-_LOST = ("calls", "partners", "sites", "requests", "events")
+_LOST = ("calls", "partners", "sites", "requests", "events", "samples")
 
 
-def merge(folder: Path) -> Merged:
+def merge(folder: Path, wrappers: Sequence[str] = ()) -> Merged:
     """Return what the profiles below the folder of a monitored run say together; also that of another tool.
 
+    `wrappers`: patterns for functions and modules that only pass calls on to MPI (`scope.profiles.sites`).
     Raises UsageError where the folder does not exist, ScopeError where no process left a profile that can be read.
     """
     if (foreign := mpip.found(folder)) is not None:
@@ -38,7 +39,10 @@ def merge(folder: Path) -> Merged:
     profiles = job.profiles
     first = profiles[0].header
     places = Sites()
-    numbers = [places.of(one) for one in profiles]
+    paths = [places.of(one) for one in profiles]
+    computing = [places.of_samples(one) for one in profiles]
+    named = places.named(wrappers)
+    numbers = [np.where(one >= 0, named.number[one], -1) if len(one) else one for one in paths]
     ranks = [one.rank for one in profiles]
     calls = sums.gather(profiles, "calls", "routine", numbers)
     waits = sums.gather(profiles, "waits", "operation", numbers)
@@ -61,7 +65,8 @@ def merge(folder: Path) -> Merged:
         calls=sums.calls(calls, ranks),
         collectives=sums.collectives(calls, ranks),
         waits=sums.waits(waits),
-        sites=places.named(),
+        sites=named.sites,
+        functions=functions.gather(profiles, named.paths, paths, computing),
         traffic=traffic(profiles, job.ranks),
         files=files.gather(profiles),
         timeline=timeline(profiles),

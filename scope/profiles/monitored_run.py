@@ -31,6 +31,11 @@ MONITOR = "monitor.json"
 """The name of the file that tells a monitored run's folder from any other."""
 PATIENCE_S = 10.0
 """A command that was asked to end is killed after so much time."""
+MOST_FRAMES = 32
+"""Of a call site (`frame_capacity` in monitor/src/tables.hpp)."""
+_MOST_SAMPLES_HZ = 1000
+WRAPPERS = "wrappers"
+"""The option in `monitor.json` that has the patterns, with commas between them."""
 TRACED_CALLS = 65_536
 """Calls that a process can keep in a trace (`trace_rows` in monitor/src/options.hpp)."""
 _TRACED_BYTES, _WRITTEN_BYTES = 64, 190
@@ -54,7 +59,11 @@ class Options:
     trace: str = "0:0"
     """START:SECONDS after MPI_Init of the window whose every call is kept; `0:0` for none."""
     depth: int = 1
-    """Frames of a call site, 0 to 8; 0 takes none down."""
+    """Frames of a call site, 0 to 32; 0 takes none down."""
+    sample_hz: float = 0
+    """Samples of the computation of each process per second of its processor time; 0 for none."""
+    wrappers: tuple[str, ...] = ()
+    """Patterns for functions and modules that only pass calls on to MPI: their callers are the call sites."""
     files: bool = True
     """Whether what the program does with files is counted."""
     transport: str = "default"
@@ -62,7 +71,7 @@ class Options:
 
     def words(self) -> str:
         """Return the value of SCOPE_MONITOR_OPTIONS."""
-        words = f"interval={self.interval_s:g} trace={self.trace} depth={self.depth}"
+        words = f"interval={self.interval_s:g} trace={self.trace} depth={self.depth} sample={self.sample_hz:g}"
         return words if self.files else f"{words} files=0"
 
     @property
@@ -86,8 +95,14 @@ class Options:
         """Return these; raises UsageError for a value that is not allowed."""
         if not 1e-3 <= self.interval_s <= 3600:
             raise UsageError(f"--interval {self.interval_s:g}: must be at least 0.001 and at most 3600 seconds")
-        if not 0 <= self.depth <= 8:
-            raise UsageError(f"--depth {self.depth}: must be at least 0 and at most 8 frames")
+        if not 0 <= self.depth <= MOST_FRAMES:
+            raise UsageError(f"--depth {self.depth}: must be at least 0 and at most {MOST_FRAMES} frames")
+        if not 0 <= self.sample_hz <= _MOST_SAMPLES_HZ:
+            raise UsageError(f"--sample {self.sample_hz:g}: must be at least 0 and at most {_MOST_SAMPLES_HZ} Hz")
+        if any(not one or "," in one for one in self.wrappers):
+            raise UsageError(
+                "--wrapper: must be the name of a function or a pattern such as mp_*, without a comma"
+            )
         start, colon, length = self.trace.partition(":")
         try:
             allowed = bool(colon) and 0 <= float(start) < 1e9 and 0 <= float(length) < 1e9
@@ -201,6 +216,8 @@ def run(
             "interval_s": f"{chosen.interval_s:g}",
             "trace": chosen.trace,
             "depth": str(chosen.depth),
+            "sample_hz": f"{chosen.sample_hz:g}",
+            WRAPPERS: ",".join(chosen.wrappers),
             "transport": chosen.transport,
         },
         machine=discover.machine([discover.this_host()], None),
@@ -227,6 +244,12 @@ def run(
 def read(folder: Path) -> Monitored:
     """Read `monitor.json` of a monitored run; UsageError names what is missing or wrong in it."""
     return read_json(folder / MONITOR, Monitored)
+
+
+def wrappers(folder: Path) -> tuple[str, ...]:
+    """Return the patterns for functions that only pass calls on to MPI, as the run in `folder` was asked for."""
+    said = read(folder).options.get(WRAPPERS, "") if is_monitored(folder) else ""
+    return tuple(filter(None, said.split(",")))
 
 
 def is_monitored(folder: Path) -> bool:

@@ -61,7 +61,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         **dict.fromkeys(
             (
                 *("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"),
-                *("resident_bytes", "peak_resident_bytes"),
+                *("resident_bytes", "peak_resident_bytes", "samples", "samples_in_mpi", "lost_samples"),
             ),
             "u8",
         ),
@@ -90,7 +90,7 @@ COLUMNS: dict[str, dict[str, str]] = {
             "u8",
         ),
     },
-    "sites": {"used": "u4", "depth": "u4", "frames": "u8[8]"},
+    "sites": {"used": "u4", "depth": "u4", "frames": "u8[32]"},
     "modules": {"used": "u4", "begin": "u8", "end": "u8", "bias": "u8", "path": "s256"},
     "places": {"used": "u4", "line": "u4", "function": "s64", "file": "s256"},
     "timeline": {
@@ -108,6 +108,7 @@ COLUMNS: dict[str, dict[str, str]] = {
                 *("opens", "open_ticks", "reads", "read_bytes", "read_ticks"),
                 *("writes", "written_bytes", "write_ticks", "syncs", "sync_ticks", "others", "other_ticks"),
                 *("longest_ticks", "consecutive", "forward", "unaligned", "collective", "extent"),
+                *("file_gaps", "memory_gaps"),
             ),
             "u8",
         ),
@@ -116,6 +117,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "write_sizes": "u4[33]",
         "path": "s256",
     },
+    "samples": {"used": "u4", "depth": "u4", "region": "i4", "samples": "u8", "frames": "u8[32]"},
     "events": {
         "used": "u4",
         "begin_tick": "u8",
@@ -169,6 +171,8 @@ class Header:
     interval_s: float
     trace: str
     depth: int
+    sample_hz: float
+    """Samples of the computation per second of processor time; 0 where none were taken."""
     tick_rate_hz: float
     routines: tuple[str, ...]
     """By number, from 0; number 0 is "none"."""
@@ -307,6 +311,7 @@ def _header(path: Path, words: Mapping[str, str]) -> Header:
             interval_s=float(words.get("interval_s", "0")),
             trace=words.get("trace", "0:0"),
             depth=int(words.get("depth", "0")),
+            sample_hz=float(words.get("sample_hz", "0")),
             tick_rate_hz=_positive(float(words["tick_rate_hz"])),
             routines=_routines(words["routines"].split()),
             other_tool=words.get("other_tool", ""),

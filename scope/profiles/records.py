@@ -169,6 +169,52 @@ class Collective(Strict):
     median_s: float
 
 
+class PathNode(Strict):
+    """A function of the program on one call path, or an MPI routine that it calls; of all processes."""
+
+    name: str
+    parent: int | None
+    """Place in the list, before this one; None for the outermost function that is known."""
+    mpi: bool
+    """An MPI routine: `time_s` is measured. Of a function it is its own computation, as sampled."""
+    time_s: float
+    calls: int
+    bytes: int
+
+
+class Function(Strict):
+    """A function of the program wherever it runs; MPI routines that it calls itself are part of it."""
+
+    name: str
+    compute_s: float
+    """Its own, of all processes; 0 where nothing was sampled."""
+    mpi_s: float
+    calls: int
+    """Of MPI routines."""
+    bytes: int
+    compute_by_rank: list[float]
+    mpi_by_rank: list[float]
+    """In s; of the processes of `Functions.ranks`."""
+
+
+class Functions(Strict):
+    """Computation and time in MPI by function of the program."""
+
+    sample_hz: float
+    """Samples per second of processor time; 0 where the computation was not sampled."""
+    samples: int
+    """Of all processes, those in MPI included."""
+    samples_in_mpi: int
+    depth: int
+    """Frames of a call path at most."""
+    tree: list[PathNode]
+    """Depth first, those with most time first."""
+    functions: list[Function]
+    """Those with most time first."""
+    ranks: list[int]
+    """Processes that are kept one by one, spread over all."""
+
+
 class Waits(Strict):
     """Time in waits and tests for requests that one routine made at one place, of all processes."""
 
@@ -266,6 +312,10 @@ class FileUse(Strict):
     """... that begin within a block of the file system."""
     collective: int
     """Collective reads and writes of MPI-IO."""
+    file_gaps: int = 0
+    """... through a view with gaps: the bytes of one call do not lie together in the file."""
+    memory_gaps: int = 0
+    """... of a type with gaps: they do not lie together in memory."""
     extent_bytes: int
     """The end of the farthest read or write; known of POSIX alone."""
     block_bytes: int
@@ -383,6 +433,8 @@ class Merged(Strict):
     collectives: list[Collective]
     waits: list[Waits]
     sites: list[Site]
+    functions: Functions | None = None
+    """None where neither call paths nor samples were taken."""
     traffic: Traffic
     files: list[FileUse] = []
     """Those that took most time first; at most 1000 by name."""

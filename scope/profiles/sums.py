@@ -189,7 +189,7 @@ def _times(columns: Columns, chosen: Integers) -> Times:
     than the width of a place.
     """
     rows = columns.rows
-    tick_s = float(np.median(columns.ticks_s[chosen]))
+    tick_s = float(np.sort(columns.ticks_s[chosen])[len(chosen) // 2])
     number, total_s = int(rows["calls"][chosen].sum()), float(columns.time_s[chosen].sum())
     least_s = float((rows["min_ticks"][chosen] * columns.ticks_s[chosen]).min())
     most_s = float((rows["max_ticks"][chosen] * columns.ticks_s[chosen]).max())
@@ -213,16 +213,16 @@ def _times(columns: Columns, chosen: Integers) -> Times:
     reached = np.cumsum(counts) / counts.sum()
     median, p99 = (int(np.searchsorted(reached, q - 1e-12)) for q in (0.5, SANITISED))
     # The middles of the places are scaled so that all calls together take as long as they did.
-    middle_s *= mean_s / (np.average(middle_s, weights=counts) or 1.0)
+    middle_s *= mean_s / (middle_s @ counts / counts.sum() or 1.0)
     kept = np.where(np.arange(len(counts)) <= p99, counts, 0)
-    spread_s = float(np.sqrt(np.average((middle_s - mean_s) ** 2, weights=counts)))
+    spread_s = float(np.sqrt((middle_s - mean_s) ** 2 @ counts / counts.sum()))
     return Times(
         mean_s=mean_s,
         least_s=least_s,
         most_s=most_s,
         median_s=float(np.clip(2.0 ** (median + 0.5) * tick_s, least_s, most_s)),
         p99_s=float(np.clip(2.0 ** (p99 + 1) * tick_s, least_s, most_s)),
-        sanitised_mean_s=float(np.average(middle_s, weights=kept)),
+        sanitised_mean_s=float(middle_s @ kept / kept.sum()),
         coefficient_of_variation=spread_s / mean_s if number > 1 and mean_s > 0 else None,
         first_tick_exponent=int(filled[0]),
         histogram=[int(one) for one in counts[filled[0] : filled[-1] + 1]],

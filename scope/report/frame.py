@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
 from scope import units
@@ -14,6 +15,24 @@ from scope.report import validity, wording
 from scope.report.figure import Figure
 from scope.version import VERSION
 
+
+class _Memory(BytecodeCache):
+    """Templates as they were compiled before: a site has many pages, a process writes many reports."""
+
+    def __init__(self) -> None:
+        self._code: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Take a template that was compiled before."""
+        if (code := self._code.get(bucket.key)) is not None:
+            bucket.bytecode_from_string(code)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep a compiled template."""
+        self._code[bucket.key] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Memory()
 _SCRIPTS = ("figures.js", "report.js")
 
 
@@ -22,6 +41,7 @@ def environment() -> Environment:
     found = Environment(
         loader=PackageLoader("scope.report"),
         autoescape=True,
+        bytecode_cache=_COMPILED,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

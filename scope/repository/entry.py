@@ -46,6 +46,15 @@ class Notes(Strict):
     """The cluster's name; runs of the same machines get it by themselves."""
     tags: list[Tag] = []
     note: Printable = ""
+    noted_unix_s: Unix | None = None
+    """When cluster, tags or note last changed; None where they are as they were when it was added."""
+
+    def newest(self, other: Notes) -> Notes:
+        """Return these notes on a run with what people said last, here or in the notes of another repository."""
+        if (other.noted_unix_s or other.added_unix_s) <= (self.noted_unix_s or self.added_unix_s):
+            return self
+        said = ("cluster", "tags", "note", "noted_unix_s")
+        return self.model_copy(update={name: getattr(other, name) for name in said})
 
 
 class _Remarks(Strict):

@@ -20,11 +20,14 @@ from typing import BinaryIO
 
 from scope.errors import ScopeError, UsageError
 from scope.new_file import new_file
+from scope.repository.database import Place, Server
 from scope.repository.entry import FORMAT, ID, Notes
 from scope.rundirectory import read_json, refuse_future, write_json
 
 MARK = "repository.json"
 INDEX = "index.sqlite"
+SERVER = "index.json"
+ARRIVED = "arrived.json"
 LOCK = ".lock"
 RUNS = "runs"
 PATIENCE_S = 120.0
@@ -45,8 +48,23 @@ class Folder:
 
     @property
     def index(self) -> Path:
-        """The index."""
+        """The index, where no server has it."""
         return self.path / INDEX
+
+    @property
+    def server(self) -> Path:
+        """The file that names the server with the index."""
+        return self.path / SERVER
+
+    @property
+    def arrived(self) -> Path:
+        """The file that says that runs or notes came from another host, which the index does not have yet."""
+        return self.path / ARRIVED
+
+    @property
+    def place(self) -> Place:
+        """Where the index is; UsageError for a file that names no server."""
+        return read_json(self.server, Server) if self.server.exists() else self.index
 
     def run(self, name: str) -> Path:
         """Return the file of a run, by its id."""
@@ -111,7 +129,29 @@ class Folder:
         """Write the notes on a run."""
         write_json(self.notes_file(name), notes)
 
-    def place(self, name: str, write: Callable[[BinaryIO], None]) -> str:
+    def noted(self) -> set[str]:
+        """Return the ids of all runs that have notes."""
+        names = (each.name for each in (self.path / RUNS).iterdir())
+        return {name.removesuffix(".json") for name in names if re.fullmatch(rf"{ID}\.json", name)}
+
+    def take_notes(self, other: Folder) -> set[str]:
+        """Take what was said last, here or in another folder, of runs with notes in both; return whose changed.
+
+        Notes that cannot be read are left alone: to find them is the business of `problem`.
+        """
+        changed = set()
+        for name in self.noted() & other.noted():
+            try:
+                own = self.notes(name)
+                newest = own.newest(other.notes(name))
+            except UsageError:
+                continue
+            if newest != own:
+                self.write_notes(name, newest)
+                changed.add(name)
+        return changed
+
+    def keep(self, name: str, write: Callable[[BinaryIO], None]) -> str:
         """Write the file of a run in one step and return its SHA-256; nothing is left of what fails."""
         target = self.run(name)
         try:
@@ -150,5 +190,5 @@ class Folder:
         if problem := self.problem(name):
             raise ScopeError(f"{name}: {problem}")
         with self.run(name).open("rb") as source:
-            target.place(name, lambda file: shutil.copyfileobj(source, file, 1 << 20))
+            target.keep(name, lambda file: shutil.copyfileobj(source, file, 1 << 20))
         target.write_notes(name, self.notes(name))

@@ -1,26 +1,21 @@
-"""The index of a repository in SQLite: runs, their tags, and the figures of their cases.
+"""The index of a repository, in SQLite or PostgreSQL: runs, their tags, and the figures of their cases.
 
 It says nothing that the kept files do not say, and is made anew from them when it is lost, damaged or of another
-version. Several processes may write: each change is one transaction, under SQLite's own lock, with a rollback
-journal, which works on network file systems too (a write-ahead log does not: it needs shared memory).
+version. Several processes may write: each change is one transaction, under the lock of the database.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-from scope.errors import ScopeError
+from scope.repository.database import Database, Place, Value, connected
 from scope.repository.entry import Entry, Figure
 
 VERSION = 1
 """Of the tables; an index with another one is made anew."""
-TIMEOUT_S = 30.0
-"""For another process that writes."""
 TABLES = """
 CREATE TABLE runs (
   number INTEGER PRIMARY KEY,
@@ -113,8 +108,8 @@ class Course:
 class Index:
     """An open index."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def put(self, entry: Entry, figures: Iterable[Figure]) -> None:
         """Put a run into the index, in place of what the index says of its id."""
@@ -122,13 +117,13 @@ class Index:
 
     def put_all(self, runs: Iterable[tuple[Entry, Iterable[Figure]]]) -> None:
         """Put runs into the index at once: all of them or, where one cannot be had, none."""
-        with self._transaction():
+        with self._database.transaction():
             for entry, figures in runs:
                 self._put(entry, figures)
 
     def _put(self, entry: Entry, figures: Iterable[Figure]) -> None:
         self._remove(entry.id)
-        run = self._connection.execute(
+        self._database.execute(
             "INSERT INTO runs (id, started_unix_s, name, cluster, fingerprint, entry) VALUES (?, ?, ?, ?, ?, ?)",
             (
                 entry.id,
@@ -138,59 +133,73 @@ class Index:
                 entry.fingerprint,
                 entry.model_dump_json(),
             ),
-        ).lastrowid
+        )
+        run = self._number("SELECT number FROM runs WHERE id = ?", entry.id)
         assert run is not None
         self._tag(run, entry.notes.tags)
-        self._connection.executemany(
-            'INSERT OR REPLACE INTO figures (run, "case", median, low, high, launches) VALUES (?, ?, ?, ?, ?, ?)',
+        self._database.execute_many(
+            'INSERT INTO figures (run, "case", median, low, high, launches) VALUES (?, ?, ?, ?, ?, ?)'
+            ' ON CONFLICT (run, "case") DO UPDATE'
+            " SET median = excluded.median, low = excluded.low, high = excluded.high,"
+            " launches = excluded.launches",
             [(run, self._case(one), one.median, one.low, one.high, one.launches) for one in figures],
         )
 
     def _tag(self, run: int, tags: Iterable[str]) -> None:
-        self._connection.execute("DELETE FROM tags WHERE run = ?", (run,))
-        self._connection.executemany(
+        self._database.execute("DELETE FROM tags WHERE run = ?", (run,))
+        self._database.execute_many(
             "INSERT INTO tags (tag, run) VALUES (?, ?)", [(tag, run) for tag in dict.fromkeys(tags)]
         )
 
-    def note(self, entry: Entry) -> None:
-        """Change what the index says of a run that it has, figures excepted."""
-        with self._transaction():
-            self._connection.execute(
+    def note(self, change: Callable[[], Entry]) -> Entry:
+        """Change what the index says of a run that it has, figures excepted, and return the run as it is then.
+
+        `change` is called while no other process writes: it may read and write the notes beside the run.
+        """
+        with self._database.transaction():
+            entry = change()
+            self._database.execute(
                 "UPDATE runs SET cluster = ?, entry = ? WHERE id = ?",
                 (entry.notes.cluster, entry.model_dump_json(), entry.id),
             )
-            (run,) = self._connection.execute("SELECT number FROM runs WHERE id = ?", (entry.id,)).fetchone()
-            self._tag(run, entry.notes.tags)
+            run = self._number("SELECT number FROM runs WHERE id = ?", entry.id)
+            if run is not None:
+                self._tag(run, entry.notes.tags)
+        return entry
 
     def remove(self, name: str) -> None:
         """Remove a run, by its id."""
-        with self._transaction():
+        with self._database.transaction():
             self._remove(name)
+
+    def changes(self) -> int:
+        """Return a number that grows with every change."""
+        return self._database.changes()
 
     def ids(self) -> set[str]:
         """Return the ids of all runs."""
-        return {name for (name,) in self._connection.execute("SELECT id FROM runs")}
+        return {name for (name,) in self._database.execute("SELECT id FROM runs")}
 
     def chosen(self, choice: Choice) -> list[Entry]:
         """Return the chosen runs, newest first."""
-        conditions, values = _conditions(choice)
+        conditions, values = _conditions(choice, self._database)
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
         limit = "" if choice.most is None else f"LIMIT {int(choice.most)}"
-        rows = self._connection.execute(
+        rows = self._database.execute(
             f"SELECT entry FROM runs {where} ORDER BY started_unix_s DESC, number DESC {limit}", values
         )
         return [Entry.model_validate_json(text) for (text,) in rows]
 
     def begins_with(self, text: str) -> list[Entry]:
         """Return the runs whose ids begin with a text, at most three."""
-        rows = self._connection.execute(
+        rows = self._database.execute(
             "SELECT entry FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 3", (text, text + "g")
         )
         return [Entry.model_validate_json(found) for (found,) in rows]
 
     def figures(self, name: str) -> list[Figure]:
         """Return the figures of a run, by its id, benchmark by benchmark."""
-        rows = self._connection.execute(
+        rows = self._database.execute(
             "SELECT cases.benchmark, cases.metric, cases.label, cases.key, cases.ranks, cases.unit, cases.better,"
             " cases.origin, figures.median, figures.low, figures.high, figures.launches"
             ' FROM runs JOIN figures ON figures.run = runs.number JOIN cases ON cases.number = figures."case"'
@@ -202,19 +211,19 @@ class Index:
 
     def courses(self, choice: Choice) -> list[Course]:
         """Return the figures of the chosen runs, case by case, oldest first; of a benchmark only its cases."""
-        conditions, values = _conditions(choice)
+        conditions, values = _conditions(choice, self._database)
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        limit = -1 if choice.most is None else choice.most
-        of = "AND (cases.benchmark GLOB ? OR cases.benchmark GLOB ? || '.*')" if choice.benchmark else ""
-        rows = self._connection.execute(
+        limit = "" if choice.most is None else f"LIMIT {int(choice.most)}"
+        of, patterns = _of_benchmark("cases.benchmark", choice.benchmark, self._database)
+        rows = self._database.execute(
             f"WITH chosen AS (SELECT number, id, started_unix_s FROM runs {where}"
-            " ORDER BY started_unix_s DESC, number DESC LIMIT ?)"
+            f" ORDER BY started_unix_s DESC, number DESC {limit})"
             " SELECT cases.number, cases.benchmark, cases.metric, cases.label, cases.key, cases.unit,"
             " cases.better, cases.origin,"
             " chosen.id, chosen.started_unix_s, figures.median, figures.low, figures.high"
             ' FROM chosen JOIN figures ON figures.run = chosen.number JOIN cases ON cases.number = figures."case"'
-            f" WHERE 1 {of} ORDER BY cases.benchmark, cases.number, chosen.started_unix_s, chosen.number",
-            [*values, limit, *([choice.benchmark] * 2 if choice.benchmark else [])],
+            f" WHERE {of or 'TRUE'} ORDER BY cases.benchmark, cases.number, chosen.started_unix_s, chosen.number",
+            [*values, *patterns],
         )
         courses: dict[int, Course] = {}
         for number, benchmark, metric, label, key, unit, better, origin, *point in rows:
@@ -224,88 +233,55 @@ class Index:
 
     def cluster_of(self, fingerprint: str) -> str | None:
         """Return the name that the newest run of these machines has; None where there is none."""
-        found = self._connection.execute(
+        rows = self._database.execute(
             "SELECT cluster FROM runs WHERE fingerprint = ? ORDER BY started_unix_s DESC LIMIT 1", (fingerprint,)
-        ).fetchone()
-        return str(found[0]) if found else None
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+        )
+        return next((str(name) for (name,) in rows), None)
 
     def _remove(self, name: str) -> None:
-        self._connection.execute("DELETE FROM runs WHERE id = ?", (name,))
+        self._database.execute("DELETE FROM runs WHERE id = ?", (name,))
 
     def _case(self, one: Figure) -> int:
-        found = self._connection.execute("SELECT number FROM cases WHERE key = ?", (one.key,)).fetchone()
-        if found is not None:
-            return int(found[0])
-        made = self._connection.execute(
-            "INSERT INTO cases (key, benchmark, metric, label, ranks, unit, better, origin)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (one.key, one.benchmark, one.metric, one.label, one.ranks, one.unit, one.better, one.origin),
-        )
-        assert made.lastrowid is not None
-        return made.lastrowid
+        known = "SELECT number FROM cases WHERE key = ?"
+        number = self._number(known, one.key)
+        if number is None:
+            self._database.execute(
+                "INSERT INTO cases (key, benchmark, metric, label, ranks, unit, better, origin)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (one.key, one.benchmark, one.metric, one.label, one.ranks, one.unit, one.better, one.origin),
+            )
+            number = self._number(known, one.key)
+        assert number is not None
+        return number
+
+    def _number(self, question: str, value: str) -> int | None:
+        return next((int(number) for (number,) in self._database.execute(question, (value,))), None)
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[Index | None]:
-    """Yield the index in a file; None where there is none of this version that can be read.
+def opened(place: Place) -> Iterator[Index | None]:
+    """Yield the index in a file or on a server; None where there is none of this version that can be read.
 
-    Raises ScopeError where another process writes for too long, and where the file system refuses.
+    Raises ScopeError where another process writes for too long, and where the file system or the server refuses.
     """
-    with _connected(file) as connection:
-        yield Index(connection) if _is_whole(connection) else None
+    with connected(place) as database:
+        yield Index(database) if database.version() == VERSION else None
 
 
 @contextmanager
-def made(file: Path) -> Iterator[Index]:
-    """Yield a new, empty index in a file that does not exist."""
-    with _connected(file) as connection:
-        connection.executescript(TABLES)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-        yield Index(connection)
+def made(place: Place) -> Iterator[Index]:
+    """Yield a new, empty index: in a file that does not exist, or on a server in place of the present one."""
+    with connected(place) as database, database.create(TABLES, VERSION):
+        yield Index(database)
 
 
-@contextmanager
-def _connected(file: Path) -> Iterator[sqlite3.Connection]:
-    try:
-        connection = sqlite3.connect(file, timeout=TIMEOUT_S, isolation_level=None)
-        try:
-            connection.execute("PRAGMA foreign_keys = ON")
-            yield connection
-        finally:
-            connection.close()
-    except sqlite3.OperationalError as error:
-        raise ScopeError(f"{file}: {error}") from error
-    except sqlite3.DatabaseError as error:
-        raise ScopeError(f"{file}: {error}; scope repository rebuild makes the index anew") from error
-
-
-def _is_whole(connection: sqlite3.Connection) -> bool:
-    try:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-    except sqlite3.OperationalError:
-        raise
-    except sqlite3.DatabaseError:  # no database
-        return False
-    return bool(version == VERSION)
-
-
-def _conditions(choice: Choice) -> tuple[list[str], list[str | float]]:
+def _conditions(choice: Choice, database: Database) -> tuple[list[str], list[Value]]:
     """Return conditions in SQL and the values of their question marks."""
     conditions: list[str] = []
-    values: list[str | float] = []
+    values: list[Value] = []
     for text, value in (
         ("cluster = ?", choice.cluster or None),
-        ("name GLOB ?", choice.name or None),
+        (database.alike("name"), database.pattern(choice.name) if choice.name else None),
         ("started_unix_s >= ?", choice.since_unix_s),
         ("started_unix_s < ?", choice.until_unix_s),
         *(("number IN (SELECT run FROM tags WHERE tag = ?)", tag) for tag in choice.tags),
@@ -314,12 +290,21 @@ def _conditions(choice: Choice) -> tuple[list[str], list[str | float]]:
             conditions.append(text)
             values.append(value)
     if choice.benchmark:
+        of, patterns = _of_benchmark("benchmark", choice.benchmark, database)
         conditions.append(
             'EXISTS (SELECT 1 FROM figures WHERE figures.run = runs.number AND figures."case" IN'
-            " (SELECT number FROM cases WHERE benchmark GLOB ? OR benchmark GLOB ? || '.*'))"
+            f" (SELECT number FROM cases WHERE {of}))"
         )
-        values += [choice.benchmark, choice.benchmark]
+        values += patterns
     return conditions, values
+
+
+def _of_benchmark(column: str, benchmark: str, database: Database) -> tuple[str, list[str]]:
+    """Return the condition that a column is a benchmark or of its level, and its values; empty for none."""
+    if not benchmark:
+        return "", []
+    either = f"({database.alike(column)} OR {database.alike(column)})"
+    return either, [database.pattern(benchmark), database.pattern(f"{benchmark}.*")]
 
 
 def as_json(entry: Entry) -> dict[str, object]:

@@ -166,7 +166,8 @@ def test_an_abort_is_named_with_its_code(monitor: Monitor) -> None:
     ("words", "said"),
     [
         (["--", "./absent"], "no such command"),
-        (["--depth", "9", "--", "true"], "--depth 9: must be"),
+        (["--depth", "33", "--", "true"], "--depth 33: must be"),
+        (["--sample", "2000", "--", "true"], "--sample 2000: must be"),
         (["--trace", "now", "--", "true"], "--trace now: must be"),
         (["--interval", "0", "--", "true"], "--interval 0: must be"),
         (["--against", ".", "--", "true"], "has no statistics.json"),

@@ -43,6 +43,9 @@ def test_runs_are_listed_newest_first(runs: Path, capsys: pytest.CaptureFixture[
     assert [line.split()[-1] for line in lines[1:]] == ["runs/c", "runs/a", "runs/b"]
     assert "run a" in lines[2]
     assert "finished" in lines[2]
+    (runs / "sent.zip").write_bytes(b"")
+    assert answer(["runs"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("not listed: runs/sent.zip; scope show FILE reads")
 
 
 @pytest.mark.parametrize(

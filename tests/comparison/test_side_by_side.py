@@ -14,6 +14,7 @@ from scope.comparison.compare import LEVEL, compare, read_side
 from scope.comparison.letters import letter
 from scope.comparison.side_by_side import SideBySide, compared, rows
 from scope.comparison.side_by_side_table import table
+from scope.models.published.machines import named
 from scope.report.comparison.run_curves import curves
 from scope.report.comparison.side_by_side import render
 from scope.report.run.figures.grouping import MOST_SERIES
@@ -110,6 +111,37 @@ def test_curves_have_a_line_for_each_run_and_the_farthest_where_there_are_many(t
     names = [trace["name"].split()[0] for trace in figure.traces if trace["meta"]["role"] == "points"]
     assert names == ["A", *(letter(number) for number in range(len(paths) - MOST_SERIES + 1, len(paths)))]
     assert len(figure.table.columns) == 1 + len(paths)
+
+
+def test_a_historic_machine_has_a_line_beside_a_run_and_no_verdict(tmp_path: Path) -> None:
+    given = {"benchmark": "mpi.broadcast", "metric": "time_s", "definition": "global", "ranks": 2}
+    sizes = (4, 1024, 65536, 262144)
+    ours = write(
+        tmp_path / "ours",
+        [
+            summary(0, [1e-6] * 8, **given, parameters={"message_bytes": size, "call": "blocking"})
+            for size in sizes
+        ],
+    )
+    sides = [read_side(ours)]
+    historic = [named("sp2")]
+    found = compared(sides, 0, 0.02, LEVEL, False, historic)
+    assert found.comparisons == []
+    assert [(one.value, one.baseline, one.source) for one in found.published] == [
+        (52e-6, 1e-6, "Melas 2000, table 7.5"),
+        (3445e-6, 1e-6, "Melas 2000, table 7.5"),
+    ]
+    (figure,) = curves(found, sides, historic)
+    assert figure.origins == ["measured", "published"]
+    line = next(one for one in figure.traces if one["meta"] == {"slot": 1, "role": "points"})
+    assert line["name"] == "B IBM SP2, published"
+    assert [y for y in line["y"] if y is not None] == [52e-6, 59e-6, 150e-6, 3445e-6]
+    assert "Historic machines" in render(found, sides, historic=historic)
+    told = scope(tmp_path, "compare", str(ours), "--published", "sp2")
+    assert (told.code, "52.0 µs" in told.output) == (0, True)
+    assert (
+        "cray: unknown machine; known: " in scope(tmp_path, "compare", str(ours), "--published", "cray").refusal()
+    )
 
 
 def test_letters_go_on_after_z() -> None:

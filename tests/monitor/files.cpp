@@ -116,6 +116,29 @@ static void collective() {
   MPI_File_close(&file);
 }
 
+// The ranks' values in turn, once alone and twice collectively, the last time from every second place in memory;
+// then contiguous again.
+static void gaps() {
+  MPI_File file;
+  const int mode = MPI_MODE_CREATE | MPI_MODE_RDWR;
+  CHECK(MPI_File_open(MPI_COMM_WORLD, (folder + "/gaps").c_str(), mode, MPI_INFO_NULL, &file) == MPI_SUCCESS);
+  std::vector<double> data(200, rank);
+  MPI_Datatype turns, second;
+  MPI_Type_create_resized(MPI_DOUBLE, 0, 8 * ranks, &turns);
+  MPI_Type_vector(100, 1, 2, MPI_DOUBLE, &second);
+  MPI_Type_commit(&turns);
+  MPI_Type_commit(&second);
+  MPI_File_set_view(file, 8 * rank, MPI_DOUBLE, turns, "native", MPI_INFO_NULL);
+  MPI_File_write(file, data.data(), 100, MPI_DOUBLE, MPI_STATUS_IGNORE);
+  MPI_File_write_all(file, data.data(), 100, MPI_DOUBLE, MPI_STATUS_IGNORE);
+  MPI_File_write_all(file, data.data(), 1, second, MPI_STATUS_IGNORE);
+  MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  MPI_File_read_at(file, 0, data.data(), 100, MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+  MPI_Type_free(&turns);
+  MPI_Type_free(&second);
+}
+
 static void threads() {
   std::vector<std::thread> all;
   for (int i = 0; i < 4; ++i)
@@ -179,6 +202,7 @@ int main(int argc, char** argv) {
   if (mode == "calls") calls(), others();
   if (mode == "stream") stream();
   if (mode == "collective") collective();
+  if (mode == "gaps") gaps();
   if (mode == "threads") threads();
   if (mode == "behaviour") behaviour();
   if (mode == "many")

@@ -96,6 +96,15 @@ def test_mpi_io_and_what_it_calls_itself(start: Start, mpi: MpiInstallation, tmp
     assert sum(each["written_bytes"] for each in inside) == 2 * (8000 + 80)
 
 
+def test_gaps_in_files_and_in_memory(start: Start, mpi: MpiInstallation, tmp_path: Path) -> None:
+    ended = start(mpi, 2, "gaps", tmp_path)
+    assert ended.code == 0, ended.errors
+    for rank in range(2):
+        counts = files(ended, rank, tmp_path)["gaps", "mpi-io"]
+        assert of(counts, TRANSFERS) == (1, 1, 100, 3, 3 * 800, 0, 3)
+        assert of(counts, "collective file_gaps memory_gaps") == (2, 3, 1)
+
+
 def test_threads_lose_nothing(start: Start, embedded: MpiInstallation, tmp_path: Path) -> None:
     ended = start(embedded, 2, "threads", tmp_path)
     assert ended.code == 0, ended.errors

@@ -89,7 +89,7 @@ def sites(ended: Ended, rank: int) -> dict[tuple[str, str], int]:
     named = places.named()
     found: dict[tuple[str, str], int] = {}
     for row in one.tables["calls"]:
-        frames = named[numbers[row["site"]]].frames
+        frames = named.sites[named.number[numbers[row["site"]]]].frames
         # With MPI 4 the binding calls the forms for large counts.
         key = one.routine(int(row["routine"])).removesuffix("_c"), " < ".join(frames)
         found[key] = found.get(key, 0) + int(row["calls"])

@@ -31,15 +31,24 @@ ROUTINES = (
         "MPI_Ssend",
         "MPI_Mrecv",
         "MPI_Mprobe",
+        "MPI_Scatter",
     ),
 )
 ROWS = {
     **{"process": 1, "calls": 512, "waits": 128, "partners": 1100, "sites": 128},
-    **{"modules": 32, "places": 32, "timeline": 512, "regions": 16, "events": 512, "files": 64},
+    **{"modules": 32, "places": 32, "timeline": 512, "regions": 16, "events": 512, "files": 64, "samples": 64},
 }
 STRIDES = {
-    **{"process": 4096, "calls": 512, "waits": 64, "partners": 128, "sites": 128},
-    **{"modules": 512, "places": 512, "timeline": 128, "regions": 64, "events": 128, "files": 1024},
+    **{"process": 4096, "calls": 512, "waits": 64, "partners": 128, "sites": 512},
+    **{
+        "modules": 512,
+        "places": 512,
+        "timeline": 128,
+        "regions": 64,
+        "events": 128,
+        "files": 1024,
+        "samples": 512,
+    },
 }
 
 
@@ -240,7 +249,8 @@ def contents(process: Process, pid: int = 1000) -> bytes:
         for index, row in enumerate(rows):
             record = np.zeros((), dtype)
             for column, value in row.items():
-                record[column] = value
+                shape = dtype[column].shape
+                record[column] = [*value, *[0] * (shape[0] - len(value))] if shape else value
             at = start + (index * step if table not in NUMBERED else index) * STRIDES[table]
             data[at : at + dtype.itemsize] = record.tobytes()
     return bytes(data)

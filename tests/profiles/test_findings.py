@@ -275,6 +275,14 @@ def test_small_transfers_that_a_library_gathers_are_left_alone(find: Find) -> No
     assert find(writing(100, "inside mpi-io")) == {}
 
 
+def test_independent_transfers_through_views_with_gaps(find: Find) -> None:
+    found = find(writing(layer="mpi-io", file_gaps=1000))["files-with-gaps"]
+    assert found.title == "Files are read and written independently through views with gaps: 30 % of the time"
+    assert "MPI_File_write_all" in found.advice
+    assert find(writing(layer="mpi-io", file_gaps=1000, collective=1000)) == {}
+    assert find(writing(layer="mpi-io", memory_gaps=1000)) == {}
+
+
 def test_a_metadata_storm(find: Find) -> None:
     found = find(writing(opens=500, open_ticks=2 * 10**9))["many-opens"]
     assert "takes 20 % of the time: 2000 opens, 500 per process" in found.title

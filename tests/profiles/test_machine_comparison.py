@@ -66,6 +66,24 @@ def test_waits_are_held_against_the_ping_pong(compared: MachineComparison) -> No
     assert one.avoidable_s == pytest.approx(0.8 - 400 * one.machine_s, rel=1e-3)
 
 
+def test_the_root_s_bytes_of_a_scatter_are_everybody_s_blocks(golden_run: Path, tmp_path: Path) -> None:
+    """Half of the calls are ten times as large: what counts is the mean block."""
+    processes = synthetic.processes(4)
+    for one in processes:
+        for block in (1000, 10000):
+            one.call("MPI_Scatter", 1.0, 100, 0 if one.rank else 4 * block)
+    run = Path(shutil.copytree(golden_run, tmp_path / "run"))
+    (run / "checksums.sha256").unlink()
+    for name in ("statistics.json", "benchmarks.json"):
+        text = (run / name).read_text()
+        assert '"mpi.broadcast"' in text
+        swapped = text.replace('"mpi.scatter"', '"mpi.other"').replace("MPI_Scatter", "MPI_Other")
+        swapped = swapped.replace('"mpi.broadcast"', '"mpi.scatter"').replace('"MPI_Bcast"', '"MPI_Scatter"')
+        (run / name).write_text(swapped)
+    (one,) = compare_with_machine(merge(synthetic.write(tmp_path / "program", processes)), run).routines
+    assert (one.routine, one.calls, one.message_bytes) == ("MPI_Scatter", 800, 5500)
+
+
 def test_what_has_no_counterpart_is_named_with_its_time(compared: MachineComparison) -> None:
     assert compared.without_benchmark == {"MPI_Isend": pytest.approx(2.0)}
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scope.engine.analysis import analyze
 from scope.models.communication.pair_matrix import PairMatrix, Slow
 from scope.plan.placement import Placement
 from scope.report.run import contents, page
@@ -111,6 +113,19 @@ def test_a_collective_over_both_has_the_medians_and_the_model(golden_run):
     point = next(one for one in fit.points if one.x == 1024 and one.ranks == 8)
     assert 10 ** surface["z"][counts.index(8)][sizes.index(1024)] == pytest.approx(point.fitted, rel=1e-4)
     assert "logarithmic broadcast" in figure.caption
+
+
+def test_a_run_of_many_hosts_is_told_by_kinds_of_hosts(tmp_path):
+    hosts = 300
+    generator = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "large_run.py"))
+    run = generator["write"](tmp_path / "large", hosts, launches=1)
+    analyze(run)
+    text = page.render(run)
+    titles = re.findall(r"<h3>([^<]*[Hh]ost[^<]*)</h3>", text[text.index('id="provenance"') :])
+    # The generator makes one host differ.
+    assert titles == [f"{hosts - 1} hosts, node0001 to node0300", "Host node0150"]
+    assert text.count("node02") < 10, "hosts are not listed one by one"
+    assert f"{16 * hosts} ranks" in text
 
 
 def test_benchmarks_are_folded(golden_run):

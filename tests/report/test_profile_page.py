@@ -9,8 +9,10 @@ import pytest
 from rich.console import Console
 
 from scope.engine import monitor
+from scope.profiles.merged import merge
 from scope.report.figure import Figure
 from scope.report.profile import contents as profile_contents
+from scope.report.profile import functions as by_function
 from scope.report.profile import page as profile_page
 from scope.report.profile import tables
 from scope.report.profile import text as profile_text
@@ -30,7 +32,9 @@ def everything(run: Path, measured: Path) -> Path:
     """Write a monitored run with all that a page can show, compared with a measured one, and its page."""
     processes = synthetic.processes(6)
     for one in processes:
-        one.header["arguments"] = f'["/opt/{EVIL}"]'
+        one.header |= {"arguments": f'["/opt/{EVIL}"]', "depth": "2", "sample_hz": "100"}
+        one.facts |= {"samples": 90, "samples_in_mpi": 40}
+        one.add("samples", depth=2, frames=[80, 64], samples=50)
         one.call("MPI_Bcast", 0.5, 1000, 8192, site=0).call(
             "MPI_Allreduce", 0.2 if one.rank == 4 else 2.0, 1000, 64
         )
@@ -59,6 +63,7 @@ def test_every_part_has_its_section(folder: Path) -> None:
         "time",
         "unfinished",
         "routines",
+        "functions",
         "machine-comparison",
         "waiting",
         "waits",
@@ -72,8 +77,34 @@ def test_every_part_has_its_section(folder: Path) -> None:
         assert f'<section id="{name}">' in page, name
     assert set(browser.figures(page)) == {
         *("by-process", "by-routine", "by-size", "traffic-bytes", "traffic-messages", "traffic-receive_s"),
-        *("course-shares", "course-memory", "course-by-rank"),
+        *("course-shares", "course-memory", "course-by-rank", "functions-computation", "functions-mpi"),
     }
+
+
+def test_the_flame_graph_has_every_function_below_its_caller(folder: Path) -> None:
+    graph = by_function.graph(profile_contents.read(folder).merged)
+    assert graph is not None
+    caller, routine, function = (box for box in graph.boxes if box.name.endswith(("0x40", "MPI_Bcast", "0x50")))
+    assert (caller.level, routine.level, function.level) == (0, 1, 1)
+    # 6 processes: 0.5 s in MPI and 0.5 s of samples each; MPI without a place beside it.
+    assert routine.told == "MPI_Bcast: 3.00 s, 14 %; 6 000 calls, 46.9 MiB"
+    assert caller.told.endswith("6.00 s, 27 %; in MPI 3.00 s, own computation 0")
+    left, width = (float(text.removesuffix("%")) for text in (routine.left, routine.width))
+    assert float(function.left.removesuffix("%")) == pytest.approx(left + width, abs=0.01)
+    assert 'class="flame"' in (folder / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("function", "depth", "remarks"), [("solve", 1, 0), ("mpi_sum", 2, 0), ("mpi_sum", 1, 1)])
+def test_wrappers_of_mpi_are_remarked_on_where_their_callers_are_not_known(
+    tmp_path: Path, function: str, depth: int, remarks: int
+) -> None:
+    (one,) = synthetic.processes(1)
+    one.call("MPI_Bcast", 2.0, site=0).add("sites", depth=1, frames=[1 << 63])
+    one.add("places", line=3, function=function.encode(), file=b"comms.py")
+    one.header["depth"] = str(depth)
+    found = profile_page.wrapped(merge(synthetic.write(tmp_path, [one])))
+    assert len(found) == remarks
+    assert all("such as mpi_sum (comms.py:3)" in text for text in found)
 
 
 def test_files_are_told_by_layer(folder: Path) -> None:

@@ -8,13 +8,14 @@ import re
 import shutil
 import sqlite3
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scope.cli import answer
-from scope.engine.repository import Repository
+from scope.engine.repository import Exchanged, Repository
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import Machine
 from scope.repository.entry import cluster_name, fingerprint
@@ -185,16 +186,43 @@ def test_writers_wait_for_each_other(repository: Repository, runs: list[Path]) -
     assert repository.verify() == []
 
 
+def test_no_note_is_lost_where_several_people_write_at_once(repository: Repository, golden_run: Path) -> None:
+    repository.add([golden_run])
+
+    def tagged(person: int) -> None:
+        own = Repository(repository.folder.path)
+        for number in range(5):
+            own.note("latest", tags=[f"tag-{person}-{number}"])
+
+    with ThreadPoolExecutor() as people:
+        list(people.map(tagged, range(4)))
+    notes = repository.named("latest").notes
+    assert len(notes.tags) == 20
+    assert notes == repository.folder.notes(repository.named("latest").id)
+
+
 def test_runs_travel_between_repositories(repository: Repository, runs: list[Path], tmp_path: Path) -> None:
     repository.add(runs[:2], tags=["from-here"])
     other = tmp_path / "other"
-    assert repository.push(str(other)) == 2
-    assert repository.push(str(other)) == 0
+    assert repository.push(str(other)) == Exchanged(2, 0, [])
+    assert repository.push(str(other)) == Exchanged(0, 0, [])
     there = Repository(other)
     there.add(runs[2:])
-    assert repository.pull(str(other)) == (1, [])
+    assert repository.pull(str(other)) == Exchanged(1, 0, [])
     assert names(repository) == names(there) == ["summer", "spring", "winter"]
     assert there.named(repository.named("latest").id).notes.cluster
+    # What was said last wins, wherever it was said; a checksum stays with its file.
+    one = repository.named("latest").id
+    repository.note(one, tags=["older"], note="here")
+    there.note(one, note="there", untag=["from-here"])
+    assert repository.push(str(other)) == Exchanged(0, 0, [])
+    assert repository.pull(str(other)) == Exchanged(0, 1, [])
+    assert repository.named(one).notes == repository.folder.notes(one)
+    assert (repository.named(one).notes.tags, repository.named(one).notes.note) == ([], "there")
+    repository.note(one, tags=["newer"])
+    assert repository.push(str(other)) == Exchanged(0, 1, [])
+    assert there.named(one).notes.tags == ["newer"]
+    assert (repository.verify(), there.verify()) == ([], [])
     damaged = repository.named("latest").id
     with pytest.raises(ScopeError, match="no repository"):
         repository.pull(str(tmp_path / "nowhere"))

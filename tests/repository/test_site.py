@@ -6,7 +6,9 @@ import html
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from scope.cli import answer
 from scope.engine.repository import Repository
 from scope.engine.site import MARK, build
 from scope.errors import UsageError
+from scope.models.published.machines import machines
 from scope.repository.index import Choice
 from tests.report import browser
 from tests.report.test_accessibility import NEEDS_A_BROWSER_AND_AXE, WIDTHS, audited
@@ -40,7 +43,7 @@ def kept(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Reposito
 @pytest.fixture(scope="module")
 def site(kept: Repository, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built") / "site"
-    built = build(kept, folder, 1, lambda _: None)
+    built = build(kept, folder, 1, lambda _: None, machines())
     assert (built.reports, built.damaged) == (1, [])
     return folder
 
@@ -84,18 +87,45 @@ def test_clusters_are_listed_with_what_they_are(site: Path) -> None:
     page = (site / "index.html").read_text()
     assert "2 clusters" in page
     assert html.escape(HOSTILE) in page.replace("&#34;", "&quot;")
-    assert len(list((site / "clusters").iterdir())) == 2
+    assert len([one for one in (site / "clusters").iterdir() if not one.name.startswith("published-")]) == 2
 
 
 def test_the_ranking_shows_the_newest_figure_of_each_cluster(site: Path) -> None:
     found = rows(opened(site / "ranking.html"))
+    assert not [row for row in found if "published" in row[-1]]
     assert sorted(row[1] for row in found) == sorted(["giza", HOSTILE])
     # Equal runs: nobody is better.
     assert [row[0] for row in found] == ["1 to 2", "1 to 2"]
 
 
+def piece(site: Path, name: str) -> Any:
+    return json.loads((site / "data" / f"{name}.js").read_text().partition(",")[2].removesuffix(");\n"))
+
+
+def test_published_figures_stand_beside_measured_ones_without_a_place_or_an_interval(site: Path) -> None:
+    cases = {(one[2], one[3]): one[0] for one in piece(site, "cases")}
+    latencies = piece(site, f"ranking-{cases['ping-pong, 0 B, 2 ranks', 'latency']}")
+    sp2 = next(row for row in latencies if row[0] == "IBM SP2")
+    assert sp2[1:6] == ["published-sp2", None, "50.0 µs", None, None]
+    assert sp2[-1] == "Melas 2000, table 7.7"
+    # Places are those among the measured ones, however many others stand between them.
+    assert {tuple(row[4:6]) for row in latencies if row[0] in ("giza", HOSTILE)} == {(1, 2)}
+    # A largest bandwidth stands beside the best of each cluster, a case that nobody measured alone.
+    best = piece(site, f"ranking-{cases['network.latency protocol=tcp ranks=2, the best case', 'bandwidth']}")
+    assert sorted(row[0] for row in best if row[4] is not None) == sorted(["giza", HOSTILE])
+    alone = piece(site, f"ranking-{cases['application.npb_ep class=A ranks=128', 'time']}")
+    assert [(row[0], row[3]) for row in alone] == [
+        ("IBM NetFinity, one process on each node", "1.18 s"),
+        ("IBM NetFinity, two processes on each node", "2.51 s"),
+    ]
+    page = (site / "clusters" / "published-sp2.html").read_text()
+    assert page.count("<td>table 7.5</td>") == 12
+
+
 def test_runs_are_listed_newest_first(site: Path) -> None:
-    found = rows(opened(site / "runs.html"))
+    seen = opened(site / "runs.html")
+    assert "PARAM 10000, PARAMNet" in seen.dom
+    found = rows(replace(seen, dom=seen.dom[: seen.dom.index('id="historic"')]))
     assert [row[1] for row in found] == ["other", "run2", "run1", "run0"]
     assert [row[6:] for row in found[:2]] == [["", ""], ["nightly", HOSTILE]]
 
@@ -109,7 +139,8 @@ def test_a_cluster_has_a_sheet_a_history_and_its_runs(site: Path, kept: Reposito
 
 
 def test_chosen_runs_are_compared_in_the_browser(site: Path, kept: Repository, tmp_path: Path) -> None:
-    ids = [kept.named("latest").id, "nosuch", *(one.id for one in kept.chosen(Choice(cluster="giza")))]
+    sp2 = next(row[0] for row in piece(site, "published") if row[1] == "IBM SP2")
+    ids = [kept.named("latest").id, "nosuch", sp2, *(one.id for one in kept.chosen(Choice(cluster="giza")))]
     page = site / "compare-chosen.html"  # a fragment is no part of a path
     chosen = f'<script>location.hash = "{",".join(ids)}";</script>'
     page.write_text((site / "compare.html").read_text().replace("<body>", f"<body>{chosen}"))
@@ -117,9 +148,11 @@ def test_chosen_runs_are_compared_in_the_browser(site: Path, kept: Repository, t
         found = rows(opened(page))
     finally:
         page.unlink()
-    assert {len(row) for row in found} == {5}
+    assert {len(row) for row in found} == {6}
+    assert found[0][2].endswith("without an interval")
+    assert "published, table 7.7" in found[0][2]
     # Equal runs.
-    ratios = {words.partition(" × ")[0][-4:] for row in found for words in row[2:] if " × " in words}
+    ratios = {words.partition(" × ")[0][-4:] for row in found for words in row[3:] if " × " in words}
     assert ratios == {"1.00"}
 
 
@@ -129,7 +162,8 @@ def test_no_page_violates_a_rule_of_axe(site: Path, tmp_path: Path) -> None:
     """Light and dark, wide and narrow."""
     shutil.copytree(site, tmp_path / "site")
     names = ["index", "ranking", "runs", "compare"]
-    names += [f"clusters/{page.stem}" for page in (site / "clusters").iterdir()]
+    names += [f"clusters/{page.stem}" for page in (site / "clusters").iterdir() if "published" not in page.stem]
+    names.append("clusters/published-sp2")
     pages = {name: (site / f"{name}.html").read_text() for name in names}
     assert audited(pages, tmp_path / "site") == {f"{name}, {width} px": [] for name in names for width in WIDTHS}
 
@@ -159,8 +193,8 @@ def test_an_interrupted_build_can_be_completed(kept: Repository, site: Path, tmp
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        build(kept, tmp_path / "site", 0, interrupt)
-    build(kept, tmp_path / "site", 0, lambda _: None)
+        build(kept, tmp_path / "site", 0, interrupt, machines())
+    build(kept, tmp_path / "site", 0, lambda _: None, machines())
     reports = {name for name in files(site) if name.startswith("reports/")}
     assert files(tmp_path / "site").keys() == files(site).keys() - reports
 
@@ -185,6 +219,6 @@ def test_a_folder_with_anything_else_is_refused(kept: Repository, tmp_path: Path
 def test_the_command_says_what_it_wrote(
     kept: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["site", str(tmp_path / "site"), "--in", str(kept.folder.path), "--reports", "0"]
+    words = ["site", str(tmp_path / "site"), "--in", str(kept.folder.path), "--reports", "0", "--no-published"]
     assert answer(words) == 0
     assert "6 pages, 0 new reports" in capsys.readouterr().out

@@ -29,6 +29,7 @@ from scope.engine.site import Site
 from scope.engine.web.runs_in_progress import RunsInProgress
 from scope.engine.web.uploads import FullError, Upload
 from scope.errors import ScopeError
+from scope.models.published.machines import machines
 from scope.private import temporary_folder
 from scope.report.site.pages import Pages
 from scope.repository.entry import ID
@@ -88,8 +89,8 @@ class LiveSite:
         """For reports."""
         self._lock = threading.Lock()
         self._site: Site | None = None
-        self._read = 0.0
-        """When the index that was read was written."""
+        self._read: object = None
+        """The state of the index that was read."""
 
     def text(self, name: str) -> str:
         """Return a file; KeyError where there is none of this name."""
@@ -100,10 +101,10 @@ class LiveSite:
             return site.text(name, {one.id for one in site.entries})
 
     def _newest(self) -> Site:
-        written = self._repository.folder.index.stat().st_mtime if self._repository.folder.index.exists() else 0.0
-        if self._site is None or written != self._read:
-            self._site = Site(self._repository, live=True)
-            self._read = written  # of before: what is added meanwhile is read with the next request
+        state = self._repository.state()
+        if self._site is None or state != self._read:
+            self._site = Site(self._repository, live=True, historic=machines())
+            self._read = state  # of before: what is added meanwhile is read with the next request
         return self._site
 
     def _report(self, site: Site, name: str) -> str:

@@ -11,7 +11,7 @@ from scope.catalog.benchmark import Benchmark
 from scope.catalog.catalog import Catalog
 from scope.findings.finding import Evidence
 from scope.machine.machine import Host, Machine
-from scope.models.measurements import Measurements
+from scope.models.measurements import Measurements, hosts_by_name, short_name, usable
 from scope.models.models import Models
 from scope.plan.case import Case, Key
 from scope.plan.plan import Plan
@@ -60,8 +60,15 @@ class Context:
 
     def host(self, name: str) -> Host | None:
         """Return the facts of a host, by its name or the part before its first dot."""
-        short = name.split(".")[0]
-        return next((host for host in self.machine.hosts if host.name.split(".")[0] == short), None)
+        return self._hosts.get(short_name(name))
+
+    def usable(self, host: str) -> int | None:
+        """Return how many processors the run may use on a host, by its name; None where that is not known."""
+        return usable(self.host(host))
+
+    @cached_property
+    def _hosts(self) -> dict[str, Host]:
+        return hosts_by_name(self.machine)
 
     def benchmark(self, case: Case) -> Benchmark:
         """Return the declaration of a case's benchmark."""

@@ -56,7 +56,7 @@ class MeasuredCosts:
         self._random = np.random.default_rng(SEED)
         machine = measurements.machine
         self._paths = [path for path in paths(machine, measurements.launches) if path.transport == transport]
-        rooms = [usable(machine, host.name) for host in machine.hosts]
+        rooms = [usable(host) for host in machine.hosts]
         known = [room for room in rooms if room is not None]
         self.host_room = min(known) if known else None
         """Processes that one host has a processor for; None where that is not known."""

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from scope.models.published.reference import Linpack, Reference
+from scope.models.published.reference import LINPACK, Linpack, Reference
 from scope.models.published.reproduction import Row
 from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 
-BENCHMARK = "algorithm.linpack"
 UNIT = "Gflop/s"
 
 
@@ -41,7 +40,7 @@ def _best(ranks: int, transport: str, summaries: list[Summary]) -> Summary | Non
     found = [
         s
         for s in summaries
-        if (s.benchmark, s.metric, s.ranks) == (BENCHMARK, "flops_per_s", ranks)
+        if (s.benchmark, s.metric, s.ranks) == (LINPACK, "flops_per_s", ranks)
         and s.primary
         and s.valid
         and s.median is not None

@@ -178,6 +178,10 @@ class Phase(Strict):
     remark: str = ""
 
 
+LINPACK = "algorithm.linpack"
+"""The benchmark whose best rate is R_max."""
+
+
 class Linpack(Strict):
     """The best rate of LINPACK on a network."""
 

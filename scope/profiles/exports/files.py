@@ -11,7 +11,7 @@ from scope.profiles.records import Merged
 COLUMNS = (
     *("path", "layer", "processes", "opens", "reads", "read_bytes", "writes", "written_bytes", "syncs", "others"),
     *("open_s", "read_s", "write_s", "sync_s", "other_s", "longest_s", "consecutive", "forward", "unaligned"),
-    *("collective", "extent_bytes", "block_bytes", "most_rank", "most_bytes"),
+    *("collective", "file_gaps", "memory_gaps", "extent_bytes", "block_bytes", "most_rank", "most_bytes"),
 )
 
 

@@ -10,7 +10,9 @@ from scope import units
 from scope.catalog.catalog import Catalog
 from scope.comparison.compare import Side
 from scope.comparison.letters import letter
+from scope.comparison.published import beside
 from scope.comparison.side_by_side import SideBySide
+from scope.models.published.machines import PublishedMachine
 from scope.report.figure import (
     Figure,
     Table,
@@ -33,19 +35,26 @@ _MOST_OF_ONE = 4
 """Curves of one metric of a benchmark; further ones differ by parameters and are in the table of cases."""
 
 
-def curves(found: SideBySide, sides: Sequence[Side]) -> list[Figure]:
-    """Return a figure for each metric that two runs swept alike; the first of every benchmark come first."""
+def curves(found: SideBySide, sides: Sequence[Side], historic: Sequence[PublishedMachine] = ()) -> list[Figure]:
+    """Return a figure for each metric that two runs swept alike; the first of every benchmark come first.
+
+    A historic machine counts as a run.
+    """
+    names = [*found.runs, *(f"{one.name}, published" for one in historic)]
     groups: dict[tuple[str, str], list[tuple[int, Summary]]] = defaultdict(list)
     for number, side in enumerate(sides):
         for one in sorted(side.summaries.values(), key=case_key):
             if one.is_headline:
                 groups[one.benchmark, one.metric].append((number, one))
+    for number, machine in enumerate(historic, start=len(sides)):
+        for one in sorted(beside(machine, sides), key=case_key):
+            groups[one.benchmark, one.metric].append((number, one))
     first: list[Figure] = []
     further: list[Figure] = []
     seen: set[str] = set()
     for (benchmark, metric), group in sorted(groups.items(), key=lambda each: case_key(each[1][0][1])):
         catalog = next(side.catalog for side in sides if benchmark in side.catalog)
-        drawn = _of_metric(group, found, catalog, f"{benchmark}-{metric}")
+        drawn = _of_metric(group, names, found.baseline, catalog, f"{benchmark}-{metric}")
         if drawn and benchmark not in seen:
             seen.add(benchmark)
             first.append(drawn.pop(0))
@@ -53,7 +62,9 @@ def curves(found: SideBySide, sides: Sequence[Side]) -> list[Figure]:
     return first + further
 
 
-def _of_metric(group: list[tuple[int, Summary]], found: SideBySide, catalog: Catalog, key: str) -> list[Figure]:
+def _of_metric(
+    group: list[tuple[int, Summary]], names: Sequence[str], baseline: int, catalog: Catalog, key: str
+) -> list[Figure]:
     """Return the figures of a metric, one for each choice of what was not swept; the longest curves come first."""
     variable = swept([one for _, one in group])
     if variable is None:
@@ -69,11 +80,15 @@ def _of_metric(group: list[tuple[int, Summary]], found: SideBySide, catalog: Cat
         if len(lines) > 1:
             figures.append(lines)
     figures.sort(key=lambda lines: -sum(len(line) for _, line in lines))
-    return [_figure(lines, variable, found, catalog, f"{key}-{at}") for at, lines in enumerate(figures)]
+    return [
+        _figure(lines, variable, names, _chosen(lines, variable, baseline), catalog, f"{key}-{at}")
+        for at, lines in enumerate(figures)
+    ]
 
 
-def _figure(lines: list[Line], variable: str, found: SideBySide, catalog: Catalog, key: str) -> Figure:
-    drawn = _chosen(lines, variable, found.baseline)
+def _figure(
+    lines: list[Line], variable: str, names: Sequence[str], drawn: list[Line], catalog: Catalog, key: str
+) -> Figure:
     summaries = [one for _, line in drawn for one in line]
     first = summaries[0]
     label = first.without(catalog, variable).label
@@ -90,7 +105,9 @@ def _figure(lines: list[Line], variable: str, found: SideBySide, catalog: Catalo
         traces=[
             trace
             for number, line in drawn
-            for trace in points_and_band(line, variable, xs, number, _name(number, found), (), joined=True)
+            for trace in points_and_band(
+                line, variable, xs, number, f"{letter(number)} {names[number]}", (), joined=True
+            )
         ],
         layout={
             "xaxis": size_axis(by, xs) if variable.endswith("bytes") else count_axis(by, xs),
@@ -116,10 +133,6 @@ def _chosen(lines: list[Line], variable: str, baseline: int) -> list[Line]:
 
     kept = sorted((line for line in lines if line[1] is not reference), key=distance)[1 - MOST_SERIES :]
     return [line for line in lines if line[1] is reference or line in kept]
-
-
-def _name(number: int, found: SideBySide) -> str:
-    return f"{letter(number)} {found.runs[number]}"
 
 
 def _table(lines: list[Line], variable: str, by: str) -> Table:

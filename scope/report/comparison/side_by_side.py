@@ -13,6 +13,7 @@ from scope.comparison.letters import letter
 from scope.comparison.side_by_side import SideBySide, rows
 from scope.comparison.side_by_side_table import COUNTED
 from scope.comparison.table import change, common_change, states_differ
+from scope.models.published.machines import PublishedMachine
 from scope.report.comparison.run_curves import curves
 from scope.report.frame import as_json, environment, plot
 
@@ -20,10 +21,15 @@ _OPEN = 6
 """Curves that stand open."""
 
 
-def render(found: SideBySide, sides: Sequence[Side], efficiencies: Efficiencies | None = None) -> str:
+def render(
+    found: SideBySide,
+    sides: Sequence[Side],
+    efficiencies: Efficiencies | None = None,
+    historic: Sequence[PublishedMachine] = (),
+) -> str:
     """Return the page: the runs, efficiencies where they are given, a line for each run in every curve, all cases.
 
-    `sides` are the runs of `found`, in its order.
+    `sides` are the runs of `found`, in its order. `historic`: machines whose published figures stand beside them.
     """
     frame = environment()
     frame.filters.update(
@@ -33,7 +39,7 @@ def render(found: SideBySide, sides: Sequence[Side], efficiencies: Efficiencies 
         letter=letter,
         states_differ=states_differ,
     )
-    drawn = curves(found, sides)
+    drawn = curves(found, sides, historic)
     every = rows(found)
     return frame.get_template("side_by_side.html").render(
         found=found,

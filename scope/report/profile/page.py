@@ -5,15 +5,20 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+
+from jinja2 import Template
 
 from scope import units
 from scope.profiles.machine_comparison import MachineComparison
 from scope.profiles.records import Calls, Merged, TraceWindow
+from scope.profiles.sites import is_about_mpi
 from scope.report.figure import Comparison, Figure, Table, number
 from scope.report.frame import as_json, environment, plot
 from scope.report.profile import contents as profile_contents
 from scope.report.profile import figures as drawn
+from scope.report.profile import functions as by_function
 from scope.report.profile import tables
 from scope.report.profile.contents import ProfileContents
 from scope.report.run.introduction import moment
@@ -42,8 +47,10 @@ COLUMNS = [
 ]
 """Columns of the table of all calls: name, and whether it holds numbers."""
 MOST_ROWS = 2000
-"""Rows of that table; `scope export --as csv` has all."""
+"""Rows of that table; `scope export csv` has all."""
 _LINES = 40
+_MOSTLY_WRAPPED = 0.5
+"""Share of the time in MPI."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,7 @@ class Section:
     table: Table | None = None
     more: list[Table] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    graph: by_function.FlameGraph | None = None
 
 
 def write(folder: Path, output: Path | None = None) -> Path:
@@ -69,33 +77,38 @@ def write(folder: Path, output: Path | None = None) -> Path:
     return target
 
 
+@cache
+def template() -> Template:
+    """Return the page without contents; the first call takes as long as all the rest of a page."""
+    found = environment()
+    for name in ("frame.html", "parts.html"):  # which it extends and imports: compiled at its first use otherwise
+        found.get_template(name)
+    return found.get_template("profile.html")
+
+
 def render(contents: ProfileContents) -> str:
     """Return the report as HTML."""
     merged = contents.merged
     sections = list(_sections(contents))
     figures = [one for section in sections for one in section.figures if isinstance(one, Figure)]
     listed = [_row(merged, one) for one in merged.calls[:MOST_ROWS]]
-    return (
-        environment()
-        .get_template("profile.html")
-        .render(
-            title=drawn.described(merged),
-            when=moment(contents.monitored.started_unix_s),
-            library=merged.mpi.partition(",")[0],
-            sentences=sentences(contents),
-            alerts=alerts(contents),
-            findings=contents.findings,
-            grave=kinds([one for one in contents.findings if one.severity != "information"]),
-            rest=kinds([one for one in contents.findings if one.severity == "information"]),
-            sections=sections,
-            columns=COLUMNS,
-            rows=len(listed),
-            packed=as_json(packed(listed, COLUMNS)),
-            figures=as_json({figure.key: plot(figure) for figure in figures}),
-            facts=_facts(contents),
-            version=VERSION,
-            folder=contents.folder.name,
-        )
+    return template().render(
+        title=drawn.described(merged),
+        when=moment(contents.monitored.started_unix_s),
+        library=merged.mpi.partition(",")[0],
+        sentences=sentences(contents),
+        alerts=alerts(contents),
+        findings=contents.findings,
+        grave=kinds([one for one in contents.findings if one.severity != "information"]),
+        rest=kinds([one for one in contents.findings if one.severity == "information"]),
+        sections=sections,
+        columns=COLUMNS,
+        rows=len(listed),
+        packed=as_json(packed(listed, COLUMNS)),
+        figures=as_json({figure.key: plot(figure) for figure in figures}),
+        facts=_facts(contents),
+        version=VERSION,
+        folder=contents.folder.name,
     )
 
 
@@ -159,6 +172,25 @@ def alerts(contents: ProfileContents) -> list[str]:
     return found
 
 
+def wrapped(merged: Merged) -> list[str]:
+    """Return a remark where most time in MPI is in calls by wrappers of MPI, whose callers were not taken down."""
+    if merged.functions is not None:
+        return []
+    by = {
+        number: one.frames[0]
+        for number, one in enumerate(merged.sites)
+        if len(one.frames) == 1 and is_about_mpi(one.frames[0])
+    }
+    calls = [one for one in merged.calls if one.site in by]
+    if not calls or sum(one.time_s for one in calls) < _MOSTLY_WRAPPED * merged.calls_s:
+        return []
+    most = max(calls, key=lambda one: one.time_s)
+    return [
+        f"Most calls come from functions that only seem to pass them on to MPI, such as {by[most.site or 0]}:"
+        " `scope monitor --depth 16` shows who wanted them."
+    ]
+
+
 def _sections(contents: ProfileContents) -> Iterator[Section]:
     merged = contents.merged
     yield Section(
@@ -185,6 +217,16 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
             "Time of all processes by routine, by message size and by call site.",
             filled(figures),
             tables.sites(merged, _LINES) if merged.sites else None,
+            notes=wrapped(merged),
+        )
+    if (graph := by_function.graph(merged)) is not None:
+        yield Section(
+            "functions",
+            "Functions of the program",
+            "Who computes, and who calls MPI. Functions that only pass calls on to MPI are left out.",
+            filled(list(by_function.by_process(merged))),
+            by_function.functions(merged, _LINES),
+            graph=graph,
         )
     if contents.machine_comparison is not None:
         yield _machine_comparison(contents.machine_comparison)

@@ -77,18 +77,18 @@ def routines(merged: Merged, most: int) -> Table:
     return Table(["routine", "time", "of MPI", "calls", "per call", "bytes per call"], rows)
 
 
-def sites(merged: Merged, most: int) -> Table:
-    """Return the call sites with the most time."""
-    sums: dict[tuple[int, str], list[Calls]] = defaultdict(list)
+def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
+    """Return the call sites with the most time; those alike in their innermost `frames` are one, None: in all."""
+    sums: dict[tuple[str, str], list[Calls]] = defaultdict(list)
     for one in merged.calls:
         if one.site is not None:
-            sums[one.site, one.routine].append(one)
+            sums[" < ".join(merged.sites[one.site].frames[:frames]), one.routine].append(one)
     ordered = sorted(sums.items(), key=lambda pair: -sum(one.time_s for one in pair[1]))[:most]
     return Table(
         ["call site", "routine", "time", "of MPI", "calls", "processes"],
         [
             [
-                " < ".join(merged.sites[site].frames),
+                site,
                 routine,
                 units.quantity(sum(one.time_s for one in alike), "s"),
                 units.share(sum(one.time_s for one in alike) / merged.calls_s),
@@ -184,7 +184,7 @@ def files(merged: Merged, most: int) -> Table:
     return Table(
         [
             *("file", "layer", "processes", "time", "opens", "read", "written", "per transfer"),
-            *("in order", "unaligned", "collective"),
+            *("in order", "unaligned", "collective", "gaps in the file", "in memory"),
         ],
         [
             [
@@ -197,7 +197,10 @@ def files(merged: Merged, most: int) -> Table:
                 units.quantity(one.written_bytes, "B"),
                 units.quantity(one.bytes / one.transfers if one.transfers else None, "B"),
                 *_order(one),
-                units.share(one.collective / one.transfers if one.layer == "mpi-io" and one.transfers else None),
+                *(
+                    units.share(number / one.transfers if one.layer == "mpi-io" and one.transfers else None)
+                    for number in (one.collective, one.file_gaps, one.memory_gaps)
+                ),
             ]
             for one in merged.files[:most]
         ],

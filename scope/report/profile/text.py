@@ -10,10 +10,11 @@ from rich.text import Text
 
 from scope import units
 from scope.report.figure import Table
+from scope.report.profile import functions as by_function
 from scope.report.profile import tables
 from scope.report.profile.contents import ProfileContents
 from scope.report.profile.figures import described
-from scope.report.profile.page import alerts, sentences
+from scope.report.profile.page import alerts, sentences, wrapped
 from scope.report.terminal.console import draws
 from scope.report.terminal.verdict import told
 from scope.rundirectory import RunDirectory
@@ -49,7 +50,12 @@ def parts(contents: ProfileContents, blocks: bool = True) -> Iterator[Renderable
         yield _grid(tables.routines(merged, _ROUTINES))
     if merged.sites:
         yield Text()
-        yield _grid(_innermost(tables.sites(merged, _SITES)))
+        yield _grid(_shortened(tables.sites(merged, _SITES, frames=1)))
+        for text in wrapped(merged):
+            yield Text(text, style="dim")
+    if merged.functions is not None:
+        yield Text()
+        yield _grid(_shortened(by_function.functions(merged, _ROUTINES)))
     if merged.collectives:
         yield Text()
         yield _grid(tables.collectives(merged, _SITES))
@@ -96,13 +102,12 @@ def _processes(contents: ProfileContents, blocks: bool) -> Iterator[Text]:
         yield Text(f"  and {left} processes in between", style="dim")
 
 
-def _innermost(table: Table) -> Table:
-    """Return the table of call sites with their innermost frame only, for narrow terminals."""
-    rows = []
-    for place, *rest in table.rows:
-        first = place.partition(" < ")[0]
-        rows.append([first if len(first) <= _PLACE else f"…{first[-_PLACE + 1 :]}", *rest])
-    return Table(table.columns, rows)
+def _shortened(table: Table) -> Table:
+    """Return a table with the ends of long names in its first column, for narrow terminals."""
+    return Table(
+        table.columns,
+        [[name if len(name) <= _PLACE else f"…{name[-_PLACE + 1 :]}", *rest] for name, *rest in table.rows],
+    )
 
 
 def _narrow(table: Table) -> Table:

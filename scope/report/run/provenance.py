@@ -18,6 +18,11 @@ from scope.samples.samples import Samples
 Facts = list["Group"]
 
 
+_MOST_KINDS = 16
+"""Kinds of hosts whose facts are listed."""
+_MOST_NAMED = 4
+
+
 @dataclass(frozen=True)
 class Group:
     """Facts that belong together: pairs of name and value, a table, or a verbatim text."""
@@ -35,7 +40,7 @@ def provenance(contents: Contents, samples: Samples) -> list[Group]:
     return [
         _run(contents),
         *_lab(contents.machine.lab),
-        *(_host(host) for host in contents.machine.hosts),
+        *_hosts(contents.machine.hosts),
         *_build(contents.machine),
         Group(
             "Environment",
@@ -111,7 +116,44 @@ def _seed(experiment: str) -> str:
         return "unknown"
 
 
-def _host(host: Host) -> Group:
+def _hosts(hosts: Sequence[Host]) -> list[Group]:
+    """Return the facts of all hosts; those that differ in their state alone share a group, the largest first."""
+    kinds: dict[tuple[tuple[str, str], ...], list[Host]] = {}
+    for host in hosts:
+        kinds.setdefault(tuple(_facts(host)), []).append(host)
+    ordered = sorted(kinds.items(), key=lambda kind: -len(kind[1]))
+    groups = [
+        Group(_named([host.name for host in alike]), [*facts, *_states(alike)])
+        for facts, alike in ordered[:_MOST_KINDS]
+    ]
+    rest = [host.name for _, alike in ordered[_MOST_KINDS:] for host in alike]
+    return groups + ([Group(_named(rest), [("Facts", "in machine.json")])] if rest else [])
+
+
+def _named(hosts: Sequence[str]) -> str:
+    """Return names of hosts as a title: all of a few, else the first and the last."""
+    if len(hosts) <= _MOST_NAMED:
+        return f"Host{'s' if len(hosts) > 1 else ''} {', '.join(hosts)}"
+    return f"{len(hosts)} hosts, {hosts[0]} to {hosts[-1]}"
+
+
+def _states(hosts: Sequence[Host]) -> list[tuple[str, str]]:
+    """Return what changes on a host from hour to hour, of all hosts of a kind."""
+    queues = [host.run_queue for host in hosts if host.run_queue is not None]
+    queue = (
+        f"{min(queues):g}" + (f" to {max(queues):g}" if min(queues) < max(queues) else "") if queues else "unknown"
+    )
+    throttled = dict.fromkeys(map(_throttled, hosts))
+    heat = next(iter(throttled)) if len(throttled) == 1 else f"differs between hosts, at most {_worst(hosts)}"
+    return [("Throttled for heat", heat), ("Run queue before the run", queue)]
+
+
+def _worst(hosts: Sequence[Host]) -> str:
+    return _throttled(max(hosts, key=lambda host: sum(host.throttle_counts.values())))
+
+
+def _facts(host: Host) -> list[tuple[str, str]]:
+    """Return what stays the same on a host."""
     processor = host.processor
     caches = [
         f"L{one.level} {one.kind} {units.size(one.size_bytes)}"
@@ -120,29 +162,24 @@ def _host(host: Host) -> Group:
     ]
     quota = f", CPU quota {processor.quota_processors:g}" if processor.quota_processors is not None else ""
     turbo = {True: "on", False: "off", None: "unknown"}[host.turbo]
-    return Group(
-        f"Host {host.name}",
-        [
-            ("Processor", f"{processor.model} ({processor.architecture})"),
-            ("Cores", f"{processor.sockets} × {processor.cores // max(1, processor.sockets)} cores, "
-                      f"{processor.threads} hardware threads, {len(processor.usable)} usable{quota}"),
-            ("Base frequency", units.quantity(processor.base_frequency_hz, "Hz")),
-            ("Features", ", ".join(processor.flags) or "none of interest"),
-            ("Caches", "; ".join(caches) or "unknown"),
-            ("Memory", f"{units.quantity(host.memory_bytes, 'B')} in {host.numa_nodes} NUMA node"
-                       + ("s" if host.numa_nodes != 1 else "")),
-            ("Links", "; ".join(_link(host)) or "none"),
-            ("Kernel", f"{host.kernel}, {host.operating_system}"),
-            ("Virtualisation", host.virtualization or "none"),
-            ("Frequency governor", f"{host.governor or 'unknown'}, turbo {turbo}"),
-            ("Huge pages", host.transparent_huge_pages or "unknown"),
-            ("Microcode", host.microcode or "unknown"),
-            ("Mitigations", _mitigations(host)),
-            ("Idle states", _idle_states(host)),
-            ("Throttled for heat", _throttled(host)),
-            ("Run queue before the run", "unknown" if host.run_queue is None else f"{host.run_queue:g}"),
-        ],
-    )  # fmt: skip
+    return [
+        ("Processor", f"{processor.model} ({processor.architecture})"),
+        ("Cores", f"{processor.sockets} × {processor.cores // max(1, processor.sockets)} cores, "
+                  f"{processor.threads} hardware threads, {len(processor.usable)} usable{quota}"),
+        ("Base frequency", units.quantity(processor.base_frequency_hz, "Hz")),
+        ("Features", ", ".join(processor.flags) or "none of interest"),
+        ("Caches", "; ".join(caches) or "unknown"),
+        ("Memory", f"{units.quantity(host.memory_bytes, 'B')} in {host.numa_nodes} NUMA node"
+                   + ("s" if host.numa_nodes != 1 else "")),
+        ("Links", "; ".join(_link(host)) or "none"),
+        ("Kernel", f"{host.kernel}, {host.operating_system}"),
+        ("Virtualisation", host.virtualization or "none"),
+        ("Frequency governor", f"{host.governor or 'unknown'}, turbo {turbo}"),
+        ("Huge pages", host.transparent_huge_pages or "unknown"),
+        ("Microcode", host.microcode or "unknown"),
+        ("Mitigations", _mitigations(host)),
+        ("Idle states", _idle_states(host)),
+    ]  # fmt: skip
 
 
 def _mitigations(host: Host) -> str:

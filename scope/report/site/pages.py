@@ -10,9 +10,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from scope import units
+from scope.models.published.machines import PublishedMachine
 from scope.report.frame import environment
-from scope.report.site.pieces import cluster_id, number_of
+from scope.report.site.pieces import cluster_id, machine_page, number_of, shown
 from scope.repository.entry import Entry
+from scope.repository.index import Course
+from scope.repository.published import Printed
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Cluster:
 class ShownChange:
     """A change of one figure in words."""
 
+    case: str
+    """The id of its case."""
     words: str
     shown: str
     worse: float
@@ -60,10 +66,14 @@ class Pages:
     live: bool
     """Whether a server shows runs in progress, too."""
 
-    def index(self, clusters: Sequence[Cluster], cases: int) -> str:
-        """Return the first page: all clusters."""
+    def index(self, clusters: Sequence[Cluster], cases: int, historic: Sequence[PublishedMachine]) -> str:
+        """Return the first page: all clusters, and the historic machines."""
         runs = sum(len(one.runs) for one in clusters)
-        return self._page("index", {"clusters": clusters, "runs": runs, "cases": cases})
+        return self._page("index", {"clusters": clusters, "runs": runs, "cases": cases, "historic": historic})
+
+    def machine(self, of: PublishedMachine, figures: Sequence[tuple[str, Course, Printed]]) -> str:
+        """Return the page of a historic machine: what its source says; `figures`: each with the id of its case."""
+        return self._page("machine", {"machine": of, "figures": figures}, root="../")
 
     def cluster(
         self,
@@ -102,6 +112,9 @@ class Pages:
     def _page(self, name: str, contents: Mapping[str, Any], root: str = "") -> str:
         frame = environment()
         frame.globals["site_script"] = lambda: Markup(_script())
+        frame.filters["page"] = machine_page
+        frame.filters["metric"] = units.named
+        frame.filters["shown"] = lambda row: shown(row[1], row[2].point)
         frame.filters["date"] = lambda unix_s: time.strftime("%Y-%m-%d", time.gmtime(unix_s))
         built = time.strftime("%Y-%m-%d", time.gmtime())
         return frame.get_template(f"site/{name}.html").render(

@@ -10,8 +10,10 @@ import json
 from collections.abc import Sequence
 
 from scope import units
+from scope.models.published.machines import PublishedMachine
 from scope.repository.entry import Entry
 from scope.repository.index import Course, Point
+from scope.repository.published import Printed
 from scope.repository.ranking import Standing
 
 RUNS_OF_A_PIECE = 1000
@@ -35,6 +37,16 @@ def cluster_id(name: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:12]
+
+
+def machine_page(machine: PublishedMachine) -> str:
+    """Return the name of the page of a historic machine."""
+    return f"published-{machine.id}"
+
+
+def machine_run(machine: PublishedMachine) -> str:
+    """Return what stands for the id of a run where historic machines are compared with runs."""
+    return hashlib.sha256(f"published {machine.id}".encode()).hexdigest()[:16]
 
 
 def number_of(runs: int) -> int:
@@ -76,25 +88,40 @@ def case(course: Course) -> list[object]:
     ]
 
 
-def standings(course: Course, found: Sequence[Standing]) -> list[list[object]]:
-    """Return a row for each cluster: name, page, run, begin, figure in words, places, and its bar in percent."""
-    widest = max((one.point.high or one.point.median for one in found), default=0.0) or 1.0
-    return [
-        [
-            one.cluster,
-            cluster_id(one.cluster),
-            one.point.run,
-            round(one.point.started_unix_s),
-            shown(course, one.point),
-            one.best,
-            one.worst,
-            *(
-                round(100 * (one.point.median if value is None else value) / widest, 2)
-                for value in (one.point.low, one.point.median, one.point.high)
-            ),
-        ]
+def standings(course: Course, found: Sequence[Standing], beside: Sequence[Printed]) -> list[list[object]]:
+    """Return a row for each cluster, and among them one for each published figure, best first.
+
+    It has name, page, begin, figure in words, places, the bar in percent, and the source of a published figure,
+    which has no begin and no places. Bars are scaled to what was measured; None is off this scale.
+    """
+    points = [one.point for one in found] or [one.point for one in beside]
+    widest = max((point.high or point.median for point in points), default=0.0) or 1.0
+
+    def bar(point: Point) -> list[float | None]:
+        values = [point.median if value is None else value for value in (point.low, point.median, point.high)]
+        return [round(100 * value / widest, 2) if max(values) <= widest else None for value in values]
+
+    rows: list[tuple[float, list[object]]] = [
+        (
+            one.point.median,
+            [
+                *(one.cluster, cluster_id(one.cluster), round(one.point.started_unix_s), shown(course, one.point)),
+                *(one.best, one.worst, *bar(one.point), ""),
+            ],
+        )
         for one in found
     ]
+    rows += [
+        (
+            one.point.median,
+            [
+                *(one.machine.name, machine_page(one.machine), None, shown(course, one.point)),
+                *(None, None, *bar(one.point), one.source),
+            ],
+        )
+        for one in beside
+    ]
+    return [row for _, row in sorted(rows, key=lambda each: each[0], reverse=course.better == "higher")]
 
 
 def shown(course: Course, point: Point) -> str:
@@ -108,3 +135,21 @@ def figure_of_run(case: str, course: Course, point: Point) -> list[object]:
     """Return a figure of one run: the id of its case, median, bounds, and the same in words."""
     bounds = [float(f"{value:.6g}") if value is not None else None for value in (point.low, point.high)]
     return [case, float(f"{point.median:.6g}"), *bounds, shown(course, point)]
+
+
+def machines(every: Sequence[PublishedMachine]) -> list[list[object]]:
+    """Return a row for each historic machine: id, name, page, source, network, number of figures."""
+    return [
+        [machine_run(one), one.name, machine_page(one), one.source, one.facts.network, len(one.figures)]
+        for one in every
+    ]
+
+
+def figure_of_machine(case: str, course: Course, one: Printed) -> list[object]:
+    """Return a published figure like that of a run: the id of its case, the figure, no bounds, in words, where."""
+    return [case, one.figure.value, None, None, shown(course, one.point), one.figure.where]
+
+
+def published(course: Course, one: Printed) -> list[object]:
+    """Return what a historic machine published of a case: name, page, figure in words, source."""
+    return [one.machine.name, machine_page(one.machine), shown(course, one.point), one.source]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
+from scope.names import several
 
 
 def find(context: Context) -> list[Finding]:
@@ -16,8 +17,8 @@ def find(context: Context) -> list[Finding]:
         Finding(
             code="frequency-governor",
             severity="warning",
-            title=f"The frequency governor is {governor}, not performance, on {', '.join(names)}",
-            where={"host": ", ".join(names)},
+            title=f"The frequency governor is {governor}, not performance, on {several(names)}",
+            where={"host": several(names)},
             evidence=[Evidence(what="governor", value=governor)],
             advice=(
                 "Short cases may end before the clock has risen. As root: `cpupower frequency-set -g "

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
+from scope.names import several
 
 QUIET = 0.25
 """Share of the processors that may be busy before the run; half a process is always tolerated."""
+
+MOST_SHOWN = 8
+"""Hosts whose run queues are evidence, the busiest first."""
 
 
 def find(context: Context) -> list[Finding]:
@@ -25,8 +29,11 @@ def find(context: Context) -> list[Finding]:
             about="measurement",
             severity="warning" if busy[worst] >= usable[worst] else "advice",
             title=f"{busy[worst]:.3g} other processes were running on {worst} before the run began",
-            where={"host": ", ".join(busy)},
-            evidence=[Evidence(what=f"run queue of {name}", value=queue) for name, queue in busy.items()],
+            where={"host": several(list(busy))},
+            evidence=[
+                Evidence(what=f"run queue of {name}", value=busy[name])
+                for name in sorted(busy, key=lambda name: -busy[name] / usable[name])[:MOST_SHOWN]
+            ],
             advice="Repeat the run on a quiet or reserved machine; the intervals show how much it mattered.",
         )
     ]

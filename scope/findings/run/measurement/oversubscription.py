@@ -7,25 +7,33 @@ from collections import Counter
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context, one_of_each_case
 from scope.findings.settings import setting
-from scope.models.measurements import usable
+from scope.names import several
 from scope.samples.records import LaunchRecord
 
 
 def find(context: Context) -> list[Finding]:
-    """Find launches with more processes on a host than processors that they may use; one finding per host."""
-    crowded: dict[str, list[LaunchRecord]] = {}
+    """Find launches with more processes on a host than it has processors for; one finding for hosts alike."""
+    crowded: dict[str, list[tuple[int, LaunchRecord]]] = {}
     for launch in context.samples.launches:
         for host, processes in Counter(p.host for p in launch.processes).items():
-            room = usable(context.machine, host)
+            room = context.usable(host)
             if room is not None and processes > room:
-                crowded.setdefault(host, []).append(launch)
-    return [_finding(context, host, launches) for host, launches in crowded.items()]
+                crowded.setdefault(host, []).append((processes, launch))
+    alike: dict[tuple[int, int], list[str]] = {}
+    for host, found in crowded.items():
+        alike.setdefault((max(processes for processes, _ in found), context.usable(host) or 0), []).append(host)
+    return [
+        _finding(context, hosts, processes, room, [found for host in hosts for found in crowded[host]])
+        for (processes, room), hosts in alike.items()
+    ]
 
 
-def _finding(context: Context, host: str, launches: list[LaunchRecord]) -> Finding:
-    most = max(launches, key=lambda launch: sum(p.host == host for p in launch.processes))
-    processes = sum(p.host == host for p in most.processes)
-    room = usable(context.machine, host) or 0
+def _finding(
+    context: Context, hosts: list[str], processes: int, room: int, found: list[tuple[int, LaunchRecord]]
+) -> Finding:
+    most = next(launch for count, launch in found if count == processes)
+    launches = {launch.launch: launch for _, launch in found}.values()
+    where = hosts[0] if len(hosts) == 1 else f"each of {len(hosts)} hosts"
     numbers = {launch.launch for launch in launches}
     ran = [one for one in context.samples.cases if one.launch in numbers]
     cases = {one.key for one in ran}
@@ -34,18 +42,18 @@ def _finding(context: Context, host: str, launches: list[LaunchRecord]) -> Findi
         code="oversubscription",
         about="measurement",
         severity="warning",
-        title=f"{processes} processes shared {room} processors of {host} in {len(cases)} of {everything} cases",
+        title=f"{processes} processes shared {room} processors of {where} in {len(cases)} of {everything} cases",
         where={
-            "host": host,
+            "host": several(hosts),
             "ranks": most.ranks,
             "benchmarks": ", ".join(sorted({one.case.benchmark for one in ran})),
         },
         evidence=[
-            Evidence(what=f"processes on {host}", value=processes),
-            Evidence(what=f"processors usable on {host}", value=room),
+            Evidence(what=f"processes on {where}", value=processes),
+            Evidence(what=f"processors usable on {where}", value=room),
         ],
         advice=(
             "Their times include waiting for a processor and say little about the machine. Use at most "
-            f"{room} ranks on {host}; {setting(context.mpi, 'waiting')}."
+            f"{room} ranks on {where}; {setting(context.mpi, 'waiting')}."
         ),
     )

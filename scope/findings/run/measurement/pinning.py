@@ -6,7 +6,6 @@ from collections import Counter
 
 from scope.findings.finding import Evidence, Finding, Severity
 from scope.findings.run.context import Context
-from scope.models.measurements import usable
 from scope.samples.records import LaunchRecord
 
 
@@ -19,7 +18,7 @@ def find(context: Context) -> list[Finding]:
         for launch in context.samples.launches
         if launch.batch not in context.measurements.oversubscribed
         # On a host with one processor there is nothing to bind.
-        and all((usable(context.machine, p.host) or 2) > 1 for p in launch.processes)
+        and all((context.usable(p.host) or 2) > 1 for p in launch.processes)
     ]
     ignored = [launch for launch in free if str(launch.placement) == "core" and _loose(context, launch)]
     unbound = [launch for launch in free if str(launch.placement) == "none" and _loose(context, launch)]

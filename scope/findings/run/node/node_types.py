@@ -7,6 +7,7 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.machine.machine import Host
 from scope.machine.node_types import node_types
+from scope.names import several
 from scope.plan.placement import ALL
 
 
@@ -27,19 +28,16 @@ def find(context: Context) -> list[Finding]:
             code="node-types",
             severity="advice",
             title=f"The cluster has {len(types)} types of node; results on all hosts are limited by the slowest",
-            where={"host": ", ".join(host.name for members in types[1:] for host in members), "layer": "node"},
+            where={"host": several([host.name for members in types[1:] for host in members]), "layer": "node"},
             evidence=[
-                Evidence(what=f"type{number}: {_names(members)}", value=_described(members[0]))
+                Evidence(
+                    what=f"type{number}: {several([host.name for host in members])}", value=_described(members[0])
+                )
                 for number, members in enumerate(types, start=1)
             ],
             advice=advice,
         )
     ]
-
-
-def _names(hosts: list[Host]) -> str:
-    names = [host.name for host in hosts]
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def _described(host: Host) -> str:

@@ -6,7 +6,6 @@ from collections import Counter
 
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
-from scope.models.measurements import usable
 
 VARIABLES = {"OpenBLAS": "OPENBLAS_NUM_THREADS", "MKL": "MKL_NUM_THREADS", "BLIS": "BLIS_NUM_THREADS"}
 """Each library reads its own variable first; a run sets those that are not set to 1."""
@@ -32,7 +31,7 @@ def find(context: Context) -> list[Finding]:
             if one.launch == launch.launch and LIBRARIES & set(context.benchmark(one.case).requires)
         }
         for host, processes in Counter(process.host for process in launch.processes).items():
-            room = usable(context.machine, host)
+            room = context.usable(host)
             if not ran or not room or processes > room or processes * threads <= room:
                 continue
             cases |= ran

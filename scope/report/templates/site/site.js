@@ -63,29 +63,46 @@ const site = (() => {
 
   function options(select, cases, chosen) {
     const group = new Map();
-    for (const [id, benchmark, label, metric] of cases) {
+    for (const [id, benchmark, label, metric, , origin] of cases) {
       if (!group.has(benchmark)) {
         const made = document.createElement("optgroup");
         made.label = benchmark;
         group.set(benchmark, made);
       }
-      const option = new Option(`${label}: ${metric}`, id, false, id === chosen);
+      const option = new Option(`${label}: ${metric}${origin === "published" ? " (published)" : ""}`, id, false, id === chosen);
       group.get(benchmark).append(option);
     }
     select.replaceChildren(...group.values());
   }
 
+  // What historic machines published of the case.
+  function beside(machines, id) {
+    at("beside").hidden = !machines.length;
+    at("beside").replaceChildren("Published: ", ...machines.flatMap(([name, page, shown, source], number) => [
+      number ? "; " : "", link(name, `clusters/${page}.html`), ` ${shown} (${source})`,
+    ]), ". ", link("Ranking", `ranking.html#${id}`));
+  }
+
   self.history = async (cluster) => {
     const cases = await self.load(`cases-${cluster}`);
-    options(at("case"), cases);
+    options(at("case"), cases, location.hash.slice(1));
     const show = async () => {
       if (!at("case").value) return;
       const figure = await self.load(`course-${cluster}-${at("case").value}`);
       globalThis.addFigure(at("course"), figure);
+      beside(figure.beside, at("case").value);
       done();
     };
-    at("case").addEventListener("change", show);
+    at("case").addEventListener("change", () => { history.replaceState(null, "", `#${at("case").value}`); show(); });
+    // A change that is followed shows its figure.
+    addEventListener("hashchange", async () => {
+      if (!cases.some(([id]) => id === location.hash.slice(1))) return;
+      at("case").value = location.hash.slice(1);
+      await show();
+      at("case").scrollIntoView({ block: "center" });
+    });
     await show();
+    if (location.hash) at("case").scrollIntoView({ block: "center" });
     done();
   };
 
@@ -98,18 +115,23 @@ const site = (() => {
       if (!id) { at("rows").replaceChildren(); return; }
       history.replaceState(null, "", `#${id}`);
       const [, , label, metric, better, origin] = known.get(id);
-      at("better").textContent = `${label}: ${metric}; ${better} is better${origin === "measured" ? "" : `; ${origin}`}.`;
+      at("better").textContent = `${label}: ${metric}; ${better} is better${origin === "measured" ? "" : `; ${origin === "published" ? "a published case" : origin}`}.`;
       const places = await self.load(`ranking-${id}`);
-      at("rows").replaceChildren(...places.map(([cluster, page, , began, shown, best, worst, low, middle, high]) => {
+      at("rows").replaceChildren(...places.map(([cluster, page, began, shown, best, worst, low, middle, high, source]) => {
         const line = document.createElement("span");
-        line.className = "line from-zero";
+        line.className = middle === null ? "quiet" : "line from-zero";
         const [interval, mark] = [document.createElement("i"), document.createElement("b")];
         interval.style.left = `${low}%`;
         interval.style.width = `${high - low}%`;
         mark.style.left = `${middle}%`;
-        line.append(interval, mark);
-        const place = best === worst ? String(best) : `${best} to ${worst}`;
-        return row([cell(place, "number"), cell(link(cluster, `clusters/${page}.html`)), cell(line, "forest"), cell(shown, "number"), cell(date(began))]);
+        if (middle === null) line.textContent = "off the scale";
+        else line.append(interval, mark);
+        if (source) line.classList.add("published");
+        const place = source ? "–" : best === worst ? String(best) : `${best} to ${worst}`;
+        return row([
+          cell(place, "number"), cell(link(cluster, `clusters/${page}.html`)), cell(shown, "number"), cell(line, "forest"),
+          cell(source ? `published: ${source}` : date(began), "prose"),
+        ]);
       }));
       done();
     };
@@ -133,16 +155,19 @@ const site = (() => {
       at("compare").disabled = chosen.size < 2 || chosen.size > MOST_COMPARED;
       at("compare").textContent = chosen.size > MOST_COMPARED ? `At most ${MOST_COMPARED} runs` : `Compare ${chosen.size || ""} runs`;
     };
+    const box = (id, name) => {
+      const made = document.createElement("input");
+      made.type = "checkbox";
+      made.setAttribute("aria-label", `compare ${name}`);
+      made.addEventListener("change", () => { if (made.checked) chosen.add(id); else chosen.delete(id); update(); });
+      return made;
+    };
     const more = async () => {
       const rows = await self.load(`runs-${next}`);
       next += 1;
       at("rows").append(...rows.map(([id, name, cluster, page, began, module, mpi, tags, note, report]) => {
-        const box = document.createElement("input");
-        box.type = "checkbox";
-        box.setAttribute("aria-label", `compare ${name}`);
-        box.addEventListener("change", () => { if (box.checked) chosen.add(id); else chosen.delete(id); update(); });
         return row([
-          cell(box), cell(report ? link(name, `reports/${id}.html`) : name), cell(link(cluster, `clusters/${page}.html`)), cell(date(began)),
+          cell(box(id, name)), cell(report ? link(name, `reports/${id}.html`) : name), cell(link(cluster, `clusters/${page}.html`)), cell(date(began)),
           cell(module), cell(mpi), cell(tags.join(", ")), cell(note, "prose"),
         ], [id, name, cluster, date(began), module, mpi, ...tags, note].join(" "));
       }));
@@ -153,13 +178,22 @@ const site = (() => {
     at("more").addEventListener("click", more);
     at("compare").addEventListener("click", () => { location.href = `compare.html#${[...chosen].join(",")}`; });
     update();
+    const machines = await self.load("published");
+    at("historic").hidden = !machines.length;
+    at("machines").append(...machines.map(([id, name, page, source, network, figures]) => row([
+      cell(box(id, name)), cell(link(name, `clusters/${page}.html`), "prose"), cell(network, "prose"),
+      cell(String(figures), "number"), cell(source, "prose"),
+    ])));
     await more();
   };
 
+  // What stands above the column of each run: its name, and whose it is or where its figures are printed.
   async function described(ids, pieces) {
-    const known = new Map();
+    const known = new Map((await self.load("published")).map(([id, name, , source]) => [id, [name, `published in ${source}`]]));
     for (let number = 0; number < pieces && ids.some((id) => !known.has(id)); number += 1) {
-      for (const one of await self.load(`runs-${number}`)) if (ids.includes(one[0])) known.set(one[0], one);
+      for (const [id, name, cluster, , began] of await self.load(`runs-${number}`)) {
+        if (ids.includes(id)) known.set(id, [name, `${cluster}, ${date(began)}`]);
+      }
     }
     return known;
   }
@@ -181,15 +215,16 @@ const site = (() => {
       const made = document.createElement("th");
       made.scope = "col";
       made.className = "number";
-      const [, name, cluster, , began] = known.get(id) ?? [id, id, "?", "", 0];
-      made.append(name, document.createElement("br"), `${cluster}, ${date(began)}`);
+      const [name, whose] = known.get(id) ?? [id, "unknown"];
+      made.append(name, document.createElement("br"), whose);
       return made;
     });
     const first = document.createElement("th");
     first.scope = "col";
     first.textContent = "case";
     at("head").replaceChildren(first, ...head);
-    at("rows").replaceChildren(...[...byCase].map(([id, runs]) => {
+    const most = (runs) => runs.filter(Boolean).length;  // what most runs have comes first
+    at("rows").replaceChildren(...[...byCase].sort((one, other) => most(other[1]) - most(one[1])).map(([id, runs]) => {
       const [, benchmark, label, metric, better] = cases.get(id) ?? [id, "", id, "", "lower"];
       const words = document.createElement("span");
       words.textContent = `${label}: ${metric}`;
@@ -204,13 +239,20 @@ const site = (() => {
   function compared(one, base, isOther, better) {
     if (!one) return cell("–", "number");
     const made = cell(one[4], "number");
+    if (one[5]) {
+      const source = document.createElement("span");
+      source.className = "quiet";
+      source.textContent = `published, ${one[5]}`;
+      made.append(document.createElement("br"), source);
+    }
     if (!isOther || !base || !(base[1] > 0)) return made;
     const ratio = document.createElement("span");
     ratio.textContent = `${(one[1] / base[1]).toPrecision(3)} ×`;
-    const apart = [one[2], one[3], base[2], base[3]].every((value) => value !== null) && (one[2] > base[3] || one[3] < base[2]);
+    const bounded = [one[2], one[3], base[2], base[3]].every((value) => value !== null);
+    const apart = bounded && (one[2] > base[3] || one[3] < base[2]);
     const worse = (one[1] > base[1]) === (better === "lower");
     ratio.className = apart ? (worse ? "worse" : "better") : "quiet";
-    ratio.append(apart ? (worse ? " worse" : " better") : " intervals overlap");
+    ratio.append(apart ? (worse ? " worse" : " better") : bounded ? " intervals overlap" : " without an interval");
     made.append(document.createElement("br"), ratio);
     return made;
   }

@@ -1,0 +1,129 @@
+"""Call paths and sampled computation of a program whose functions are known (paths.cpp)."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scope.machine.machine import MpiInstallation
+from scope.profiles.merged import merge
+from scope.profiles.records import Functions, Merged, PathNode
+from tests.monitor.conftest import HERE, Ended, Run
+
+STEPS = 10
+WORDS = (str(STEPS), "10")
+"""Steps, and milliseconds of processor time: ice::step takes 0.1 s, ocean::step three times as long."""
+OPTIONS = "depth=12 sample=200"
+RANKS = 2
+
+
+@pytest.fixture(scope="module")
+def program(embedded: MpiInstallation, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Optimised and without frame pointers."""
+    program = tmp_path_factory.mktemp("paths") / "paths"
+    flags = ["-std=c++20", "-O2", "-g", "-fomit-frame-pointer", "-DOMPI_SKIP_MPICXX"]
+    subprocess.run([embedded.compiler, *flags, HERE / "paths.cpp", "-o", program], check=True, timeout=60)
+    return program
+
+
+@pytest.fixture(scope="module")
+def ended(run: Run, embedded: MpiInstallation, program: Path) -> Ended:
+    found = run(embedded, RANKS, *WORDS, program=program, SCOPE_MONITOR_OPTIONS=OPTIONS)
+    assert found.code == 0, found.errors
+    return found
+
+
+def merged(ended: Ended, *wrappers: str) -> Merged:
+    return merge(ended.profiles[0].path.parent, wrappers)
+
+
+def functions(ended: Ended) -> Functions:
+    found = merged(ended).functions
+    assert found is not None
+    return found
+
+
+def paths(found: Functions) -> Iterator[tuple[str, PathNode]]:
+    """Yield the nodes with their paths: `main < ocean::step < MPI_Allreduce`."""
+    named: list[str] = []
+    for one in found.tree:
+        named.append(one.name if one.parent is None else f"{named[one.parent]} < {one.name}")
+        yield named[-1], one
+
+
+def test_messages_belong_to_who_wanted_them(ended: Ended) -> None:
+    """The wrapper is folded away, recursion is one function, instances of a template are two."""
+    called = {path: (one.calls, one.bytes) for path, one in paths(functions(ended)) if one.mpi}
+    each = RANKS * STEPS
+    assert called == {
+        "main < ocean::step < MPI_Allreduce": (each, 8 * each),
+        "main < ice::step < MPI_Allreduce": (each, 8 * each),
+        "main < descend < MPI_Barrier": (each, 0),
+        **{
+            f"main < exchange<{kind}> < {routine}": (each, size)
+            for kind, sent in (("int", 400 * each), ("double", 800 * each))
+            for routine, size in (("MPI_Comm_rank", 0), ("MPI_Comm_size", 0), ("MPI_Sendrecv", sent))
+        },
+    }
+    places = [one.frames for one in merged(ended).sites]
+    assert any(one[0].startswith("ocean::step (paths.cpp:") for one in places)
+    assert not any("mpi_wrap_sum" in frame for one in places for frame in one)
+
+
+def test_functions_can_be_named_that_only_pass_on(ended: Ended) -> None:
+    found = merged(ended, "DESC*").functions
+    assert found is not None
+    barriers = [path for path, one in paths(found) if one.name == "MPI_Barrier"]
+    assert barriers == ["main < MPI_Barrier"]
+
+
+def test_times_are_those_of_the_processes(ended: Ended) -> None:
+    whole = merged(ended)
+    found = functions(ended)
+    assert sum(one.time_s for one in found.tree if one.mpi) == pytest.approx(whole.mpi_s, rel=1e-3)
+    assert sum(one.mpi_s for one in found.functions) == pytest.approx(whole.mpi_s, rel=1e-3)
+    by_rank = [sum(one.mpi_by_rank[rank] for one in found.functions) for rank in range(RANKS)]
+    assert by_rank == pytest.approx([one.mpi_s for one in whole.processes], rel=1e-3)
+
+
+def test_computation_is_sampled_where_it_is(ended: Ended) -> None:
+    """The loop is inlined: it stands below the function that computes. Processor time is the clock."""
+    found = functions(ended)
+    own = {path: one.time_s for path, one in paths(found) if not one.mpi}
+    below = {
+        name: sum(time_s for path, time_s in own.items() if path.startswith(f"main < {name}"))
+        for name in ("ocean::step", "ice::step", "exchange", "descend")
+    }
+    assert below["ocean::step"] > below["ice::step"] > 0
+    assert below["exchange"] == below["descend"] == 0
+    assert "main < ocean::step < compute" in own
+    samples = sum(int(row["samples"]) for one in ended.profiles for row in one.tables["samples"])
+    assert samples == found.samples - found.samples_in_mpi
+    assert sum(own.values()) == pytest.approx(samples / found.sample_hz)
+
+
+def test_a_stripped_program_has_the_same_functions_without_names(
+    run: Run, embedded: MpiInstallation, program: Path, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare"
+    subprocess.run(["strip", "-o", bare, program], check=True, timeout=60)
+    ended = run(embedded, 1, str(STEPS), "0", program=bare, SCOPE_MONITOR_OPTIONS="depth=12")
+    called = sorted((one.name, one.calls, path.count(" < ")) for path, one in paths(functions(ended)) if one.mpi)
+    # The wrapper has no name by which to know it: it stays.
+    assert called == sorted(
+        [
+            *[("MPI_Allreduce", STEPS, 3)] * 2,
+            ("MPI_Barrier", STEPS, 2),
+            *[(f"MPI_{name}", STEPS, 2) for name in ("Comm_rank", "Comm_size", "Sendrecv")] * 2,
+        ]
+    )
+
+
+def test_a_signal_that_the_program_uses_stays_its_own(run: Run, embedded: MpiInstallation, program: Path) -> None:
+    ended = run(embedded, 1, "1", "20", "own", program=program, SCOPE_MONITOR_OPTIONS=OPTIONS)
+    assert (ended.code, ended.output) == (0, "1 signal\n")
+    assert "the program uses SIGPROF itself; its computation is not sampled" in ended.errors
+    assert len(ended.profiles[0].tables["samples"]) == 0

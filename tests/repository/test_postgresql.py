@@ -1,0 +1,141 @@
+"""An index on a real server of PostgreSQL answers as one in a file does; passwords are neither taken nor kept."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from scope.cli import answer
+from scope.engine.repository import SQLITE, Repository
+from scope.errors import ScopeError, UsageError
+from scope.repository.index import Choice
+from tests.repository.test_repository import variant
+
+BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+NOBODY = 65534
+PASSWORD = "not-to-be-printed"
+CHOICES = (
+    Choice(),
+    Choice(most=2),
+    Choice(tags=["kept"]),
+    Choice(cluster="giza"),
+    *(Choice(name=name) for name in ("*er", "s[pu]*", "s[^p]*", "?inter", "[", "w.*", "Winter", "")),
+    *(Choice(benchmark=name) for name in ("mpi", "mpi.l*", "mpi.latency", "mpi.latenc", "storage", "*stream")),
+)
+
+pytestmark = pytest.mark.skipif(not BINARIES, reason="no PostgreSQL server on this machine")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Path]:
+    """A server of our own, on a socket in a folder of its own, which asks for a password; returns the folder."""
+    folder = Path(tempfile.mkdtemp(prefix="scope-postgresql-"))
+    secret = folder / "password"
+    secret.write_text(PASSWORD)
+    lower = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.getuid() == 0 else []
+    if lower:
+        for each in (folder, secret):
+            os.chown(each, NOBODY, NOBODY)
+    tools, data = BINARIES[-1].parent, folder / "data"
+    options = f"-c listen_addresses= -k {folder} -c fsync=off"
+
+    def run(*words: str | Path) -> None:
+        subprocess.run([*lower, *words], check=True, timeout=60, stdout=subprocess.DEVNULL, cwd=folder)
+
+    try:
+        made = ["-D", data, "-U", "scope", "--auth=scram-sha-256", f"--pwfile={secret}", "--no-sync", "-E", "UTF8"]
+        run(tools / "initdb", *made)
+        run(tools / "pg_ctl", "-D", data, "-w", "-o", options, "-l", folder / "log", "start")
+        try:
+            yield folder
+        finally:
+            run(tools / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def address(server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    secrets = tmp_path / "pgpass"
+    secrets.write_text(f"*:*:*:scope:{PASSWORD}\n")
+    secrets.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(secrets))
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    return f"postgresql://scope@/postgres?host={server}"
+
+
+def answers(repository: Repository) -> object:
+    with repository.index() as index:
+        found = [(index.chosen(choice), index.courses(choice)) for choice in CHOICES]
+        newest = index.chosen(Choice())
+        return (
+            found,
+            [index.figures(one.id) for one in newest],
+            index.cluster_of(newest[0].fingerprint),
+            index.ids(),
+        )
+
+
+def test_a_server_answers_as_a_file_does_and_takes_several_writers(
+    golden_run: Path, address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [variant(golden_run, tmp_path, name, days) for days, name in enumerate(("winter", "spring", "summer"))]
+    repository = Repository(tmp_path / "kept", make=True)
+    folder = str(repository.folder.path)
+    repository.add(runs[:1], tags=["kept"], cluster="giza")
+    assert answer(["repo", "rebuild", "--in", folder, "--index", address]) == 0
+    assert not repository.folder.index.exists()
+    before = repository.state()
+    with ThreadPoolExecutor() as writers:  # all have the same cases, which none of them may enter twice
+        added = list(writers.map(lambda run: Repository(repository.folder.path).add([run]), runs[1:]))
+    assert [new for ((_, new),) in added] == [True, True]
+    assert repository.state() != before
+    repository.note("latest", tags=["kept"], note="100 % 'quoted'? \\ and ü")
+    on_server = answers(repository)
+    repository.rebuild()
+    # Runs that were added at one time have another order now; nothing else differs.
+    again = answers(repository)
+    assert again == on_server
+    assert repository.verify() == []
+    other = Repository(tmp_path / "other", make=True)
+    with pytest.raises(ScopeError, match="has the index of another repository"):
+        other.rebuild(address)
+    repository.rebuild(SQLITE)
+    assert answers(repository) == on_server
+    assert not repository.folder.server.exists()
+    told = capsys.readouterr()
+    assert PASSWORD not in told.out + told.err
+
+
+def test_no_password_is_taken_or_kept(
+    golden_run: Path, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = Repository(tmp_path / "kept", make=True)
+    for wrong in (
+        f"postgresql://scope:{PASSWORD}@db/scope",
+        f"postgresql://db/scope?password={PASSWORD}",
+        f"postgresql://db:{PASSWORD}/scope",
+        "postgresql://db/scope?passfile=/etc/shadow",
+        "mysql://db/scope",
+        "dbname=scope",
+    ):
+        with pytest.raises(UsageError, match=r"address of the index: must (be|have no)") as refused:
+            repository.rebuild(wrong)
+        assert PASSWORD not in str(refused.value)
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    with pytest.raises(UsageError, match="PGPASSWORD: must not be set") as refused:
+        repository.rebuild(address)
+    assert PASSWORD not in str(refused.value)
+    monkeypatch.delenv("PGPASSWORD")
+    monkeypatch.setenv("PGPASSFILE", "/dev/null")
+    with pytest.raises(ScopeError, match="password") as failed:
+        repository.rebuild(address)
+    assert PASSWORD not in str(failed.value)
+    assert not repository.folder.server.exists()

@@ -1,0 +1,91 @@
+"""Push and pull to another host, by rsync through a real SSH server of our own on the loopback interface."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scope.engine.repository import Exchanged, Repository
+from scope.errors import ScopeError
+from scope.repository.index import Choice
+from tests.repository.test_repository import variant
+
+SSHD = Path("/usr/sbin/sshd")
+CONFIGURATION = """ListenAddress 127.0.0.1
+Port {port}
+HostKey {folder}/host
+AuthorizedKeysFile {folder}/user.pub
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin prohibit-password
+"""
+
+pytestmark = pytest.mark.skipif(
+    not SSHD.exists() or shutil.which("rsync") is None, reason="no SSH server or no rsync on this machine"
+)
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A host of one's own name, whose server has keys of its own; ssh is told of both by rsync's variable."""
+    for name in ("host", "user"):
+        key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name]
+        subprocess.run(key, check=True, timeout=60)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    configuration = tmp_path / "sshd_config"
+    configuration.write_text(CONFIGURATION.format(port=port, folder=tmp_path))
+    known = tmp_path / "known"
+    known.write_text(f"[127.0.0.1]:{port} {(tmp_path / 'host.pub').read_text()}")
+    ssh = f"ssh -F none -p {port} -i {tmp_path / 'user'} -o UserKnownHostsFile={known} -o BatchMode=yes"
+    monkeypatch.setenv("RSYNC_RSH", ssh)
+    if os.getuid() == 0:
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # where the server wants an empty folder
+    with (tmp_path / "log").open("w") as log:
+        server = subprocess.Popen([SSHD, "-D", "-e", "-f", configuration], stderr=log)
+        try:
+            for _ in range(600):
+                with socket.socket() as asked:
+                    if asked.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                assert server.poll() is None, (tmp_path / "log").read_text()
+                time.sleep(0.1)
+            yield f"{getpass.getuser()}@127.0.0.1"
+        finally:
+            server.terminate()
+            server.wait(timeout=60)
+
+
+def test_runs_and_notes_travel_to_another_host_and_back(golden_run: Path, host: str, tmp_path: Path) -> None:
+    here = Repository(tmp_path / "here", make=True)
+    ((winter, _),) = here.add([variant(golden_run, tmp_path, "winter")], note="as bought")
+    remote = f"{host}:{tmp_path / 'there'}"
+    assert here.push(remote) == Exchanged(1, 0, [])
+    there = Repository(tmp_path / "there")
+    assert there.named("latest") == winter
+    # The index there exists now; what comes must be found all the same.
+    ((spring, _),) = here.add([variant(golden_run, tmp_path, "spring", 1)])
+    here.note(winter.id, tags=["said-here"])
+    assert here.push(remote) == Exchanged(1, 1, [])
+    assert [one.id for one in there.chosen(Choice())] == [spring.id, winter.id]
+    assert there.named(winter.id).notes.tags == ["said-here"]
+    assert here.push(remote) == Exchanged(0, 0, [])
+    there.note(winter.id, note="said there")
+    there.remove([spring.id])
+    assert here.pull(remote) == Exchanged(0, 1, [])
+    assert here.named(winter.id).notes == there.named(winter.id).notes
+    assert (here.verify(), there.verify()) == ([], [])
+    with pytest.raises(ScopeError, match="rsync: "):
+        here.pull(f"{host}:{tmp_path / 'nowhere'}")
